@@ -5,29 +5,31 @@ a count is a lower bound ("312+") and values that only older entries have are mi
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from memory import search
 from memory.adapter import Sampled
+from memory.addresses import PREFIX
+from memory.host import sql
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
 
 SAMPLED = 1_000
 AGES = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
-# What each facet counts, by the field of the filter that it sets.
-COUNTED: dict[str, Callable[[Sampled], Iterable[str]]] = {
-    "agent": lambda each: [each.agent],
-    "node": lambda each: [each.node],
-    "tag": lambda each: each.tags,
-    "memory_ref": lambda each: [each.ref],
-    "subject": lambda each: [each.subject],
-    "system": lambda each: [each.system],
-    "tier": lambda each: [each.tier],
-    "sensitivity": lambda each: [each.sensitivity],
+# The columns whose values are counted as they are. Each facet has the name of the field of the filter that it sets.
+COLUMNS = {
+    "agent": "agent_id",
+    "node": "node_id",
+    "memory_ref": "memory_ref",
+    "subject": "subject",
+    "system": "system",
+    "sensitivity": "sensitivity",
 }
+COUNTED = (*COLUMNS, "tag", "tier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,16 @@ def counts(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> dict[s
     if wanted.state == "retired" and len(every) > SAMPLED:
         here = _sample(scope, wanted, now)
     is_bound = len(every) > SAMPLED
-    found = {"state": _counted(every, is_bound, lambda each: ["all", _state(each)])}
-    for name, values in COUNTED.items():
+    states = Counter(map(_state, every[:SAMPLED]))
+    found = {"state": Counts(states | Counter(all=states.total()), is_bound)}
+    for name in COUNTED:
+        among = here
         if getattr(wanted, name):
             unset: dict[str, Any] = {name: ""}
             among = _sample(scope, replace(wanted, **unset), now)
-            found[name] = _counted(among, len(among) > SAMPLED, values)
-        else:
-            found[name] = _counted(here, is_bound, values)
+        found[name] = Counts(_counted(name, among[:SAMPLED]), is_bound if among is here else len(among) > SAMPLED)
     ever = here if not wanted.since else _sample(scope, replace(wanted, since=None), now)
-    found["age"] = _counted(ever, is_bound or len(ever) > SAMPLED, lambda each: _ages(each, now))
+    found["age"] = Counts(_ages(ever[:SAMPLED], now), is_bound or len(ever) > SAMPLED)
     return found
 
 
@@ -64,14 +66,27 @@ def _sample(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> list[Sam
     return search.sample(scope, wanted, size=SAMPLED + 1, now=now)
 
 
-def _counted(among: list[Sampled], is_bound: bool, values: Callable[[Sampled], Iterable[str]]) -> Counts:
-    found = Counter(value for each in among[:SAMPLED] for value in values(each) if value)
-    return Counts(found, is_bound)
+def _counted(name: str, among: list[Sampled]) -> Counter[str]:
+    """How many have each value. Whole columns are counted, and what a text stands for is read once for each text."""
+    found: Counter[str] = Counter()
+    if name == "tag":
+        for tags, entries in Counter(each.tags for each in among).items():
+            found.update(dict.fromkeys(sql.as_document(tags), entries))
+    elif name == "tier":
+        for memory_ref, entries in Counter(each.memory_ref for each in among).items():
+            if memory_ref.startswith(PREFIX):
+                found[memory_ref.removeprefix(PREFIX).partition("/")[0]] += entries
+    else:
+        found.update(map(attrgetter(COLUMNS[name]), among))
+    for nothing in ("", None):
+        found.pop(nothing, None)  # type: ignore[call-overload]  # of a column that may be null
+    return found
 
 
 def _state(each: Sampled) -> str:
     return "retired" if each.is_retired else "present"
 
 
-def _ages(each: Sampled, now: datetime) -> Iterable[str]:
-    return (name for name, ago in AGES.items() if each.created_at >= now - ago)
+def _ages(among: list[Sampled], now: datetime) -> Counter[str]:
+    made = [sql.as_utc(sql.at(each.created_at)) for each in among]
+    return Counter({name: sum(at >= now - ago for at in made) for name, ago in AGES.items()})

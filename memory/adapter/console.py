@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Sum, TextField
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Subquery, Sum, TextField, When
 from django.db.models.functions import Cast
 from django.db.models.lookups import Exact
 
@@ -170,52 +170,38 @@ def _addresses(scope: TenantScope) -> AddressQuerySet:
     return rows
 
 
-SENSITIVITIES = "SELECT id, sensitivity FROM memory_entryaddress WHERE tenant_id = %s AND sensitivity > '' AND "
-
-
 class Sampled(NamedTuple):
-    """An entry as facets count it; made from the row as the driver gives it."""
+    """An entry as facets count it: a row as the driver gives it, its tags as JSON and its time as text. ``system`` and
+    ``sensitivity`` are empty or None where nothing is stated."""
 
-    agent: str
-    node: str
-    ref: str
-    tags: list[str]
+    agent_id: str
+    node_id: str
+    memory_ref: str
     subject: str
-    created_at: datetime
-    is_retired: bool
-    tier: str
-    system: str
-    sensitivity: str
+    tags: str
+    created_at: str
+    retired_at: object
+    sealed: bool
+    sensitivity: str | None
+    system: str | None
+
+    @property
+    def is_retired(self) -> bool:
+        return self.retired_at is not None
 
 
 def sampled(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
-    """``rows`` in their order, with what is stated of their last writes and how sensitive they are said to be."""
-    columns = ("id", "agent_id", "node_id", "memory_ref", "tags", "subject", Cast("created_at", TextField()))
-    origin = EntryOrigin.objects.of(scope.tenant_id).filter(current=True, entry_id=OuterRef("id"))
-    beside = ("retired_at", "sealed", Subquery(origin.values("system")[:1]))
+    """``rows`` in their order, with how sensitive they are said to be and what is stated of their last writes, where
+    that is not confidential to the principal."""
+    at = EntryAddress.objects.of(scope.tenant_id).filter(id=OuterRef("id")).values("sensitivity")
+    origin = _last_origins(scope, {}).filter(entry_id=OuterRef("id")).values("system")
+    told = Subquery(origin[:1]) if scope.can("memory:retire") else Case(When(sealed=False, then=Subquery(origin[:1])))
+    texts = (Cast("tags", TextField()), Cast("created_at", TextField()))
+    columns = ("agent_id", "node_id", "memory_ref", "subject", *texts, "retired_at", "sealed", Subquery(at[:1]), told)
     try:
-        found = sql.rows(*rows.values_list(*columns, *beside).query.sql_with_params())
+        return list(map(Sampled._make, sql.rows(*rows.values_list(*columns).query.sql_with_params())))
     except EmptyResultSet:
         return []
-    may_see_all, classes = scope.can("memory:retire"), {}
-    if keyed := [row[0] for row in found if row[3].startswith(PREFIX)]:
-        among, given = sql.among("id", keyed)
-        classes = dict(sql.rows(SENSITIVITIES + among, [sql.key(scope.tenant_id), given]))
-    return [
-        Sampled(
-            agent,
-            node,
-            ref,
-            sql.as_document(tags),
-            subject,
-            sql.as_utc(sql.at(made)),
-            retired is not None,
-            ref.removeprefix(PREFIX).partition("/")[0] if ref.startswith(PREFIX) else "",
-            (system or "") if may_see_all or not sealed else "",
-            classes.get(row_id, ""),
-        )
-        for row_id, agent, node, ref, tags, subject, made, retired, sealed, system in found
-    ]
 
 
 class Exported(NamedTuple):

@@ -43,6 +43,8 @@ SENT_BACK = r"<textarea\b[^>]*>.*?</textarea>|<script\b[^>]*>.*?</script>|\svalu
 BIDI_OR_SENT_BACK = re.compile(f"({SENT_BACK})|[{BIDI}]", re.DOTALL)
 ANY_BIDI = re.compile(f"[{BIDI}]")
 
+# Selectors of a form of the character before them that are used for nothing else than to hide a text.
+VARIATIONS = re.compile("[\ufe00-\ufe0d\U000e0100-\U000e01ef]")
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 WORDS = {
@@ -334,7 +336,8 @@ def with_visible_bidi(page: str) -> str:
 def show_bidi(text: object) -> str:
     """The text with each control, bidirectional and invisible character as a visible mark: ``⟦RLO U+202E⟧``."""
     whole = str(text)
-    if whole.isascii() and whole.isprintable():
+    # What is printable has neither a control nor a separator in it, and of the rest only these can smuggle a text.
+    if whole.isprintable() and (whole.isascii() or not VARIATIONS.search(whole)):
         return whole
     return "".join(visible(whole, place) for place in range(len(whole)))
 
@@ -344,8 +347,7 @@ def visible(text: str, place: int) -> str:
     character = text[place]
     if character in "\n\t" or (character == "\r" and text[place + 1 : place + 2] == "\n"):
         return character
-    smuggles = "\ufe00" <= character <= "\ufe0d" or "\U000e0100" <= character <= "\U000e01ef"
-    if not (smuggles or unicodedata.category(character) in UNSEEN) or joins(text, place):
+    if not (VARIATIONS.match(character) or unicodedata.category(character) in UNSEEN) or joins(text, place):
         return character
     name = NAMED_CONTROLS.get(ord(character), "")
     return f"⟦{name}{' ' if name else ''}U+{ord(character):04X}⟧"
