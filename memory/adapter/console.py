@@ -185,10 +185,6 @@ class Sampled(NamedTuple):
     sensitivity: str | None
     system: str | None
 
-    @property
-    def is_retired(self) -> bool:
-        return self.retired_at is not None
-
 
 def sampled(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
     """``rows`` in their order, with how sensitive they are said to be and what is stated of their last writes, where

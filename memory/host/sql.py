@@ -381,6 +381,13 @@ def time_column(name: str) -> str:
     return f"{name}::text" if is_postgres() else f"{name} || '+00:00'"
 
 
+def least_text(moment: datetime) -> str:
+    """The least of the texts to which either engine casts the time or a later one: without the zeros at its end, which
+    PostgreSQL leaves out and SQLite keeps."""
+    text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
+    return text.rstrip("0") if "." in text else text
+
+
 def as_uuid(value: Any) -> UUID:
     """The id in a row. SQLite's is 32 digits of our own; what ``UUID(hex=...)`` checks costs more than its row did."""
     if isinstance(value, UUID):

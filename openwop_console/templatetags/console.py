@@ -15,6 +15,7 @@ from typing import Any
 
 from django import template
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -41,6 +42,7 @@ BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 # Forms send back what stands in these, and scripts read it: it stays as it is.
 SENT_BACK = r"<textarea\b[^>]*>.*?</textarea>|<script\b[^>]*>.*?</script>|\svalue=\"[^\"]*\""
 BIDI_OR_SENT_BACK = re.compile(f"({SENT_BACK})|[{BIDI}]", re.DOTALL)
+SPECIAL = re.compile(r"[&<>\"']")
 ANY_BIDI = re.compile(f"[{BIDI}]")
 
 # Selectors of a form of the character before them that are used for nothing else than to hide a text.
@@ -96,17 +98,26 @@ WORDS = {
     },
 }
 COPY = '<button class="copy needs-script" type="button" data-copy="{}" aria-label="Copy {}" title="Copy">{}</button>'
+BUTTON = '<button type="button" data-set="{}" data-value="{}" aria-pressed="{}">{}</button>'
+FACET_OPTION = (
+    '<li><label><input id="facet-{}-{}" type="{}" name="{}" value="{}"{}><span title="{}">{}</span>{}{}</label></li>'
+)
 LOOKS = {word: (tone, icon) for tone, icons in WORDS.items() for icon, words in icons.items() for word in words.split()}
 
 
 def markup(form: str, *values: object, **named: object) -> SafeString:
     """The ``form`` with each value escaped that is not safe already: ``format_html`` at a third of its price, for what
     stands in every row."""
-    return SafeString(form.format(*map(_escaped, values), **{name: _escaped(each) for name, each in named.items()}))
+    if named:
+        return SafeString(form.format(**{name: _escaped(each) for name, each in named.items()}))
+    return SafeString(form.format(*map(_escaped, values)))
 
 
 def _escaped(value: object) -> str:
-    return value if isinstance(value, SafeString) else html.escape(str(value))
+    if isinstance(value, SafeString):
+        return value
+    text = str(value)
+    return html.escape(text) if SPECIAL.search(text) else text
 
 
 def joined(parts: Iterable[SafeString]) -> SafeString:
@@ -182,6 +193,62 @@ def whole_id(id: object, url: str = "", width: int = 15, copy: str = "yes") -> S
     return markup('<span class="id" title="{}">{}{}</span>', id, shown, button)
 
 
+@lru_cache
+def address_of(name: str) -> str:
+    """The address of a page that is one for the whole console; to look it up costs more than to write its link."""
+    return reverse(name)
+
+
+@register.simple_tag
+def nav_link(name: str, label: str, icon: str, current: str = "", count: object = "", sub: bool = False) -> SafeString:
+    """One link of the navigation: to the page of that URL name, with how much waits there. ``sub`` belongs to the link
+    above."""
+    return markup(
+        '<li{}><a href="{}"{}>{}{}{}</a></li>',
+        SafeString(' class="sub"') if sub else "",
+        address_of(name),
+        SafeString(' aria-current="true"') if name == current else "",
+        icon_of(icon),
+        label,
+        markup(' <span class="count">{}</span>', count) if count else "",
+    )
+
+
+@register.simple_tag
+def switch(name: str, label: str, current: str, choices: str) -> SafeString:
+    """A preference of this browser: ``name`` is theme, density, clock or shortcuts, ``choices`` are
+    "value:Word,value:Word". The script stores it in the cookie of that name; without scripts it is not shown and the
+    server's default holds."""
+    offered = [choice.partition(":") for choice in choices.split(",")]
+    buttons = (markup(BUTTON, name, value, "true" if value == current else "false", word) for value, _, word in offered)
+    return markup('<div class="switch needs-script" role="group" aria-label="{}">{}</div>', label, joined(buttons))
+
+
+@register.simple_tag
+def facet_options(name: str, kind: str, options: Iterable[Any]) -> SafeString:
+    """The choices of a facet: each with ``value``, ``label``, ``selected``, and where it has them ``count``
+    (``is_bound``: or more) and ``plain``, what the label stands for."""
+    return joined(_facet_option(name, kind, each, place) for place, each in enumerate(options, 1))
+
+
+def _facet_option(name: str, kind: str, option: Any, place: int) -> SafeString:
+    plain, count = getattr(option, "plain", ""), getattr(option, "count", None)
+    bound = "+" if count and getattr(option, "is_bound", False) else ""
+    return markup(
+        FACET_OPTION,
+        name,
+        place,
+        kind,
+        name,
+        option.value,
+        SafeString(" checked") if option.selected else "",
+        option.label,
+        option.label,
+        markup("<small>{}</small>", plain) if plain else "",
+        "" if count is None else markup("<output>{}{}</output>", thousands(count), bound),
+    )
+
+
 @register.simple_tag
 def menu_options(options: Iterable[Any]) -> SafeString:
     """The choices of a long menu: their ``value``, ``label``, ``selected`` and ``count`` (``is_bound``: or more)."""
@@ -252,7 +319,7 @@ def elapsed(length: timedelta | float | None) -> str:
 @register.filter
 def iso(moment: datetime | None) -> str:
     """The machine-readable instant in UTC, for ``<time datetime>``."""
-    return "" if moment is None else moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return "" if moment is None else f"{moment.astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
 
 
 @register.filter
@@ -260,7 +327,7 @@ def stamp(moment: datetime | None, precision: str = "minutes") -> str:
     """The instant in words an operator may quote: ``2025-11-20 14:20 UTC``; ``precision`` may be ``seconds``."""
     if moment is None:
         return "never"
-    return f"{moment.astimezone(UTC):{'%Y-%m-%d %H:%M:%S' if precision == 'seconds' else '%Y-%m-%d %H:%M'}} UTC"
+    return f"{moment.astimezone(UTC).isoformat(' ', precision)[:-6]} UTC"
 
 
 @register.filter
@@ -375,20 +442,6 @@ def steps(names: str, current: str) -> list[Step]:
     here = listed.index(current)
     states = ["done"] * here + ["current"] + ["todo"] * (len(listed) - here - 1)
     return [Step(number, name, state) for number, (name, state) in enumerate(zip(listed, states, strict=True), start=1)]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One button of a switch."""
-
-    value: str
-    word: str
-
-
-@register.filter
-def choices(text: str) -> list[Choice]:
-    """The choices written as ``value:Word,value:Word``."""
-    return [Choice(*choice.split(":", 1)) for choice in text.split(",")]
 
 
 register.filter(drawings.bars)

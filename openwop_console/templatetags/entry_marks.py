@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+from uuid import UUID
 
 from django import template
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from memory.host import ids
 from memory.templatetags.memory_words import away, is_soon, page_of
 from memory.views.ledger import TABLE
 from openwop_console.templatetags.console import (
+    address_of,
     badge,
     icon_of,
     joined,
@@ -57,7 +58,7 @@ CHECK = (
     '<td class="check"><label><input type="checkbox" name="id" value="{}" data-check data-key="x" '
     'aria-label="Select {}"></label></td>'
 )
-TAGS_SHOWN = 4
+TAGS_SHOWN, SHORT = 4, 32
 
 
 @register.simple_tag
@@ -72,49 +73,62 @@ def entry_rows(
     entries: "Iterable[MemoryEntry]", now: datetime, selectable: bool = False, columns: Iterable[str] = tuple(TABLE)
 ) -> SafeString:
     """The rows of the ledger's table; with a box to tick when they are ``selectable``."""
-    chosen = tuple(columns)
-    return joined(_row(entry, now, selectable, chosen) for entry in entries)
+    table = _Table(now, selectable, frozenset(columns))
+    return joined(map(table.row, entries))
 
 
-def _row(entry: "MemoryEntry", now: datetime, selectable: bool, columns: tuple[str, ...]) -> SafeString:
-    wire_id = ids.wire("mem", entry.id)
-    text = SEALED if entry.sealed else show_bidi(shortened(entry.content, 280))
-    return markup(
-        ROW,
-        gone=SafeString(' class="gone"') if entry.retired_at else "",
-        check=markup(CHECK, wire_id, _called(entry)) if selectable else "",
-        url=page_of(wire_id),
-        whole="" if entry.sealed else text,
-        text=text,
-        badges=entry_badges(entry, now),
-        tags=_tags(entry) if "tags" in columns else "",
-        cells=joined(CELLS[each](entry, now) for each in columns if each in CELLS),
-    )
+class _Table:
+    """The rows of one page. What many of its entries share, such as a tag, an agent or a run, is written once."""
+
+    def __init__(self, now: datetime, selectable: bool, columns: frozenset[str]) -> None:
+        self._now, self._selectable, self._columns = now, selectable, columns
+        self._tag, self._agent, self._run = cache(_tag), cache(_agent_cell), cache(_run)
+        self._badge, self._namespace = cache(badge), cache(_namespace)
+
+    def row(self, entry: "MemoryEntry") -> SafeString:
+        wire_id = ids.wire("mem", entry.id)
+        text = SEALED if entry.sealed else markup("{}", show_bidi(shortened(entry.content, 280)))
+        return markup(
+            ROW,
+            gone=SafeString(' class="gone"') if entry.retired_at else "",
+            check=markup(CHECK, wire_id, _called(entry)) if self._selectable else "",
+            url=page_of(wire_id),
+            whole="" if entry.sealed else text,
+            text=text,
+            badges=_badges(entry, self._now, self._badge, self._namespace),
+            tags=self._tags(entry) if "tags" in self._columns else "",
+            cells=joined(self._cells(entry)),
+        )
+
+    def _tags(self, entry: "MemoryEntry") -> SafeString:
+        rest = len(entry.tags) - TAGS_SHOWN
+        tags = [self._tag(tag) for tag in entry.tags[:TAGS_SHOWN]]
+        return joined([*tags, *([markup('<span class="tag">+{}</span>', rest)] if rest > 0 else [])])
+
+    def _cells(self, entry: "MemoryEntry") -> Iterator[SafeString]:
+        if "agent" in self._columns:
+            yield self._agent(entry.agent_id, entry.memory_ref)
+        if "writer" in self._columns:
+            yield markup(WRITER, writer(entry), self._run(entry.run_id))
+        if "created" in self._columns:
+            yield markup(CREATED, time(entry.created_at, self._now, show="relative"))
+        if "expires" in self._columns:
+            yield markup(EXPIRES, time(entry.expires_at, self._now, show="relative", ahead=True))
 
 
-def _tags(entry: "MemoryEntry") -> SafeString:
-    shown, rest = entry.tags[:TAGS_SHOWN], len(entry.tags) - TAGS_SHOWN
-    tags = [markup(TAG, _ledger(), quote(tag, safe=""), show_bidi(shortened(tag, 40))) for tag in shown]
-    return joined([*tags, *([markup('<span class="tag">+{}</span>', rest)] if rest > 0 else [])])
+def _tag(tag: str) -> SafeString:
+    return markup(TAG, address_of("memory"), quote(tag, safe=""), show_bidi(shortened(tag, 40)))
 
 
-def _agent_cell(entry: "MemoryEntry", now: datetime) -> SafeString:
-    agent, ref = show_bidi(entry.agent_id), show_bidi(entry.memory_ref)
-    said = markup('<code class="small">{}</code>', agent) if entry.agent_id else NO_AGENT
-    return markup(AGENT, agent or "no agent", ref, said, show_bidi(middle(entry.memory_ref, 28)))
+def _agent_cell(agent_id: str, memory_ref: str) -> SafeString:
+    agent, ref = show_bidi(agent_id), show_bidi(memory_ref)
+    said = markup('<code class="small">{}</code>', agent) if agent_id else NO_AGENT
+    return markup(AGENT, agent or "no agent", ref, said, show_bidi(middle(memory_ref, 28)))
 
 
-def _writer_cell(entry: "MemoryEntry", now: datetime) -> SafeString:
-    run = ids.wire("run", entry.run_id)
-    return markup(WRITER, writer(entry), whole_id(run, url=page_of(run), width=13, copy="no"))
-
-
-CELLS: dict[str, "Callable[[MemoryEntry, datetime], SafeString]"] = {
-    "agent": _agent_cell,
-    "writer": _writer_cell,
-    "created": lambda entry, now: markup(CREATED, time(entry.created_at, now, show="relative")),
-    "expires": lambda entry, now: markup(EXPIRES, time(entry.expires_at, now, show="relative", ahead=True)),
-}
+def _run(run_id: UUID) -> SafeString:
+    run = ids.wire("run", run_id)
+    return whole_id(run, url=page_of(run), width=13, copy="no")
 
 
 def _called(entry: "MemoryEntry") -> object:
@@ -124,7 +138,16 @@ def _called(entry: "MemoryEntry") -> object:
 @register.simple_tag
 def entry_badges(entry: "MemoryEntry", now: datetime) -> SafeString:
     """What is special about an entry; one of OpenIntent says its tier and version, too."""
-    badges = [*(_address_badges(entry.address) if entry.address else ())]
+    return _badges(entry, now, badge, _namespace)
+
+
+def _badges(
+    entry: "MemoryEntry",
+    now: datetime,
+    badge: Callable[..., SafeString],
+    namespace: Callable[[str], tuple[str, SafeString, SafeString]],
+) -> SafeString:
+    badges = [*(_address_badges(entry.address, badge, namespace) if entry.address else ())]
     if entry.retired_kind:
         hint = "A pass took it away from reads; can be restored for a while"
         badges.append(badge(entry.retired_kind, label=away(entry.retired_kind), title=hint))
@@ -144,12 +167,15 @@ def entry_badges(entry: "MemoryEntry", now: datetime) -> SafeString:
     return joined(badges)
 
 
-def _address_badges(at: "EntryAddress") -> Iterator[SafeString]:
-    namespace, key = show_bidi(at.namespace), show_bidi(at.key)
+def _address_badges(
+    at: "EntryAddress",
+    badge: Callable[..., SafeString],
+    namespace: Callable[[str], tuple[str, SafeString, SafeString]],
+) -> Iterator[SafeString]:
     yield badge(at.tier, title="The tier of OpenIntent that it is in")
-    wanted = quote(at.namespace, safe="")
-    short = show_bidi(shortened(at.namespace, 32)), show_bidi(shortened(at.key, 32))
-    yield markup(PLACE, _ledger(), wanted, namespace, key, icon_of("braces"), *short, at.version)
+    (wanted, whole, short), key = namespace(at.namespace), show_bidi(at.key)
+    cut = key if len(at.key) <= SHORT else show_bidi(shortened(at.key, SHORT))
+    yield markup(PLACE, address_of("memory"), wanted, whole, key, icon_of("braces"), short, cut, at.version)
     if at.pinned:
         yield badge("pinned", title="Never evicted, and no pass takes it away")
     if at.priority_word != "normal":
@@ -160,9 +186,9 @@ def _address_badges(at: "EntryAddress") -> Iterator[SafeString]:
         yield badge("sealed", title="Its value is kept encrypted and is shown to operators alone")
 
 
-@lru_cache
-def _ledger() -> str:
-    return reverse("memory")
+def _namespace(name: str) -> tuple[str, SafeString, SafeString]:
+    """As an address has it, whole, and in what a row has room for."""
+    return quote(name, safe=""), markup("{}", show_bidi(name)), markup("{}", show_bidi(shortened(name, SHORT)))
 
 
 @register.simple_tag

@@ -177,7 +177,11 @@ def test_the_steps_before_the_current_one_are_done() -> None:
 
 
 def test_a_choice_has_a_value_and_a_word() -> None:
-    assert console.choices("utc:UTC,local:Local")[1] == console.Choice("local", "Local")
+    shown = console.switch("clock", "Times", "local", "utc:UTC,local:Local")
+    assert re.findall(r'data-value="(.*?)" aria-pressed="(.*?)">(.*?)<', shown) == [
+        ("utc", "false", "UTC"),
+        ("local", "true", "Local"),
+    ]
 
 
 def test_the_tallest_bar_fills_the_drawing_and_a_zero_keeps_a_foot() -> None:
