@@ -366,6 +366,10 @@ BODIES: dict[str, Any] = {
     "replaceAcl": {"entries": [{"principal_id": "peopled-02"}]},
     "writeMemoryBatch": {"entries": [{"namespace": "notes", "key": "batched", "value": {}}]},
 }
+QUERIES = {
+    "pollRunEvents": "?timeout=0",
+    "deleteMemoryAt": "?memory_type=semantic&namespace=shared&key=a",
+}
 # The version that a change of one of the world's own rows of OpenIntent names.
 VERSIONED = frozenset(
     {"changeMemory", "changeNamespace", "changeTask", "changeCoordinator", "changeIntentState", "changeIntentStatus"}
@@ -414,6 +418,7 @@ PREPARED: dict[str, Callable[[World], Any]] = {
     "decideProposal": _vote,
     "createTask": lambda world: {"intent_id": world.openintent["intent"], "name": "Another"},
     "createCoordinator": lambda world: {"intent_id": world.openintent["intent"], "agent_id": "peopled-02"},
+    "deleteMemoryAt": lambda world: world.openintent and None,
     "endProposals": lambda world: {**BODIES["endProposals"], "ids": [ids.wire("prop", world.proposal.id)]},
     "orderPass": lambda world: world.entry and BODIES["orderPass"],
     "rollBackArtifact": _superseded,

@@ -31,6 +31,7 @@ from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request,
 
 SYSTEM = "langgraph"
 NAMESPACES = f"{ENTRIES}/namespaces"
+ANY_LABEL = "*"
 # Behind every label, so that a prefix ends where a label ends. No label of a namespace has one.
 SEPARATOR = "."
 PAGE = 1000
@@ -127,6 +128,10 @@ def _labels(name: str) -> tuple[str, ...]:
     return tuple(name.removesuffix(SEPARATOR).split(SEPARATOR))
 
 
+def _address(namespace: Iterable[str], key: str) -> Json:
+    return {"memory_type": SEMANTIC, "namespace": _name(namespace), "key": key}
+
+
 def _entries(**wanted: Any) -> Flow[list[Json]]:
     answer = yield Request("GET", ENTRIES, params={"memory_type": SEMANTIC, **wanted})
     raise_for(answer)
@@ -176,39 +181,50 @@ def _search(op: SearchOp) -> Flow[list[SearchItem]]:
         offset += len(page)
         if not page:
             break
-    return [SearchItem(**_item(entry)) for entry in (found[op.offset :] if mixed else found)]
+    part = found[op.offset :] if mixed else found
+    return [SearchItem(**_item(entry), score=entry.get("score")) for entry in part]
 
 
 def _put(op: PutOp, origin: Json | None) -> Flow[None]:
-    """One request for a value; two to delete, since an entry is deleted by its id."""
+    """One request, whether there is a value or the entry goes; what is not there is gone already."""
     if op.value is None:
-        entry = yield from _entry(op.namespace, op.key)
-        if entry:
-            answer = yield Request("DELETE", f"{ENTRIES}/{entry['id']}")
-            if answer.status_code != httpx.codes.NOT_FOUND:  # another client was faster
-                raise_for(answer)
+        answer = yield Request("DELETE", ENTRIES, params=_address(op.namespace, op.key))
+        if answer.status_code != httpx.codes.NOT_FOUND:
+            raise_for(answer)
         return
-    body = {"memory_type": SEMANTIC, "namespace": _name(op.namespace), "key": op.key, "value": op.value}
-    raise_for((yield Request("PUT", ENTRIES, json={**body, **({"origin": origin} if origin else {})})))
+    body = {**_address(op.namespace, op.key), "value": op.value, **({"origin": origin} if origin else {})}
+    raise_for((yield Request("PUT", ENTRIES, json=body)))
 
 
 def _list_namespaces(op: ListNamespacesOp) -> Flow[list[tuple[str, ...]]]:
-    found: set[tuple[str, ...]] = set()
-    offset, total = 0, 1
-    while offset < total:
-        answer = yield Request("GET", NAMESPACES, params={"limit": PAGE, "offset": offset})
+    """One request for up to ``PAGE`` of them; the server matches, cuts, sorts and counts off."""
+    prefix, suffix = (_path(op.match_conditions or (), name) for name in ("prefix", "suffix"))
+    if prefix is None or suffix is None:
+        return []
+    params: Json = {"prefix": SEPARATOR.join(prefix or [ANY_LABEL])}
+    params |= {"suffix": SEPARATOR.join(suffix)} if suffix else {}
+    params |= {} if op.max_depth is None else {"max_depth": op.max_depth}
+    found: list[tuple[str, ...]] = []
+    while len(found) < op.limit:
+        page = {"limit": min(op.limit - len(found), PAGE), "offset": op.offset + len(found)}
+        answer = yield Request("GET", NAMESPACES, params={**params, **page})
         raise_for(answer)
         body = body_of(answer)
-        page: list[Json] = body.get("namespaces", [])
-        found |= {_labels(each["namespace"]) for each in page if each["namespace"].endswith(SEPARATOR)}
-        offset, total = offset + len(page), int(body.get("total", 0)) if page else 0
-    matching = {labels for labels in found if all(_matches(each, labels) for each in op.match_conditions or ())}
-    if op.max_depth is not None:
-        matching = {labels[: op.max_depth] for labels in matching}
-    return sorted(matching)[op.offset : op.offset + op.limit]
+        found += [_labels(each["namespace"]) for each in body.get("namespaces", [])]
+        if not body.get("namespaces") or op.offset + len(found) >= int(body.get("total", 0)):
+            break
+    return found
 
 
-def _matches(condition: MatchCondition, labels: tuple[str, ...]) -> bool:
-    path = tuple(condition.path)
-    part = labels[: len(path)] if condition.match_type == "prefix" else labels[max(len(labels) - len(path), 0) :]
-    return len(part) == len(path) and all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+def _path(conditions: Iterable[MatchCondition], match_type: str) -> list[str] | None:
+    """All conditions of that kind as one, or None when no namespace can meet them: a label is not empty and has no
+    ``SEPARATOR``."""
+    step = 1 if match_type == "prefix" else -1
+    found: list[str] = []
+    for path in (list(each.path)[::step] for each in conditions if each.match_type == match_type):
+        for place, label in enumerate(path):
+            known = found[place] if place < len(found) else ANY_LABEL
+            if not label or SEPARATOR in label or (ANY_LABEL not in (known, label) and known != label):
+                return None
+            found[place : place + 1] = [label if known == ANY_LABEL else known]
+    return found[::step]

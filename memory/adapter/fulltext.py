@@ -85,10 +85,12 @@ class _Index:
 
 
 class Ranked(NamedTuple):
-    """Positions, the best first; ``is_all`` unless entries that have nothing but a common word were left out."""
+    """Positions, the best first, and their scores; ``is_all`` unless entries that have nothing but a common word were
+    left out."""
 
     positions: list[int]
     is_all: bool
+    scores: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +135,10 @@ def best_among(
     ones of all might be others."""
     by_itself = chosen and (chosen.in_context or wanted.meaning)
     if chosen and by_itself and len(narrow := chosen.every(NARROW + 1)) <= NARROW:
-        ranked, is_all = rank(tenant_id, wanted, among=narrow, in_context=chosen.in_context)
+        ranked, is_all, _ = rank(tenant_id, wanted, among=narrow, in_context=chosen.in_context)
         start = _place_behind(ranked, after, seen)
         return Best(ranked[start : start + limit], len(ranked), is_all, start + limit >= len(ranked))
-    ranked, is_all = rank(tenant_id, wanted)
+    ranked, is_all, _ = rank(tenant_id, wanted)
     if chosen and len(ranked) > CHUNK:
         start = _place_behind(ranked, after, seen)
         found = _first_of(chosen, ranked[start : start + NARROW], limit)
@@ -145,7 +147,7 @@ def best_among(
         narrow = chosen.every(NARROW + 1)
         if len(narrow) > NARROW:
             return _first_of(chosen, ranked[start:], limit)
-        ranked, is_all = rank(tenant_id, wanted, among=narrow)
+        ranked, is_all, _ = rank(tenant_id, wanted, among=narrow)
     elif chosen:
         there = set(chosen.among(ranked))
         ranked = [position for position in ranked if position in there]
@@ -153,23 +155,32 @@ def best_among(
     return Best(ranked[start : start + limit], len(ranked), is_all, start + limit >= len(ranked))
 
 
-def part_among(tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, last: int) -> tuple[list[int], int]:
-    """The positions from the place ``first`` to before ``last`` in the order of ``rank``, and how many there are.
+def part_among(
+    tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, last: int
+) -> tuple[dict[int, float], int]:
+    """The positions from the place ``first`` to before ``last`` in the order of ``rank``, each with its score, and how
+    many there are.
 
     The order and the number are the same whichever part is asked for. Only of more than ``NARROW`` entries no more are
     counted than show whether there are any behind ``last``.
     """
-    ranked, most = rank(tenant_id, wanted).positions, max(last, NARROW)
-    if len(ranked) > CHUNK or wanted.meaning:
+    ranked, most = rank(tenant_id, wanted), max(last, NARROW)
+    if len(ranked.positions) > CHUNK or wanted.meaning:
         narrow = chosen.every(NARROW + 1)
         if len(narrow) > NARROW:
             most = last
         else:
-            ranked = rank(tenant_id, wanted, among=narrow).positions
+            ranked = rank(tenant_id, wanted, among=narrow)
             if not wanted.phrases:
-                return ranked[first:last], len(ranked)
-    found = _first_of(chosen, ranked, most)
-    return found.positions[first:last], found.count
+                return _scored(ranked, ranked.positions[first:last]), len(ranked.positions)
+    found = _first_of(chosen, ranked.positions, most)
+    return _scored(ranked, found.positions[first:last]), found.count
+
+
+def _scored(ranked: Ranked, positions: list[int]) -> dict[int, float]:
+    """These of the ranked positions, in their order, each with its score."""
+    place = {position: place for place, position in enumerate(ranked.positions)}
+    return {position: float(ranked.scores[place[position]]) for position in positions}
 
 
 def rank(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None = None, in_context: bool = False) -> Ranked:
@@ -180,17 +191,18 @@ def rank(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None = None,
         return ranked
     meaning = np.frombuffer(wanted.meaning, np.float32)
     near = vectors.nearest(tenant_id, meaning, most=NEAREST, among=among)
-    return Ranked(_fused(ranked.positions, near), ranked.is_all)
+    positions, scores = _fused(ranked.positions, near)
+    return Ranked(positions, ranked.is_all, scores)
 
 
-def _fused(*orders: list[int]) -> list[int]:
+def _fused(*orders: list[int]) -> tuple[list[int], Array]:
     """One order of several (reciprocal rank fusion): an entry gets ``1 / (EVEN + place)`` of each that it is in."""
     positions = np.concatenate([np.array(order, np.int64) for order in orders])
     points = np.concatenate([1 / (EVEN + 1 + np.arange(len(order))) for order in orders])
     found, which = np.unique(positions, return_inverse=True)
     sums = np.bincount(which, points, found.size)
-    fused: list[int] = found[np.lexsort((-found, -sums))].tolist()
-    return fused
+    order = np.lexsort((-found, -sums))
+    return found[order].tolist(), sums[order]
 
 
 def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None, in_context: bool) -> Ranked:
@@ -216,7 +228,7 @@ def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | No
             left.append((idf, term))
         scores.add(places if given is None else places.among(given), idf, mean)
     if not scores.parts:
-        return Ranked([], True)
+        return Ranked([], True, np.zeros(0))
     found, points = scores.sums()
     top = np.argsort(-points, kind="stable")[:RANKED_AGAIN]
     for idf, term in left:
@@ -224,7 +236,8 @@ def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | No
         np.add.at(points, found.size - 1 - np.searchsorted(found[::-1], again.positions), again.points(idf, mean))
     if in_context and given is not None:
         found, points = _in_context(given, found, points)
-    return Ranked(found[np.argsort(-points, kind="stable")].tolist(), is_all and not left)
+    order = np.argsort(-points, kind="stable")
+    return Ranked(found[order].tolist(), is_all and not left, points[order])
 
 
 def _in_context(given: Array, found: Array, points: Array) -> tuple[Array, Array]:

@@ -305,9 +305,9 @@ def _lapsed_asked() -> sql.Written:
 
 def search_listed(
     addressed: Sequence[Selection], plain: Selection | None, words: Sought, *, first: int, last: int, now: datetime
-) -> tuple[list[UUID], int]:
+) -> tuple[dict[UUID, float], int]:
     """The entries of the selections that the query is about, the best first (``fulltext.rank``), from the place
-    ``first`` to before ``last``; and how many there are."""
+    ``first`` to before ``last``, each with its score; and how many there are."""
     tenant_id = addressed[0].tenant_id
 
     def listings(**more: Any) -> list[Listing]:
@@ -324,8 +324,8 @@ def search_listed(
 
     chosen = fulltext.Chosen(among, every)
     positions, total = fulltext.part_among(tenant_id, chosen, words, first=first, last=last)
-    ids_at = {position: entry_id for entry_id, position in _entries_at(tenant_id, positions).items()}
-    return [ids_at[position] for position in positions if position in ids_at], total
+    ids_at = {position: entry_id for entry_id, position in _entries_at(tenant_id, list(positions)).items()}
+    return {ids_at[position]: score for position, score in positions.items() if position in ids_at}, total
 
 
 def _entries_at(tenant_id: UUID, positions: list[int]) -> dict[UUID, int]:

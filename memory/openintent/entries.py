@@ -551,6 +551,18 @@ def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: d
     return UUID(bytes=row.id.bytes)
 
 
+@transaction.atomic
+def delete_at(caller: Caller, place: Address, version: int | None, *, now: datetime) -> UUID:
+    """The entry at this address is gone for good; which one it was. Who may make none there does not learn of any."""
+    [kept] = ledger.kept_addresses(harness.for_tenant(caller.tenant_id), [place])
+    if kept.tier != Tier.SEMANTIC or namespaces.exists(caller.tenant_id, kept.namespace):
+        access.require_create(caller, kept, now=now)
+    held = ledger.find_at(caller.tenant_id, kept)
+    if held is None or held.tier != kept.tier:
+        raise NotFound("There is no memory entry at that address.")
+    return delete(caller, held.id, version, now=now)
+
+
 def find_entry(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
     """The entry of that id; one that a run wrote for who may read it, and only for reading."""
     row = adapter.readable(caller.tenant_id, entry_id, now=now) if entry_id else None

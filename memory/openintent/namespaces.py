@@ -1,8 +1,10 @@
 """Namespaces of semantic memory and their permissions (RFC-0015 2.3; R38 to R43, R102 to R104). Their only writer."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 WRITER = "memory.openintent.namespaces"
 CHANGED, MADE = "namespace.changed", "namespace.created"
 MAX_RULES = 500
+SEPARATOR, ANY_LABEL = ".", "*"
 Rules = list[dict[str, str]]
 
 
@@ -80,6 +83,36 @@ class HeldPage:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Which of the namespaces that are labels with a point behind each (``users.u1.``), as the client's LangGraph store
+    names them: those that begin and end with these labels, of which ``*`` is any, cut behind ``max_depth`` of them."""
+
+    prefix: tuple[str, ...] = ()
+    suffix: tuple[str, ...] = ()
+    max_depth: int | None = None
+
+    def condition(self) -> Q:
+        """The condition on their names; the labels before the first ``*`` are looked up in the index."""
+        exact = "".join(f"{each}{SEPARATOR}" for each in takewhile(lambda each: each != ANY_LABEL, self.prefix))
+        whole = rf"^{_pattern(self.prefix)}({_pattern([ANY_LABEL])})*$"
+        ends = rf"(^|[{SEPARATOR}]){_pattern(self.suffix)}$"
+        return Q(name__endswith=SEPARATOR, name__startswith=exact, name__regex=whole) & Q(name__regex=ends)
+
+
+def _pattern(labels: Iterable[str]) -> str:
+    """The labels as a regular expression that both engines read alike."""
+    return "".join(f"{f'[^{SEPARATOR}]+' if each == ANY_LABEL else re.escape(each)}[{SEPARATOR}]" for each in labels)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPage:
+    """Names of some of them, and how many there are."""
+
+    names: list[str]
+    total: int
+
+
 def at_least(least: str) -> tuple[str, ...]:
     """The kinds of access that include this one: none < read < write < admin."""
     return Namespace.ACCESS[Namespace.ACCESS.index(least) :]
@@ -123,10 +156,26 @@ def list_namespaces(caller: "Caller", *, limit: int, offset: int = 0, now: datet
     return HeldPage([Held(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
 
 
+def list_labelled(caller: "Caller", wanted: Labelled, *, limit: int, offset: int = 0, now: datetime) -> LabelledPage:
+    """A page of the labelled namespaces that the caller may read, label by label in order; those that are the same up
+    to ``max_depth`` once."""
+    caller.scope.check("memory:read")
+    rows = _rows(caller, now).filter(wanted.condition(), access__in=at_least("read"))
+    found = {tuple(name.split(SEPARATOR)[:-1][: wanted.max_depth]) for name in rows.values_list("name", flat=True)}
+    names = ["".join(f"{label}{SEPARATOR}" for label in labels) for labels in sorted(found)[offset : offset + limit]]
+    return LabelledPage(names, len(found))
+
+
+def exists(tenant_id: UUID, name: str) -> bool:
+    """Whether there is a namespace by that kept name."""
+    there: bool = Namespace.objects.of(tenant_id).filter(name=name).exists()
+    return there
+
+
 def get_namespace(caller: "Caller", name: str, *, now: datetime) -> Held:
     """The namespace: 404 when there is none, 403 for whoever may not read it (R103)."""
     caller.scope.check("memory:read")
-    if not Namespace.objects.of(caller.tenant_id).filter(name=name).exists():
+    if not exists(caller.tenant_id, name):
         raise NotFound("There is no namespace by that name.")
     if not fence_of(caller, now=now).lets_in(name):
         raise GuardrailViolation("A guardrail of the coordinator closes that namespace.", rule="guardrail")
@@ -296,8 +345,7 @@ def require_admin(caller: "Caller", name: str, *, now: datetime) -> None:
     """Refuses whoever may not change the permissions of the namespace."""
     caller.scope.check("memory:write")
     name = kept_name(caller.scope, name)
-    there = Namespace.objects.of(caller.tenant_id).filter(name=name).exists()
-    _require_admin(caller, name, there=there, now=now)
+    _require_admin(caller, name, there=exists(caller.tenant_id, name), now=now)
 
 
 def _require_admin(caller: "Caller", name: str, *, there: bool, now: datetime) -> None:

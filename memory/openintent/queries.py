@@ -227,7 +227,8 @@ def _is_sound(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Page:
     """A part of a list, and how long all of it is, or at least is unless ``total_is_exact``. Those of its rows that are
-    of ``inherited_from``, a task, are seen through a task under it. ``meaning`` is by what a search was ranked."""
+    of ``inherited_from``, a task, are seen through a task under it. ``meaning`` is by what a search was ranked, and
+    ``scores`` what each of its rows got there: the more, the better, within one search."""
 
     rows: "list[EntryAddress]"
     total: int
@@ -235,6 +236,7 @@ class Page:
     offset: int
     inherited_from: str = ""
     meaning: Meaning | None = None
+    scores: Mapping[UUID, float] = field(default_factory=dict)
     total_is_exact: bool = True
 
 
@@ -245,14 +247,15 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
     plain, first, meaning, words = _plain(caller, wanted, selections[0].rare), wanted.offset, None, None
-    is_exact = True
+    is_exact, scores = True, dict[UUID, float]()
     if wanted.q:
         meaning = embeddings.meaning_of(caller.tenant_id, wanted.q)
         words = replace(sought(wanted.q), meaning=meaning.vector)
     if wanted.filter:
-        found, total = _filtered(caller, wanted, words, selections, plain, now)
+        found, scores, total = _filtered(caller, wanted, words, selections, plain, now)
     elif words:
-        found, total = adapter.search_listed(selections, plain, words, first=first, last=first + wanted.limit, now=now)
+        scores, total = adapter.search_listed(selections, plain, words, first=first, last=first + wanted.limit, now=now)
+        found = list(scores)
     else:
         lapsing = adapter.has_lapsed(caller.tenant_id, now=now)
         listings = [adapter.list_addressed(each, lapsing=lapsing, now=now) for each in selections]
@@ -261,7 +264,7 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
         found = [entry_id for _, entry_id in keys]
     rows = _rows(caller.tenant_id, found, plain is not None)
     entries.refresh(caller, [row for row in rows if not adapter.is_plain(row)], now=now)
-    return Page(rows, total, wanted.limit, wanted.offset, parent, meaning, is_exact)
+    return Page(rows, total, wanted.limit, wanted.offset, parent, meaning, scores, is_exact)
 
 
 def _filtered(
@@ -271,13 +274,15 @@ def _filtered(
     selections: list[Selection],
     plain: Selection | None,
     now: datetime,
-) -> tuple[list[UUID], int]:
-    """The part of the list whose values fit the filter, and how many there are. The database looks for what is to be
-    equal; of what that leaves each value is looked at here, and more than ``LOOKED_THROUGH`` are refused."""
+) -> tuple[list[UUID], dict[UUID, float], int]:
+    """The part of the list whose values fit the filter, what each was ranked with, and how many there are. The database
+    looks for what is to be equal; of what that leaves each value is looked at here, and more than ``LOOKED_THROUGH``
+    are refused."""
     selections = [replace(each, holding=filters.anchors(wanted.filter)) for each in selections]
-    most = LOOKED_THROUGH + 1
+    most, scores = LOOKED_THROUGH + 1, dict[UUID, float]()
     if words:
-        found, _ = adapter.search_listed(selections, plain, words, first=0, last=most, now=now)
+        scores, _ = adapter.search_listed(selections, plain, words, first=0, last=most, now=now)
+        found = list(scores)
     else:
         listings = [adapter.list_addressed(each, now=now) for each in selections]
         listings += [adapter.plain_listed(plain, now=now)] if plain is not None else []
@@ -291,7 +296,7 @@ def _filtered(
         for row in _rows(caller.tenant_id, list(part), plain is not None)
         if filters.matches(ledger.value_if_whole(row), wanted.filter)
     ]
-    return fitting[wanted.offset : wanted.offset + wanted.limit], len(fitting)
+    return fitting[wanted.offset : wanted.offset + wanted.limit], scores, len(fitting)
 
 
 def ids_matching(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:

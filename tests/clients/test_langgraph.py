@@ -11,14 +11,26 @@ from django.test import Client
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_store
 from langgraph.graph import END, START, StateGraph
-from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, PutOp, SearchOp
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
 from langgraph.store.memory import InMemoryStore
 
-from openwop_console_client.errors import MemoryInvalidError
+from openwop_console_client.errors import MemoryAccessError, MemoryInvalidError
 from openwop_console_client.langgraph import ConsoleStore
 from tests import building, in_process
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+TWICE, CONTRADICTION = (
+    ListNamespacesOp(match_conditions=tuple(MatchCondition("prefix", path) for path in paths))
+    for paths in ((("users", "*"), ("*", "u1", "*")), (("users",), ("teams",)))
+)
 USERS, FIRST, SECOND = ("users",), ("users", "u1"), ("users", "u1", "likes")
 
 
@@ -47,6 +59,23 @@ def transport(application: in_process.Application) -> Counting:
 def store(transport: Counting) -> Iterator[ConsoleStore]:
     with ConsoleStore(in_process.URL, building.key(role="agent"), agent_id="planner", transport=transport) as made:
         yield made
+
+
+class Awaiting:
+    """The store, asked by its asynchronous methods."""
+
+    def __init__(self, store: ConsoleStore, transport: Counting) -> None:
+        self._store, self._transport = store, transport
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._store, f"a{name}")
+        return lambda *given, **named: self._transport.run(lambda: asyncio.run(method(*given, **named)))
+
+
+@pytest.fixture(params=["synchronous", "asynchronous"])
+def asked(request: pytest.FixtureRequest, store: ConsoleStore, transport: Counting) -> BaseStore:
+    """The store, asked in both ways."""
+    return store if request.param == "synchronous" else cast("BaseStore", Awaiting(store, transport))
 
 
 @pytest.fixture
@@ -100,20 +129,98 @@ READS: dict[str, Callable[[BaseStore], Any]] = {
     "those with any label": lambda store: store.list_namespaces(prefix=("*", "u1"), suffix=("*",)),
     "to a depth": lambda store: store.list_namespaces(max_depth=1),
     "a part of them": lambda store: store.list_namespaces(limit=2, offset=1),
+    "a part of what is left of a depth": lambda store: store.list_namespaces(max_depth=1, limit=1, offset=1),
+    "those with a label that is not there": lambda store: store.list_namespaces(prefix=("users.u1",)),
+    "those that two conditions are about": lambda store: store.batch([TWICE, CONTRADICTION]),
     "several at once": lambda store: [said(each) for each in store.batch([GetOp(FIRST, "a"), SearchOp(SECOND)])],
 }
 
 
-def test_every_read_is_answered_as_by_the_store_in_memory(store: ConsoleStore) -> None:
+def test_every_read_is_answered_as_by_the_store_in_memory(asked: BaseStore) -> None:
     other = InMemoryStore()
-    filled(store)
+    filled(asked)
     filled(other)
-    assert {name: said(read(store)) for name, read in READS.items()} == {
+    assert {name: said(read(asked)) for name, read in READS.items()} == {
         name: said(read(other)) for name, read in READS.items()
     }
 
 
-def test_writes_come_to_the_same_as_in_the_store_in_memory(store: ConsoleStore) -> None:
+LISTED = (
+    *(("a", "b", "c"), ("a", "b", "d", "e"), ("a", "b", "d", "i"), ("a", "b", "f"), ("a", "c", "f"), ("b", "a", "f")),
+    *(("users", "123"), ("users", "456", "settings"), ("users", "789", "settings"), ("admin", "users", "789")),
+    *(("guests", "123"), ("guests", "456", "preferences"), ("a",), ("a-b",), ("A", "b"), ("ä", "100%", "x_y")),
+)
+# What LangGraph's own tests ask of the namespaces of a store, and what an index or a pattern could get wrong.
+LISTINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"limit": 5},
+    {"limit": 5, "offset": 5},
+    {"limit": 5, "offset": 15},
+    {"prefix": ("a", "b")},
+    {"suffix": ("f",)},
+    {"prefix": ("a",), "suffix": ("f",)},
+    {"prefix": ("a", "b"), "max_depth": 3},
+    {"prefix": ("a", "b"), "limit": 2},
+    {"prefix": ("a", "b"), "offset": 2},
+    {"prefix": ("a", "*", "f")},
+    {"suffix": ("*", "f")},
+    {"prefix": ("nonexistent",)},
+    {"prefix": ("users", "123")},
+    {"prefix": ("users", "*")},
+    {"suffix": ("*", "preferences")},
+    {"prefix": ("*", "users"), "suffix": ("*", "settings")},
+    {"prefix": ("*", "*", "*"), "suffix": ("*", "*")},
+    {"prefix": ("users", "456", "settings"), "suffix": ("users", "456", "settings")},
+    {"max_depth": 1},
+    {"max_depth": 2, "limit": 3, "offset": 2},
+    {"prefix": ("ä", "100%")},
+    {"suffix": ("x_y",)},
+    {"suffix": ("xzy",)},
+    {"prefix": ("a.b",)},
+    {"prefix": ("",)},
+    {"prefix": ("[^a]",)},
+)
+
+
+def test_namespaces_are_listed_as_by_the_store_in_memory(asked: BaseStore) -> None:
+    other = InMemoryStore()
+    for each in (asked, other):
+        assert each.list_namespaces() == []
+        for place, namespace in enumerate(LISTED):
+            each.put(namespace, f"id_{place}", {"data": place})
+    for listing in LISTINGS:
+        assert asked.list_namespaces(**listing) == other.list_namespaces(**listing), listing
+
+
+def test_searches_say_what_the_tests_of_langgraph_say(asked: BaseStore) -> None:
+    docs = {
+        "doc1": ("red apple", 4.5),
+        "doc2": ("red car", 3.0),
+        "doc3": ("green apple", 4.0),
+        "doc4": ("blue car", 3.5),
+    }
+    for key, (text, score) in docs.items():
+        asked.put(("test",), key, {"text": text, "color": text.split()[0], "score": score})
+
+    def found(query: str | None, **more: Any) -> list[str]:
+        return [each.key for each in asked.search(("test",), query=query, **more)]
+
+    assert found("apple", filter={"color": "red"})[0] == "doc1"
+    assert found("car", filter={"color": "red"})[0] == "doc2"
+    assert found("blue car", filter={"score": {"$gt": 3.2}})[0] == "doc4"
+    assert found("apple", filter={"score": {"$gte": 4.0}, "color": "green"}) == ["doc3"]
+    assert len(found("")) == len(found(None)) == 4
+    assert found("car " * 100) == found("car") == found("car!@#$%^&*()")
+    first, second = found("red car", limit=2), found("red car", limit=2, offset=2)
+    assert [*first, *second] == found("red car", limit=10)
+    assert len({*first, *second}) == 3
+    before = asked.search(("test",), query="green apple")[0]
+    asked.put(("test",), "doc3", {"text": "new text about dogs"})
+    assert "doc3" not in found("green apple")
+    assert before.key == "doc3" == found("text about dogs")[0]
+
+
+def test_writes_come_to_the_same_as_in_the_store_in_memory(asked: BaseStore) -> None:
     def written(to: BaseStore) -> list[Any]:
         filled(to)
         to.put(FIRST, "a", {"n": 9})
@@ -124,8 +231,9 @@ def test_writes_come_to_the_same_as_in_the_store_in_memory(store: ConsoleStore) 
         )
         return [said(read), *(said(to.search(where)) for where in (USERS, ("teams",)))]
 
-    assert written(store) == written(InMemoryStore())
-    item = store.get(FIRST, "a")
+    assert written(asked) == written(InMemoryStore())
+    item = asked.get(FIRST, "a")
+    assert item
     assert item.created_at < item.updated_at
 
 
@@ -148,6 +256,40 @@ def test_a_put_is_one_request_and_so_is_a_search(store: ConsoleStore, transport:
     store.search(FIRST, query="anything", filter={"n": 2})
     store.get(FIRST, "a")
     assert transport.sent == ["PUT /api/v1/memory"] * 2 + ["GET /api/v1/memory"] * 2
+
+
+def test_a_deletion_is_one_request_and_so_are_the_namespaces(store: ConsoleStore, transport: Counting) -> None:
+    store.put(SECOND, "a", {"n": 1})
+    transport.sent.clear()
+    store.delete(SECOND, "a")
+    store.delete(SECOND, "a")
+    store.delete(("never", "there"), "a")
+    assert transport.sent == ["DELETE /api/v1/memory"] * 3
+    transport.sent.clear()
+    assert store.list_namespaces(prefix=("*",), suffix=("likes",), max_depth=2, limit=3) == [("users", "u1")]
+    assert transport.sent == ["GET /api/v1/memory/namespaces"]
+
+
+def test_a_deletion_that_is_not_permitted_is_refused(store: ConsoleStore, transport: Counting) -> None:
+    store.put(FIRST, "a", {"n": 1})
+    with ConsoleStore(in_process.URL, building.key(role="agent"), agent_id="reader", transport=transport) as other:
+        for key in ("a", "never there"):
+            with pytest.raises(MemoryAccessError):
+                other.delete(FIRST, key)
+    assert store.get(FIRST, "a")
+
+
+def test_items_found_by_words_have_the_scores_of_the_server_and_others_have_none(store: ConsoleStore) -> None:
+    store.put(FIRST, "ask", {"text": "Refunds need the order number", "kind": "rule"})
+    store.put(FIRST, "late", {"text": "A late refund is refunded with a voucher", "kind": "rule"})
+    for found in (
+        store.search(USERS, query="refunding vouchers"),
+        store.search(USERS, query="refunding vouchers", filter={"kind": "rule"}),
+        store.search((), query="refunding vouchers"),
+    ):
+        best, second = [each.score for each in found]
+        assert (best or 0) > (second or 0) > 0
+    assert [each.score for each in store.search(USERS)] == [None, None]
 
 
 def test_a_search_with_words_is_ranked_by_the_server(store: ConsoleStore) -> None:

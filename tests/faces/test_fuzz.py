@@ -24,7 +24,7 @@ from schemathesis import Case, GenerationMode
 from openwop_console import openapi
 from tests.budgets import THOROUGH
 from tests.conformance import schemas
-from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
+from tests.peopled import BODIES, PREPARED, QUERIES, VERSIONED, Route, World, routes
 
 pytestmark = pytest.mark.django_db
 MEANT = {501, 503}
@@ -194,7 +194,7 @@ def test_a_sound_request_succeeds_as_documented(acme: World) -> None:
     wrong = {}
     for name in sorted(set(OPERATIONS) - set(NOT_WITHOUT_HELP)):
         route, method = ROUTES[name]
-        query = "?timeout=0" if name == "pollRunEvents" else ""
+        query = QUERIES.get(name, "")
         with transaction.atomic():
             body = PREPARED[name](acme) if name in PREPARED else BODIES.get(name)
             headers = {"HTTP_IF_MATCH": "1"} if name in VERSIONED else {}

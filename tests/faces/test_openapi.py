@@ -119,7 +119,7 @@ def test_every_route_of_openintent_says_its_answer_who_calls_and_which_version_i
         assert "X-Agent-ID" in headers, name
         assert each["tags"] == ["openintent"]
         changes = name.startswith("change") and name != "changeAgentStatus"
-        assert ("If-Match" in headers) == (changes or name in {"deleteMemory", "putMemory"}), name
+        assert ("If-Match" in headers) == (changes or name in {"deleteMemory", "deleteMemoryAt", "putMemory"}), name
         assert ("428" in each["responses"]) == ("403" in each["responses"] and "413" in each["responses"]), name
     asked = {found["name"] for found in described["queryMemory"]["parameters"] if found["in"] == "query"}
     assert {"scope.task_id", "tags_any", "memory_type", "limit", "offset", "updated_after"} <= asked

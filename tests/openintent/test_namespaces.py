@@ -332,3 +332,36 @@ def test_R104_no_namespace_has_a_name_that_no_ref_could_hold(served: Served, nam
     with served.http(role="operator") as client:
         answer = client.patch(f"{BASE}/{quote(name, safe='').replace('.', '%2E')}", json={"default": "read"})
     assert answer.status_code in {400, 404}, answer.text
+
+
+def test_namespaces_are_listed_by_their_labels_as_far_as_the_caller_may_read_them(served: Served) -> None:
+    agent, other, root = served.agent(), served.agent(), served.agent("top").replace(".", "-")
+    for name in (f"{root}.a.", f"{root}.a.x.", f"{root}.hidden.", f"{root}", f"{root}.unlabelled"):
+        shared(served, agent, name)
+    permit(served, f"{root}.hidden.", default="none", allow=[])
+
+    def listed(by: str, **wanted: Any) -> Any:
+        with served.http(by) as client:
+            answer = client.get(BASE, params={"prefix": f"{root}.", **wanted})
+        assert answer.status_code == 200, answer.text
+        return [each["namespace"] for each in answer.json()["namespaces"]], answer.json()["total"]
+
+    assert listed(other) == ([f"{root}.a.", f"{root}.a.x."], 2)
+    assert listed(other, max_depth=2) == ([f"{root}.a."], 1)
+    assert listed(other, suffix="x", limit=1, offset=1) == ([], 1)
+    assert listed(other, suffix="*.x.") == ([f"{root}.a.x."], 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"prefix": each} for each in ("", ".", "a..b", ".a", "a" * 257, "a\nb", "a\0")),
+        *({"max_depth": each} for each in ("", "0", "-1", "x", "1.5", "9" * 40, "\u0661")),
+        {"suffix": "a..", "limit": "0"},
+    ],
+)
+def test_labels_that_make_no_sense_are_refused(served: Served, wrong: dict[str, str]) -> None:
+    with served.http(served.agent()) as client:
+        answer = client.get(BASE, params=wrong)
+    assert answer.status_code == 400, answer.text
+    assert {each["field"] for each in answer.json()["errors"]} == set(wrong)

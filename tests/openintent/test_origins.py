@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -60,6 +61,45 @@ def test_a_put_makes_the_entry_anew_when_it_was_deleted(agent: Agent) -> None:
     again = agent.put({"n": 2})
     assert again.status_code == 201
     assert again.json()["id"] != first
+
+
+def test_an_entry_is_deleted_at_its_address_and_held_to_a_version_only_where_one_is_named(agent: Agent) -> None:
+    first = agent.put({"n": 1}).json()["id"]
+    at = f"/api/v1/memory?{urlencode(PLACE)}"
+    assert agent.ask("DELETE", at, HTTP_IF_MATCH='"7"').status_code == 409
+    gone = agent.ask("DELETE", at, HTTP_IF_MATCH='"1"')
+    assert (gone.status_code, gone.json()) == (200, {"status": "deleted", "entry_id": first})
+    assert agent.ask("GET", f"/api/v1/memory/{first}").status_code == 404
+    assert agent.ask("DELETE", at).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({name: ""} for name in PLACE),
+        {"memory_type": "other"},
+        {"agent_id": "no\tagent"},
+        {"key": "a" * 300},
+        {"filter": "{}"},
+        {"namespace": "a\0"},
+    ],
+)
+def test_a_deletion_says_a_whole_address_and_nothing_else(agent: Agent, wrong: dict[str, str]) -> None:
+    agent.put({"n": 1})
+    answer = agent.ask("DELETE", f"/api/v1/memory?{urlencode(PLACE | wrong)}")
+    assert answer.status_code == 400, answer.content
+    assert [each["field"] for each in answer.json()["errors"]] == list(wrong)
+    assert agent.ask("DELETE", "/api/v1/memory").status_code == 400
+    assert agent.ask("GET", "/api/v1/memory?namespace=invoices").json()["total"] == 1
+
+
+def test_another_agent_deletes_nothing_at_an_address(client: Client, agent: Agent) -> None:
+    agent.put({"n": 1})
+    other = Agent(client, "billing-02", role="agent")
+    assert other.ask("DELETE", f"/api/v1/memory?{urlencode(PLACE)}").status_code == 404
+    named = urlencode({**PLACE, "agent_id": "billing-01"})
+    assert other.ask("DELETE", f"/api/v1/memory?{named}").status_code == 403
+    assert Agent(client, slug="globex").ask("DELETE", f"/api/v1/memory?{named}").status_code == 404
 
 
 def test_a_put_never_moves_an_entry(agent: Agent) -> None:

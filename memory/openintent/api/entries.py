@@ -11,14 +11,14 @@ from rest_framework.request import Request
 
 from memory.host import ids
 from memory.host.errors import Invalid, PreconditionRequired
-from memory.host.http import checked
+from memory.host.http import checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.operations import listed
 from memory.openintent import entries, queries
 from memory.openintent.access import READ, WRITE, Caller
 from memory.openintent.api import schemas
 from memory.openintent.api.http import ExactJSONParser, caller_of, described, json_response, permitted_first
-from memory.openintent.api.serializers import EntryCreate, EntryUpdate
+from memory.openintent.api.serializers import EntryCreate, EntryPlace, EntryUpdate
 from memory.openintent.entries import entry_document
 from memory.openintent.queries import Page
 
@@ -66,6 +66,7 @@ def _reader(request: Request, agent_id: str) -> Caller:
 def _documents(found: Page) -> list[JSONObject]:
     return [
         entry_document(row, inherited_from=found.inherited_from if row.task_id == found.inherited_from else "")
+        | ({"score": found.scores[row.id]} if row.id in found.scores else {})
         for row in found.rows
     ]
 
@@ -97,13 +98,25 @@ urlpatterns: list[URLPattern] = [
     takes=EntryCreate,
     gives={200: schemas.ENTRY, 201: schemas.ENTRY},
 )
-@api_view(["GET", "HEAD", "POST", "PUT"])
+@described(
+    "deleteMemoryAt",
+    method="DELETE",
+    scope=WRITE,
+    headers=("If-Match",),
+    query=EntryPlace,
+    gives={200: schemas.REMOVED},
+)
+@api_view(["GET", "HEAD", "POST", "PUT", "DELETE"])
 @parser_classes([ExactJSONParser])
 def memory(request: Request) -> HttpResponse:
-    """A new entry, the entry at its address whether it is there or not, or the list of what fits. Without
+    """A new entry, the entry at its address whether it is there or not, its deletion, or the list of what fits. Without
     ``X-Agent-ID`` the body says which agent calls (R2)."""
     if request.method in READING:
         return envelope(request)
+    if request.method == "DELETE":
+        place, caller = checked(EntryPlace, dict(query_of(request))), caller_of(request)
+        gone = entries.delete_at(caller, place.address(caller.agent_id), version_of(request), now=timezone.now())
+        return json_response({"status": "deleted", "entry_id": ids.wire("mem", gone)})
     caller_of(request)
     body = checked(EntryCreate, request.data)
     caller = caller_of(request, otherwise=body.validated_data.get("agent_id") or "")

@@ -1,5 +1,6 @@
 """``/api/v1/memory/namespaces``: namespaces of semantic memory and their permissions (RFC-0015 2.3; R102 to R104)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memory.addresses import MAX_NAME
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.http import Closed, Text, checked
@@ -20,9 +22,9 @@ from memory.openintent.access import READ, WRITE
 from memory.openintent.api import intents, schemas
 from memory.openintent.api.entries import version_of
 from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, described, page_of, permitted_first
-from memory.openintent.api.serializers import AgentId, Moment, Word
+from memory.openintent.api.serializers import AgentId, Moment, Word, is_clean
 from memory.openintent.entries import instant
-from memory.openintent.namespaces import MAX_RULES, Held, Permissions
+from memory.openintent.namespaces import MAX_RULES, SEPARATOR, Held, Labelled, Permissions
 from memory.openintent.queries import MAX_LIMIT
 from memory.openintent.work import grants
 from memory.openintent.work.grants import MAX_GRANTS, PERMISSIONS, NewGrant
@@ -65,17 +67,42 @@ class ChangeBody(Closed):
     permissions = PermissionsBody()
 
 
-@described("listNamespaces", scope=READ, query=schemas.Paged, gives={200: schemas.NAMESPACES})
+@described("listNamespaces", scope=READ, query=schemas.SoughtNamespaces, gives={200: schemas.NAMESPACES})
 @api_view(["GET"])
 def listing(request: Request) -> Response:
-    """Those that the caller may read, by name: all that a page holds, or the page that is asked for."""
+    """Those that the caller may read, by name: all that a page holds, or the page that is asked for. Where ``prefix``,
+    ``suffix`` or ``max_depth`` asks by labels, the names alone: a name that is cut may stand for many."""
     problems: Problems = []
     limit, offset = page_of(request.query_params, problems, default=MAX_LIMIT)
+    labelled = _labelled(request.query_params, problems)
     if problems:
         raise Invalid("The namespaces cannot be listed like that.", errors=problems)
-    page = namespaces.list_namespaces(caller_of(request), limit=limit, offset=offset, now=timezone.now())
-    listed = [_document(each) for each in page.found]
-    return Response({"namespaces": listed, "total": page.total, "limit": limit, "offset": offset})
+    caller, now = caller_of(request), timezone.now()
+    if labelled:
+        names = namespaces.list_labelled(caller, labelled, limit=limit, offset=offset, now=now)
+        listed, total = [{"namespace": each} for each in names.names], names.total
+    else:
+        page = namespaces.list_namespaces(caller, limit=limit, offset=offset, now=now)
+        listed, total = [_document(each) for each in page.found], page.total
+    return Response({"namespaces": listed, "total": total, "limit": limit, "offset": offset})
+
+
+def _labelled(given: Mapping[str, str], problems: Problems) -> Labelled | None:
+    """What is asked by labels, if anything; what is wrong with it is added to ``problems``."""
+    if not {"prefix", "suffix", "max_depth"} & given.keys():
+        return None
+    parts = {
+        name: given[name].removesuffix(SEPARATOR).split(SEPARATOR) for name in ("prefix", "suffix") if name in given
+    }
+    for name, labels in parts.items():
+        if len(given[name]) > MAX_NAME or not all(labels) or not is_clean(given[name]):
+            message = f"must be labels with points between them, at most {MAX_NAME} characters"
+            problems.append({"field": name, "message": message})
+    depth = given.get("max_depth")
+    if depth is not None and not (depth.isascii() and depth.isdigit() and 0 < int(depth[:4]) <= MAX_NAME):
+        problems.append({"field": "max_depth", "message": f"must be a whole number from 1 to {MAX_NAME}"})
+        depth = None
+    return Labelled(**{name: tuple(labels) for name, labels in parts.items()}, max_depth=int(depth) if depth else None)
 
 
 @described("getNamespace", method="GET", scope=READ, gives={200: schemas.NAMESPACE})

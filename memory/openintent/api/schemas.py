@@ -60,6 +60,7 @@ ENTRY = also(
     ),
     value_unreadable={"const": True},
     inherited_from=STRING,
+    score={"type": "number"},
 )
 ENTRIES = also(
     closed("OpenIntentEntries", entries=listed(ENTRY), total=COUNT, limit=COUNT, offset=COUNT),
@@ -82,7 +83,13 @@ NAMESPACE = closed(
     created_at=TIME,
     updated_at=TIME,
 )
-NAMESPACES = closed("OpenIntentNamespaces", namespaces=listed(NAMESPACE), total=COUNT, limit=COUNT, offset=COUNT)
+NAMESPACES = closed(
+    "OpenIntentNamespaces",
+    namespaces=listed({"anyOf": [NAMESPACE, closed(namespace=TEXT)]}),
+    total=COUNT,
+    limit=COUNT,
+    offset=COUNT,
+)
 SUMMARY = also(
     closed(
         "OpenIntentMemorySummary",
@@ -359,6 +366,21 @@ class Searched(Sought):
         required=False,
         max_length=filters.MAX_LENGTH,
         help_text=f"A JSON object: fields of the value, each with what it is or with {', '.join(filters.OPERATORS)}.",
+    )
+
+
+class SoughtNamespaces(Paged):
+    """A page of namespaces; by their labels, which have a point behind each (``users.u1.``), if anything is said of
+    them."""
+
+    prefix = serializers.CharField(
+        required=False, max_length=addresses.MAX_NAME, help_text="The first labels, with points between them; * is any."
+    )
+    suffix = serializers.CharField(
+        required=False, max_length=addresses.MAX_NAME, help_text="The last labels, with points between them; * is any."
+    )
+    max_depth = serializers.IntegerField(
+        min_value=1, max_value=addresses.MAX_NAME, required=False, help_text="So many labels of each, every name once."
     )
 
 

@@ -181,6 +181,20 @@ class EntryUpdate(EntryChange):
         return attrs
 
 
+class EntryPlace(Closed):
+    """The address of an entry; ``agent_id`` is the caller's unless it is named."""
+
+    agent_id = AgentId(required=False)
+    namespace = Name(max_length=addresses.MAX_NAME)
+    key = Name(max_length=addresses.MAX_NAME)
+    memory_type = Word(tuple(Tier))
+
+    def address(self, agent_id: str) -> Address:
+        """The same as an address, of ``agent_id`` unless it says whose."""
+        sent = self.validated_data
+        return Address(Tier(sent["memory_type"]), sent.get("agent_id") or agent_id, sent["namespace"], sent["key"])
+
+
 class EntryCreate(EntryChange):
     """A whole entry. ``curated_by`` may be sent, and is the server's to say (R13)."""
 
