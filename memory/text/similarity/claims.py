@@ -18,6 +18,7 @@ from memory.text.similarity.tokens import (
     BITS,
     BREAK,
     CAPITAL,
+    END,
     FILLER,
     HAPPENS,
     MASKED,
@@ -205,7 +206,7 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
         whole,
         turn,
         turn + stop - start,
-        explicit=moved or housed or bool(raws & (values.NOW | values.LIVES)),
+        explicit=moved or housed or bool(raws & (values.NOW | values.LIVES)) or (owned and "address" in raws),
         sort=f"{'place' if place else 'is'} {'named' if named else 'plain'} {plain if named else ''}",
     )
 
@@ -260,6 +261,21 @@ def _sort_of(tokens: list[Token]) -> str:
     return NAMED if _is_named(tokens) else ""
 
 
+def assigned(said: Spoken, raws: set[str]) -> Slot | None:
+    """ "LEVEL=info" and "Retries: 3": a name, and its value, which is all that there is."""
+    tokens = said.tokens
+    at = next((at for at, token in enumerate(tokens) if token.raw == "=" or token.kind & END), len(tokens))
+    start = at + 1
+    name = tokens[:at] if at < len(tokens) and tokens[at].raw == "=" else tokens[:start]
+    value = tokens[start:]
+    named = 0 < len(name) <= MOST_IN_A_NAME and all(token.kind & (WORD | VALUE | PREPOSITION) for token in name)
+    if not named or len(value) != 1 or raws & (values.REPORTING | values.IS | CONDITIONS) or "http" in name[0].raw:
+        return None
+    if tokens[at].raw != "=" and not value[0].mask:
+        return None
+    return Slot("slot", "value", tokens, start, len(tokens), explicit=True, sort=f"assigned {value[0].mask}")
+
+
 def final(said: Spoken, raws: set[str]) -> Slot | None:
     """ "Petra now works for Bosch": the name, the value or one of a line that a statement ends with."""
     tokens = [token for token in said.tokens if token.raw not in values.NOW] if raws & values.NOW else said.tokens
@@ -278,7 +294,14 @@ def final(said: Spoken, raws: set[str]) -> Slot | None:
     if not sort or not any(token.kind & WORD for token in tokens[:start]) or raws & (values.REPORTING | CONDITIONS):
         return None
     explicit = bool(raws & values.NOW) and "from" not in raws
+    explicit = explicit or (sort == NAMED and _is_office_in_polish(tokens, start))
     return Slot("slot", "value", tokens, start, len(tokens), explicit=explicit, sort=f"ends {sort}")
+
+
+def _is_office_in_polish(tokens: list[Token], start: int) -> bool:
+    """ "Kierownikiem magazynu jest" and a name: an office in the instrumental in front, of what there is one."""
+    office = tokens[0].raw.endswith(("em", "ą")) and start > 1 and tokens[start - 1].raw == "jest"
+    return office and not any(token.kind & CAPITAL for token in tokens[1:start])
 
 
 def _may_end(token: Token) -> bool:
@@ -372,6 +395,7 @@ def claims_of(said: Spoken) -> list[Claim]:
         (TURN, turned),
         (TURN, defined),
         (VALUE | CAPITAL, final),
+        (VALUE, assigned),
     ):
         slot = claims(said, raws) if kinds & bit else None
         if slot:
@@ -419,10 +443,20 @@ def _marked(tokens: list[Token], start: int, end: int, mask: str) -> tuple[Token
     mark = Token("", "", SLOT, b"", VALUE | (last.kind & BREAK), mask)
     kept = [*tokens[:start], mark, *tokens[end:]]
     dropped = values.DROPPED | PRICES | (values.EXPECTED if mask in ("date", "time") else NOTHING)
-    plain = tuple(token for token in kept if token.raw not in dropped)
+    plain = tuple(token for at, token in enumerate(kept) if token.raw not in dropped and not _is_newer(kept, at))
     if any(token.kind & WORD for token in plain):
         return plain
     return tuple(token for token in kept if token.raw not in dropped - PRICES)
+
+
+def _is_newer(tokens: list[Token], at: int) -> bool:
+    """Whether it is the "new" of "her new phone number": what there is one of has got another value."""
+    token, behind = tokens[at], tokens[at + 1 : at + 3]
+    return (
+        token.raw in ("new", "current")
+        and not token.kind & CAPITAL
+        and any(each.raw in values.ATTRIBUTES for each in behind)
+    )
 
 
 def _key(rest: tuple[Token, ...]) -> int:

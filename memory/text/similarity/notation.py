@@ -144,6 +144,13 @@ def _measured(tokens: Sequence[Token], at: int) -> Found | None:
     return (made, behind) if behind > at + 1 or tokens[at].word.endswith("k") else None
 
 
+def _round(tokens: Sequence[Token], at: int) -> Found | None:
+    """ "2000 euros", which is no year."""
+    unit = _raw(tokens, at + 1) if _joined(tokens, at + 1) else ""
+    counted = bool(YEAR.fullmatch(tokens[at].word)) and (unit in values.MONEY or unit in values.MEASURES)
+    return _with_unit([Decimal(tokens[at].word)], tokens, at + 1) if counted else None
+
+
 def _range(tokens: Sequence[Token], at: int) -> Found | None:
     """ "2-3 weeks", "2 to 3 weeks", "from 2 to 3 weeks" and "between 2 and 3 weeks"."""
     written = SPAN.fullmatch(tokens[at].word)
@@ -154,6 +161,10 @@ def _range(tokens: Sequence[Token], at: int) -> Found | None:
     if not low or not (between in values.TO or (between == "and" and at and tokens[at - 1].raw == "between")):
         return None
     high = _number(tokens, low[1] + 1) if low[1] + 1 < len(tokens) else None
+    month = _month(tokens[high[1]]) if high and high[1] < len(tokens) else 0
+    if high and month and 0 < low[0] < high[0] <= 31:
+        days = " to ".join(f"{month:02}-{int(day):02}" for day in (low[0], high[0]))
+        return [value_token(days, tokens[at].raw, "date")], high[1] + 1
     return _with_unit([low[0], high[0]], tokens, high[1]) if high else None
 
 
@@ -273,7 +284,7 @@ def _time(tokens: Sequence[Token], at: int) -> Found | None:
     if after in ("uhr", "o'clock", "hrs"):
         said, end = True, end + 1
     # "O 8" is Polish for "at 8", and "um 8" German; in neither may anything else be meant.
-    said = said or (bool(at) and tokens[at - 1].raw in ("o", "um") and not after)
+    said = said or (bool(at) and tokens[at - 1].raw in ("o", "um", "godziny", "godzinie", "godz") and not after)
     if not (said or half) or hour > 24 or minute > 59 or (half and not 0 < hour <= 12):
         return None
     hour = hour % 12 + 12 * (half == "pm") if half else hour
@@ -307,8 +318,10 @@ def _span_at(tokens: Sequence[Token], at: int) -> int:
     first, between, last = tokens[at : at + 3]
     if not first.kind & VALUE or not last.kind & VALUE or not first.mask or first.mask != last.mask:
         return 0
-    either = at > 0 and tokens[at - 1].raw == "between" and between.raw == "and"
-    return at + 3 if between.raw in values.TO or either else 0
+    before = tokens[at - 1].raw if at else ""
+    either = before == "between" and between.raw == "and"
+    until = before == "from" and between.raw in ("until", "till")
+    return at + 3 if between.raw in values.TO or either or until else 0
 
 
 def _split(token: Token) -> list[Token]:
@@ -359,7 +372,7 @@ def _per_period(tokens: list[Token]) -> list[Token]:
 Rule = Callable[[Sequence[Token], int], Found | None]
 # By the sort of value that a token is by itself.
 RULES: dict[str, tuple[Rule, ...]] = {
-    "date": (_date,),
+    "date": (_date, _round),
     "time": (_time,),
     "money": (_amount,),
     "version": (_version,),

@@ -8,6 +8,7 @@ Works on the tokens of a statement. A rule speaks of closed classes of words and
 from collections.abc import Callable, Iterator
 
 from memory.text.similarity import words
+from memory.text.similarity.relations import RELATIONS
 from memory.text.similarity.tokens import (
     AND,
     BREAKING,
@@ -19,8 +20,10 @@ from memory.text.similarity.tokens import (
     PAST,
     PREPOSITION,
     PRONOUN,
+    PROPER,
     SAID,
     SHAPED,
+    SHOUTED,
     VALUE,
     WORD,
     Token,
@@ -47,7 +50,7 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
         tokens = _plainly(tokens)
     if kinds & NEGATION:
         tokens = list(_without_denial(tokens))
-    if not kinds & SHAPED:
+    if not kinds & SHAPED and not any(token.kind & SHAPED for token in tokens):
         return tokens
     raws = {token.raw for token in tokens}
     for shape, rule in SHAPES.items():
@@ -59,6 +62,12 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
         tokens = _having(tokens)
     if "price" in raws:
         tokens = _costing(tokens)
+    known = raws & RELATIONS.keys()
+    if known and not tokens[0].kind & SHOUTED:
+        tokens = [tokens[0].without_kind(PROPER), *tokens[1:]]
+    for word in sorted(known):
+        if any(token.raw == word for token in tokens):
+            tokens = RELATIONS[word](tokens)
     return tokens
 
 

@@ -32,7 +32,7 @@ from memory.text.similarity.reading import (
 )
 from memory.text.similarity.tokens import BITS, Token
 
-METHOD = "words-7"
+METHOD = "words-8"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
 MOST_COMPARED = 64
 MOST_AGREED = 16

@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
@@ -38,6 +38,7 @@ from memory.text.similarity.tokens import (
     SHAPED,
     SHOUTED,
     SPANNING,
+    STOP,
     TALK,
     UNKNOWN,
     VALUE,
@@ -48,7 +49,7 @@ from memory.text.similarity.tokens import (
     meant_by,
     proper,
 )
-from memory.text.similarity.words import PHRASES
+from memory.text.similarity.words import FIRST_ARTICLES, FOREIGN_ARTICLES, HEADS, PHRASES
 
 MOST_LEAVES = 40
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -221,7 +222,14 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         found = found[1:]
     if kinds & PROPER:
         found = _with_proper(found)
+    if len(found) > 2 and FIRST_ARTICLES.get(found[0].raw) is bool(found[1].kind & CAPITAL) and _is_plain(found[1:]):
+        found = [replace(found[0], code=0, bytes=bytes(8), kind=STOP), *found[1:]]
     return Spoken(found, kinds) if kinds & SAID else _strict(text)
+
+
+def _is_plain(tokens: list[Token]) -> bool:
+    """Whether there is neither another article nor a phrase that might stand in front as well."""
+    return not any(token.raw in FOREIGN_ARTICLES or token.raw in HEADS for token in tokens)
 
 
 def _with_proper(tokens: list[Token]) -> list[Token]:

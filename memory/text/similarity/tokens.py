@@ -106,6 +106,22 @@ STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES)
 TELLING = frozenset(map(words.telling, words.PHRASES))
 IDIOMATIC = frozenset(words.telling(phrase) for phrase in words.IDIOMS)
 LATIN_END = 0x250
+SMALL = words.STOP | words.FILLERS | words.PREPOSITIONS | words.DIRECTIONS | {*words.PRONOUNS, *words.NEGATIONS}
+# With a hyphen they stand in a list of their own.
+WHOLE = frozenset(
+    word
+    for known in (
+        values.KINDS_OF_PREFERENCE,
+        values.ATTRIBUTES,
+        values.DATED,
+        values.STATUSES,
+        values.NUMBER_WORDS,
+        values.UNEVENTFUL,
+        IDIOMATIC,
+    )
+    for word in known
+    if "-" in word
+)
 
 
 def code_of(text: str) -> int:
@@ -224,7 +240,20 @@ def _of_piece(text: str, capital: int) -> list[Token]:
         return _value("percent" if text == "%" else f"sign {text}", text, "")
     if text.startswith("auto-") and text[5:].isalpha():
         return [_word(text[5:], capital), _word("automatically", 0)]
+    parts = _compound(text)
+    if parts:
+        return [_word(part, capital) for part in parts]
     return [_word(text, capital).with_kind(OWNS if clitic == "'s" else 0)]
+
+
+def _compound(text: str) -> list[str]:
+    """The words of "part-time", which is "part time" as well; empty where one of them is small: "check-in" stays."""
+    if "-" not in text or text in CANONICAL or text in WHOLE or _number_of(text):
+        return []
+    parts = text.split("-")
+    plain = all(len(part) > 2 and part.isalpha() and part not in SMALL for part in parts)
+    named = all(part in values.SHORT_DAYS or part in values.WEEKDAYS or part in values.MONTHS for part in parts)
+    return parts if plain and not named else []
 
 
 @cache
@@ -236,7 +265,8 @@ def meant_by(slip: str) -> tuple[Token, ...]:
 def _negation(word: str, raw: str) -> Token:
     code = code_of(f"n {word}")
     direction = DIRECTION if word in words.DIRECTIONS else 0
-    return Token(word, raw, code, code.to_bytes(8, "little"), NEGATION | direction, base=code)
+    kind = NEGATION | direction | (IDIOM if raw in IDIOMATIC else 0)
+    return Token(word, raw, code, code.to_bytes(8, "little"), kind, base=code)
 
 
 def _values(text: str) -> list[Token]:

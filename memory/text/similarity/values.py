@@ -60,7 +60,14 @@ FOREIGN_MONTHS = {
     for name in names.split()
 }  # fmt: skip
 
-SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12} | {
+    word: number
+    for number, words in (
+        (1000, "tausend tysiąc tysiące tysięcy mil mille"),
+        (10**6, "millionen millones millón milion miliony milionów"),
+    )
+    for word in words.split()
+}
 MONEY = {
     sign: code
     for code, signs in {
@@ -118,7 +125,7 @@ MEASURES = {
 NAMED_TIMES = {"noon": "12:00", "midday": "12:00", "midnight": "0:00"}
 TO = frozenset("to bis do à a al through".split())
 FROM = frozenset("from von od de between".split())
-SPAN_WORDS = frozenset("to bis through à between".split())
+SPAN_WORDS = frozenset("to bis through à between until till".split())
 SHORT_DAYS = {name[:3]: name for name in (*WEEKDAYS, *MONTHS)} | {
     "tues": "tuesday", "wednes": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september",
 }  # fmt: skip
@@ -205,7 +212,7 @@ CHANGES = frozenset(
 )
 EXPECTED = frozenset("planned scheduled expected slated".split())
 NOW = frozenset(
-    "now currently presently nowadays instead henceforth longer anymore jetzt nun ahora teraz maintenant adesso".split()
+    "now currently presently nowadays instead henceforth anymore jetzt nun ahora teraz maintenant adesso".split()
 )
 
 # A preference for one of a line is replaced by one for another of the same line, and by nothing else.
@@ -312,6 +319,17 @@ STATUSES = {
             ouvert, ouverte, fermé, fermée, livré, livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé,
             terminée, en cours, en attente, actif, active, inactif, inactive
         """,
+        "time kept": "behind schedule, ahead of schedule",
+        "budget": "over budget, under budget, on budget",
+        "life": "alive, dead",
+        "sleep": "awake, asleep",
+        "employment": "employed, unemployed, self employed",
+        "health": "sick, recovered",
+        "view": "hidden, visible",
+        "insurance": "insured, uninsured",
+        "solution": "solved, unsolved",
+        "use": "in use, unused",
+        "sound": "muted, unmuted",
         "marriage": "single, engaged, married, divorced, widowed, separated",
         "tier": "bronze, silver, gold, platinum, diamond, basic, standard, premium, pro, enterprise, free, starter",
         "level": "low, medium, high, normal, urgent, critical, minor, major, moderate",

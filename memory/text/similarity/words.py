@@ -16,6 +16,7 @@ STOP = frozenset(
     a an the this that these those there it its itself
     is are am was were be been being has have had having do does did doing done
     of to in on at for by with as into onto upon within via per and & plus
+       godziny godzinie godz
     which who whom whose where teh hte adn taht thsi wiht
     """.split()
 )
@@ -169,6 +170,11 @@ PREPOSITIONS = frozenset("to in on at for by with of from into onto upon within 
 ALIKE = {"on": "in", "at": "in", "within": "in", "upon": "in"}
 MAY_BE_MISSING = frozenset("of to in".split())
 ARTICLES = frozenset("the a an that this these those its".split())
+# In front of a statement; anywhere else a German one may tell who does what to whom.
+FOREIGN_ARTICLES = frozenset(
+    "der die das den dem des ein eine einen einem einer el la los las le les un una une".split()
+)
+FIRST_ARTICLES = {"der": True, "die": True, "das": True, "el": False, "la": False, "los": False, "las": False}
 PAST = frozenset("was were had did".split())
 MODALS = frozenset("must should shall will would can could may might to please".split())
 # A phrase of these alone says when.
@@ -213,6 +219,13 @@ NAMES = frozenset(
     christian major noble paris robin guy buddy destiny harmony mercy patience prudence trinity winter berry
     """.split()
 )
+
+
+def _turned(way: str) -> str:
+    """Each form of "was switched on"."""
+    return ", ".join(f"{be} {verb} {way}" for be in ("was", "is", "got", "has been") for verb in ("switched", "turned"))
+
+
 # Set phrases, and the words that stand for them.
 IDIOMS = {
     tuple(phrase.split()): tuple(meaning.split())
@@ -221,7 +234,6 @@ IDIOMS = {
         "fell": "went down, has gone down",
         "now": "from now on, as of today, as of now, these days",
         "anymore": "any more, any longer",
-        "free": "free of charge, for free, at no cost, without charge, at no charge",
         "manually": "by hand",
         "immediately": "at once, right away, straight away, without delay",
         "surname": "last name, family name",
@@ -230,20 +242,17 @@ IDIOMS = {
         "mobile": "mobile phone, cell phone, cellular phone",
         "annually": "per annum",
         "fears": "is afraid of, is scared of, is frightened of, has a fear of",
-        "likes": "is fond of, is keen on",
         "like": "are fond of, are keen on",
         "is allergic to": "has an allergy to",
         "depends on": "is dependent on, relies on",
         "supports": "is in favour of, is in favor of",
         "opposes": "is opposed to",
-        "expires": "runs out",
         "expired": "ran out",
         "restart": "start again",
         "a": "a single",
         "discard": "throw away, throw out",
         "must": "have to, has to, need to, needs to, is required to, are required to, is obliged to, are obliged to",
         "can": "is able to, are able to, is capable of, are capable of",
-        "may": "is allowed to, are allowed to, is permitted to, are permitted to",
         "over": "more than, in excess of",
         "under": "less than, fewer than",
         "at least": "no less than, no fewer than, not less than, a minimum of, minimum of",
@@ -253,7 +262,7 @@ IDIOMS = {
         "and": "as well as",
         "many": "a lot of, lots of, plenty of, a large number of, a great deal of",
         "a-few": "a few",
-        "a-little": "a little",
+        "a-little": "a little, a bit, a little bit",
         **{
             f"coming {day}": f"this {day}" for day in "monday tuesday wednesday thursday friday saturday sunday".split()
         },
@@ -264,9 +273,135 @@ IDIOMS = {
         "happen": "take place, are held, be held",
         "happened": "took place, was held, were held",
         **{f"{be} held by": f"{be} held by" for be in ("is", "are", "be", "was", "were")},
+        "only": "nobody except, nobody but, nobody other than, nobody apart from, no one but, no one except, "
+        "no one other than, nothing but, nothing except",
+        "lives": "is living",
+        "live": "are living",
+        "works for": "is employed by, is employed at, works at, is working for, is working at",
+        "runs on": "is running on",
+        "studies": "is studying",
+        "by": "by means of, with the help of, no later than, not later than, at the latest by",
+        "when": "as soon as, every time, each time, whenever",
+        "may": "is allowed to, are allowed to, is permitted to, are permitted to, has permission to, "
+        "have permission to",
+        "has not been": "is yet to be, has yet to be",
+        "is free": "costs nothing",
+        "expires": "runs out, is valid until, is valid till, is valid through",
+        "expire": "run out, are valid until, are valid till, are valid through",
+        "closes at": "is open until, is open till",
+        "close at": "are open until, are open till",
+        "opens at": "is open from",
+        "open at": "are open from",
+        **{
+            f"on {day}s": f"every {day}, each {day}"
+            for day in "monday tuesday wednesday thursday friday saturday sunday".split()
+        },
+        "again": "once more, once again",
+        "always": "at all times, all the time",
+        "never": "at no time",
+        "alone": "by himself, by herself, by themselves, by itself, on his own, on her own, on their own, on its own",
+        "broken": "out of order",
+        "crash": "fall over",
+        "crashes": "falls over",
+        "crashed": "fell over",
+        "grew up in": "was raised in, was brought up in, spent his childhood in, spent her childhood in",
+        "not like": "dislike",
+        "does not like": "dislikes",
+        "not liked": "disliked",
+        "has no": "does not have any, does not have, lacks",
+        "have no": "do not have any, do not have, lack",
+        "can not": "is unable to, are unable to, is incapable of, are incapable of",
+        "could not": "was unable to, were unable to",
+        "wants to": "would like to, wishes to, would love to",
+        "wants": "would like",
+        "plans to": "intends to, means to, is planning to",
+        "plan to": "intend to, mean to, are planning to",
+        "register for": "sign up for, sign up to",
+        "registers for": "signs up for, signs up to",
+        "registered for": "signed up for, signed up to",
+        "omit": "leave out",
+        "deploy": "roll out",
+        "deployed": "rolled out",
+        "resigned": "stepped down",
+        "joined": "became a member of",
+        "postpone": "push back, put back",
+        "refuse": "turn down",
+        "resembles": "looks like",
+        "investigate": "look into",
+        "investigates": "looks into",
+        "tolerate": "put up with",
+        "reduce": "cut down on, cut back on",
+        "arrive": "turn up, show up",
+        "arrives": "turns up, shows up",
+        "assemble": "put together",
+        "begin": "kick off, get going",
+        "begins": "kicks off, gets going",
+        "end": "come to an end",
+        "ends": "comes to an end",
+        "ended": "came to an end",
+        "choose": "opt for, go for",
+        "chooses": "opts for, goes for",
+        "chose": "opted for",
+        "compensate": "make up for",
+        "comes from": "is from, is originally from, is a native of, originates from, hails from",
+        "speaks": "has a command of",
+        "knows": "is familiar with, is acquainted with",
+        "needs": "is in need of, has need of, calls for",
+        "need": "are in need of, have need of, call for",
+        "likes": "is fond of, is keen on, is into",
+        "owns": "is the owner of, is in possession of, has ownership of",
+        "smokes": "is a smoker",
+        "instead of": "in place of, in lieu of",
+        "according to": "as per, in accordance with",
+        "for": "for the purpose of",
+        "every day": "on a daily basis, day in day out",
+        "every week": "on a weekly basis",
+        "every month": "on a monthly basis",
+        "every year": "on a yearly basis, on an annual basis, year in year out",
+        "regularly": "on a regular basis",
+        "sometimes": "from time to time, now and then, at times, once in a while",
+        "soon": "before long, in the near future",
+        "temporarily": "for the time being, on a temporary basis",
+        "permanently": "for good, on a permanent basis",
+        "free": "free of charge, for free, at no cost, without charge, at no charge, for nothing, without paying",
+        "by email": "via email, through email, per email",
+        "by phone": "via phone, over the phone, on the phone, per phone",
+        "12:00": "midday",
+        "around-the-clock": "around the clock, 24 hours a day, 24/7, day and night, 24x7",
+        "two": "a pair of",
+        "75% of": "three quarters of, three-quarters of, three fourths of",
+        "1000": "a thousand, one thousand",
+        "100": "a hundred, one hundred",
+        "1000000": "a million, one million",
+        "the eu": "the european union",
+        "ai": "artificial intelligence",
+        "faq": "frequently asked questions",
+        "roi": "return on investment",
+        "gdpr": "general data protection regulation",
+        "mfa": "multi-factor authentication",
+        "2fa": "two-factor authentication, two factor authentication, two-step verification",
+        "os": "operating system",
+        "url": "web address",
+        "cv": "curriculum vitae",
+        "ev": "electric vehicle, electric car",
+        "tv": "television set",
+        "gp": "general practitioner",
+        "po": "purchase order",
+        "r&d": "research and development",
+        "qa": "quality assurance",
+        "b2b": "business to business, business-to-business",
+        "ci": "continuous integration",
+        "po-box": "post office box, po box, p.o. box",
+        "hometown": "home town",
+        "freelancer": "self-employed person",
+        "car-park": "car park, parking lot",
+        "supermarket": "grocery store",
+        "train-station": "train station, railway station",
+        "ground-floor": "ground floor, first storey",
+        "wheelchair-accessible": "wheelchair accessible, accessible for wheelchairs, accessible by wheelchair",
         "responsible for": "in charge of",
-        "use": "make use of",
-        "uses": "makes use of",
+        "use": "make use of, are using, are making use of",
+        "uses": "makes use of, is using, is making use of",
         "remove": "get rid of",
         "handle": "take care of, deal with",
         "handles": "takes care of, deals with",
@@ -286,7 +421,7 @@ IDIOMS = {
         "discover": "find out",
         "discovered": "found out",
         "discuss": "talk about",
-        "about": "with regard to, with respect to, in regard to",
+        "about": "with regard to, with respect to, in regard to, with reference to, in connection with",
         "before": "prior to, ahead of",
         "after": "subsequent to",
         "during": "in the course of",
@@ -294,7 +429,6 @@ IDIOMS = {
         "have": "are equipped with, come with",
         "contains": "consists of, is made up of, is composed of, comprises",
         "contain": "consist of, are made up of, are composed of, comprise",
-        "by": "by means of, with the help of",
         "if": "in case, provided that",
         "although": "even though, despite the fact that",
         "birthday": "date of birth",
@@ -317,11 +451,11 @@ IDIOMS = {
         "18 months": "a year and a half, one year and a half, one and a half years",
         "two weeks": "a fortnight",
         "every two weeks": "fortnightly, every fortnight",
-        "works for": "is employed by, is employed at, works at",
         "lives in": "is based in, resides in, is resident in, has home in",
         "is in": "is located in, is situated in, lies in, sits in, can be found in, is found in",
         "are in": "are located in, are situated in, lie in, sit in, are found in",
-        "is on": "can be found on, is found on, is located on",
+        "is on": f"can be found on, is found on, is located on, {_turned('on')}",
+        "is off": _turned("off"),
         "is called": "is named, is known as, goes by the name of",
         **{f"is {how}": f"is {how}" for how in ("named by", "named after", "named for")},
         "without": "free of, free from",
@@ -410,7 +544,18 @@ OPPOSITES = {
     if (one, other) != ("optional", "mandatory")
 }
 # Without one of these no statement has a shape that is told in another way.
-SHAPES = frozenset("by there price called named name belongs belong best or both when".split())
+SHAPES = frozenset(
+    """
+    by there price called named name belongs belong best or both when
+    long high tall wide deep thick old heavy weighs weigh aged length height width depth thickness weight age turned
+    manages leads heads chairs directs coordinates edits maintains coaches employer reports boss over replaced succeeded
+    married engaged related identical adjacent friends siblings next than where who whom
+    we they must should included student half quarter prefers rather job occupation profession
+    renamed moved relocated can may cannot due takes runs number
+    gezogen umgezogen przeprowadził przeprowadziła
+    mudó mudado déménagé beschäftigt angestellt car bike bicycle foot plane air using
+    """.split()
+)
 MORE, FEWER = frozenset("more longer above greater higher later".split()), frozenset("less fewer below shorter".split())
 # What stands behind "by" and does nothing.
 MEANS = frozenset(
@@ -445,7 +590,7 @@ BASES = dict(
 VERBS = """
 buy purchase
 begin start commence
-finish complete conclude
+finish complete conclude end
 fix repair mend
 help assist
 delete remove erase
@@ -454,46 +599,46 @@ answer reply respond
 choose select pick
 use utilize utilise
 allow permit
-need require
+need require necessitate
 prefer favor favour
 show display
-receive obtain
+receive obtain get
 cancel terminate
 build construct
-try attempt
+try attempt endeavour endeavor
 contact reach
-live reside
+live reside dwell
 keep retain store
-send dispatch
+send dispatch ship
 plan schedule
 promise guarantee
 damage break
 request solicit
-increase raise
-reduce decrease lower
+increase raise rise
+reduce decrease lower diminish
 verify check validate
-modify alter change
+modify alter change amend
 hire recruit
-inform notify
+inform notify alert
 gather collect
 organize organise
 manage handle
 authorize authorise
 own possess
 move relocate
-postpone delay
-speak communicate
+postpone delay defer
+speak communicate talk
 solve resolve
 like enjoy
 give provide supply
-stop cease halt
+stop cease halt discontinue
 hate detest loathe
 happen occur
 rent lease
-forbid prohibit ban
+forbid prohibit ban outlaw
 reject decline refuse
 explain clarify
-inspect examine
+inspect examine scrutinize
 hide conceal
 teach instruct
 reserve book
@@ -501,7 +646,7 @@ prolong lengthen
 split divide
 combine merge
 connect link
-evaluate assess
+evaluate assess appraise
 calculate compute
 correct rectify
 restart reboot
@@ -510,7 +655,7 @@ shout yell
 resign quit
 depart leave
 close shut
-assign allocate
+assign allocate allot
 renovate refurbish
 love adore
 vaccinate immunize
@@ -521,12 +666,53 @@ disturb bother
 forecast predict
 vanish disappear
 remain stay
+contain include
+accompany escort
+acquire procure
+astonish amaze
+want desire wish
+omit exclude
+fund finance
+ignore disregard
+manufacture produce
+dismiss fire sack
+reveal disclose
+persuade convince
+injure hurt
+emphasize emphasise stress highlight
+strengthen reinforce
+translate render
+register enroll enrol
+expand enlarge
+improve enhance
+climb ascend
+cure heal
+imitate mimic
+insult offend
+jump leap
+ruin wreck
+frighten scare
+congratulate compliment
+deceive trick
+praise commend
+penalize penalise punish
+obey follow
+admire respect
+suggest propose
+accumulate amass
+relax unwind
+tidy clean
+transport haul
+breed rear
+donate contribute
+evade avoid
+underline underscore
 """
 NOUNS = """
 flat apartment
 bike bicycle
 plane aeroplane airplane
-kid child
+kid child youngster
 fridge refrigerator
 lift elevator
 truck lorry
@@ -536,7 +722,7 @@ lab laboratory
 advantage benefit
 drawback disadvantage downside
 timetable schedule
-trip journey
+trip journey voyage
 luggage baggage
 motorbike motorcycle
 reply response answer
@@ -545,14 +731,14 @@ rubbish garbage trash
 pharmacy drugstore
 tv television
 illness sickness
-mother mum mom
-father dad
+mother mum mom mama mommy mummy
+father dad daddy papa
 income earnings
 hobby pastime
 customer client
 email e-mail
 phone telephone
-company firm
+company firm corporation
 vacation holiday
 error mistake fault
 problem issue
@@ -568,7 +754,7 @@ doctor physician
 movie film
 shop store
 salary wage
-objective goal
+objective goal aim target
 sign-in signin log-in login sign-on signon
 website web-site
 invoice bill
@@ -579,7 +765,7 @@ agreement contract
 meeting appointment
 supplier vendor
 summary overview
-warehouse depot
+warehouse depot storehouse
 limit cap
 license licence
 program programme
@@ -615,46 +801,100 @@ spectacles eyeglasses
 physiotherapist physio
 payslip paystub
 dustbin trashcan
+job occupation profession
+cellar basement
+toilet restroom lavatory
+canteen cafeteria
+author writer
+employee worker
+rule regulation
+discount rebate
+fee charge
+folder directory
+inbox mailbox
+outage downtime
+infant baby
+teenager teen adolescent
+pensioner retiree
+visitor guest
+proof evidence
+gift present
+celebration party
+injury wound
+pill tablet
+operation surgery
+closet cupboard
+railway railroad
+motorway highway freeway expressway
+crossroad intersection
+underground subway metro
+trousers pants
+sweater jumper pullover
+sweet candy
+prawn shrimp
+math maths mathematics
+university uni
+flashlight torch
+curtain drape
+bathtub tub
+roommate flatmate
+cable cord
+socket outlet
+handbook manual
+quote quotation
+instalment installment
+cargo freight
+odour odor smell scent
+island isle
+suburb outskirts
+nation country
+prison jail gaol
+burglar thief
+outcome result
+cook chef
+rucksack backpack
+hoover vacuum
+beginner novice
+expert specialist
 """
 OTHERS = """
-fast quick rapid speedy quickly rapidly
+fast quick rapid speedy quickly rapidly swift swiftly
 big large
 biggest largest
 price cost
 mobile cell
-staff employees
+staff employees workers
 small little
 annual yearly annually
 approximately about around roughly circa approx
-frequently often
-immediately instantly straightaway
+frequently often regularly
+immediately instantly straightaway promptly
 usually normally typically
-happy glad pleased
+happy glad pleased delighted
 easy simple
-kids children
 huge enormous
 smart clever intelligent
 rich wealthy
 ill sick unwell
-cheap inexpensive
-expensive costly
+cheap inexpensive affordable
+expensive costly pricey
 odd strange weird
 previous former
 famous well-known
-rarely seldom
+rarely seldom infrequently
 sometimes occasionally
 nearly almost
 together jointly
 abroad overseas
 quiet silent
-difficult hard
+difficult hard tough
 certain sure
 entire whole
 mandatory compulsory obligatory
 each every
 enough sufficient
 new brand-new
-main primary
+main primary principal
 maximum max
 minimum min
 wrong incorrect
@@ -671,7 +911,7 @@ fastest quickest
 additional extra
 loud noisy
 tasty delicious
-essential crucial
+essential crucial vital indispensable
 faulty defective
 among amongst
 postgres postgresql
@@ -689,12 +929,11 @@ wohnt lebt
 wohnen leben
 dept department
 mgmt management
-mgr manager
+mgr manager boss supervisor superior
 acct account
 qty quantity
 amt amount
 addr address
-asap promptly
 january jan
 february feb
 april apr
@@ -718,9 +957,77 @@ thursday thu thur thurs thursdays donnerstag donnerstags jueves jeudi czwartek c
 friday fri fridays freitag freitags viernes vendredi piątek piątki
 saturday saturdays samstag samstags sonnabend sábado sábados samedi sobota sobotę soboty
 sunday sundays sonntag sonntags domingo domingos dimanche niedziela niedzielę niedziele
+boring dull tedious
+funny amusing humorous
+gorgeous beautiful
+brave courageous
+angry mad
+tired weary
+impolite rude
+polite courteous
+truthful honest
+lazy idle
+cautious careful
+dirty filthy
+damp moist
+slim slender
+feeble weak
+elderly aged
+dangerous hazardous
+useful helpful
+scarce uncommon
+complicated complex
+vague unclear
+annoyed irritated
+satisfied content
+worried anxious concerned
+surprised astonished amazed
+eager keen
+ashamed embarrassed
+deceased dead
+cordless wireless
+automated automatic
+soon shortly
+afterwards afterward subsequently
+only solely exclusively
+mainly mostly primarily chiefly predominantly largely
+partly partially
+fully entirely wholly
+slightly somewhat
+extremely exceedingly
+outside outdoors
+inside indoors
+maybe perhaps possibly
+regarding concerning
+although though
+while whilst
+toward towards
+until till
+sturdy robust
+obvious evident
+reachable contactable
 """
 # What the rules would get wrong: form -> (base, ending).
 IRREGULAR = {
+    "children": ("kid", "s"),
+    "got": ("get", "ed"),
+    "getting": ("get", "ing"),
+    "rose": ("rise", "ed"),
+    "risen": ("rise", "ed"),
+    "rising": ("rise", "ing"),
+    "hurt": ("injure", "ed"),
+    "quit": ("resign", "ed"),
+    "quitting": ("resign", "ing"),
+    "shipped": ("ship", "ed"),
+    "stopped": ("stop", "ed"),
+    "stopping": ("stop", "ing"),
+    "banned": ("ban", "ed"),
+    "banning": ("ban", "ing"),
+    "splitting": ("split", "ing"),
+    "deferred": ("defer", "ed"),
+    "omitted": ("omit", "ed"),
+    "enrolled": ("enroll", "ed"),
+    "rented": ("rent", "ed"),
     "bought": ("buy", "ed"),
     "began": ("begin", "ed"),
     "begun": ("begin", "ed"),

@@ -1,0 +1,563 @@
+"""One way of saying what one thing is to another: what it measures, who runs it, who is married to whom. Pure.
+
+Each rule takes the tokens of a statement that has the rule's word and returns them as they are when the statement does
+not have its form. The forms chosen are those with a noun: "the pool's length is 25 m", "Ana is the head of sales".
+"""
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
+from collections.abc import Callable, Sequence
+
+from memory.text.similarity import values, words
+from memory.text.similarity.tokens import (
+    AND,
+    BREAKING,
+    CAPITAL,
+    NEGATION,
+    OWNS,
+    PREPOSITION,
+    PRONOUN,
+    SAID,
+    VALUE,
+    WORD,
+    Token,
+    Tokens,
+    value_token,
+)
+
+Rule = Callable[[list[Token]], list[Token]]
+_spelled = Tokens()
+IS = frozenset("is are".split())
+LONGEST_NAME = 6
+DEFINITE = frozenset("the our my your his her their its this".split())
+MEASURED_BY = {
+    "long": "length", "high": "height", "tall": "height", "wide": "width", "deep": "depth", "thick": "thickness",
+    "old": "age", "heavy": "weight", "weighs": "weight", "weigh": "weight", "aged": "age",
+}  # fmt: skip
+YEARS = frozenset("year years".split())
+OLDEST = 130
+ROLES = {
+    "manages": "manager", "leads": "leader", "heads": "head", "chairs": "chair", "directs": "director",
+    "coordinates": "coordinator", "edits": "editor", "maintains": "maintainer", "coaches": "coach",
+}  # fmt: skip
+MUTUAL = frozenset("married engaged related identical adjacent friends siblings next".split())
+JOINING = frozenset("to with".split())
+GOES = {"goes": "s", "travels": "s", "commutes": "s", "gets": "s", "comes": "s"} | {
+    "go": "", "travel": "", "commute": "", "get": "", "come": "",
+}  # fmt: skip
+RIDES = {"car": "drive", "bike": "cycle", "bicycle": "cycle", "foot": "walk", "plane": "fly", "air": "fly"}
+THIRD = {"drive": "drives", "cycle": "cycles", "walk": "walks", "fly": "flies"}
+# The second of each is told as the first.
+CONTRARY = {
+    other: one
+    for one, other in (
+        pair.split("/")
+        for pair in """
+        older/younger bigger/smaller larger/smaller taller/shorter longer/shorter higher/lower faster/slower
+        later/earlier heavier/lighter better/worse stronger/weaker richer/poorer warmer/colder wider/narrower
+        harder/easier louder/quieter newer/older
+        """.split()
+    )
+    if other != "older"
+}
+LESS = frozenset("younger less fewer lower smaller".split())
+MORE = frozenset("older more greater higher larger".split())
+IMPERSONAL = frozenset("we they".split())
+FINITE = values.COPULAS | words.MODALS | frozenset("was were has have had do does did".split())
+MOVED_TO = {
+    "gezogen": ("nach", "ist", "wohnt"), "umgezogen": ("nach", "ist", "wohnt"),
+    "przeprowadził": ("do", "", "mieszka"), "przeprowadziła": ("do", "", "mieszka"),
+    "mudó": ("a", "", "vive"), "mudado": ("a", "ha", "vive"), "déménagé": ("à", "a", "habite"),
+}  # fmt: skip
+REFLEXIVE = frozenset("się se s'est".split())
+WORDED_MINUTES = {("half", "past"): 30, ("quarter", "past"): 15, ("quarter", "to"): -15}
+
+
+def said(word: str) -> Token:
+    """The token of a word."""
+    return _spelled[word][0]
+
+
+def _words(text: str) -> list[Token]:
+    return [said(word) for word in text.split()]
+
+
+def _place(tokens: Sequence[Token], raw: str) -> int:
+    return next(at for at, token in enumerate(tokens) if token.raw == raw)
+
+
+def _is_name(tokens: Sequence[Token]) -> bool:
+    """Whether all of it is a name with a capital."""
+    named = [token for token in tokens if token.kind & SAID]
+    return 0 < len(named) == len(tokens) <= LONGEST_NAME and all(token.kind & CAPITAL for token in named)
+
+
+def _is_noun(tokens: Sequence[Token]) -> bool:
+    """Whether it may be one thing with what belongs to its name: neither a clause nor a list."""
+    if not 0 < len(tokens) <= LONGEST_NAME or not any(token.kind & WORD for token in tokens):
+        return False
+    stops = BREAKING | NEGATION | AND
+    finite = any(token.kind & stops or token.raw in FINITE | values.CONDITIONAL for token in tokens[:-1])
+    return not finite and not tokens[-1].kind & NEGATION
+
+
+def _ended(tokens: list[Token], by: Token) -> list[Token]:
+    """With the end of a clause where ``by`` has one, and none before it."""
+    inner = [token.without_kind(BREAKING) for token in tokens]
+    return [*inner[:-1], inner[-1].with_kind(by.kind & BREAKING)]
+
+
+def _owning(owner: Sequence[Token], owned: str) -> list[Token]:
+    """ "The pool's length"."""
+    return [*owner[:-1], owner[-1].with_kind(OWNS), said(owned)]
+
+
+def _measuring(tokens: list[Token]) -> list[Token]:
+    """ "The pool is 25 m long", "has a length of 25 m", "weighs 4 kg": "the pool's length is 25 m"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in MEASURED_BY)
+    attribute = MEASURED_BY[tokens[at].raw]
+    verb = (
+        at if tokens[at].raw.startswith("weigh") else next((place for place in range(at) if tokens[place].raw in IS), 0)
+    )
+    end = len(tokens) if tokens[at].raw in ("weighs", "weigh", "aged") else at
+    if at + 1 < len(tokens) and end == at:
+        return tokens
+    value = tokens[(at if tokens[at].raw == "aged" else verb) + 1 : end]
+    if not verb or not value or not value[0].kind & VALUE or len(value) > 3 or not _is_noun(tokens[:verb]):
+        return tokens
+    if attribute == "length" and len(value) == 2 and value[1].raw in LASTING:
+        return [*tokens[:verb], said("lasts"), *_ended(value, tokens[-1])]
+    return [*_owning(tokens[:verb], attribute), said("is"), *_of_age(value, attribute, tokens[-1])]
+
+
+def _of_age(value: list[Token], attribute: str, last: Token) -> list[Token]:
+    """Of an age the years need not be told."""
+    if attribute == "age" and len(value) == 2 and value[1].raw in YEARS:
+        value = value[:1]
+    return _ended(value, last)
+
+
+def _having(tokens: list[Token]) -> list[Token]:
+    """ "The pool has a length of 25 m" is "the pool's length is 25 m"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in MEASURED_BY.values())
+    noun = tokens[at].raw
+    if at > 2 and [token.raw for token in tokens[at - 2 : at]] == ["has", "a"] and tokens[at + 1 : at + 2]:
+        value = tokens[at + 2 :]
+        if tokens[at + 1].raw == "of" and value and value[0].kind & VALUE and _is_noun(tokens[: at - 2]):
+            return [*_owning(tokens[: at - 2], noun), said("is"), *_of_age(value, noun, tokens[-1])]
+    if noun == "age" and len(tokens) > 2 and tokens[-1].raw in YEARS and tokens[-2].kind & VALUE:
+        return [*tokens[:-2], *_of_age(tokens[-2:], noun, tokens[-1])]
+    return tokens
+
+
+def _turned(tokens: list[Token]) -> list[Token]:
+    """ "Ana turned 30" is "Ana's age is now 30"."""
+    at = _place(tokens, "turned")
+    if at + 2 != len(tokens) or not _is_noun(tokens[:at]):
+        return tokens
+    number = tokens[-1]
+    aged = number.kind & VALUE and number.word.isdecimal() and int(number.word) < OLDEST
+    return [*_owning(tokens[:at], "age"), *_words("is now"), number] if aged else tokens
+
+
+def _in_office(tokens: list[Token]) -> list[Token]:
+    """ "Ana manages the shop" is "Ana is the manager of the shop"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in ROLES)
+    what = tokens[at + 1 :]
+    if not _is_name(tokens[:at]) or not _is_noun(what) or any(token.kind & VALUE for token in what):
+        return tokens
+    if (what[0].raw not in DEFINITE and not what[0].kind & OWNS) or what[-1].raw.endswith("s"):
+        return tokens
+    return [*tokens[:at], *_words("is the"), said(ROLES[tokens[at].raw]), said("of"), *what]
+
+
+def _employed(tokens: list[Token]) -> list[Token]:
+    """ "Ana's employer is Bosch" is "Ana works for Bosch"."""
+    at = _place(tokens, "employer")
+    of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in IS
+    if not of or not _is_noun(tokens[:at]):
+        return tokens
+    return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("works for"), *tokens[at + 2 :]]
+
+
+def _working_as(tokens: list[Token]) -> list[Token]:
+    """ "Ana's job is nurse" is "Ana is a nurse"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in ("job", "occupation", "profession"))
+    of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "is"
+    if not of or not 0 < len(tokens[at + 2 :]) <= 3 or any(token.kind & VALUE for token in tokens[at + 2 :]):
+        return tokens
+    return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("is a"), *tokens[at + 2 :]]
+
+
+def _reporting(tokens: list[Token]) -> list[Token]:
+    """ "Ana reports to Ben" is "Ana's manager is Ben"."""
+    at = _place(tokens, "reports")
+    to = at and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "to"
+    if not to or not _is_name(tokens[:at]) or not _is_name(tokens[at + 2 :]):
+        return tokens
+    return [*_owning(tokens[:at], "manager"), said("is"), *tokens[at + 2 :]]
+
+
+def _boss(tokens: list[Token]) -> list[Token]:
+    return [said("manager").with_kind(token.kind & BREAKING) if token.raw == "boss" else token for token in tokens]
+
+
+def _taking_over(tokens: list[Token]) -> list[Token]:
+    """ "Ana took over as treasurer from Ben" is "Ana is the treasurer"."""
+    at = _place(tokens, "over")
+    if at < 2 or tokens[at - 1].raw not in ("took", "takes") or not _is_name(tokens[: at - 1]):
+        return tokens
+    if tokens[at + 1 : at + 2] and tokens[at + 1].raw == "as":
+        rest = tokens[at + 2 :]
+        end = next((place for place, token in enumerate(rest) if token.raw == "from"), len(rest))
+        if 0 < end <= LONGEST_NAME:
+            role = rest[1:end] if rest[0].raw in words.ARTICLES else rest[:end]
+            return [*tokens[: at - 1], *_words("is the"), *_ended(role, tokens[-1])]
+    return tokens
+
+
+def _replacing(tokens: list[Token]) -> list[Token]:
+    """ "Ben replaced Ana as treasurer", and so "Ana was replaced by Ben as treasurer", is "Ben is the treasurer"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in ("replaced", "succeeded"))
+    role = next((place for place in range(at, len(tokens)) if tokens[place].raw == "as"), 0)
+    what = tokens[role + 1 :]
+    what = what[1:] if what and what[0].raw in words.ARTICLES else what
+    named = role and _is_name(tokens[:at]) and _is_name(tokens[at + 1 : role])
+    return [*tokens[:at], *_words("is the"), *what] if named and what else tokens
+
+
+def _mutual(tokens: list[Token]) -> list[Token]:
+    """ "Ana and Ben are married", "Ben is married to Ana": one order of the two."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in MUTUAL)
+    if any(token.kind & NEGATION for token in tokens) or at < 2 or tokens[at - 1].raw not in IS:
+        return tokens
+    before, behind = tokens[: at - 1], tokens[at + 1 :]
+    if behind and behind[0].raw in JOINING:
+        one, other = before, behind[1:]
+        if [token.raw for token in other] == ["each", "other"]:
+            behind = []
+    if not behind:
+        middle = next((place for place, token in enumerate(before) if token.raw == "and"), 0)
+        one, other = before[:middle], before[middle + 1 :]
+    elif behind[0].raw not in JOINING:
+        return tokens
+    if not _is_noun(one) or not _is_noun(other) or any(token.kind & PRONOUN for token in (*one, *other)):
+        return tokens
+    first, second = sorted((one, other), key=lambda each: [token.word for token in each if token.kind & SAID])
+    whole = [*first, said("is"), tokens[at], said("to"), *second]
+    return _ended(whole, tokens[-1])
+
+
+def _compared(tokens: list[Token]) -> list[Token]:
+    """ "Ben is younger than Ana" is "Ana is older than Ben", and "younger than 12" is "under 12"."""
+    at = _place(tokens, "than")
+    how = tokens[at - 1].raw if at else ""
+    if at + 1 < len(tokens) and tokens[at + 1].kind & VALUE and how in LESS | MORE:
+        return [*tokens[: at - 1], said("under" if how in LESS else "over"), *tokens[at + 1 :]]
+    if how not in CONTRARY or at < 3 or any(token.kind & NEGATION for token in tokens):
+        return tokens
+    one, verb, other = tokens[: at - 2], tokens[at - 2], tokens[at + 1 :]
+    if not (verb.raw in IS or verb.raw.endswith("s")) or not _is_noun(one) or not _is_noun(other):
+        return tokens
+    contrary = "taller" if how == "shorter" and _is_name(one) else CONTRARY[how]
+    return _ended([*other, verb, said(contrary), tokens[at], *one], tokens[-1])
+
+
+def _cleft(tokens: list[Token]) -> list[Token]:
+    """ "Leeds is where Ana works" is "Ana works in Leeds", and "it is Ana who works" is "Ana works"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in ("where", "who"))
+    clause = tokens[at + 1 :]
+    if at < 2 or len(clause) < 2 or any(token.kind & BREAKING for token in tokens[:-1]):
+        return tokens
+    if tokens[at].raw == "where" and tokens[at - 1].raw == "is" and _is_noun(tokens[: at - 1]):
+        return _ended([*clause, said("in"), *tokens[: at - 1]], tokens[-1])
+    if tokens[at].raw == "who":
+        if [token.raw for token in tokens[:2]] == ["it", "is"] and _is_name(tokens[2:at]):
+            return [*tokens[2:at], *clause]
+        one = [token.raw for token in tokens[at - 3 : at]]
+        if one in (["is", "the", "one"], ["is", "the", "person"]) and _is_name(tokens[: at - 3]):
+            return [*tokens[: at - 3], *clause]
+    return tokens
+
+
+def _impersonal(tokens: list[Token]) -> list[Token]:
+    """ "We hash passwords with X" is "passwords are hashed with X", with the pronoun kept for whose it is."""
+    if tokens[0].raw not in IMPERSONAL or len(tokens) < 3 or any(token.kind & NEGATION for token in tokens):
+        return tokens
+    verb = tokens[1]
+    past = verb.raw.endswith("ed") and words.base_of(verb.raw) in TRANSITIVE
+    participle = verb.raw if past else _participle(verb.raw)
+    if not participle or verb.raw in FINITE or verb.kind & (VALUE | PREPOSITION | PRONOUN):
+        return tokens
+    end = next(
+        (at for at in range(2, len(tokens)) if tokens[at].kind & PREPOSITION or tokens[at].raw in ADVERBIAL),
+        len(tokens),
+    )
+    what = tokens[2:end]
+    plural = bool(what) and what[-1].raw.endswith("s") and not what[-1].raw.endswith("ss")
+    if end == len(tokens) or not _is_noun(what) or any(token.kind & VALUE for token in what):
+        return tokens
+    if not plural and what[0].raw not in DEFINITE and not _is_name(what):
+        return tokens
+    be = ("were" if plural else "was") if past else ("are" if plural else "is")
+    rest = tokens[end:]
+    if rest[0].raw == "using":
+        rest = [said("with"), *rest[1:]]
+    return [tokens[0], *what, said(be), said(participle), *rest]
+
+
+ADVERBIAL = frozenset("using within every daily weekly monthly yearly annually nightly until before after".split())
+TRANSITIVE = frozenset(
+    """
+    ship send store hash encrypt keep back process review test deploy build pack clean check sell rent buy order make
+    print publish archive delete answer handle accept charge bill pay update collect measure record track log monitor
+    scan sign produce serve teach hold run use write read paint repair deliver invoice translate cook bake
+    brew roast recycle import export sync validate verify approve release tag version cache compress format lint
+    """.split()
+)
+
+
+def _participle(verb: str) -> str:
+    if verb not in TRANSITIVE:
+        return ""
+    for participle, past in words.PARTICIPLES.items():
+        if words.BASES.get(past) == verb:
+            return participle
+    if verb in ("run", "read"):
+        return verb
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb[-1] == "y" and verb[-2] not in "aeiou":
+        return verb[:-1] + "ied"
+    return verb + verb[-1] + "ed" if verb in ("ship", "scan", "log", "tag") else verb + "ed"
+
+
+def _with_means(tokens: list[Token]) -> list[Token]:
+    """ "Are hashed using X" is "are hashed with X"."""
+    at = _place(tokens, "using")
+    passive = any(token.raw in IS for token in tokens[: at - 1]) and at > 1 and tokens[at - 1].raw.endswith("ed")
+    return [*tokens[:at], said("with"), *tokens[at + 1 :]] if passive else tokens
+
+
+def _renamed(tokens: list[Token]) -> list[Token]:
+    """ "The branch was renamed to main" is "the branch is now main"."""
+    at = _place(tokens, "renamed")
+    start = at
+    while start and tokens[start - 1].raw in ("was", "has", "been", "is", "got"):
+        start -= 1
+    name = tokens[at + 1 :]
+    name = name[1:] if name and name[0].raw in ("to", "as", "into") else name
+    named = 0 < start < at and 0 < len(name) <= 3 and _is_noun(tokens[:start])
+    return [*tokens[:start], *_words("is now"), *name] if named else tokens
+
+
+def _moved_its(tokens: list[Token]) -> list[Token]:
+    """ "Acme moved its office to Rome" is "Acme's office is now in Rome"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in ("moved", "relocated"))
+    own = at + 1
+    to = next((place for place in range(own, len(tokens)) if tokens[place].raw == "to"), 0)
+    what, where = tokens[own + 1 : to], tokens[to + 1 :]
+    if not to or tokens[own].raw not in ("its", "their", "his", "her", "the") or not _is_noun(tokens[:at]):
+        return tokens
+    if not 0 < len(what) <= 3 or not where or tokens[0].kind & PRONOUN or not all(each.kind & WORD for each in what):
+        return tokens
+    plural = what[-1].raw.endswith("s")
+    be = "are" if plural else "is"
+    return [*tokens[: at - 1], tokens[at - 1].with_kind(OWNS), *what, *_words(f"{be} now in"), *where]
+
+
+def _ordered(tokens: list[Token]) -> list[Token]:
+    """ "The key must be left here" is "leave the key here", an order, and "keys can be lost" is "can lose keys"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in PASSIVE_AFTER)
+    be = at + 1 + (tokens[at + 1 : at + 2] != [] and bool(tokens[at + 1].kind & NEGATION))
+    if be + 1 >= len(tokens) or tokens[be].raw != "be" or not _is_noun(tokens[:at]) or _has(tokens, "by"):
+        return tokens
+    participle = tokens[be + 1].raw
+    past = words.PARTICIPLES.get(participle, participle)
+    base = words.BASES.get(past) or IRREGULAR_BASES.get(past) or words.base_of(participle)
+    if not base or any(token.kind & PRONOUN for token in tokens[:at]):
+        return tokens
+    modal = tokens[at:be] if tokens[at].raw in ("can", "may") else tokens[at + 1 : be]
+    return _ended([*modal, said(base), *tokens[:at], *tokens[be + 2 :]], tokens[-1])
+
+
+PASSIVE_AFTER = frozenset("must should can may".split())
+IRREGULAR_BASES = {"left": "leave", "cut": "cut", "put": "put", "set": "set", "read": "read", "shut": "shut"}
+
+
+def _due(tokens: list[Token]) -> list[Token]:
+    """ "The essay is due on 4 May" is "the deadline for the essay is 4 May"."""
+    at = _place(tokens, "due")
+    when = tokens[at + 1 :]
+    when = when[1:] if when and when[0].raw in ("on", "by") else when
+    dated = when and when[0].kind & VALUE and len(when) <= 3 and not any(token.kind & PREPOSITION for token in when)
+    if at < 2 or tokens[at - 1].raw not in IS or not dated or not _is_noun(tokens[: at - 1]):
+        return tokens
+    return [*_words("the deadline for"), *tokens[: at - 1], said("is"), *when]
+
+
+def _lasting(tokens: list[Token]) -> list[Token]:
+    """ "The course takes 3 weeks", "runs for 3 weeks": "lasts 3 weeks"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in ("takes", "runs"))
+    span = tokens[at + 1 :]
+    if span and span[0].raw == "for":
+        span = span[1:]
+    elif tokens[at].raw == "runs":
+        return tokens
+    timed = 1 < len(span) <= 5 and span[-1].raw in LASTING
+    timed = timed and all(token.kind & VALUE or token.raw in BETWEEN for token in span[:-1])
+    return [*tokens[:at], said("lasts"), *span] if at and timed and _is_noun(tokens[:at]) else tokens
+
+
+BETWEEN = frozenset("from between to and".split())
+LASTING = frozenset(
+    f"{span}{end}" for span in ("second", "minute", "hour", "day", "week", "month", "year") for end in ("", "s")
+)
+
+
+def _numbered(tokens: list[Token]) -> list[Token]:
+    """ "The number of seats in the hall is 40" is "the hall has 40 seats"."""
+    at = _place(tokens, "number")
+    verb = next((place for place in range(at, len(tokens)) if tokens[place].raw in IS), 0)
+    within = next((place for place in range(at, verb) if tokens[place].raw in ("in", "at", "on")), 0)
+    many = tokens[verb + 1 :]
+    if at > 1 or not within or tokens[at + 1].raw != "of" or len(many) != 1 or not many[0].kind & VALUE:
+        return tokens
+    what, where = tokens[at + 2 : within], tokens[within + 1 : verb]
+    if not _is_noun(what) or not _is_noun(where):
+        return tokens
+    return _ended([*where, said("has"), *many, *what], tokens[-1])
+
+
+def _named(tokens: list[Token]) -> list[Token]:
+    """ "Ana has a dog called Rex" is "Ana's dog is Rex"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in ("called", "named"))
+    has = next((place for place in range(at) if tokens[place].raw == "has"), 0)
+    what, name = tokens[has + 2 : at], tokens[at + 1 :]
+    one = has and tokens[has + 1].raw in ("a", "an") and _is_noun(tokens[:has])
+    if not one or not what or not _is_name(name):
+        return tokens
+    return [*tokens[: has - 1], tokens[has - 1].with_kind(OWNS), *what, said("is"), *name]
+
+
+def _has(tokens: Sequence[Token], raw: str) -> bool:
+    return any(token.raw == raw for token in tokens)
+
+
+def _included(tokens: list[Token]) -> list[Token]:
+    """ "A cable is included in the box" is "the box includes a cable"."""
+    at = _place(tokens, "included")
+    within = at > 1 and tokens[at - 1].raw in IS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in ("in", "with")
+    what, where = tokens[: at - 1], tokens[at + 2 :]
+    if not within or not _is_noun(what) or not _is_noun(where) or any(token.kind & NEGATION for token in tokens):
+        return tokens
+    return _ended([*where, said("includes"), *what], tokens[-1])
+
+
+def _studying(tokens: list[Token]) -> list[Token]:
+    """ "Ana is a law student" is "Ana studies law"."""
+    at = _place(tokens, "student")
+    plain = at > 2 and tokens[at - 3].raw == "is" and tokens[at - 2].raw in ("a", "an")
+    subject = tokens[at - 1] if plain else None
+    if subject is None or not subject.raw.endswith(("s", "y", "law", "art", "medicine", "ture", "ing")):
+        return tokens
+    return [*tokens[: at - 3], said("studies"), subject.with_kind(tokens[at].kind & BREAKING), *tokens[at + 1 :]]
+
+
+def _on_the_clock(tokens: list[Token]) -> list[Token]:
+    """ "Half past seven" is 7:30."""
+    for at in range(len(tokens) - 2):
+        minutes = WORDED_MINUTES.get((tokens[at].raw, tokens[at + 1].raw))
+        hour = tokens[at + 2]
+        if minutes is not None and hour.kind & VALUE and hour.word.isdecimal() and 0 < int(hour.word) <= 12:
+            total = int(hour.word) * 60 + minutes
+            time = value_token(f"{total // 60}:{total % 60:02}", f"{total // 60}:{total % 60:02}", "time")
+            start = at - (at > 0 and tokens[at - 1].raw == "a")
+            return [*tokens[:start], time.with_kind(hour.kind & BREAKING), *tokens[at + 3 :]]
+    return tokens
+
+
+def _preferring(tokens: list[Token]) -> list[Token]:
+    """ "Prefers tea to coffee" is "prefers tea over coffee"."""
+    at = _place(tokens, "prefers")
+    for place in range(at + 2, len(tokens) - 1):
+        if tokens[place].kind & BREAKING:
+            break
+        if tokens[place].raw == "to":
+            return [*tokens[:place], said("over"), *tokens[place + 1 :]]
+        if tokens[place].raw == "rather" and tokens[place + 1].raw == "than":
+            return [*tokens[:place], said("over"), *tokens[place + 2 :]]
+    return tokens
+
+
+def _riding(tokens: list[Token]) -> list[Token]:
+    """ "Goes to work by car" is "drives to work"."""
+    at = len(tokens) - 2
+    if at < 2 or tokens[-1].raw not in RIDES or tokens[at].raw not in ("by", "on"):
+        return tokens
+    verb = next((place for place, token in enumerate(tokens[:at]) if token.raw in GOES), 0)
+    if not verb or (tokens[at].raw == "on") != (tokens[-1].raw == "foot"):
+        return tokens
+    rides = RIDES[tokens[-1].raw]
+    form = THIRD[rides] if GOES[tokens[verb].raw] else rides
+    where = tokens[verb + 1 : at]
+    if not where and tokens[verb].raw.startswith("commute"):
+        where = _words("to work")
+    return _ended([*tokens[:verb], said(form), *where], tokens[-1]) if where else tokens
+
+
+def _moved_abroad(tokens: list[Token]) -> list[Token]:
+    """ "Ist nach Wien gezogen" is "wohnt jetzt in Wien"; so in Polish, Spanish and French."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in MOVED_TO)
+    to, have, lives = MOVED_TO[tokens[at].raw]
+    kept = [token for place, token in enumerate(tokens) if place != at and token.raw not in REFLEXIVE]
+    where = next((place for place, token in enumerate(kept) if token.raw == to), 0)
+    start = next((place for place, token in enumerate(kept) if have and token.raw == have), where)
+    if not 0 < start <= where < len(kept) - 1:
+        return tokens
+    within = {"wohnt": "in", "mieszka": "w", "vive": "en", "habite": "à"}[lives]
+    now = {"wohnt": "jetzt", "mieszka": "teraz", "vive": "ahora", "habite": "maintenant"}[lives]
+    return _ended([*kept[:start], said(lives), said(now), said(within), *kept[where + 1 :]], tokens[-1])
+
+
+def _employed_in_german(tokens: list[Token]) -> list[Token]:
+    """ "Ist bei X beschäftigt" is "arbeitet bei X"."""
+    last = tokens[-1]
+    at = next((place for place, token in enumerate(tokens) if token.raw == "ist"), 0)
+    if last.raw not in ("beschäftigt", "angestellt") or not at:
+        return tokens
+    return _ended([*tokens[:at], said("arbeitet"), *tokens[at + 1 : -1]], last)
+
+
+# By the word without which there is no such form.
+RELATIONS: dict[str, Rule] = {
+    **dict.fromkeys(MEASURED_BY, _measuring),
+    **dict.fromkeys(MEASURED_BY.values(), _having),
+    **dict.fromkeys(ROLES, _in_office),
+    **dict.fromkeys(MUTUAL, _mutual),
+    **dict.fromkeys(MOVED_TO, _moved_abroad),
+    **dict.fromkeys(("job", "occupation", "profession"), _working_as),
+    **dict.fromkeys(("where", "who"), _cleft),
+    **dict.fromkeys(PASSIVE_AFTER, _ordered),
+    **dict.fromkeys(("takes", "runs"), _lasting),
+    **dict.fromkeys(("called", "named"), _named),
+    "due": _due,
+    "number": _numbered,
+    **dict.fromkeys(("half", "quarter"), _on_the_clock),
+    **dict.fromkeys(RIDES, _riding),
+    **dict.fromkeys(("beschäftigt", "angestellt"), _employed_in_german),
+    **dict.fromkeys(IMPERSONAL, _impersonal),
+    "turned": _turned,
+    "employer": _employed,
+    "reports": _reporting,
+    "boss": _boss,
+    "over": _taking_over,
+    **dict.fromkeys(("replaced", "succeeded"), _replacing),
+    "than": _compared,
+    "included": _included,
+    "student": _studying,
+    "prefers": _preferring,
+    "using": _with_means,
+    "renamed": _renamed,
+    **dict.fromkeys(("moved", "relocated"), _moved_its),
+}
