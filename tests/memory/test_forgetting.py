@@ -1001,6 +1001,29 @@ def test_a_ticked_row_that_is_gone_before_the_work_begins_hinders_nothing() -> N
 
 
 @pytest.mark.engines
+@pytest.mark.parametrize("decision", [Decision.UNDECIDED, Decision.SPARED, Decision.TICKED])
+def test_a_suspect_that_only_decoding_shows_is_undecided_on_the_receipt_until_it_is_decided(decision: str) -> None:
+    acme = building.scope()
+    hidden = [
+        base64.b64encode(f"to {said}, and more".encode()).decode()
+        for said in (
+            "marta.kowalska+news@example.com",
+            "marta.kowalska [at] example.com",
+            "mart\u00e1.kowalska@example.com",
+        )
+    ]
+    building.remember("acme", MARTA, *hidden)
+    run = building.execute(acme, "conformance-noop", customer=hidden[0])
+    found = preview(acme)
+    forgetting.decide_about_the_rest(acme, found.request.id, decision, now=timezone.now())
+    done = carry_out(confirm(acme, found))
+    undecided = {store: counts["undecided"] for store, counts in done.receipt["stores"].items() if counts["undecided"]}
+    left = {"memory entries": 3, "run inputs and variables": 2} if decision == Decision.UNDECIDED else {}
+    assert (done.state, undecided, done.undecided) == (ForgetState.FORGOTTEN, left, sum(left.values()))
+    stays = Run.objects.of(acme.tenant_id).get(id=run.id).inputs["customer"] == hidden[0]
+    assert stays is (decision != Decision.TICKED)
+
+
 def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> None:
     acme, alias = building.scope(), "martunia"
     building.remember("acme", MARTA, f"{alias}s friend")
