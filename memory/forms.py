@@ -6,9 +6,9 @@ from typing import Any
 
 from django import forms
 
-from memory import drafts
+from memory import drafts, saved_filters
 from memory.addresses import is_agent_id
-from memory.host import events, saved_filters, webhooks
+from memory.host import events, webhooks
 from memory.host.pages import PlainForm
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}

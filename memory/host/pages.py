@@ -120,7 +120,11 @@ def as_number(digits: str) -> int | None:
 
 def word_of(request: HttpRequest, name: str, choices: Collection[str]) -> str:
     """One of ``choices``, or "" when it is not given; any other word is refused."""
-    word = text_of(request, name)
+    return one_of(choices, name, text_of(request, name))
+
+
+def one_of(choices: Collection[str], name: str, word: str) -> str:
+    """The ``word`` of the parameter ``name``, which is one of ``choices`` or empty; any other one is refused."""
     if word and word not in choices:
         raise Invalid(errors=[{"field": name, "message": f"must be one of {', '.join(choices)}"}])
     return word

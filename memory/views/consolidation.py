@@ -54,9 +54,9 @@ def consolidation(request: HttpRequest) -> HttpResponseBase:
 
 
 def _kinds(request: HttpRequest) -> tuple[str, ...]:
-    """The kinds that the address asks for; a kind there is not is none at all."""
-    wanted = pages.text_of(request, "kind")
-    return tuple(sorted(KINDS)) if wanted == "all" else (wanted,) if wanted in KINDS else HERE
+    """The kinds that the address asks for."""
+    wanted = pages.word_of(request, "kind", (*sorted(KINDS), "all"))
+    return tuple(sorted(KINDS)) if wanted == "all" else (wanted,) if wanted else HERE
 
 
 def _page(

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, entry_files, facets, saved_views, search
+from memory import adapter, entry_files, facets, saved_filters, search
 from memory.facets import Counts
 from memory.forms import SavedFilterForm
 from memory.host import exports, ids, pages, tenancy
@@ -151,9 +151,10 @@ def save_view(request: HttpRequest) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("memory:read")
     query = request.POST.get("query", "") if request.method == "POST" else urlencode(_given(request))
+    filter_of(query, now)  # refuses what the ledger would refuse
     form = SavedFilterForm(request.POST if request.method == "POST" else None)
     if form.is_bound:
-        sent = pages.submit(form, lambda data: saved_views.save_view(scope, **data, now=now))
+        sent = pages.submit(form, lambda data: saved_filters.save_filter(scope, saved_filters.LEDGER, **data, now=now))
         if sent.result:
             messages.success(request, "The view is saved.")
             return redirect(f"{reverse('memory')}?{sent.result.query}")
@@ -168,7 +169,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
 @require_POST
 def remove_view(request: HttpRequest, filter_id: str) -> HttpResponse:
     """One's own saved view is gone; the list stays as it is."""
-    saved_views.remove_view(tenancy.scope_of(request), ids.parse("flt", filter_id))
+    saved_filters.remove_filter(tenancy.scope_of(request), saved_filters.LEDGER, ids.parse("flt", filter_id))
     messages.success(request, "The saved view is removed.")
     return redirect(pages.back(request, reverse("memory")))
 
@@ -180,7 +181,7 @@ def _given(request: HttpRequest) -> list[tuple[str, str]]:
 
 def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, Any]:
     query = urlencode(_given(request))
-    offered = [] if pages.wants_fragment(request) else saved_views.list_views(scope)
+    offered = [] if pages.wants_fragment(request) else saved_filters.list_filters(scope, saved_filters.LEDGER)
     return {"views": offered, "query": query, "me": scope.principal.id}
 
 
@@ -211,8 +212,8 @@ def filter_of(query: str, now: datetime) -> LedgerFilter:
 def wanted_of(request: HttpRequest, now: datetime) -> LedgerFilter:
     """The filter that an address of the ledger says."""
     given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
-    state = given["state"] if given["state"] in search.STATES else "present"
-    order = given["order"] if given["order"] in search.ORDERS else ""
+    state = pages.word_of(request, "state", search.STATES) or "present"
+    order = pages.word_of(request, "order", search.ORDERS)
     age = pages.word_of(request, "age", facets.AGES)
     since, until = pages.moment_of(request, "since"), pages.moment_of(request, "until", end=True)
     if age:

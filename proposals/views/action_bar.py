@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.host import access, registry
-from memory.host.errors import Refusal
+from memory.host.errors import Forbidden, Refusal
 from memory.host.tenancy import TenantScope
 from proposals import artifacts, rules, voters
 from proposals.impact import Duplicate
@@ -64,6 +64,7 @@ class Bar:
 
     why: Mapping[str, str]
     hindrances: list[Hindrance]
+    offers_archive: bool  # also where the state of the proposal is against it: the page says what to do instead
 
     @property
     def described(self) -> dict[str, str]:
@@ -78,7 +79,7 @@ def bar(scope: TenantScope, told: Detail, *, now: datetime) -> Bar:
     voids = rules.refusal_to("revise", scope, told.proposal, None, policy=told.policy, now=now)
     refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
     why = {action: _why_not(action, refusal, scope, told, now) for action, refusal in refusals.items()}
-    return Bar(why, list(_hindrances(why, _shown(told, now))))
+    return Bar(why, list(_hindrances(why, _shown(told, now))), not isinstance(refusals["archive"], Forbidden))
 
 
 def _shown(told: Detail, now: datetime) -> dict[str, str]:

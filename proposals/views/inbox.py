@@ -14,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from memory import saved_filters
 from memory.forms import SavedFilterForm
-from memory.host import access, advertised, exports, ids, pages, paging, saved_filters, tenancy
+from memory.host import access, advertised, exports, ids, pages, paging, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
@@ -45,7 +46,6 @@ PLAIN: dict[str, str] = {
     Kind.AUTOMATION: "runs by the clock",
     "waiting": "for votes",
 }
-PAGE = "proposals"
 # The field of the filter behind each name in an address. Those of one value come last.
 SEVERAL = {
     "gate": "gates",
@@ -186,10 +186,10 @@ def _without(wanted: InboxFilter, group: _Group, value: str) -> InboxFilter:
 
 def filter_of_query(query: QueryDict) -> InboxFilter:
     """What the query asks for, as far as a database could hold it."""
-    show = _clean(query.get("show", ""))
+    show = pages.one_of(inbox.SHOWS, "show", _clean(query.get("show", ""))) or inbox.ALL
     several = {field: tuple(_values(query, name)) for name, field in SEVERAL.items()}
     one = {field: _clean(query.get(name, "")) for name, field in ONE.items()}
-    return InboxFilter(show if show in inbox.SHOWS else inbox.ALL, **several, **one)  # type: ignore[arg-type]
+    return InboxFilter(show, **several, **one)  # type: ignore[arg-type]
 
 
 def _values(query: QueryDict, name: str) -> list[str]:
@@ -234,7 +234,7 @@ def saved(scope: TenantScope, slug: str) -> list[Saved]:
 
     Where a slug means another one, a filter is reached by what it asks for.
     """
-    kept = saved_filters.list_filters(scope, PAGE)
+    kept = saved_filters.list_filters(scope, saved_filters.INBOX)
     meant = saved_filters.by_slug(scope, kept)
     if slug and slug not in meant:
         raise NotFound("There is no saved filter by that name.")
@@ -257,7 +257,7 @@ def save_filter(request: HttpRequest) -> HttpResponse:
     query = query_of(wanted)
     form = SavedFilterForm({**request.POST.dict(), "query": query} if request.method == "POST" else None)
     if form.is_bound:
-        sent = pages.submit(form, lambda data: saved_filters.save_filter(scope, PAGE, **data, now=now))
+        sent = pages.submit(form, lambda data: saved_filters.save_filter(scope, saved_filters.INBOX, **data, now=now))
         if sent.result:
             messages.success(request, "The filter is saved.")
             return redirect(address(urlencode({"saved": sent.result.slug})))
@@ -281,7 +281,7 @@ def remove(request: HttpRequest, filter_id: str) -> HttpResponse:
     """One's own saved filter is gone; the list it showed stays on the page."""
     scope = tenancy.scope_of(request)
     scope.check("proposals:read")
-    saved_filters.remove(scope, ids.parse("flt", filter_id))
+    saved_filters.remove_filter(scope, saved_filters.INBOX, ids.parse("flt", filter_id))
     messages.success(request, "The saved filter is removed.")
     return redirect(pages.back(request, reverse("proposals")))
 

@@ -105,6 +105,29 @@ def test_every_operation_of_the_host_extension_refuses_a_parameter_that_is_given
     assert {"limit", "after", "memoryRef", "status"} <= asked
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "/memory?state",
+        "/memory?order",
+        "/memory?age",
+        "/memory/views?state",
+        "/memory/export?state",
+        "/proposals?show",
+        "/proposals/filters?show",
+        "/consolidation?kind",
+        "/runs?status",
+        "/runs?slower",
+        "/installed?kind",
+        "/installed?state",
+    ],
+)
+def test_a_word_that_is_none_of_a_list_s_choices_is_refused_and_does_not_list_everything(choice: str) -> None:
+    answer = owner().get(f"{choice}=nope")
+    assert answer.status_code == 400
+    assert "must be one of" in body_of(answer)
+
+
 def test_a_page_with_an_unknown_parameter_leads_to_itself_without_it() -> None:
     assert 'href="/runs?workflow=daily"' in body_of(owner().get("/runs?zzz=1&workflow=daily"))
 

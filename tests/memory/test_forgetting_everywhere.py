@@ -17,11 +17,11 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.models import Task
 
-from memory import external_runs, ledger
+from memory import external_runs, ledger, saved_filters
 from memory.drafts import EntryDraft
 from memory.forget import forgetting
 from memory.forget.erasers.declared import Declared
-from memory.host import audit, erasure, interrupts, saved_filters
+from memory.host import audit, erasure, interrupts
 from memory.host.models import AuditReason, Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState

@@ -15,7 +15,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory.host import advertised, ids, saved_filters, tenancy
+from memory import saved_filters
+from memory.host import advertised, ids, tenancy
 from memory.host.models import Operator, SavedFilter
 from memory.host.tenancy import TenantScope
 from memory.models import Pass

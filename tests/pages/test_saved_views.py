@@ -4,7 +4,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import ids, saved_filters
+from memory import saved_filters
+from memory.host import ids, vault
+from memory.host.errors import Forbidden
 from memory.host.models import SavedFilter
 from tests import building
 from tests.pages.conftest import SignIn, body_of
@@ -62,3 +64,34 @@ def test_a_view_of_the_inbox_is_none_of_the_ledger(ada: Client) -> None:
         building.scope(), "proposals", name="Drafts", query="state=draft", shared=True, now=timezone.now()
     )
     assert "Drafts" not in body_of(ada.get("/memory"))
+
+
+@pytest.mark.parametrize("address", ["/memory/views", "/proposals/filters"])
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("name", "under Tr0ub4dor&3x"),
+        ("query", "q=Tr0ub4dor%263x"),
+        ("query", "q=%54r0ub4dor%263x"),
+        ("query", "q=a+Tr0ub4dor%25263x"),
+    ],
+)
+def test_no_filter_of_a_list_is_saved_with_a_secret(ada: Client, address: str, field: str, said: str) -> None:
+    vault.put(building.tenant().id, "mail", "Tr0ub4dor&3x", now=timezone.now())
+    answer = ada.post(address, {"name": "Mine", "query": "q=pump"} | {field: said})
+    assert answer.status_code == 422
+    assert "names a secret" in body_of(answer)
+    assert not SavedFilter.objects.exists()
+
+
+def test_a_filter_is_saved_and_removed_by_its_own_list_and_role_alone(ada: Client) -> None:
+    scope, now = building.scope(), timezone.now()
+    kept = saved_filters.save_filter(
+        scope, saved_filters.INBOX, name="Drafts", query="state=draft", shared=True, now=now
+    )
+    assert ada.post(f"/memory/views/{ids.wire('flt', kept.id)}/remove").status_code == 404
+    auditor = building.scope(role="auditor")
+    with pytest.raises(Forbidden, match="proposals:read"):
+        saved_filters.remove_filter(auditor, saved_filters.INBOX, kept.id)
+    with pytest.raises(Forbidden, match="proposals:read"):
+        saved_filters.list_filters(auditor, saved_filters.INBOX)

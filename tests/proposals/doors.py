@@ -19,7 +19,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, ids, saved_filters, tenancy
+from memory import saved_filters
+from memory.host import access, ids, tenancy
 from memory.host.errors import Refusal
 from memory.host.models import Installation, Operator, RoleGrant, Run, SavedFilter
 from memory.host.tenancy import TenantScope

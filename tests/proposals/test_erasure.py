@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from memory import saved_filters
 from memory.forget import forgetting
 from memory.forget.erasers.declared import Declared
 from memory.forget.erasers.records import INSTALLED
-from memory.host import erasure, registry, saved_filters
+from memory.host import erasure, registry
 from memory.host.erasure import Identifiers
 from memory.host.models import Installation, SavedFilter
 from proposals import comments, lifecycle, policies, review, revisions

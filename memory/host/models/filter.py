@@ -14,7 +14,7 @@ class SavedFilter(TenantOwned):
     ``page`` names the list; ``query`` is what its address says behind the question mark.
     """
 
-    writer = "memory.host.saved_filters"
+    writer = "memory.saved_filters"
     personal = Personal(
         "saved filters",
         ("name", "slug", "query"),

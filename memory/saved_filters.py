@@ -1,22 +1,27 @@
 """Saved filters: a list's query under a name, one's own or shared with the tenant. The only writer of their table."""
 
 from datetime import datetime
+from urllib.parse import unquote_plus
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
+from memory import harness
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 
-WRITER = "memory.host.saved_filters"
+WRITER = "memory.saved_filters"
 MOST, LONGEST = 50, 1000
+LEDGER, INBOX = "memory", "proposals"
+READS = {LEDGER: "memory:read", INBOX: "proposals:read"}
 
 
 def list_filters(scope: TenantScope, page: str) -> list[SavedFilter]:
     """Those this principal may use on the list ``page``: its own and the shared ones, by name."""
+    scope.check(READS[page])
     return list(_usable(scope, page).order_by("name", "id"))
 
 
@@ -32,11 +37,14 @@ def _usable(scope: TenantScope, page: str) -> QuerySet[SavedFilter]:
 
 
 def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared: bool, now: datetime) -> SavedFilter:
-    """The query is kept under the name; one of the same name, of the same owner, is replaced."""
+    """The query is kept under the name; one of the same name, of the same owner, is replaced. One that names a secret
+    of the tenant is refused: as an address the query would be of no use with a mark in it."""
+    scope.check(READS[page])
     name = " ".join(name.split())
     slug = slugify(name, allow_unicode=True)[:64]
     if not slug:
         raise Invalid("The filter needs a name.", errors=[{"field": "name", "message": "needs a letter or a digit"}])
+    _refuse_secrets(scope, name=name, query=query)
     mine = SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, owner=scope.principal.id, page=page)
     if mine.exclude(slug=slug).count() >= MOST:
         raise Conflict(f"You have {MOST} saved filters here; remove one first.")
@@ -58,9 +66,18 @@ def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared:
         raise Conflict("A filter of that name was saved at the same moment.") from None
 
 
-def remove(scope: TenantScope, filter_id: UUID | None) -> None:
-    """One's own filter is gone; what somebody else shared stays, and is refused."""
-    found = SavedFilter.objects.of(scope.tenant_id).filter(id=filter_id).first() if filter_id else None
+def _refuse_secrets(scope: TenantScope, *, name: str, query: str) -> None:
+    redact = harness.for_tenant(scope.tenant_id).redact
+    for field, texts in (("name", (name,)), ("query", (query, unquote_plus(query)))):
+        if any(redact(text).count for text in texts):
+            raise Invalid("The filter was not saved.", errors=[{"field": field, "message": "names a secret"}])
+
+
+def remove_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> None:
+    """One's own filter of the list ``page`` is gone; what somebody else shared stays, and is refused."""
+    scope.check(READS[page])
+    of_page = SavedFilter.objects.of(scope.tenant_id).filter(page=page)
+    found = of_page.filter(id=filter_id).first() if filter_id else None
     if found is None or (found.owner != scope.principal.id and not found.shared):
         raise NotFound("There is no saved filter by that id.")
     if found.owner != scope.principal.id:
