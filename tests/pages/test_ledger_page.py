@@ -147,7 +147,7 @@ def test_no_cell_of_a_file_is_a_formula(ada: Client, start: str) -> None:
         "q=%00%00",
         "agent=%00",
         "tag=" + "x" * 9999,
-        "state=%F0%9F%92%A9",
+        "node=%F0%9F%92%A9",
         "run=run_1",
         "format=xml",
         "q=%ed%a0%80",
