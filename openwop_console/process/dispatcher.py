@@ -24,9 +24,9 @@ import httpx
 import orjson
 from django.db import close_old_connections, connection
 
-from memory.host import deliveries, event_log, ids, outbound, vault, webhooks
+from memory.host import deliveries, event_log, ids, outbound, traces, vault, webhooks
 from memory.host.json_types import JSONObject
-from memory.host.models import Webhook, WebhookDelivery, WebhookState
+from memory.host.models import Run, Webhook, WebhookDelivery, WebhookState
 from memory.tasks import worker_name
 from memory.wire import instant
 from openwop_console import VERSION
@@ -169,11 +169,12 @@ def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | O
         return Outcome(code=SEALED)
     if webhook.overlap_until is None or webhook.overlap_until <= now:
         secrets.pop(webhooks.PREVIOUS, None)
-    body = orjson.dumps(body_of(delivery, webhook))
+    told = body_of(delivery, webhook)
+    body = orjson.dumps(told)
     keys = [secrets[name] for name in (webhooks.CURRENT, webhooks.PREVIOUS) if name in secrets]
     if not keys:
         return Outcome(code=SEALED)
-    headers = signed_headers(delivery, keys, body, now=now)
+    headers = signed_headers(delivery, keys, body, now=now) | _trace_headers(delivery.tenant_id, told["event"])
     return httpx.Request("POST", webhook.url, headers=headers, content=body)
 
 
@@ -206,6 +207,15 @@ def _announced(delivery: WebhookDelivery, told: JSONObject) -> JSONObject:
         "timestamp": at,
         "payload": told["data"],
     }
+
+
+def _trace_headers(tenant_id: UUID, event: JSONObject) -> dict[str, str]:
+    """The trace that the event's run continues, so that what the receiver does is part of it: below the run, or below
+    the node that the event is about."""
+    run_id = ids.parse("run", event.get("runId", ""))
+    run: Run | None = Run.objects.of(tenant_id).only("traceparent").filter(id=run_id).first() if run_id else None
+    trace = traces.within_node(run.traceparent, run.id, event.get("nodeId", "")) if run else ""
+    return {traces.HEADER: trace} if trace else {}
 
 
 def signed_headers(delivery: WebhookDelivery, secrets: list[str], body: bytes, *, now: datetime) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -11,11 +12,12 @@ from typing import Any
 import psutil
 import pytest
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks.exceptions import WebhookVerificationError
 
-from memory.host import deliveries, event_log, ids, tenant_log, vault, webhooks
+from memory.host import deliveries, event_log, ids, runs, tenant_log, traces, vault, webhooks
 from memory.host.errors import Conflict
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import AuditRecord, OutboxEvent, Secret, Webhook, WebhookDelivery
@@ -130,7 +132,42 @@ def test_a_delivery_is_signed_both_ways_and_holds_the_event_as_it_is_served(
             Verifier(secret).verify(each.raw + b" ", each.headers)
         assert b"Marta" not in each.raw
         assert b"tea" not in each.raw
+        assert "traceparent" not in each.headers
     assert [each.state for each in rows_of(webhook)] == ["delivered"] * 2
+
+
+def test_a_delivery_continues_the_trace_that_its_run_continues(
+    client: Client, receivers: Callable[..., Receiver], sender: Dispatcher
+) -> None:
+    receiver = receivers()
+    building.install("acme", building.definition("hooked", building.remember_node("Marta prefers tea.")))
+    hooks.subscribe("memory.written", "run.ended", EVENT, url=receiver.url)
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    headers = building.headers() | {"HTTP_TRACEPARENT": f"00-{trace}-00f067aa0ba902b7-01"}
+
+    def send(path: str, body: Any) -> Any:
+        return client.post(path, json.dumps(body), content_type="application/json", **headers).json()
+
+    wire_id = send("/v1/runs", {"workflowId": "hooked"})["runId"]
+    run_id = ids.parse("run", wire_id)
+    assert run_id
+    building.advance(runs.find(building.tenant().id, run_id))
+    send("/v1/host/console/memory", {"memoryRef": "notes", "content": "x", "origin": {"system": "langgraph"}})
+    happen()
+    sender.run_dry()
+    spans = {
+        (each.body["type"], each.body["runId"] == wire_id): each.headers.get(traces.HEADER, "")
+        for each in receiver.received
+    }
+    assert spans.pop((EVENT, False)) == ""
+    external = spans.pop(("memory.written", False))
+    node_id = building.remember_node("")["id"]
+    assert spans == {
+        ("memory.written", True): f"00-{trace}-{traces.span_id(run_id, node_id):016x}-01",
+        ("run.ended", True): f"00-{trace}-{traces.span_id(run_id):016x}-01",
+    }
+    assert traces.trace_id(external) == trace
+    assert external not in spans.values()
 
 
 def test_both_secrets_verify_until_the_overlap_is_over(
