@@ -166,7 +166,7 @@ class _Heard:
             self._finish = str(choice.get("finish_reason") or self._finish)[:32]
             for at, call in enumerate(piece.get("tool_calls") or ()):
                 self._take_call(call.get("index", at), call)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (ValueError, OverflowError, LookupError, TypeError, AttributeError, RecursionError):
             raise OutboundFailed("malformed") from None
         if text:
             self._texts.append(text)

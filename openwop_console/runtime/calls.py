@@ -37,7 +37,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import Call, NodeFailure, Sending
 from memory.host.outbound import OutboundFailed
-from openwop_console.runtime import execution, steps
+from openwop_console.runtime import execution, expressions, steps
 from openwop_console.runtime.execution import Acted, Position
 from openwop_console.runtime.models import Step, StepState
 
@@ -168,9 +168,12 @@ async def _awaited(under_way: UnderWay) -> JSONObject:
     sending = Sending(under_way.idempotency_key, under_way.seconds, under_way.said.append, trace)
     try:
         async with asyncio.timeout(under_way.seconds + SLACK):
-            return await under_way.call.send(sending)
+            answer = await under_way.call.send(sending)
     except TimeoutError:
         raise failure("timeout") from None
+    if not expressions.is_storable(answer):
+        raise failure("malformed")
+    return answer
 
 
 async def _drained() -> None:

@@ -31,7 +31,7 @@ from memory.host.outbound import OutboundFailed
 from memory.policies import Policy
 from memory.text import token_budget
 from openwop_console.runtime import calls, workflows
-from openwop_console.runtime.expressions import fill
+from openwop_console.runtime.expressions import fill, is_storable
 from openwop_console.runtime.json_schemas import problems
 
 KIND = "ai.chat"
@@ -283,11 +283,12 @@ def _use_tool(ctx: NodeContext, conversation: Conversation, call: JSONObject) ->
 
 
 def _arguments(call: JSONObject) -> JSONObject | None:
+    """What a model gives a tool; None where that is no object, or one that no database keeps."""
     try:
         given = json.loads(call["arguments"] or "{}")
     except (ValueError, RecursionError):
         return None
-    return given if isinstance(given, dict) else None
+    return given if isinstance(given, dict) and is_storable(given) else None
 
 
 AGENT_CONFIG = {

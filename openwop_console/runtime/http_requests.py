@@ -21,7 +21,7 @@ from memory.host.node_types import (
     node_type,
 )
 from memory.host.outbound import OutboundFailed
-from openwop_console.runtime import calls, expressions
+from openwop_console.runtime import calls
 from openwop_console.runtime.expressions import fill, fill_json
 from openwop_console.runtime.json_schemas import problems
 
@@ -152,8 +152,6 @@ def _said(answer: httpx.Response, content: bytes) -> JSONObject:
         said = json.loads(text) if content and (kind.endswith(("/json", "+json"))) else text.replace("\x00", "")
     except (ValueError, LookupError, RecursionError):
         raise calls.failure("malformed") from None
-    if not expressions.is_storable(said):
-        raise calls.failure("malformed")
     return {"status": answer.status_code, "contentType": kind, "body": said}
 
 

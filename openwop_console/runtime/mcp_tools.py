@@ -15,7 +15,7 @@ from memory.host import outbound, vault
 from memory.host.json_types import JSONObject
 from memory.host.node_types import Call, Done, NodeContext, NodeFailure, Outcome, Sending, node_type
 from memory.host.outbound import OutboundFailed
-from openwop_console.runtime import calls, expressions
+from openwop_console.runtime import calls
 from openwop_console.runtime.expressions import fill_json
 from openwop_console.runtime.json_schemas import problems
 from openwop_console.runtime.mcp_servers import NAME
@@ -90,8 +90,6 @@ def _outputs(result: JSONObject) -> JSONObject:
     outputs: JSONObject = {"text": text, "content": content}
     if "structuredContent" in result:
         outputs["structuredContent"] = result["structuredContent"]
-    if not expressions.is_storable(outputs):
-        raise calls.failure("malformed")
     return outputs
 
 
@@ -120,6 +118,8 @@ class _Session:
         request = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
         async with self._posted(request, headers) as answer:
             if session := answer.headers.get("mcp-session-id"):
+                if not session.isascii():
+                    raise OutboundFailed("malformed")
                 self.headers["Mcp-Session-Id"] = session
             said = await self._answer(answer)
         if "error" in said:

@@ -76,6 +76,11 @@ def told(run: Run, event_type: str) -> list[Any]:
     return [event.payload for event in events if event.type == event_type]
 
 
+def asks_for(name: str, arguments: str = "{}", **call: Any) -> Any:
+    """A delta in which the model asks for a tool."""
+    return {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": name, "arguments": arguments}} | call]}
+
+
 def failure_of(run: Run) -> Any:
     assert run.status == "failed"
     return next(event.payload["error"]["code"] for event in log_of(run) if event.type == "node.failed")
@@ -184,8 +189,17 @@ def test_a_config_that_cannot_be_honoured_is_refused_by_field(config: dict[str, 
         (serving.answers(b"data: {\n\n", Content_Type="text/event-stream"), "malformed"),
         (serving.answers(b"<html>", Content_Type="text/html"), "malformed"),
         (serving.streams("x" * 1_100_000), "too_large"),
+        (serving.streams("x", finish="\x00"), "malformed"),
+        (serving.streams("x", finish="\ud800"), "malformed"),
+        (serving.streams(asks_for("a\x00b")), "malformed"),
+        (serving.streams(asks_for("a\ud800b")), "malformed"),
+        (serving.streams(asks_for("a", id="\x00")), "malformed"),
+        (serving.streams(asks_for("a", arguments='{"a": "\ud800"}')), "malformed"),
+        (serving.streams(asks_for("a", index=float("inf"))), "malformed"),
+        (serving.streams(asks_for("a", index=float("nan"))), "malformed"),
     ],
 )
+@pytest.mark.engines
 def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
     model: Server, answer: serving.Answers, code: str
 ) -> None:
@@ -381,3 +395,24 @@ def test_the_other_tenant_s_endpoint_is_never_asked(model: Server) -> None:
         executed(PROMPT)
         assert other.asked == []
     assert len(model.asked) == 1
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"query": "\\ud800"}',
+        '{"query": "\\u0000"}',
+        '{"query": "x", "n": 1e999}',
+        '{"query": NaN}',
+        "[" * 900 + "]" * 900,
+    ],
+)
+@pytest.mark.parametrize("tool", ["memory_search", "memory_write"])
+def test_arguments_that_no_database_keeps_are_an_error_that_the_model_is_told(
+    model: Server, tool: str, arguments: str
+) -> None:
+    model.answers = serving.one_by_one(serving.streams(asks_for(tool, arguments)), serving.streams("Sorry."))
+    run = executed({**PROMPT, "tools": [SEARCH, WRITE]}, agent=True)
+    assert (run.status, outputs_of(run)["text"]) == ("completed", "Sorry.")
+    assert "arguments_invalid" in json.dumps(model.asked[1].json["messages"])

@@ -174,6 +174,7 @@ def test_what_a_tool_says_of_the_key_is_redacted(server: Server) -> None:
         (serving.answers(b"", 307, Location="/elsewhere"), "status"),
         (serving.answers(b"<html>", Content_Type="text/html"), "malformed"),
         (serving.answers(b": nothing\n\n", Content_Type="text/event-stream"), "malformed"),
+        (serving.answers(b"{}", Content_Type="application/json", Mcp_Session_Id="session-\xe9"), "malformed"),
     ],
 )
 def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(server: Server, answer: Any, code: str) -> None:
