@@ -41,12 +41,8 @@ DEFAULT_LIMIT, MOST = 20, 100
 DEFAULT_SECONDS, MOST_SECONDS = 300, 3600
 # How a question to a person ends.
 ANSWERED, TIMED_OUT, WITHDRAWN, INTERRUPTED = "answered", "timeout", "withdrawn", "interrupted"
-REF: Schema = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 256,
-    "description": "Where the memory is kept, such as team/notes.",
-}
+# A ref that is too long is read like an unknown one (CTI-1), and refused where something is written.
+REF: Schema = {"type": "string", "minLength": 1, "description": "Where the memory is kept, such as team/notes."}
 LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT}
 ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": "The id of an entry: mem_..."}
 NOTICE: Schema = {"const": texts.NOTICE}
@@ -329,7 +325,7 @@ WRITE = Tool(
     takes(
         "memoryRef",
         "content",
-        memoryRef=REF,
+        memoryRef=REF | {"maxLength": 256},
         content=TEXT,
         tags={"type": "array", "items": TEXT},
         key={"type": "string", "minLength": 1, "maxLength": 255},
