@@ -60,7 +60,7 @@ def test_all_that_a_pass_took_away_comes_back_protected_and_asking_again_changes
     assert MemoryEntry.objects.filter(protected=True).count() == 2
     assert len(building.contents(building.scope())) == 4
     told = [each for each in audit.export_records(work.tenant_id) if each.action == "pass.restored"]
-    assert [(each.target, each.details) for each in told] == [
+    assert [(each.target, each.facts) for each in told] == [
         (ids.wire("pass", work.id), {"reason": "merged what differs", "restored": 2})
     ]
 

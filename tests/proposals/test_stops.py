@@ -196,7 +196,7 @@ def test_a_reason_holds_no_secret_of_the_vault() -> None:
     proposing.applied()
     vault.put(building.tenant().id, "pager", "tok-pager-secret-1", now=timezone.now())
     assert stop(PROMPT, reason="see tok-pager-secret-1").json()["disabledReason"] == "see [REDACTED:pager]"
-    assert "tok-pager" not in str(told("artifact.disabled")[0].details)
+    assert "tok-pager" not in str(told("artifact.disabled")[0].facts)
 
 
 @pytest.mark.engines
