@@ -1,8 +1,9 @@
 """The house rules, checked against the source: one place for each thing (design.md, section 2)."""
 
 import ast
+import json
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,32 @@ def test_an_event_has_no_field_that_could_hold_content() -> None:
         assert kind.__dataclass_params__.frozen, kind  # type: ignore[attr-defined]
         names = {field.name for field in fields(kind)}
         assert not names & content or kind is events.AuthorizationDecided, kind
+
+
+def required_of(kind: type[events.Event]) -> set[str]:
+    """What the contract requires of the payload of such an event; nothing where it has no schema for it."""
+    schema = json.loads(text_of(ROOT / "tests/contracts/run-event-payloads.schema.json"))
+    named = schema["$defs"]["_typeIndex"]["properties"].get(getattr(kind, "type", ""), {}).get("$ref", "")
+    return set(schema["$defs"][named.rpartition("/")[2]].get("required", [])) if named else set()
+
+
+def test_an_event_always_has_what_its_contract_requires() -> None:
+    """In a field without a default; that of the thoughts of an agent is empty, since the log holds no text."""
+    lacking, required = {}, set()
+    for kind in vocabulary():
+        always = {field.name for field in fields(kind) if field.default is MISSING and field.name not in kind.beside}
+        served = {kind.wire_names.get(name) or camelized(name) for name in always}
+        required |= {kind.type} if required_of(kind) else set()
+        if left := required_of(kind) - served:
+            lacking[kind.type] = left
+    assert lacking == {"agent.reasoned": {"reasoning"}}
+    assert events.payload_of(events.AgentReasoned("private.acme.triage"))["reasoning"] == ""
+    assert {"approval.overridden", "memory.written", "cap.breached", "node.failed"} <= required
+
+
+def camelized(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
 
 
 def test_the_house_has_no_shed() -> None:

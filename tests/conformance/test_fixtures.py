@@ -2,6 +2,7 @@
 
 import re
 
+from tests.conformance import asking, schemas
 from tests.conformance.conftest import Host
 
 FIXTURES = ("conformance-identity", "conformance-cap-breach", "conformance-capability-missing")
@@ -9,6 +10,21 @@ FIXTURES = ("conformance-identity", "conformance-cap-breach", "conformance-capab
 
 def test_the_fixtures_are_advertised(host: Host) -> None:
     assert set(FIXTURES) <= set(host.stranger.get("/.well-known/openwop").json()["fixtures"])
+
+
+NODES = {
+    "conformance-identity": ["core.identity"],
+    "conformance-cap-breach": ["core.noop"] * 10,
+    "conformance-capability-missing": ["conformance.requiresMissing"],
+    "conformance-replay-side-effect": ["core.delay", "vendor.console.effect"],
+}
+
+
+def test_the_fixtures_are_made_of_the_nodes_of_the_scenarios(host: Host) -> None:
+    with host.client() as client:
+        for fixture, types in NODES.items():
+            document = client.get(f"/v1/workflows/{fixture}").json()
+            assert [node["typeId"] for node in document["nodes"]] == types, fixture
 
 
 def test_a_payload_comes_back_deep_equal(host: Host) -> None:
@@ -48,9 +64,20 @@ def test_a_node_whose_requirement_is_not_provided_is_not_executed_and_fails_the_
 
 
 def test_every_run_document_says_the_version_of_its_log_and_of_the_engine(host: Host) -> None:
-    snapshot = host.run("conformance-noop")
-    assert snapshot["eventLogSchemaVersion"] == 2
-    assert re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?", snapshot["engineVersion"])
+    """Ended, failed, waiting, of a fork, and of an agent that runs elsewhere."""
+    ended = host.run("conformance-noop")["runId"]
+    with host.client() as client:
+        elsewhere = client.post("/v1/host/console/external-runs", json={"system": "langgraph", "runId": "run-1"})
+        found = [ended, host.run("conformance-failure")["runId"], elsewhere.json()["id"]]
+        found.append(asking.waiting(client, "conformance-approval")["runId"])
+        for mode in ("replay", "branch"):
+            body = {"mode": mode, "fromSeq": 0}
+            found.append(client.post(f"/v1/runs/{ended}:fork", json=body).json()["runId"])
+        for run_id in found:
+            snapshot = client.get(f"/v1/runs/{run_id}").json()
+            schemas.check("run-snapshot", snapshot)
+            assert snapshot["eventLogSchemaVersion"] == 2
+            assert re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?", snapshot["engineVersion"])
 
 
 def test_secrets_are_advertised_with_who_resolves_them(host: Host) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests import building
 from tests.conformance.conftest import Host
 
 FIXTURES = {
@@ -63,6 +64,13 @@ def test_a_replay_tells_the_same_write_again_and_a_branch_writes_its_own(host: H
 
 def test_a_workflow_that_does_not_ask_for_a_summary_gets_none(host: Host) -> None:
     assert written_by(host, host.run("conformance-multi-node")["runId"]) == []
+
+
+def test_a_workflow_that_asks_for_a_summary_gets_one_under_its_own_ref(host: Host) -> None:
+    document = building.definition("summed", building.node("only", "core.noop"))
+    building.install("acme", {**document, "settings": {"memory": {"runSummary": True}}})
+    [written] = written_by(host, host.run("summed")["runId"])
+    assert (written["memoryRef"], "nodeId" in written) == ("runs/summed", False)
 
 
 def test_polling_gives_the_same_events(host: Host) -> None:

@@ -39,9 +39,14 @@ def test_a_draining_pause_completes_the_node_before_it_says_that_it_paused(host:
         body = {"workflowId": "conformance-delay", "inputs": {"delayMs": 1200}}
         run_id = client.post("/v1/runs", json=body).json()["runId"]
         _until(host, run_id, "node.started")
-        assert client.post(f"/v1/runs/{run_id}:pause").status_code == 202
-        types = _until(host, run_id, "run.paused")
-        assert types.index("node.completed") < types.index("run.paused")
+        assert client.post(f"/v1/runs/{run_id}:pause", json={"drainPolicy": "drain-current-node"}).status_code == 202
+        seen: list[tuple[str, list[str]]] = []
+        while not seen or "run.paused" not in seen[-1][1]:
+            status = client.get(f"/v1/runs/{run_id}").json()["status"]
+            seen.append((status, [event["type"] for event in host.events(run_id)]))
+        assert {status for status, types in seen[:-1] if "node.completed" not in types} == {"running"}
+        assert seen[-1][1].index("node.completed") < seen[-1][1].index("run.paused")
+        assert client.get(f"/v1/runs/{run_id}").json()["status"] == "paused"
         client.post(f"/v1/runs/{run_id}:resume")
         assert host.finished(client, run_id)["status"] == "completed"
 

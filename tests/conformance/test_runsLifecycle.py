@@ -81,6 +81,16 @@ def test_a_waiting_run_is_cancelled_within_five_seconds_and_cancelling_again_cha
         assert (again.status_code, again.json()["status"]) == (200, "cancelled")
 
 
+def test_a_run_that_is_cancelled_before_it_began_logs_that_alone(host: Host) -> None:
+    with host.client() as client:
+        run_id = client.post("/v1/runs", json={"workflowId": "conformance-noop"}).json()["runId"]
+        assert client.post(f"/v1/runs/{run_id}/cancel", json={"reason": "not needed"}).status_code == 200
+        assert host.finished(client, run_id)["status"] == "cancelled"
+    [only] = host.events(run_id)
+    assert (only["type"], only["sequence"]) == ("run.cancelled", 0)
+    schemas.check_payload("runCancelled", only["payload"])
+
+
 @pytest.mark.console
 def test_twenty_runs_at_once_all_end_each_with_its_own_log(host: Host) -> None:
     with ThreadPoolExecutor(5) as pool:

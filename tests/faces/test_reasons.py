@@ -142,6 +142,17 @@ def test_an_override_reads_with_the_reason_that_was_given_and_the_log_without(ac
     assert "incident 42" not in json.dumps([each.payload for each in event_log.read(run.tenant_id, run.id)])
 
 
+def test_the_reason_of_an_override_reads_as_erased_when_its_subject_is_forgotten(acme: World) -> None:
+    made = proposing.propose(author=acme.scope)
+    gate = proposing.opened(made)
+    given: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": f"{PERSON} cannot wait"}
+    overrides.override(acme.scope, made.id, now=timezone.now(), **given)
+    run = proposing.advance(gate)
+    assert event(acme, run, "approval.overridden")["reason"] == f"{PERSON} cannot wait"
+    forget(acme)
+    assert event(acme, run, "approval.overridden")["reason"] == "[erased]"
+
+
 def gated() -> tuple[str, Gate, Run]:
     """A proposal under review, its gate, and the run of that gate."""
     made = proposing.propose()

@@ -75,6 +75,18 @@ def test_a_value_that_cannot_be_meant_is_refused_in_one_line_that_names_its_vari
     assert says in line
 
 
+PROCESSES = SHOW.format("settings.OPENWOP_WEB_PROCESSES, settings.OPENWOP_WEB_THREADS")
+
+
+def test_web_processes_and_threads_are_settings_with_defaults_by_cores_and_engine(fresh) -> None:
+    cores = len(os.sched_getaffinity(0))
+    server = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    assert fresh("-c", PROCESSES).stdout.strip() == f"({max(2, min(cores, 4))}, 2)"
+    assert fresh("-c", PROCESSES, **server).stdout.strip() == f"({max(2, min(cores, 16))}, 4)"
+    given = {"OPENWOP_WEB_PROCESSES": "3", "OPENWOP_WEB_THREADS": "7"}
+    assert fresh("-c", PROCESSES, **given).stdout.strip() == "(3, 7)"
+
+
 def test_production_needs_a_secret_key_from_its_operator(refusal, tmp_path):
     assert "OPENWOP_SECRET_KEY must be set" in refusal(OPENWOP_ENV="production")
     assert not (tmp_path / "data" / "secret_key").exists()
