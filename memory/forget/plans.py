@@ -16,36 +16,49 @@ from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.models import ForgetRequest, Suspect
 from memory.text import encodings
-from memory.text.matching import marks, name_form, search_form
+from memory.text.matching import Mention, marks, mention, name_form, search_form
 
 MAX_TERMS = 10
 AROUND, REDACTED_AROUND = 120, 2000
 GOING = ("erase", "suspected", "rowsSha256")
 SHORTEST_TERM, LONGEST_TERM = 3, 256
+ORDER = {Mention.SUSPECTED: 0, Mention.EXACT: 1, Mention.NONE: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """Where a text mentions the subject, with some words around it; ``mention`` is empty when it stands there in a form
-    that cannot be marked, or when nothing of the text is shown."""
+    that cannot be marked, or when nothing of the text is shown. ``is_decoded`` when it does not read so as it stands.
+    """
 
     before: str = ""
     mention: str = ""
     after: str = ""
+    is_decoded: bool = False
 
 
 def excerpt(terms: tuple[str, ...], texts: Sequence[str], redact: Callable[[str], str]) -> Excerpt:
-    """The first mention in ``texts`` in its context, redacted before it is cut."""
-    pattern = marks(terms)
-    for text in texts:
-        for reading in (text, unicodedata.normalize("NFKC", text), search_form(text)):
+    """The first suspected mention in ``texts`` in its context, redacted before it is cut; a whole name, about which
+    nobody decides, only where there is no other."""
+    pattern = marks({*terms, *map(encodings.bare, terms)})
+    ordered = sorted(texts, key=lambda text: ORDER[mention(terms, text)])
+    for text in ordered:
+        for reading, is_decoded in _readings(text):
             if hit := pattern.search(reading):
                 around = redact(reading[max(0, hit.start() - REDACTED_AROUND) : hit.end() + REDACTED_AROUND])
                 if shown := pattern.search(around):
                     before, after = around[: shown.start()], around[shown.end() :]
-                    return Excerpt(_end_of(before), shown[0], _beginning_of(after))
-    said = redact(next(iter(texts), "")[: 2 * REDACTED_AROUND])
+                    return Excerpt(_end_of(before), shown[0], _beginning_of(after), is_decoded)
+    said = redact(next(iter(ordered), "")[: 2 * REDACTED_AROUND])
     return Excerpt(after=_beginning_of(said))
+
+
+def _readings(text: str) -> Iterator[tuple[str, bool]]:
+    """What ``text`` says, and whether that is not how it is written: as it stands, normalised, and decoded."""
+    yield from ((text, False), (unicodedata.normalize("NFKC", text), False), (search_form(text), False))
+    for reading in encodings.readings(text):
+        yield reading, True
+        yield encodings.bare(search_form(reading)), True
 
 
 @dataclass(frozen=True, slots=True)

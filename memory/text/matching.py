@@ -94,15 +94,16 @@ def mention(terms: tuple[str, ...], text: str) -> Mention:
 
 
 def marks(terms: Iterable[str]) -> re.Pattern[str]:
-    """Where a text names the subject so that it can be marked there: as a name stands, with its words joined, or with
-    its signs in words."""
+    """Where a text names the subject so that it can be marked there: as a name stands, with its words joined, with a
+    tag, or with its signs in words."""
     return re.compile("|".join(_marked(each) for each in sorted(terms, key=len, reverse=True)), re.IGNORECASE)
 
 
 def _marked(term: str) -> str:
     local, at, domain = term.partition("@")
     if at and local and domain:
-        return re.escape(local) + f"(?:@|{_AT})" + re.escape(domain).replace(r"\.", _DOT)
+        sign = rf"(?:(?:\+[^\s@]{{0,64}})?@|{_AT})"
+        return re.escape(local) + sign + re.escape(domain).replace(r"\.", _DOT)
     return rf"(?:\s+|[{re.escape(JOINTS)}])".join(map(re.escape, term.split()))
 
 

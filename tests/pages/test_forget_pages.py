@@ -1,5 +1,6 @@
 """Forgetting in the browser, step by step, without scripts: find, preview, confirm, run, verify, receipt."""
 
+import base64
 import html
 import io
 import json
@@ -173,6 +174,30 @@ def test_a_suspect_shows_its_mention_with_the_words_around_it_and_no_secret(ada:
     shown = body_of(ada.get(preview(ada)))
     assert f"the boat of ana<mark>{MARTA}</mark> lies in &lt;b&gt;Gdansk&lt;/b&gt;" in shown
     assert "long ago " * 20 not in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("marta+news@example.com", "write to <mark>marta+news@example.com</mark> about it"),
+        ("joana.marta@example.com", "write to joana.<mark>marta@example.com</mark> about it"),
+        ("M\u00e1rta@example.com", "write to <mark>marta@example.com</mark> about it"),
+        ("jomarta%40example.com", "write to jo<mark>marta@example.com</mark> about it"),
+        (base64.b64encode(b"jomarta@example.com").decode(), "jo<mark>marta@example.com</mark>"),
+    ],
+)
+def test_a_suspect_shows_what_it_is_suspected_for_wherever_in_its_row_that_stands(
+    ada: Client, preview: Preview, said: str, shown: str
+) -> None:
+    """And not the whole name beside it, which goes without a decision, nor the first words of the row."""
+    inputs = {"first": "an invoice", "who": MARTA, "more": f"{'long ago ' * 300}write to {said} about it"}
+    building.execute(building.scope(), "conformance-noop", **inputs)
+    page = body_of(ada.get(preview(ada)))
+    suspects = page.partition('id="suspected"')[2]
+    assert shown in suspects
+    assert f"<mark>{MARTA}</mark></p>" not in suspects, "the whole name by itself"
+    is_decoded = "decoded, or without accents" in suspects
+    assert is_decoded is not any(sign in said for sign in ("+", "joana"))
 
 
 def test_a_secret_beside_a_mention_is_a_mark_even_where_the_excerpt_would_cut_it(ada: Client, preview: Preview) -> None:
