@@ -6,6 +6,11 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
+        from memory.host import registrations
+
+        registrations.when_read(self._register)
+
+    def _register(self) -> None:
         """Every store of this app and of the ground floor that keeps personal text takes part in a forget; packs of
         agents are installable; the refs of OpenIntent have their own rule."""
         from memory import agents, commitments

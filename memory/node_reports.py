@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
 from memory.host.models import Resolution, Run
+from memory.host.registrations import Registrations
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +31,14 @@ class NodeReport:
 
 
 Reporter = Callable[[Run, Sequence[Recorded], Sequence[Resolution]], Mapping[str, NodeReport]]
-_reporters: list[Reporter] = []
+_reporters: Registrations[str, Reporter] = Registrations()
 
 
-def register(reporter: Reporter) -> None:
+def register(name: str, reporter: Reporter) -> None:
     """``reporter`` says what is kept of the nodes of a run, by its events and by what it has used."""
-    _reporters.append(reporter)
+    _reporters[name] = reporter
 
 
 def reports_of(run: Run, events: Sequence[Recorded], uses: Sequence[Resolution]) -> dict[str, NodeReport]:
     """The reports by node id; nothing of a run that is executed elsewhere."""
-    return {node_id: report for each in _reporters for node_id, report in each(run, events, uses).items()}
+    return {node_id: report for each in _reporters.values() for node_id, report in each(run, events, uses).items()}

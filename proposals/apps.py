@@ -6,6 +6,11 @@ class ProposalsConfig(AppConfig):
     verbose_name = "Proposals"
 
     def ready(self) -> None:
+        from memory.host import registrations
+
+        registrations.when_read(self._register)
+
+    def _register(self) -> None:
         """The app brings the nodes of the activation run, answers its gate, and takes part in a forget."""
         from memory.forget.erasers import declared
         from memory.host import erasure, interrupts, registry

@@ -98,7 +98,7 @@ class ConsoleProcess:
                 preexec_fn=partial(supervision.die_with_parent, os.getpid()),
             )
         announced = self.output.count("Console: http")
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300  # with the migrations, on a machine that is busy
         while self.output.count("Console: http") == announced:
             assert self._supervisor.poll() is None, f"the console ended: {self.output}"
             assert time.monotonic() < deadline, f"the console does not get ready: {self.output}"

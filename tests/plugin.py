@@ -97,7 +97,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end; to collect garbage in it took an eighth of the time."""
+    """What was imported and collected stays to the end; to collect garbage in it took an eighth of the time. What apps
+    register is imported before a test replaces something of it."""
+    from memory.host import registrations  # not before the settings are those of a test
+
+    registrations.complete()
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)

@@ -10,7 +10,8 @@ from uuid import UUID
 import numpy as np
 
 from memory.host import sql
-from memory.models.vectors import BLOCK, IN_BLOCK, NUMBER, SIGNED, SIGNS, Array, has_pgvector, signs_of
+from memory.models.vector_signs import BLOCK, IN_BLOCK, NUMBER, SIGNED, SIGNS, Array, signs_of
+from memory.models.vectors import has_pgvector
 
 CANDIDATES = 500
 # How like a question an entry must be at least: the cosine, which is near 0 for two that have nothing to do with one

@@ -10,6 +10,8 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from memory.host.registrations import Registrations
+
 ENTRIES = "memory entries"
 
 
@@ -110,7 +112,7 @@ class Kept(ABC):
         return Remains(stays=found.stays, stays_because=found.stays_because)
 
 
-_erasers: dict[str, Eraser] = {}
+_erasers: Registrations[str, Eraser] = Registrations()
 
 
 def register(eraser: Eraser) -> None:

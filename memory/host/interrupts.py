@@ -21,6 +21,7 @@ from memory.host.events import Event, InterruptRequested, InterruptResolved, Nod
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, InterruptVote, Run, RunStatus
 from memory.host.node_types import Wait
+from memory.host.registrations import Registrations
 from memory.host.tenancy import TenantScope
 
 WRITER = "memory.host.interrupts"
@@ -43,7 +44,7 @@ class Resolver:
     reasons: Mapping[str, ReasonsOf] = field(default_factory=dict)
 
 
-_resolvers: dict[str, Resolver] = {}
+_resolvers: Registrations[str, Resolver] = Registrations()
 
 
 # What suspended runs wait for: asked, answered, timed out. The only writer of interrupts and of the votes at them.

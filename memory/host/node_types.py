@@ -15,6 +15,7 @@ from memory.host import traces
 from memory.host.events import Ask
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
+from memory.host.registrations import Registrations
 
 
 class NodeFailure(Exception):
@@ -171,12 +172,12 @@ MEMORY_READ, MEMORY_WRITE = "openwop:memory.read", "openwop:memory.write"
 MEMORY_SEARCH = "openwop:memory.search"
 FILES_READ, FILES_WRITE = "openwop:workspace.read", "openwop:workspace.write"
 HTTP_REQUEST = "openwop:http.request"
-_types: dict[str, NodeFunction] = {}
-_tools: dict[str, ToolsOf] = {}
-_requires: dict[str, tuple[str, ...]] = {}
-_checks: dict[str, ConfigCheck] = {}
-_told: set[str] = set()
-_calling: set[str] = set()
+_types: Registrations[str, NodeFunction] = Registrations()
+_tools: Registrations[str, ToolsOf] = Registrations()
+_requires: Registrations[str, tuple[str, ...]] = Registrations()
+_checks: Registrations[str, ConfigCheck] = Registrations()
+_told: Registrations[str, bool] = Registrations()
+_calling: Registrations[str, bool] = Registrations()
 
 
 class OnReplay(StrEnum):
@@ -191,7 +192,7 @@ class OnReplay(StrEnum):
     CALLED = "called"
 
 
-_on_replay: dict[str, OnReplay] = {}
+_on_replay: Registrations[str, OnReplay] = Registrations()
 
 
 def node_type(
@@ -214,7 +215,7 @@ def node_type(
     """
 
     def register(function: NodeFunction) -> NodeFunction:
-        if _types.get(type_id, function).__qualname__ != function.__qualname__:
+        if _types.so_far.get(type_id, function).__qualname__ != function.__qualname__:
             raise RuntimeError(f"node type {type_id} is registered twice")
         _types[type_id] = function
         _tools[type_id] = tools if callable(tools) else lambda config: tools
@@ -222,10 +223,8 @@ def node_type(
         _requires[type_id] = requires
         if check:
             _checks[type_id] = check
-        if is_told:
-            _told.add(type_id)
-        if makes_calls:
-            _calling.add(type_id)
+        _told[type_id] = is_told
+        _calling[type_id] = makes_calls
         return function
 
     return register
@@ -233,12 +232,12 @@ def node_type(
 
 def is_told(type_id: str) -> bool:
     """Whether the log tells what the config of such a node says."""
-    return type_id in _told
+    return _told.get(type_id, False)
 
 
 def makes_calls(type_id: str) -> bool:
     """Whether nodes of the type call the world outside."""
-    return type_id in _calling
+    return _calling.get(type_id, False)
 
 
 def problems_of(node: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from django.db.models import F, Q
 from memory.host.effects import is_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
+from memory.host.registrations import Registrations
 
 WRITER = "memory.host.registry"
 REF_PREFIX: dict[str, str] = {
@@ -41,7 +42,7 @@ class ArtifactDisabled(Conflict):
     message = "This artifact is disabled; nothing uses it until it is enabled again."
 
 
-_builtin_workflows: dict[str, str] = {}
+_builtin_workflows: Registrations[str, str] = Registrations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +387,7 @@ class Installer:
     untimely: Callable[[Document, datetime], Problems] = _nothing_untimely
 
 
-_installers: dict[str, Installer] = {}
+_installers: Registrations[str, Installer] = Registrations()
 
 
 def register(installer: Installer) -> None:

@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from memory.host import access, ids, traces
 from memory.host.errors import Forbidden, Invalid, Unauthenticated
 from memory.host.models import Membership, Operator, Run, Tenant
+from memory.host.registrations import Registrations
 
 MAX_REF = 256
 RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "workspace:write"})
@@ -218,7 +219,7 @@ class Reserved:
     closed: Callable[[TenantScope], "Collection[str] | QuerySet[Any, str]"]
 
 
-_reserved: dict[str, Reserved] = {}
+_reserved: Registrations[str, Reserved] = Registrations()
 
 
 def on_ref(rule: Reserved) -> None:

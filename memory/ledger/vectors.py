@@ -15,7 +15,8 @@ from django.db.backends.utils import CursorWrapper
 
 from memory.host import sql
 from memory.ledger.rows import WRITER
-from memory.models.vectors import BLOCK, IN_BLOCK, NUMBER, SIGNED, SIGNS, Array, VectorSpace, has_pgvector, signs_of
+from memory.models.vector_signs import BLOCK, IN_BLOCK, NUMBER, SIGNED, SIGNS, Array, signs_of
+from memory.models.vectors import VectorSpace, has_pgvector
 
 # For how long who asks an endpoint keeps others from asking for the same; a worker that died is succeeded then.
 CLAIM = timedelta(minutes=3)

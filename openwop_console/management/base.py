@@ -13,7 +13,6 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, transaction
 
-from memory import passes, policies
 from memory.host import access, denials, ids, tenancy
 from memory.host.errors import Forbidden, Refusal
 from memory.host.models import ApiKey, Operator, Tenant
@@ -62,6 +61,9 @@ def refusal_of(act: Callable[[], object]) -> str:
 @transaction.atomic
 def new_tenant(slug: str, *, name: str, now: datetime) -> Tenant:
     """A tenant as an administrator makes one: with its nights."""
+    # Here and below: what some commands need takes longer to import than most commands take.
+    from memory import policies
+
     tenant = access.create_tenant(slug, name=name, now=now)
     policies.begin_nights(tenant.id, now=now)
     return tenant
@@ -94,7 +96,6 @@ def administrator_scope(tenant: Tenant) -> TenantScope:
 
 def read_json(file: Path) -> Any:
     """The JSON in ``file``, read as strictly as the body of a request; a ``CommandError`` when it cannot be."""
-    # Here and below: the REST framework takes a fifth of a second to import, and most commands need none of it.
     from rest_framework.exceptions import ParseError
 
     from memory.host.http import StrictJSONParser
@@ -157,6 +158,8 @@ def seen_through(row: Pass, carry_out: Callable[[UUID, UUID], Pass | None]) -> s
 
     Raises ``CommandError`` for one that did not end well, with the code, what the run has to say, and the figures.
     """
+    from memory import passes
+
     while row.state not in passes.OVER:
         ended = carry_out(row.tenant_id, row.id)
         if ended is None:

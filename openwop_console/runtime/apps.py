@@ -7,6 +7,11 @@ class RuntimeConfig(AppConfig):
     verbose_name = "Runtime"
 
     def ready(self) -> None:
+        from memory.host import registrations
+
+        registrations.when_read(self._register)
+
+    def _register(self) -> None:
         """The runtime brings its node types and workflows, and takes part in a forget."""
         from memory import node_reports
         from memory.forget.erasers import declared
@@ -24,7 +29,7 @@ class RuntimeConfig(AppConfig):
         )
 
         interrupts.register()
-        node_reports.register(step_reports.reports_of_run)
+        node_reports.register(self.label, step_reports.reports_of_run)
         workflows.register_builtins()
         declared.register_tables("runtime")
         registry.register(chains.INSTALLER)

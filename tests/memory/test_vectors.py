@@ -27,6 +27,7 @@ from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, New
 from memory.ledger import vectors as stored_vectors
+from memory.models import vector_signs
 from memory.models import vectors as layout
 from memory.search import LedgerPage
 from tests import building, embedding
@@ -90,7 +91,9 @@ def stored(owner: TenantScope) -> tuple[set[int], set[int]]:
         if layout.has_pgvector():
             signs.add(block)
         else:
-            signs |= {(block << layout.BLOCK) + int(each) for each in np.frombuffer(part, layout.SIGNED)["offset"]}
+            signs |= {
+                (block << vector_signs.BLOCK) + int(each) for each in np.frombuffer(part, vector_signs.SIGNED)["offset"]
+            }
     return {position for (position,) in rows}, signs
 
 

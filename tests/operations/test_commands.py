@@ -1,11 +1,14 @@
 """The administrator's commands: what they print, and the one line with which they refuse."""
 
 import json
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
@@ -13,7 +16,7 @@ from django.utils import timezone
 
 from memory.host import access, ids, tenancy, vault
 from memory.host.models import ApiKey, Operator, Secret, Tenant
-from tests import building
+from tests import building, fixtures_console
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
@@ -181,6 +184,36 @@ def test_a_workflow_is_installed_from_a_file_and_an_invalid_one_names_its_fields
     with pytest.raises(CommandError, match=r"\(\$\.edges is required; \$\.id is required; ") as refused:
         manage("install_workflow", str(file), tenant="acme")
     assert str(refused.value).count("$.id is required") == 1
+
+
+STARTED = """
+import sys
+from django.core.management import execute_from_command_line
+with __import__("contextlib").suppress(SystemExit):
+    execute_from_command_line(["manage.py", *sys.argv[1:]])
+heavy = "httpx jsonschema memory.passes memory.text numpy openwop_console.runtime.nodes rest_framework.serializers"
+print([name for name in heavy.split() if name in sys.modules])
+from memory.host import erasure, interrupts, node_types, registry
+print([bool(each()) for each in (registry.kinds, erasure.registered, registry.builtin_ids, node_types.known)])
+print(registry.installer_of("agent-pack") is not None, interrupts.resolver_of("core.approvalGate") is not None)
+"""
+
+
+def test_a_command_imports_what_it_needs_and_finds_what_apps_bring_once_it_reads_it(tmp_path: Path) -> None:
+    with fixtures_console.fresh_database() as database:
+        process = fixtures_console.ConsoleProcess(tmp_path / "data", database)
+        process.make_tables()
+        started = subprocess.run(
+            [sys.executable, "-c", STARTED, "list_api_keys", "--tenant", "acme"],
+            cwd=settings.BASE_DIR,
+            env=process.environment | {"DJANGO_SETTINGS_MODULE": "openwop_console.settings"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert "There is no tenant 'acme'" in started.stderr
+    assert started.stdout == "[]\n[True, True, True, True]\nTrue True\n", started.stderr
 
 
 def test_a_secret_comes_from_standard_input_and_is_rotated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """``manage.py qcluster``: django-q2's cluster of workers; beside it the due loop, and the dispatcher of webhooks."""
 
+import gc
 import multiprocessing
 import signal
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from django.db import connections
 from django.utils import timezone
 from django_q.management.commands import qcluster
 
-from memory.host import scheduling
+from memory.host import registrations, scheduling
 from openwop_console.management.base import DatabaseCommand
 from openwop_console.process import dispatcher, scheduler
 
@@ -21,6 +22,9 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
     help = "Run the workers, start what is due by time, and send webhooks, in the foreground."
 
     def handle(self, *args: object, run_once: bool = False, **options: object) -> None:
+        registrations.complete()  # once, for all the processes that are forked
+        gc.collect()
+        gc.freeze()  # as in ``apps``
         scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
         connections.close_all()  # a forked process must not share them
         super().handle(*args, run_once=run_once, **options)
