@@ -17,9 +17,11 @@ from django.db.models import Q
 from memory.host import ids, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
-from memory.models import KeptContent, KeptRead
+from memory.host.paging import Page, behind, cut
+from memory.models import EntryRead, KeptContent, KeptRead
 
 WRITER = "memory.kept_reads"
+COUNTED = 10_000  # reads of one entry that are counted
 FEW = 50  # entries that one statement looks for in every text: each is a condition of its own
 
 Document = JSONObject
@@ -56,9 +58,11 @@ def record_reads(
     """The reads of this call of the node are kept, in the transaction of its step; those of an earlier call are not,
     unless there are ``more`` of them."""
     if again:
-        KeptRead.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id).delete()
+        for table in (KeptRead, EntryRead):
+            table.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id).delete()
     if not reads:
         return
+    _keep_entries(run, node_id, reads, now)
     rows = KeptRead.objects.of(run.tenant_id).filter(run_id=run.id, node_id=node_id)
     first = rows.count() if more else 0
     kept = [[_form_of(document) for document in read.documents] for read in reads]
@@ -73,6 +77,19 @@ def record_reads(
             contents=[sha256 for sha256, _ in row],
         )
         for ordinal, (read, row) in enumerate(zip(reads, kept, strict=True), first)
+    )
+
+
+def _keep_entries(run: Run, node_id: str, reads: Sequence[Read], now: datetime) -> None:
+    """Which entries the node was served, each once. What a node reads of other stores has ids of other kinds."""
+    said = dict.fromkeys(str(document.get("id", "")) for read in reads for document in read.documents)
+    served = [entry_id for each in said if (entry_id := ids.parse("mem", each))]
+    EntryRead.objects.written_by(WRITER).bulk_create(
+        [
+            EntryRead(tenant_id=run.tenant_id, entry_id=entry_id, run_id=run.id, node_id=node_id, read_at=now)
+            for entry_id in served
+        ],
+        ignore_conflicts=True,
     )
 
 
@@ -94,6 +111,14 @@ def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
         ],
         ignore_conflicts=True,
     )
+
+
+def reads_of_entry(tenant_id: UUID, entry_id: UUID, *, after: UUID | None = None, size: int) -> Page[EntryRead]:
+    """Which nodes of which runs were served the entry, the newest first, behind ``after``; the runs come along. The
+    total stops at ``COUNTED``."""
+    rows = EntryRead.objects.of(tenant_id).filter(entry_id=entry_id)
+    shown, last = cut(list(behind(rows.select_related("run"), after)[: size + 1]), size)
+    return Page(shown, rows.order_by("-id").values("id")[:COUNTED].count(), last.id if last else None)
 
 
 def reads_of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:

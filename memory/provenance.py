@@ -7,7 +7,7 @@ but this one named no node; not observable, when no write event tells of the ent
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memory import event_notes
 from memory.host import event_log, ids, sql
@@ -172,6 +173,36 @@ def _neighbours(strip: list[Mark]) -> tuple[str, str]:
     return (nodes[at - 1] if at else "", nodes[at + 1] if at + 1 < len(nodes) else "")
 
 
+def forks_of(tenant_id: UUID, run_ids: Collection[UUID], *, limit: int) -> list[Run]:
+    """The newest replays and branches of these runs."""
+    rows = Run.objects.of(tenant_id).filter(source_run_id__in=list(run_ids)).order_by("-id")
+    return list(rows[:limit]) if run_ids else []
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A proposal that names a run as its source: what it is called, its state in a word, and its page."""
+
+    id: str
+    title: str
+    state: str
+    url: str
+
+
+Citing = Callable[[TenantScope, Collection[UUID], int], list[Citation]]
+_citing: list[Citing] = []
+
+
+def register_citing(function: Citing) -> None:
+    """Proposals stand above: ``function`` finds the newest of those that name one of these runs as a source."""
+    _citing[:] = [function]
+
+
+def citations_of(scope: TenantScope, run_ids: Collection[UUID], *, limit: int) -> list[Citation]:
+    """The newest proposals that were made from one of these runs."""
+    return [each for function in _citing for each in function(scope, run_ids, limit)] if run_ids else []
+
+
 @dataclass(frozen=True, slots=True)
 class Descent:
     """``source`` went into ``target``: merged, superseded, compacted or distilled."""
@@ -213,17 +244,18 @@ def count_of_pass(tenant_id: UUID, pass_id: UUID) -> int:
     return int(Lineage.objects.of(tenant_id).filter(pass_id=pass_id).count())
 
 
-def around(
-    tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None, limit: int
-) -> tuple[list[Lineage], int, list[Lineage], int]:
-    """What went into this entry and what it went into, oldest first, each with how many there are in all.
-
-    ``archive_id`` is the archive whose text the entry is: a distillation records its sources under the archive's id.
-    """
+def went_into(tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None) -> QuerySet[Lineage]:
+    """What the entry was made of. ``archive_id`` is the archive whose text it is: a distillation records its sources
+    under the archive's id."""
     targets = [entry_id, archive_id] if archive_id else [entry_id]
-    into = Lineage.objects.of(tenant_id).filter(target_id__in=targets).order_by("id")
-    out_of = Lineage.objects.of(tenant_id).filter(source_id=entry_id).order_by("id")
-    return list(into[:limit]), into.count(), list(out_of[:limit]), out_of.count()
+    rows: QuerySet[Lineage] = Lineage.objects.of(tenant_id).filter(target_id__in=targets)
+    return rows
+
+
+def came_from(tenant_id: UUID, entry_id: UUID) -> QuerySet[Lineage]:
+    """What was made of the entry."""
+    rows: QuerySet[Lineage] = Lineage.objects.of(tenant_id).filter(source_id=entry_id)
+    return rows
 
 
 def _grouped(rows: Iterable[Lineage], by: str) -> dict[UUID, list[Lineage]]:

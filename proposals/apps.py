@@ -12,11 +12,12 @@ class ProposalsConfig(AppConfig):
 
     def _register(self) -> None:
         """The app brings the nodes of the activation run, answers its gate, and takes part in a forget."""
+        from memory import provenance
         from memory.forget.erasers import declared
         from memory.host import erasure, interrupts, registry
         from memory.host.events import ApprovalOverridden, ApprovalRejected
         from memory.host.interrupts import Resolver
-        from proposals import activation, gate, installation
+        from proposals import activation, gate, inbox, installation
         from proposals.erasure import PROPOSALS
 
         reasons = {kind.type: gate.reasons_of for kind in (ApprovalOverridden, ApprovalRejected)}
@@ -24,3 +25,4 @@ class ProposalsConfig(AppConfig):
         registry.register(installation.INSTALLER)
         declared.register_tables("proposals")
         erasure.register(PROPOSALS)
+        provenance.register_citing(inbox.citing_runs)

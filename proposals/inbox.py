@@ -8,16 +8,19 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Case, CharField, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
 from django.db.models.functions import Cast, Coalesce, Replace
+from django.urls import reverse
 
-from memory.host import access, sql
+from memory.host import access, ids, sql
 from memory.host.expiry import expired, unexpired
 from memory.host.paging import Page, behind, cut
 from memory.host.tenancy import TenantScope
+from memory.provenance import Citation
 from proposals import rules
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
 
@@ -27,6 +30,7 @@ STANDINGS = (WAITING, GRANTED, OVERRIDDEN, REFUSED, EXPIRED, NONE)
 ALL, NEEDS_ME, MINE = "all", "needs-me", "mine"
 SHOWS = (NEEDS_ME, MINE, ALL)
 OLDER = "older"
+SEARCHED = 500  # proposals that are looked through for a run they name
 AGES: dict[str, timedelta] = {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 DUPLICATES = {"yes": False, "no": True}
 # In place of the synthesizer: nobody's model, but a person, a key or an agent wrote it.
@@ -102,6 +106,18 @@ def ids_matching(scope: TenantScope, wanted: InboxFilter, *, limit: int, now: da
     """The ids of the newest ``limit`` proposals that match, the newest first."""
     scope.check("proposals:read")
     return list(matching(scope, wanted, now=now).order_by("-id").values_list("id", flat=True)[:limit])
+
+
+def citing_runs(scope: TenantScope, run_ids: Collection[UUID], limit: int) -> list[Citation]:
+    """The newest of the last ``SEARCHED`` proposals that name one of these runs as a source; none for who may not see
+    proposals."""
+    if not scope.can("proposals:read"):
+        return []
+    wanted = {ids.wire("run", each) for each in run_ids}
+    rows = Proposal.objects.of(scope.tenant_id).order_by("-id").values_list("id", "title", "state", "source_run_ids")
+    named = (row for row in rows[:SEARCHED] if wanted.intersection(row[3]))
+    told = ((ids.wire("prop", row_id), title, state) for row_id, title, state, _ in islice(named, limit))
+    return [Citation(wire_id, title, state, reverse("proposal", args=[wire_id])) for wire_id, title, state in told]
 
 
 def _wire() -> Replace:

@@ -278,6 +278,15 @@ def entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry |
     return with_addresses(scope, found)[0] if found else None
 
 
+def neighbours(
+    scope: TenantScope, entry: MemoryEntry, *, now: datetime
+) -> tuple[MemoryEntry | None, MemoryEntry | None]:
+    """The unexpired entries of the same ref that were written just before and just after this one, retired or not."""
+    rows = live(scope, now=now).filter(memory_ref=entry.memory_ref)
+    before, after = rows.filter(id__lt=entry.id).order_by("-id"), rows.filter(id__gt=entry.id).order_by("id")
+    return before.first(), after.first()
+
+
 def by_ids(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
     """The unexpired entries among ``entry_ids``, with their addresses."""
     found = with_addresses(scope, list(live(scope, now=now).filter(id__in=entry_ids)))

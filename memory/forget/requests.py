@@ -42,6 +42,13 @@ def export_requests(scope: TenantScope) -> Iterator[ForgetRequest]:
     yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
 
 
+def that_removed(scope: TenantScope, moment: datetime) -> ForgetRequest | None:
+    """The request that was carried out when an entry was forgotten; None when more than one was, or none."""
+    rows = _confirmed(scope).filter(confirmed_at__lte=moment, finished_at__gte=moment)
+    found: list[ForgetRequest] = list(rows.order_by("id")[:2])
+    return found[0] if len(found) == 1 else None
+
+
 def unfinished(scope: TenantScope) -> QuerySet[ForgetRequest]:
     """The requests in progress or with residue, oldest first."""
     rows = _confirmed(scope).filter(state__in=(ForgetState.CONFIRMED, ForgetState.RESIDUE))

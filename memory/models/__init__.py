@@ -15,7 +15,7 @@ from memory.models.background import (
 )
 from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
 from memory.models.forget import Decision, ForgetRequest, ForgetState, Suspect
-from memory.models.kept import CallState, EventNote, KeptCall, KeptContent, KeptRead
+from memory.models.kept import CallState, EntryRead, EventNote, KeptCall, KeptContent, KeptRead
 from memory.models.lineage import Lineage, LineageKind, LookAlike, Verb
 from memory.models.namespace import Namespace
 from memory.models.origin import EntryOrigin, ExternalRun
@@ -37,6 +37,7 @@ __all__ = [
     "Decision",
     "Distillate",
     "EntryOrigin",
+    "EntryRead",
     "EventNote",
     "ExportPart",
     "ExternalRun",

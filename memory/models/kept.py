@@ -47,6 +47,32 @@ class KeptRead(TenantOwned):
         )
 
 
+class EntryRead(TenantOwned):
+    """A node of a run was served this entry, once or more. Ids alone, which rise with the time of the first read.
+
+    Lives as long as the run: the entry may be gone.
+    """
+
+    writer = "memory.kept_reads"
+    impersonal = {"node_id": NODE}
+
+    entry_id = models.UUIDField()
+    run_id = models.UUIDField()
+    node_id = models.CharField(max_length=256)
+    read_at = models.DateTimeField()
+
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "run_id", "node_id", "entry_id"), name="a_node_reads_an_entry_once"
+            ),
+            TenantFK(column="run_id", to="host_run", name="a_read_entry_is_of_a_run_of_its_tenant"),
+        )
+        indexes = (models.Index(fields=("tenant", "entry_id", "id"), name="memory_entryread_entry"),)
+
+
 class EventNote(TenantOwned):
     """What an event of RFC-0015 says beyond ids, kept beside the log and joined when somebody reads the event.
 

@@ -159,6 +159,27 @@ def _kept_before(
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Another entry of the ref that shares ``percent`` of its words with the one that was asked about."""
+
+    entry: CorpusEntry
+    percent: int
+
+
+def near(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> list[Near]:
+    """The entries that are like this one, whoever wrote them, the most alike first: among those that rank best in a
+    search for its text."""
+    place = tenancy.memory_scope(scope, entry.memory_ref)
+    if place is None or entry.sealed:
+        return []
+    others = [
+        each for each in adapter.most_about(place, entry.content, limit=NEAREST + 1, now=now) if each.id != entry.id
+    ]
+    found = [Near(each, round(100 * likeness(entry.content, each.content))) for each in others]
+    return sorted((each for each in found if each.percent), key=lambda each: -each.percent)
+
+
 # The pairs that wait, as a person reads them.
 
 

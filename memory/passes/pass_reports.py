@@ -14,7 +14,7 @@ from memory import adapter, passes, policies, provenance
 from memory.adapter import TakenAway
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
-from memory.host.paging import cursor, cut
+from memory.host.paging import Page, cursor, cut, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Lineage, LineageKind, Pass, PassState
 from memory.passes import archives
@@ -47,6 +47,7 @@ class Place:
     entry_id: UUID
     entry: "MemoryEntry | None" = None
     gone: str = ""
+    gone_at: datetime | None = None
 
     @property
     def id(self) -> str:
@@ -180,10 +181,12 @@ def _places(scope: TenantScope, entry_ids: Iterable[UUID], now: datetime) -> dic
     wanted = list(dict.fromkeys(entry_ids))
     there = adapter.by_ids(scope, wanted, now=now)
     gone = adapter.tombstones(scope, [each for each in wanted if each not in there])
-    return {
-        each: Place(each, there.get(each), gone[each].reason if each in gone else "" if each in there else "not here")
-        for each in wanted
-    }
+    found = {}
+    for each in wanted:
+        stone = gone.get(each)
+        reason = stone.reason if stone else "" if each in there else "not here"
+        found[each] = Place(each, there.get(each), reason, stone.removed_at if stone else None)
+    return found
 
 
 def _source(link: _Link, place: Place, result: Place | None, window: timedelta, now: datetime) -> Source:
@@ -239,18 +242,35 @@ class Kinship:
 def kinship(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> Kinship:
     """What the entry was made from and what it went into, oldest first; in a fixed number of queries."""
     text_of = archives.archive_of_entry(scope, entry.id)
-    into, into_total, out_of, out_total = provenance.around(
-        scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None, limit=SHOWN_AROUND
+    into = provenance.went_into(scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None)
+    out_of = provenance.came_from(scope.tenant_id, entry.id)
+    sources, came = (list(rows.order_by("id")[:SHOWN_AROUND]) for rows in (into, out_of))
+    into_total, out_total = (
+        len(shown) if len(shown) < SHOWN_AROUND else rows.count() for shown, rows in ((sources, into), (came, out_of))
     )
-    distilled = [row.target_id for row in out_of if row.kind == LineageKind.DISTILLED]
+    passed = bool(text_of or sources or came or entry.derived or entry.retired_kind)
+    joined = _kin(scope, [*sources, *came], entry.id, now)
+    return Kinship(text_of, joined[: len(sources)], into_total, joined[len(sources) :], out_total, not passed)
+
+
+def kin_page(
+    scope: TenantScope, entry: "MemoryEntry", *, sources: bool, after: UUID | None, size: int, now: datetime
+) -> Page[Kin]:
+    """One page of what the entry was made from, or else of what it went into, oldest first."""
+    text_of = archives.archive_of_entry(scope, entry.id)
+    into = provenance.went_into(scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None)
+    found = read_page(into if sources else provenance.came_from(scope.tenant_id, entry.id), after, size, order="id")
+    return found.of(_kin(scope, found.rows, entry.id, now))
+
+
+def _kin(scope: TenantScope, rows: list[Lineage], entry_id: UUID, now: datetime) -> list[Kin]:
+    """The other side of each row: of those from this entry the target, an archive or an entry."""
+    made_from = {row.id: row.source_id != entry_id for row in rows}
+    distilled = [row.target_id for row in rows if not made_from[row.id] and row.kind == LineageKind.DISTILLED]
     made = archives.find_archives(scope.tenant_id, distilled)
-    entries = [row.source_id for row in into]
-    entries += [row.target_id for row in out_of if row.target_id not in made]
-    places = _places(scope, entries, now) if entries else {}
-    sources = [Kin(row.kind, places[row.source_id], pass_id=row.pass_id) for row in into]
-    became = [Kin(row.kind, places.get(row.target_id), made.get(row.target_id), row.pass_id) for row in out_of]
-    passed = bool(text_of or into_total or out_total or entry.derived or entry.retired_kind)
-    return Kinship(text_of, sources, into_total, became, out_total, not passed)
+    others = {row.id: row.source_id if made_from[row.id] else row.target_id for row in rows}
+    places = _places(scope, [each for each in others.values() if each not in made], now) if rows else {}
+    return [Kin(row.kind, places.get(others[row.id]), made.get(others[row.id]), row.pass_id) for row in rows]
 
 
 # A pass in figures: what went in, what came out, and whether somebody should look at it. Reads only.

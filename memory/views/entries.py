@@ -13,11 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, corrections, entry_files, entry_selection, ledger, provenance, search, tasks
+from memory import adapter, corrections, entry_files, entry_selection, kept_reads, ledger, provenance, search, tasks
 from memory.entry_selection import Matching
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm
-from memory.host import access, exports, ids, pages, tenancy
-from memory.host.errors import NotFound
+from memory.host import access, auditing, exports, ids, pages, tenancy
 from memory.host.events import VENDOR
 from memory.host.tenancy import TenantScope
 from memory.models import Pass
@@ -26,6 +25,7 @@ from memory.passes import lookalikes, pass_reports
 from memory.passes.pass_reports import Kin, Kinship
 from memory.provenance import Mark, Provenance, VerdictKind
 from memory.views import ledger as ledger_pages
+from memory.views import lineage
 from memory.wire import instant
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 WINDOW = 12
 WRITES = 50
 SAMPLE = 10
+READS, NEAR, ACTS = 5, 5, 5
 VERDICTS = {
     VerdictKind.NODE: "node",
     VerdictKind.HOST: "host",
@@ -79,10 +80,30 @@ def _page(
     scope, now, mem_id = tenancy.scope_of(request), timezone.now(), ids.wire("mem", found.id)
     kin = pass_reports.kinship(scope, found, now=now)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, "kin": kin, **_strip(told)}
+    context |= _beside(scope, found, told, kin, now)
     context["duplicates"] = lookalikes.count(scope, entry_id=found.id, now=now)
     context |= {"value": value, "revealed": revealed, **_author(scope, told), **_may(scope, mem_id)}
     context["can_correct"] = found.address is None and found.derived != "distilled" and found.retired_at is None
     return pages.render(request, "memory/entry.html", context)
+
+
+def _beside(
+    scope: TenantScope, found: "MemoryEntry", told: Provenance, kin: Kinship, now: datetime
+) -> dict[str, object]:
+    """Its lineage as a drawing, which runs read it, what is like it, what stands beside it, and what was done to it."""
+    reads = kept_reads.reads_of_entry(scope.tenant_id, found.id, size=READS)
+    before, after = adapter.neighbours(scope, found, now=now)
+    targets = [ids.wire("mem", found.id)]
+    done = auditing.about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
+    return {
+        "drawn": lineage.draw(scope, found, told, kin, reads),
+        "reads": reads,
+        "near": lookalikes.near(scope, found, now=now)[:NEAR],
+        "previous": before,
+        "following": after,
+        "acts": done,
+        "actors": access.names_of(scope.tenant_id, {each.actor for each in done}),
+    }
 
 
 def _author(scope: TenantScope, told: Provenance) -> dict[str, object]:
@@ -108,11 +129,7 @@ def reveal(request: HttpRequest, mem_id: str) -> HttpResponse:
 
 
 def _found(scope: TenantScope, mem_id: str) -> "MemoryEntry":
-    entry_id = ids.parse("mem", mem_id)
-    found = adapter.entry(scope, entry_id, now=timezone.now()) if entry_id else None
-    if found is None:
-        raise NotFound("There is no memory entry by that id.")
-    return found
+    return lineage.find_entry(scope, mem_id, now=timezone.now())
 
 
 def _may(scope: TenantScope, mem_id: str) -> dict[str, object]:

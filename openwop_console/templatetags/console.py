@@ -446,3 +446,4 @@ def steps(names: str, current: str) -> list[Step]:
 
 register.filter(drawings.bars)
 register.filter(drawings.strip)
+register.simple_tag(drawings.lineage)

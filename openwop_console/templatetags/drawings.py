@@ -60,3 +60,48 @@ def strip(events: Iterable[object]) -> Strip:
     """The events in their order, evenly spaced to the right of the names of the lanes."""
     placed = [Place(LANES_BEGIN + place * EVENT_STEP, event) for place, event in enumerate(events)]
     return Strip(LANES_BEGIN + max(len(placed) - 1, 0) * EVENT_STEP + LANES_END, placed)
+
+
+NODE_X, NODE_Y, NODE_STEP, SIDE_STEP = 190, 44, 52, 240
+
+
+@dataclass(frozen=True)
+class Node:
+    """One box of a lineage, where it stands, and the path of the arrow that joins it to the one in the middle."""
+
+    mark: Any
+    x: int
+    y: float
+    path: str
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What something was made from at the left, what came of it at the right, itself in the middle."""
+
+    width: int
+    height: int
+    middle_x: int
+    middle_y: float
+    nodes: Sequence[Node]
+
+
+def lineage(made_from: Sequence[object], became: Sequence[object]) -> Lineage:
+    """The marks of both sides below each other, each side centred; a side without any takes no room."""
+    rows = max(len(made_from), len(became), 1)
+    height = rows * NODE_STEP - (NODE_STEP - NODE_Y)
+    middle_x = SIDE_STEP if made_from else 0
+    middle_y = (height - NODE_Y) / 2
+    nodes = []
+    for side, x in ((made_from, 0), (became, middle_x + SIDE_STEP)):
+        top = (height - (len(side) * NODE_STEP - (NODE_STEP - NODE_Y))) / 2
+        for row, mark in enumerate(side):
+            y = top + row * NODE_STEP
+            ends = (x + NODE_X, y, middle_x, middle_y) if side is made_from else (middle_x + NODE_X, middle_y, x, y)
+            nodes.append(Node(mark, x, y, _curve(*ends)))
+    return Lineage(middle_x + NODE_X + (SIDE_STEP if became else 0), height, middle_x, middle_y, nodes)
+
+
+def _curve(x: int, y: float, to_x: int, to_y: float) -> str:
+    y, to_y = y + NODE_Y / 2, to_y + NODE_Y / 2
+    return f"M{x} {y}C{x + 25} {y} {to_x - 25} {to_y} {to_x - 2} {to_y}"

@@ -13,8 +13,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import ledger
-from memory.host import sql
+from memory import kept_reads, ledger, provenance
+from memory.host import ids, sql
+from memory.kept_reads import Read
+from memory.provenance import Descent
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -80,6 +82,33 @@ def test_a_page_asks_no_more_than_it_did_and_reads_no_table_whole(ada: Client, p
             assert not any(f"SCAN {table}" in line or f"Seq Scan on {table}" in line for table in GROWING), statement
         if "LIMIT 51" in statement and "memory_memoryentry" in statement:
             assert not any("TEMP B-TREE" in line or "Sort" in line for line in lines), statement
+
+
+ENTRY = 36
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("page", ["", "/reads", "/lineage", "/lineage?side=results"])
+def test_an_entry_asks_as_much_whatever_ledger_it_stands_in(ada: Client, plan: Any, page: str) -> None:
+    owner = building.scope()
+    run = building.open_run(owner)
+    notes = [building.write(owner, run, f"the same words in note {number}").id for number in range(40)]
+    provenance.record(
+        owner.tenant_id, [Descent(each, notes[0], "merged") for each in notes[1:]], pass_id=None, now=timezone.now()
+    )
+    read = Read("0" * 64, [{"id": ids.wire("mem", notes[0])}])
+    kept_reads.record_reads(run, "recall", [read], now=timezone.now())
+    url = f"/memory/{ids.wire('mem', notes[0])}{page}"
+    ada.get(url)
+    with CaptureQueriesContext(connection) as asked:
+        assert ada.get(url).status_code == 200
+    statements = [each["sql"] for each in asked.captured_queries if each["sql"].startswith(("SELECT", "WITH"))]
+    assert len(statements) <= ENTRY
+    for statement in statements:
+        if any(table in statement for table in (*GROWING, "memory_entryread", "memory_lineage")):
+            lines = plan(statement).splitlines()
+            for table in (*GROWING, "memory_entryread", "memory_lineage"):
+                assert not any(f"SCAN {table}" in line or f"Seq Scan on {table}" in line for line in lines), statement
 
 
 @pytest.mark.usefixtures("filled")
