@@ -272,6 +272,29 @@ def test_a_row_with_both_kinds_of_mention_is_offered_for_both_in_every_store(acm
             assert stored(STRANGER)
 
 
+def test_a_row_with_each_kind_of_mention_in_a_column_of_its_own_is_offered_for_both_in_every_store(
+    acme: TenantScope,
+) -> None:
+    near, rows = f"jo{ANA}", dict[str, UUID]()
+    for store in generic_stores():
+        fields = [store.table._meta.get_field(name) for name in store.columns]
+        wide = [each for each in fields if not each.choices and (each.max_length or 99) >= len(near)]
+        if len(wide) > 1 and not store.personal.goes_whole and store.table is not AuditReason:
+            row = store.table.objects.of(acme.tenant_id).order_by("-id").first()
+            of_row = store.table.objects.written_by(store.table.writer).filter(tenant_id=acme.tenant_id, id=row.id)
+            of_row.update(**{wide[0].name: planted(wide[0], ANA), wide[-1].name: planted(wide[-1], near)})
+            rows[store.store] = row.id
+    assert {"agents", "coordinators", "intents", "tasks", "grants"} < rows.keys()
+    found = offered(acme)
+    assert {store for store, row in rows.items() if row not in found[store].erase} == set()
+    assert {store for store, row in rows.items() if row not in found[store].suspected} == set()
+    for decision in (Decision.SPARED, Decision.TICKED):
+        with undone():
+            assert problems_of(settled(acme, decision)) == {}
+            assert bool(stored(near)) is (decision == Decision.SPARED)
+            assert stored(STRANGER)
+
+
 COMMON = ["Ted", "Eve", "Ned", "Tena", "Kind", "State", "Reason", "Owner", "Null", "True", "Tier", "every", "Nul"]
 
 

@@ -172,7 +172,9 @@ def test_another_tenant_finds_none_and_a_viewer_changes_none(sign_in: SignIn) ->
     for path in ("", "/cancel"):
         assert gil.get(f"/commitments/{known}{path}").status_code == 404
     assert gil.post(f"/commitments/{known}/snooze", {"hours": "24"}).status_code == 404
-    assert viewer.get(f"/commitments/{known}").status_code == 200
+    shown = viewer.get(f"/commitments/{known}")
+    assert shown.status_code == 200
+    assert "Not right" not in body_of(shown) + body_of(viewer.get("/commitments"))
     assert viewer.post(f"/commitments/{known}/cancel", {"reason": ""}).status_code == 403
     assert viewer.post(f"/commitments/{known}/snooze", {"hours": "24"}).status_code == 403
     assert Commitment.objects.get().state == CommitmentState.ARMED
