@@ -1,10 +1,11 @@
-"""How passwords are kept: Argon2, computed outside of the slots.
+"""How passwords are kept: Argon2, computed outside of the slots; and secrets that this host drew itself: SHA-256.
 
 A password takes some tenths of a second and 100 MB, and signing in needs no credential. So a process computes one at a
 time, without a slot, on one core, at a lower priority than everything else: other requests go on, however many
 passwords are tried.
 """
 
+import hashlib
 import os
 import sys
 import threading
@@ -12,8 +13,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 
-from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.contrib.auth.hashers import Argon2PasswordHasher, BasePasswordHasher
 from django.db import connection
+from django.utils.crypto import constant_time_compare
 
 from memory.host import slots
 from memory.host.errors import Busy
@@ -41,6 +43,25 @@ class PasswordHasher(Argon2PasswordHasher):
         verify = super().verify
         with _turn():
             return bool(_behind_others(lambda: verify(password, encoded)))
+
+
+class RandomSecretHasher(BasePasswordHasher):
+    """For secrets of 48 random bytes, which no search finds however fast it is: to register an OAuth client and to
+    present a wrong secret for it need no credential, and are to cost nothing."""
+
+    algorithm = "random_sha256"
+
+    def salt(self) -> str:
+        return ""
+
+    def encode(self, password: str, salt: str) -> str:
+        return f"{self.algorithm}$${hashlib.sha256(password.encode(errors='replace')).hexdigest()}"
+
+    def verify(self, password: str, encoded: str) -> bool:
+        return constant_time_compare(self.encode(password, ""), encoded)
+
+    def must_update(self, encoded: str) -> bool:
+        return False
 
 
 def _behind_others(compute: Callable[[], object]) -> object:

@@ -7,12 +7,15 @@ theirs in one tenant (``memory.host.keys``). When the grant is over, tokens open
 import re
 import secrets as random_secrets
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.idp.oidc import models as library
 from allauth.idp.oidc.adapter import DefaultOIDCAdapter, get_adapter
 from allauth.idp.oidc.models import Client, Token
+from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, JsonResponse
@@ -21,6 +24,7 @@ from memory.host import access, ids, keys, pages, tenancy
 from memory.host.errors import Invalid, Unauthenticated
 from memory.host.models import ApiKey
 from memory.host.tenancy import Principal, TenantScope
+from openwop_console.passwords import RandomSecretHasher
 
 RESOURCE = "/mcp"
 SCOPE = "mcp"
@@ -28,6 +32,8 @@ GRANTS = (Client.GrantType.AUTHORIZATION_CODE, Client.GrantType.REFRESH_TOKEN)
 # A client registers anew when its registration is gone.
 UNUSED = timedelta(days=1)
 LONGEST_NAME, MOST_URIS, LONGEST_URI = 100, 10, 500
+# The library keeps the secrets of clients as it keeps passwords, and offers nothing to change that (decision 0115).
+library.make_password = partial(make_password, hasher=RandomSecretHasher.algorithm)
 # What a refresh token remembers of what was presented for it and its predecessors, and how much.
 SPENT, MOST_SPENT = "spent", 100
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from time_machine import travel
 
 from memory.host import audit, ids, operators
 from memory.host.models import ApiKey
+from openwop_console import passwords
 from openwop_console.oauth import server
 from tests import building
 from tests.mcp.conftest import Model
@@ -314,6 +315,28 @@ def test_a_client_with_a_secret_proves_it(browse: Browse, method: str) -> None:
         pair = base64.b64encode(f"{program.id}:{secret}".encode()).decode()
         program.client.defaults["HTTP_AUTHORIZATION"] = f"Basic {pair}"
         assert program.exchange(code).status_code == 200
+
+
+@pytest.fixture
+def no_room_for_passwords(settings: Any) -> Iterator[None]:
+    """As many passwords are being computed as may wait for their turn."""
+    settings.PASSWORD_HASHERS = [f"openwop_console.passwords.{name}Hasher" for name in ("Password", "RandomSecret")]
+    for _ in range(passwords.WAITING):
+        passwords._room.acquire()
+    yield
+    for _ in range(passwords.WAITING):
+        passwords._room.release()
+
+
+@pytest.mark.usefixtures("no_room_for_passwords")
+def test_strangers_who_register_and_guess_secrets_compute_no_password() -> None:
+    program = Program()
+    assert program.register(token_endpoint_auth_method="client_secret_post").status_code == 201
+    assert program.exchange("any", client_secret="x" * 64).status_code == 401
+    assert {program.register(token_endpoint_auth_method="client_secret_basic").status_code for _ in range(12)} == {
+        201,
+        429,
+    }
 
 
 def test_a_token_ends_and_is_refreshed(browse: Browse) -> None:
