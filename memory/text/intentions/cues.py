@@ -11,12 +11,43 @@ from memory.text.intentions.times import CLOCK
 
 READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"
 THINGS = r"(?:it|them|this|that|(?:the|my|our|your|his|her|their|an?|all)(?: [\w'-]+){1,3})"
+DEEDS = (
+    r"follow up|get back|reach out|hand over|sign off|look at|look into|pick up|send|resend|call|phone|check"
+    r"|tell|notify"
+    r"|email|e-mail|confirm|submit|contact|inform|renew|verify|prepare|book|arrange|pay|review|forward|share|retry"
+    r"|upload|refund"
+    r"|rotate|publish|update|give|write|answer|reply|respond|deliver|restart|collect|return|fix|finish|migrate|deploy"
+    r"|transfer|order|buy|bring|draft|translate|test|merge|upgrade|install|replace|repair|clean|ship|sign"
+    r"|invoice|provide"
+    r"|supply|complete|present|report|escalate|schedule|create|remove|delete|transcribe|reimburse"
+)
+
+
+def _forms(deeds: str, ending: str) -> str:
+    """The deeds with "s" or "ing" behind their first word."""
+    made = []
+    for deed in deeds.split("|"):
+        verb, space, rest = deed.partition(" ")
+        if ending == "s":
+            form = verb + ("es" if verb.endswith(("sh", "ch", "s", "x")) else "s")
+            form = verb[:-1] + "ies" if verb.endswith("y") and verb[-2] not in "aeiou" else form
+        elif verb.endswith("e"):
+            form = verb[:-1] + "ing"
+        else:
+            form = verb + (verb[-1] if verb in ("submit", "ship", "transfer", "get") else "") + "ing"
+        made.append(form + space + rest)
+    return "(?:" + "|".join(made) + ")"
+
+
+DEED = rf"(?:{DEEDS})"
+DEED_NOW, DEED_DOING = _forms(DEEDS, "s"), _forms(DEEDS, "ing")
 ORDERS = (
     r"remind|follow[ -]up|call|phone|ring|check|send|resend|tell|notify|schedule|e-?mail|ping|ask|confirm|submit"
     r"|contact"
     r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know|get back|revisit|chase|renew|verify|ensure|make sure"
     r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
     rf"|have {THINGS} (?:{READY})"
+    rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have [\w']+ (?={DEED}\b)|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
     r"|give|write|message|answer|reply|respond|deliver|look (?:at|into)|remember|restart|rerun|nudge|collect|pick up"
 )
 CUE = re.compile(
@@ -41,6 +72,12 @@ CUE = re.compile(
     r" (?:reminded|called|told|notified|contacted|informed|e-?mailed|updated)"
     r"|(?:asked|asks|wants?|would like|'d like|expects|requested) (?:me|us|you|the team|support|someone"
     r"|somebody) to\s+\w+"
+    r"|(?:task|action|ai|deliverable)s?\s*:\s*(?:(?:i|we)\b)?|(?:i|we)(?:'d| had) better\s+\w+"
+    rf"|(?:^|(?<=[-*:;] ))(?:will|gonna|gotta|must|should|have to|need to|got to)\s+{DEED}"
+    rf"|(?:i'm|i am|we're|we are|i'll be|i will be|we'll be|we will be) {DEED_DOING}"
+    r"(?!\s+(?:about|regarding|because|to|from)\b)"
+    r"|(?:promised|promises|assured|guaranteed)\s+(?:[\w']+\s+){0,3}?(?:that\s+)?(?:i|we|he|she|they|it|the \w+)"
+    r"(?:'ll|'d| would| will)\s+\w+"
     r"|remind(?:er)?)\b",
     re.IGNORECASE,
 )
@@ -58,22 +95,20 @@ NEGATION = re.compile(
 )
 # What is denied before such a word is not what follows it: "no answer, so call again".
 ANOTHER = re.compile(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
+# What must be done by a day is somebody's duty; what must always be so is a rule.
+OBLIGED = re.compile(
+    r"\b(?:must|has to|have to|ought to|is to|are to)\s+be\s+(?:\w+(?:ed|en)|sent|paid|done|made|met|left|held|sold|put"
+    r"|cut|built|bought|brought|found|told)\b",
+    re.IGNORECASE,
+)
+BY_A_DAY = re.compile(r"\b(?:by|before|until|till|no later than|on)\s", re.IGNORECASE)
+KEPT_IN_MIND = re.compile(r"^\W*(?:please )?(?:remember|note|keep in mind|bear in mind) that\b", re.IGNORECASE)
 UNFORGOTTEN = re.compile(r"\b(?:don't|do not|never) (?:let \w+ )?forget\b", re.IGNORECASE)
 # Who keeps a promise in the third person, and what they do for it; what merely happens is no promise.
 WHO = (
     r"(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|(?i:he|she|they|(?:the|our|my|your) (?:\w+ )?(?:agent|assistant|bot"
     r"|team|support"
     r"|user|customer|client|vendor|supplier|manager|operator|owner|courier|lawyer|accountant|engineer|host|reviewer)))"
-)
-DEED = (
-    r"(?:follow up|get back|reach out|hand over|sign off|look (?:at|into)|pick up|send|resend|call|phone|check"
-    r"|tell|notify"
-    r"|e-?mail|confirm|submit|contact|inform|renew|verify|prepare|book|arrange|pay|review|forward|share|retry"
-    r"|upload|refund"
-    r"|rotate|publish|update|give|write|answer|reply|respond|deliver|restart|collect|return|fix|finish|migrate|deploy"
-    r"|transfer|order|buy|bring|draft|translate|test|merge|upgrade|install|replace|repair|clean|ship|sign"
-    r"|invoice|provide"
-    r"|supply|complete|present|report|escalate|schedule|create|remove|delete|transcribe|reimburse)"
 )
 DOING = r"(?:\w{3,}ing)"
 PROMISED = re.compile(
@@ -83,6 +118,8 @@ PROMISED = re.compile(
     rf"|\s+(?i:said|promised|says|promises|confirmed|agreed|told \w+) (?:that )?(?i:he|she|they) (?i:would"
     rf"|will) (?i:{DEED})\b"
     rf"|\s+(?i:commits?|committed|agreed|agrees|pledges|pledged|is committed|are committed) to (?i:{DEED}\b|{DOING})"
+    rf"|\s+to (?i:{DEED})\b|\s+{DEED_NOW}\b(?=[^.;]*\b(?:by|before|until|no later than)\s)"
+    rf"|\s+(?i:is|are) (?i:{DEED_DOING})\b(?!.*\b(?:every|each|daily|weekly|monthly)\b)"
     r"|\s+(?i:owes?)\s+(?:us|me|you|him|her|them|[Tt]he \w+|[A-Z]\w+)\b)"
 )
 # A word in the place of an order that is none: it begins a clause, names a thing, or only sets a scene.
@@ -145,7 +182,8 @@ NAMING = re.compile(
 )
 # "We will be closed", "please note", "suppose we need to", "she said we should": nobody is to do anything.
 IDLE = re.compile(
-    rf"(?:(?:i|we)(?:'ll| will| shall) (?:be|have(?!\s+(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}))\b)|probably"
+    rf"(?:(?:i|we)(?:'ll| will| shall) (?:be(?! {DEED_DOING}\b)"
+    rf"|have(?!\s+(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}))\b)|probably"
     r"|likely|maybe|perhaps"
     r"|not|never|see|know)"
     r"|(?:i|we) (?:have to|must|should|need to|want to) (?:admit|say|confess|assume|believe|understand|thank)"
@@ -163,7 +201,7 @@ REPORTED = re.compile(
 FILLING = """
 please then and also now just kindly at on by in the around about of note self starting from for next step action item
 first thing sharp again so ok
-okay hi hello early late todo to-do reminder task or always
+okay hi hello early late latest no than end todo to-do reminder task or always
 """
 FILLER = frozenset(FILLING.split())
 PIECE = re.compile(r"[\w'&-]+")
@@ -241,7 +279,7 @@ class Cue(NamedTuple):
 
 def may_cue(text: str) -> bool:
     """Whether there is any cue in ``text``, whatever stands around it."""
-    return any(rule.search(text, 0, LONGEST_TEXT) for rule in (CUE, IMPERATIVE, PROMISED))
+    return any(rule.search(text, 0, LONGEST_TEXT) for rule in (CUE, IMPERATIVE, PROMISED, OBLIGED))
 
 
 def cues_in(clause: str) -> Iterator[Cue]:
@@ -258,9 +296,21 @@ def cues_in(clause: str) -> Iterator[Cue]:
     for found in islice(PROMISED.finditer(_without_lead(clause)), MOST_OTHERS):
         if not (NEGATION.search(clause) or REPORTED.search(clause[: found.start()])):
             yield Cue(found.start(), found.end(), is_order=False)
+    for found in islice(OBLIGED.finditer(clause), MOST_OTHERS):
+        if _is_duty(clause, found):
+            yield Cue(found.start(), found.end(), is_order=False)
     for found in islice(IMPERATIVE.finditer(clause), MOST_OTHERS):
         if found.start("verb") not in seen and _is_imperative(clause, found):
             yield Cue(found.start("verb"), found.end("verb"), is_order=True)
+
+
+def _is_duty(clause: str, found: re.Match[str]) -> bool:
+    """Whether what must be done is to be done by a day, once: it stands behind, or in front of the clause."""
+    ahead = KEPT_IN_MIND.sub(" ", clause[: found.start()])
+    if NEGATION.search(ahead) or REPORTED.search(ahead) or times.is_meant(clause):
+        return False
+    leads = BY_A_DAY.match(clause.lstrip()) is not None and _without_lead(clause) != clause
+    return leads or BY_A_DAY.search(clause, found.end()) is not None
 
 
 LEAD_END = re.compile(r"^\s*,")
@@ -294,7 +344,7 @@ def _is_imperative(clause: str, found: re.Match[str]) -> bool:
 
 def _is_cue(clause: str, found: re.Match[str]) -> bool:
     before = UNFORGOTTEN.sub(" ", clause[: found.end()])
-    ahead = clause[: found.start()]
+    ahead = KEPT_IN_MIND.sub(" ", clause[: found.start()])
     if NEGATION.search(ANOTHER.split(before)[-1]) or IDLE.match(clause, found.start()) or REPORTED.search(ahead):
         return False
     if found[0].casefold() == "reminder":
@@ -311,6 +361,9 @@ def only_time_and_filler(ahead: str, is_order: bool) -> bool:
     subject may stand there too ("next Friday the certificate needs to be renewed")."""
     for first, last in times.spans(ahead):
         ahead = ahead[:first] + " " * (last - first) + ahead[last:]
+    lead, _, rest = ahead.partition(",")
+    if not [each for each in PIECE.findall(lead) if each.casefold() not in FILLER]:
+        ahead = rest or lead  # "By Monday at the latest, ..."
     others = [each for each in PIECE.findall(ahead) if each.casefold() not in FILLER]
     return not others or (not is_order and len(others) <= MOST_SUBJECT and "," not in ahead and not VERB.search(ahead))
 

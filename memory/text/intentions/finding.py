@@ -159,6 +159,10 @@ def _said(
     waits = bool(inner) and not POLITE.match(inner) and not _is_time(inner)
     if waits and _goes_first(clause, own) and (found := _predicate(sentence, inner)):
         return found
+    if waits and IF.match(inner) and DENIAL.search(inner) and times.spans(inner) and not times.spans(own):
+        # "If she has not paid by Monday": whether she has is for a person to say then.
+        timed = _timed(sentence, times.when(inner, zone=zone, base=written_at), written_at)
+        return replace(timed, doubtful=True) if timed else None
     if waits and IF.match(inner) and not (times.spans(own) and NOTHING.search(inner)):
         return None
     waits = waits and not (AFTER.match(inner) and times.spans(inner) and not times.spans(own))

@@ -27,7 +27,9 @@ class Tongue(NamedTuple):
 
 
 def _tongue(code: str, *, order: str, promise: str, day: str, condition: str, denial: str) -> Tongue:
-    lead = rf"^\W*(?:{day.replace('N', '[0-9]+')})(?:\s+(?:um|a las|à|o)\s+\d\S*)?(?:\s+uhr|\s+rano)?\s+"
+    number = "[0-9]+"
+    lead = rf"^\W*(?:(?:am|bis|el|w|we|do|le|ce|vor|antes del)\s+)?(?:{day.replace('N', number)})"
+    lead += r"(?:\s+(?:um|a las|à|o)\s+\d\S*)?(?:\s+uhr|\s+rano)?\s+"
     said = rf"(?:(?:^\W*|[,:;]\s+|{lead})(?:bitte\s+|por favor,?\s+|proszę,?\s+|merci de\s+)?(?:{order})\b"
     said += rf"|\b(?:{promise})\b)"
     number = r"\d{1,4}"

@@ -143,9 +143,12 @@ DAY = re.compile(
     rf"(?P<day>{WEEKDAY})\b(?!s\b)",
     re.IGNORECASE,
 )
-# "in March": on the first day of it.
+# "in March": on the first day of it; "by the end of March": on the last.
 IN_MONTH = re.compile(
-    rf"\b(?:in|by|before|until)\s+(?:(?:early|late|mid)[- ])?(?P<month>{MONTH})(?!\w|\s+\d)(?!\s+of\b)", re.IGNORECASE
+    r"\b(?:(?:in|by|before|until)\s+(?:(?:early|late|mid)[- ])?"
+    r"|(?:(?:by|before|until|at)\s+)?(?:the\s+)?(?P<close>end of)\s+)"
+    rf"(?P<month>{MONTH})(?!\w|\s+\d)(?!\s+of\b)",
+    re.IGNORECASE,
 )
 ORDINAL = re.compile(r"\b(?:on|by|before) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
 YEAR = re.compile(r"\d{4}")
@@ -457,11 +460,14 @@ def _nth_of(first: date, nth: int, weekday: int) -> date | None:
 
 
 def _in_month(text: str, local: datetime, clock: time | None) -> Found:
-    """The first day of the next month of that name."""
+    """The first day of the next month of that name, or the last one of it."""
     found = IN_MONTH.search(text)
     if found is None:
         return False
     first, month = local.date().replace(day=1), month_of(found["month"])
+    if found["close"]:
+        after = _months_on(first, (month - first.month) % 12 + 1)
+        return datetime.combine(after - timedelta(days=1), clock or MORNING)
     ahead = (month - first.month) % 12 or 12
     return datetime.combine(_months_on(first, ahead), clock or MORNING)
 
