@@ -73,13 +73,29 @@ def _refuse_secrets(scope: TenantScope, *, name: str, query: str) -> None:
             raise Invalid("The filter was not saved.", errors=[{"field": field, "message": "names a secret"}])
 
 
-def remove_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> None:
-    """One's own filter of the list ``page`` is gone; what somebody else shared stays, and is refused."""
+def own_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> SavedFilter:
+    """One's own filter of the list ``page``; what somebody else shared is refused."""
     scope.check(READS[page])
     of_page = SavedFilter.objects.of(scope.tenant_id).filter(page=page)
-    found = of_page.filter(id=filter_id).first() if filter_id else None
+    found: SavedFilter | None = of_page.filter(id=filter_id).first() if filter_id else None
     if found is None or (found.owner != scope.principal.id and not found.shared):
         raise NotFound("There is no saved filter by that id.")
     if found.owner != scope.principal.id:
-        raise Forbidden("Only who saved a filter removes it.", rule="own-filter")
+        raise Forbidden("Only who saved a filter changes it.", rule="own-filter")
+    return found
+
+
+@transaction.atomic
+def rename_filter(
+    scope: TenantScope, page: str, filter_id: UUID | None, *, name: str, query: str, shared: bool, now: datetime
+) -> SavedFilter:
+    """One's own filter has another name, and is shared or not; one that has the name already is replaced."""
+    found = own_filter(scope, page, filter_id)
+    SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()
+    return save_filter(scope, page, name=name, query=query, shared=shared, now=now)
+
+
+def remove_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> None:
+    """One's own filter of the list ``page`` is gone; what somebody else shared stays, and is refused."""
+    found = own_filter(scope, page, filter_id)
     SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()

@@ -32,6 +32,7 @@ memory: list[URLPattern] = [
     path("memory/export/file", ledger_exports.download, name="memory-export-file"),
     path("memory/export/remove", ledger_exports.remove, name="memory-export-remove"),
     path("memory/views", ledger.save_view, name="memory-view"),
+    path("memory/views/<str:filter_id>/rename", ledger.rename_view, name="memory-view-rename"),
     path("memory/views/<str:filter_id>/remove", ledger.remove_view, name="memory-view-remove"),
     path("memory/<str:mem_id>", entries.entry, name="memory-entry"),
     path("memory/<str:mem_id>/lineage", lineage.lineage, name="memory-entry-lineage"),

@@ -160,9 +160,36 @@ def save_view(request: HttpRequest) -> HttpResponse:
             return redirect(f"{reverse('memory')}?{sent.result.query}")
         if sent.conflict:
             form.add_error("name", sent.conflict.message)
-    chosen = [Chip(WORDS[name], AGES.get(value, value), "") for name, value in parse_qsl(query) if name in WORDS]
-    context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": chosen}
+    context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": _asked(query)}
     return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def rename_view(request: HttpRequest, filter_id: str) -> HttpResponse:
+    """Ask for another name of one's own saved view."""
+    scope, now, view_id = tenancy.scope_of(request), timezone.now(), ids.parse("flt", filter_id)
+    view = saved_filters.own_filter(scope, saved_filters.LEDGER, view_id)
+    given = None
+    if request.method == "POST":
+        given = request.POST.copy()
+        given["query"] = view.query
+    form = SavedFilterForm(given, initial={"name": view.name, "shared": view.shared})
+    if form.is_bound:
+        sent = pages.submit(
+            form, lambda data: saved_filters.rename_filter(scope, saved_filters.LEDGER, view_id, **data, now=now)
+        )
+        if sent.result:
+            messages.success(request, "The view is renamed.")
+            return redirect(f"{reverse('memory')}?{sent.result.query}")
+        if sent.conflict:
+            form.add_error("name", sent.conflict.message)
+    context = {"nav": "memory", "permalink": "", "form": form, "query": view.query, "chips": _asked(view.query)}
+    context["filter_id"] = filter_id
+    return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
+
+
+def _asked(query: str) -> list[Chip]:
+    return [Chip(WORDS[name], AGES.get(value, value), "") for name, value in parse_qsl(query) if name in WORDS]
 
 
 @pages.parameters("next")

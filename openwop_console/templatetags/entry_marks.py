@@ -122,7 +122,7 @@ def _tag(tag: str) -> SafeString:
 
 def _agent_cell(agent_id: str, memory_ref: str) -> SafeString:
     agent, ref = show_bidi(agent_id), show_bidi(memory_ref)
-    said = markup('<code class="small">{}</code>', agent) if agent_id else NO_AGENT
+    said = markup('<code class="small">{}</code>', show_bidi(middle(agent_id, 18))) if agent_id else NO_AGENT
     return markup(AGENT, agent or "no agent", ref, said, show_bidi(middle(memory_ref, 28)))
 
 

@@ -1,5 +1,6 @@
 """The columns of the ledger that a person chose, kept in a cookie, and rows of one line."""
 
+import re
 from typing import Any
 
 import pytest
@@ -66,3 +67,13 @@ def test_every_row_is_36_pixels_high_and_in_the_compact_density_fifteen_are_in_v
     assert {round(box["height"]) for box in boxes} == {36}
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.django_db
+def test_an_agent_s_name_is_cut_in_its_middle_and_whole_in_the_tooltip(ada: Client) -> None:
+    owner = building.scope()
+    name = "support-assistant-for-customers-in-berlin"
+    building.write(owner, building.open_run(owner), "a note", agent_id=name)
+    shown = body_of(ada.get("/memory"))
+    assert f'title="{name} · ' in shown
+    assert re.search(r'<code class="small">support[^<]*…[^<]*berlin</code>', shown)

@@ -74,6 +74,7 @@ NEEDS = {
     "memory-selected": "memory:retire",
     "memory-view": "memory:read",
     "memory-view-remove": "memory:read",
+    "memory-view-rename": "memory:read",
     "memory-entry-correct": "memory:retire",
     "memory-entry-retire": "memory:retire",
     "memory-entry-restore": "memory:retire",

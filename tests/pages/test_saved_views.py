@@ -36,6 +36,22 @@ def test_a_filter_is_saved_under_a_name_offered_beside_the_list_and_removed(ada:
     assert "Red pumps" not in body_of(ada.get("/memory"))
 
 
+def test_a_view_is_renamed_by_its_owner_alone_and_keeps_what_it_asks_for(ada: Client, sign_in: SignIn) -> None:
+    building.remember("acme", "a red pump", tags=["red"])
+    save(ada, "Red pumps", "tag=red", shared=True)
+    address = f"/memory/views/{ids.wire('flt', SavedFilter.objects.get().id)}/rename"
+    assert f'href="{address}"' in body_of(ada.get("/memory?tag=red"))
+    asked = body_of(ada.get(address))
+    assert 'value="Red pumps"' in asked
+    assert "Tag: red" in asked
+    assert ada.post(address, {"name": ""}).status_code == 422
+    assert sign_in(role="viewer").post(address, {"name": "Mine now"}).status_code == 403
+    assert ada.post(address, {"name": "Crimson", "query": "tag=blue"})["Location"] == "/memory?tag=red"
+    kept = SavedFilter.objects.get()
+    assert (kept.name, kept.query, kept.shared) == ("Crimson", "tag=red", False)
+    assert ada.get(address).status_code == 404
+
+
 @pytest.mark.engines
 def test_a_shared_view_is_for_everybody_of_the_tenant_and_its_owner_alone_removes_it(
     ada: Client, sign_in: SignIn
