@@ -239,6 +239,25 @@ print(all(checkpoints.verify(t.id, first=0, last=checkpoints.end_of(t.id)).intac
 
 
 @pytest.mark.only_db("postgres")
+def test_a_locked_table_that_holds_every_connection_of_the_pool_is_503_soon(console: ConsoleProcess) -> None:
+    """More clients than there are connections, each of which waits for a lock that another program holds."""
+    with console.client("acme") as client:
+        _until_ready(client)
+
+        def write(_: int) -> httpx.Response:
+            return client.post("/v1/runs", json={"workflowId": "conformance-noop"})
+
+        with psycopg.connect(console.environment["DATABASE_URL"]) as holder, ThreadPoolExecutor(12) as clients:
+            holder.execute("LOCK TABLE host_run IN ACCESS EXCLUSIVE MODE")
+            answers = list(clients.map(write, range(12)))
+            _refused_soon(*answers)
+            assert max(each.elapsed.total_seconds() for each in answers) < 2 * SOON_S, "not a wait for each before it"
+            assert _timed(client, "GET", "/healthz").status_code == 200
+        _until_ready(client)
+        assert write(0).status_code == 201
+
+
+@pytest.mark.only_db("postgres")
 def test_a_busy_postgresql_is_waited_for() -> None:
     with Connection.connect(os.environ[plugin.PG_URL]) as busy:
         row = busy.execute("SELECT pg_sleep(1.5), 7").fetchone()
