@@ -32,6 +32,9 @@ INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e007f"
 )
+# Signs that programs put in the place of the one that is typed: O\u2019Brien for O'Brien.
+ALIKE = {"'": "\u2019\u2018\u02bc", "-": "\u2010\u2011\u2013"}
+_TYPED = {ord(other): typed for typed, others in ALIKE.items() for other in others}
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _JSON_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})")
 _QUOTED = re.compile(r"(?:=[0-9A-Fa-f]{2})+|=\r?\n")
@@ -172,7 +175,7 @@ def _one_spelled(letter: str) -> str:
         blank = r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad])+"
         return f"(?:{'|'.join([blank, *map(_one_spelled, '_-.')])})"
     ways = []
-    for each in dict.fromkeys((letter, letter.upper(), letter.lower())):
+    for each in dict.fromkeys((letter, letter.upper(), letter.lower(), *ALIKE.get(letter, ""))):
         raw, code = each.encode("utf-8", "surrogatepass"), "".join(f"{ord(one):04x}" for one in each[:1])
         ways += [
             re.escape(each),
@@ -205,6 +208,11 @@ def bare(text: str) -> str:
         return text
     spread = unicodedata.normalize("NFD", text.translate(_LETTERS))
     return unicodedata.normalize("NFC", "".join(one for one in spread if unicodedata.combining(one) < 200))
+
+
+def typed(text: str) -> str:
+    """``text`` with the apostrophes and hyphens that a keyboard has."""
+    return text if text.isascii() else text.translate(_TYPED)
 
 
 def visible(text: str) -> str:

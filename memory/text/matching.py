@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import lru_cache
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -48,9 +49,9 @@ def search_form(text: str) -> str:
 
 
 def name_form(name: str) -> str:
-    """A name as it is looked for: in search form, without what shows nothing (a joiner in a Persian name or an emoji),
-    as it is left out of what is searched too."""
-    return search_form(encodings.visible(name))
+    """A name as it is looked for: in search form, with the apostrophes and hyphens of a keyboard, and without what
+    shows nothing (a joiner in a Persian name or an emoji), as it is left out of what is searched too."""
+    return search_form(encodings.typed(encodings.visible(name)))
 
 
 def hidden_form(text: str) -> str:
@@ -75,7 +76,26 @@ def needles(terms: tuple[str, ...]) -> tuple[str, ...]:
         if at and local and domain:
             found |= {f"{_bare(local)}{sign}" for sign in ("+", "[at]", " [at]", "(at)", " (at)", " at ")}
         found |= {_bare(term).replace(" ", joint) for joint in JOINTS} if _is_spaced(term) else set()
+    found = {spelling for each in found for spelling in _spellings(each)}
     return tuple(each for each in sorted(found) if not any(other in each for other in found if other != each))
+
+
+def _spellings(needle: str) -> Iterator[str]:
+    """``needle`` with each apostrophe and hyphen that texts have in search form."""
+    apostrophes, hyphens = (
+        dict.fromkeys(search_form(each) for each in (sign, *encodings.ALIKE[sign])) if sign in needle else (sign,)
+        for sign in ("'", "-")
+    )
+    for apostrophe, hyphen in product(apostrophes, hyphens):
+        yield needle.replace("'", apostrophe).replace("-", hyphen)
+
+
+def _escaped(name: str) -> str:
+    """A pattern for ``name`` with whichever apostrophe and hyphen."""
+    pattern = re.escape(name)
+    for sign, others in encodings.ALIKE.items():
+        pattern = pattern.replace(re.escape(sign), f"[{re.escape(sign)}{others}]")
+    return pattern
 
 
 def mention(terms: tuple[str, ...], text: str) -> Mention:
@@ -103,8 +123,8 @@ def _marked(term: str) -> str:
     local, at, domain = term.partition("@")
     if at and local and domain:
         sign = rf"(?:(?:\+[^\s@]{{0,64}})?@|{_AT})"
-        return re.escape(local) + sign + re.escape(domain).replace(r"\.", _DOT)
-    return rf"(?:\s+|[{re.escape(JOINTS)}])".join(map(re.escape, term.split()))
+        return _escaped(local) + sign + _escaped(domain).replace(r"\.", _DOT)
+    return rf"(?:\s+|[{re.escape(JOINTS)}])".join(map(_escaped, term.split()))
 
 
 def is_exact(terms: tuple[str, ...], text: str) -> bool:
@@ -124,12 +144,12 @@ class _Patterns:
         self.whole = _whole(terms)
         apart = [term for term in terms if _is_spaced(term)]
         self.spaced = _whole(apart) if apart else None
-        parts = {re.escape(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
-        parts |= {re.escape(_bare(term)).replace(r"\ ", f"[ {re.escape(JOINTS)}]") for term in apart}
+        parts = {_escaped(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
+        parts |= {_escaped(_bare(term)).replace(r"\ ", f"[ {re.escape(JOINTS)}]") for term in apart}
         for local, _, domain in (_bare(term).partition("@") for term in terms):
             if local and domain:
-                parts.add(rf"{re.escape(local)}\+[^\s@]*@{re.escape(domain)}")
-                parts.add(re.escape(local) + _AT + re.escape(domain).replace(r"\.", _DOT))
+                parts.add(rf"{_escaped(local)}\+[^\s@]*@{_escaped(domain)}")
+                parts.add(_escaped(local) + _AT + _escaped(domain).replace(r"\.", _DOT))
         self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
 
 
@@ -139,7 +159,7 @@ def _patterns(terms: tuple[str, ...]) -> _Patterns:
 
 
 def _whole(names: Iterable[str]) -> re.Pattern[str]:
-    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    either = "|".join(_escaped(name) for name in sorted(names, key=len, reverse=True))
     return re.compile(rf"(?<!\w)(?<!\w[.@+\-])(?:{either})(?!\w)(?![.@\-]\w)")
 
 

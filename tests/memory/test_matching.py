@@ -17,7 +17,9 @@ from memory.text.matching import (
     Mention,
     hidden_form,
     is_exact,
+    marks,
     mention,
+    name_form,
     needles,
     search_form,
     second_look,
@@ -120,6 +122,14 @@ FORMS = [
     ("as another's tag", ANA, "mail+ana@x.org", SUSPECTED),
     ("another name", ANA, "jo@x.org and anabel@x.org", NONE),
     ("another, encoded", ANA, "bob%40x.org &#64;x.org YmxhYmxhQHgub3Jn", NONE),
+    ("with a printed apostrophe", "pat o'brien", "Pat O\u2019Brien called", EXACT),
+    ("with a printed apostrophe, percent-encoded", "pat o'brien", "?q=Pat%20O%E2%80%99Brien", EXACT),
+    ("with a printed apostrophe, as an entity", "pat o'brien", "Pat O&rsquo;Brien called", EXACT),
+    ("with a hyphen that does not break", "anne-marie smith", "Anne\u2011Marie Smith called", EXACT),
+    ("with a printed hyphen", "anne-marie smith", "Anne\u2010Marie Smith called", EXACT),
+    ("with a dash, in JSON", "anne-marie smith", r"Anne\u2013Marie Smith called", EXACT),
+    ("with printed signs inside a longer word", "o'brien-x", "the O\u2019Brien\u2011Xs", SUSPECTED),
+    ("without its apostrophe", "o'brien pat", "O Brien Pat", NONE),
     ("nothing that decodes", ANA, "100% of \\users &such =that a1B2c3D4e5F6 %%%", NONE),
 ]
 
@@ -142,6 +152,11 @@ def test_a_scan_for_the_needles_finds_what_mentions_the_subject() -> None:
     for form, subject, text, sure in FORMS:
         looked_in = f"{search_form(text)}\n{hidden_form(text)}"
         assert not sure or any(needle in looked_in for needle in needles((search_form(subject),))), form
+
+
+def test_a_name_is_the_same_with_typed_and_with_printed_signs() -> None:
+    assert name_form("Anne\u2011Marie O\u2019Brien") == name_form("anne-marie o'brien") == "anne-marie o'brien"
+    assert marks(["pat o'brien"]).search("with Pat O\u2019Brien")
 
 
 def test_a_plain_text_hides_nothing() -> None:
