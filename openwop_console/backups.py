@@ -38,7 +38,7 @@ from memory.text.matching import is_mentioned, search_form
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.databases import SQLITE_SUFFIXES
-from openwop_console.process.scheduler import recover
+from openwop_console.process.recovery import recover
 
 FORMAT = "openwop-console backup"
 FORMAT_VERSION = 1

@@ -16,9 +16,8 @@ from uuid import UUID
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
-from memory import commitments, passes
 from memory import tasks as memory_tasks
-from memory.host import checkpoints, deliveries, runs, scheduling
+from memory.host import checkpoints, runs, scheduling
 from memory.host.scheduling import Timer
 from openwop_console.runtime import tasks
 from openwop_console.runtime.timed import schedules
@@ -112,13 +111,6 @@ class Scheduler:
         queued, after = tasks.enqueue_keeping(now, since=this.since, after=this.after, whole=this.whole)
         self._round = replace(this, after=after)
         return queued
-
-
-def recover(instance: str | None, now: datetime) -> int:
-    """What an earlier, dead console of this data folder held is free at once; returns how much. None is any console: on
-    a restored copy none of those that held its rows."""
-    leases = (runs.LEASE, passes.LEASE, commitments.LEASE, deliveries.LEASE)
-    return sum(lease.release_held_by(instance, now=now) for lease in leases)
 
 
 @contextlib.contextmanager

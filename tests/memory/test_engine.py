@@ -13,7 +13,7 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from memory.tasks import worker_name
-from openwop_console.process import scheduler
+from openwop_console.process import recovery, scheduler
 from openwop_console.runtime import engine, graph, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
@@ -201,8 +201,8 @@ def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Any) -> None:
 def test_runs_of_a_dead_console_are_free_when_it_starts_again() -> None:
     run, now = created("conformance-noop"), timezone.now()
     assert runs.claim(run.tenant_id, run.id, holder="instance-a/77", now=now)
-    assert scheduler.recover("instance-b", now) == 0
-    assert scheduler.recover("instance-a", now) == 1
+    assert recovery.recover("instance-b", now) == 0
+    assert recovery.recover("instance-a", now) == 1
     assert [row[1] for row in runs.due(now=now)] == [run.id]
 
 

@@ -16,7 +16,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.passes import orders, schedules
 from memory.passes.schedules import PassTimes
-from openwop_console.process import scheduler
+from openwop_console.process import recovery, scheduler
 from tests import building
 from tests.memory.test_passes import Counting, flow
 
@@ -265,9 +265,9 @@ def test_what_a_dead_console_held_is_taken_up_at_its_next_start(counting: Counti
     [row] = Pass.objects.of(acme.tenant_id)
     assert passes.claim(acme.tenant_id, row.id, holder="here/7", now=minutes(1))
     assert passes.claim(acme.tenant_id, row.id, holder="here/8", now=minutes(1.1)) is None
-    scheduler.recover("elsewhere", minutes(1.1))
+    recovery.recover("elsewhere", minutes(1.1))
     assert passes.claim(acme.tenant_id, row.id, holder="here/8", now=minutes(1.1)) is None
-    scheduler.recover("here", minutes(1.1))
+    recovery.recover("here", minutes(1.1))
     assert tasks.enqueue_unattended() == 1
     drain()
     assert made(acme)[0][1] == "done"

@@ -18,7 +18,7 @@ from memory import retention
 from memory.host.json_types import JSONObject
 from openwop_console import health
 from openwop_console.demo import model
-from openwop_console.process import data_folder, listening, scheduler, supervision
+from openwop_console.process import data_folder, listening, recovery, supervision
 
 WEB, WORKER = "web", "worker"
 SECONDS_TO_START = 60
@@ -194,9 +194,9 @@ def _prepare(instance: str, parts: Sequence[str], *, demo: bool) -> None:
         call_command("createcachetable", verbosity=0)
     if WEB in parts:
         call_command("collectstatic", interactive=False, verbosity=0)
-        scheduler.recover(_web_of(instance), timezone.now())
+        recovery.recover(_web_of(instance), timezone.now())
     if WORKER in parts:
-        scheduler.recover(instance, timezone.now())
+        recovery.recover(instance, timezone.now())
     if not any(data_folder.is_locked(settings.OPENWOP_DATA_DIR, part) for part in OF_PART if part not in parts):
         retention.end_ephemeral(instance, now=timezone.now())
     if demo:
