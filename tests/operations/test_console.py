@@ -22,7 +22,6 @@ from tests.fixtures_console import ConsoleProcess, fresh_database
 
 Found = TypeVar("Found")
 
-pytestmark = pytest.mark.engines
 
 # Where the database has no part, once is enough.
 once = pytest.mark.only_db("sqlite")
@@ -83,6 +82,7 @@ def test_a_second_console_on_the_same_data_is_refused_and_the_first_goes_on(runn
         assert answer.status == 200
 
 
+@pytest.mark.engines
 @once
 def test_when_the_supervisor_alone_is_killed_the_others_follow_and_the_next_console_starts_at_once(running):
     supervisor, *_ = running.processes()
@@ -178,6 +178,7 @@ def started_worker(console_process, *options):
     )
 
 
+@pytest.mark.engines
 def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_process):
     console_process.start("--only", "web", "--web-processes", "1", "--web-threads", "1")
     (web,) = console_process.child("granian").children()
@@ -289,6 +290,7 @@ def test_a_data_folder_that_cannot_be_written_is_refused(refused, tmp_path):
     assert f"the data folder {tmp_path} cannot be written to" in refused()
 
 
+@pytest.mark.engines
 @once
 def test_a_database_that_cannot_be_reached_is_refused(console_process):
     nowhere = "postgresql://nobody:hidden@127.0.0.1:1/none"

@@ -30,8 +30,6 @@ from tests import awaiting, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
 from tools.bench import attacking
 
-pytestmark = pytest.mark.engines
-
 # A machine that runs the tests of nine people answers late now and then; half of the answers must be quick.
 QUICK = 0.1
 PASSWORD = "a long pass phrase of tests"
@@ -250,6 +248,7 @@ def test_a_body_that_is_refused_is_not_taken_for_the_next_request(address: Addre
         assert connection.sock is opened
 
 
+@pytest.mark.engines
 def test_readers_that_stall_delay_nobody_and_hold_no_connection(
     console: ConsoleProcess, address: Address, client: httpx.Client, cookie: str
 ) -> None:
@@ -287,6 +286,7 @@ def test_a_download_comes_whole(client: httpx.Client, cookie: str) -> None:
         assert (head.status_code, head.content) == (200, b"")
 
 
+@pytest.mark.engines
 def test_two_hundred_streams_hold_nobody_up_keep_no_connections_and_all_hear_of_the_end(
     console: ConsoleProcess, address: Address, client: httpx.Client
 ) -> None:
@@ -311,6 +311,7 @@ def test_two_hundred_streams_hold_nobody_up_keep_no_connections_and_all_hear_of_
     assert all(text.count("event: run.cancelled") == 1 and text.endswith("0\r\n\r\n") for text in ended)
 
 
+@pytest.mark.engines
 def test_streams_that_ended_leave_a_process_with_few_connections(console: ConsoleProcess, client: httpx.Client) -> None:
     run_id = waiting_run(client)
     streams_open = open_streams(client, run_id, 100)
@@ -323,6 +324,7 @@ def test_streams_that_ended_leave_a_process_with_few_connections(console: Consol
     assert connections_of(console) <= 2 * (settings.OPENWOP_WEB_THREADS + 2) + 20
 
 
+@pytest.mark.engines
 def test_clients_that_go_away_without_a_word_make_room_for_others(
     console: ConsoleProcess, client: httpx.Client
 ) -> None:
@@ -340,6 +342,7 @@ def test_clients_that_go_away_without_a_word_make_room_for_others(
     assert "Traceback" not in console.output
 
 
+@pytest.mark.engines
 def test_long_polls_do_not_keep_the_console_from_answering(client: httpx.Client, console: ConsoleProcess) -> None:
     run_id = waiting_run(client)
     polls = [
@@ -363,6 +366,7 @@ def test_long_polls_do_not_keep_the_console_from_answering(client: httpx.Client,
     assert took < 3
 
 
+@pytest.mark.engines
 def test_sixteen_clients_that_write_at_once_are_all_served(console: ConsoleProcess, key: str) -> None:
     def write(number: int) -> list[int]:
         with httpx.Client(base_url=console.url, headers={"X-API-Key": key}, timeout=60) as mine:
@@ -381,6 +385,7 @@ def test_sixteen_clients_that_write_at_once_are_all_served(console: ConsoleProce
     assert "locked" not in console.output
 
 
+@pytest.mark.engines
 def test_the_same_key_from_many_clients_at_once_has_one_effect(client: httpx.Client, console: ConsoleProcess) -> None:
     def create(_: int) -> httpx.Response:
         headers = {**client.headers, "Idempotency-Key": "once"}
@@ -581,6 +586,7 @@ def test_a_slot_goes_to_the_request_that_has_waited_longest() -> None:
 
 
 # It ends the console of this file, so it is the last.
+@pytest.mark.engines
 def test_the_console_ends_at_once_although_streams_are_open_and_polls_wait_and_each_is_ended_properly(
     console: ConsoleProcess, client: httpx.Client
 ) -> None:
