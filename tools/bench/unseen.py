@@ -37,6 +37,12 @@ def _texts(plan: Plan) -> list[Texts]:
     return [texts.shipped(), *([texts.of_folder(plan.texts)] if plan.texts else [])]
 
 
+def _statements(plan: Plan) -> list[Texts]:
+    """Those that have pairs and sentences."""
+    shipped, *others = _texts(plan)
+    return [shipped, texts.held(), *others]
+
+
 def fate_of(older: str, newer: str) -> str:
     """What a pass would make of the two."""
     said = [
@@ -50,7 +56,7 @@ def fate_of(older: str, newer: str) -> str:
 
 def reconciled(plan: Plan) -> Iterator[Outcome]:
     """Q3: pairs that mean the same, of which the newer replaces the older, and of which both have to stay."""
-    for given in _texts(plan):
+    for given in _statements(plan):
         found = {
             label: [fate_of(*each[1:]) for each in given.pairs if each.label == label]
             for label in (SAME, NEWER, DIFFERENT, CONTRARY)
@@ -68,7 +74,7 @@ def reconciled(plan: Plan) -> Iterator[Outcome]:
 
 def committed(plan: Plan) -> Iterator[Outcome]:
     """Q4: sentences that commit somebody to something, found; those in doubt do not count."""
-    for given in _texts(plan):
+    for given in _statements(plan):
         found = [each.commits for each in given.orders if intentions.found_in(each.text, zone="UTC", written_at=WROTE)]
         right, there = sum(found), sum(each.commits for each in given.orders)
         yield _share("Q4", "commitments, precision", given, plan, Share(right, len(found)), 0.95)

@@ -1,8 +1,9 @@
 """Texts that the rules were not written for, with what is to be made of them.
 
-Those of ``data/unseen.json`` were written before any rule had been run on them, and are not to be looked at when a
-rule is written. A folder of one's own may hold more: ``*pairs.json``, ``*commitments.json``, ``*firing.json``,
-``*questions.json`` and ``locomo*.json.gz``, in the form of LoCoMo-10.
+Those of ``data/unseen.json`` were written before any rule had been run on them; some that failed have been read since.
+Those of ``data/held.json`` are not to be looked at when a rule is written. A folder of one's own may hold more:
+``*pairs.json``, ``*commitments.json``, ``*firing.json``, ``*questions.json`` and ``locomo*.json.gz``, in the form of
+LoCoMo-10.
 """
 
 import gzip
@@ -100,6 +101,31 @@ def shipped() -> Texts:
             ),
         ),
     )
+
+
+def held() -> Texts:
+    """The half that nobody looked at of pairs and sentences written before the rules they are judged by, and pairs of
+    different facts that look alike, in both directions, made from patterns with names, things, places and numbers."""
+    found = slots.data("held")
+    return Texts(
+        "own texts, unread",
+        (
+            *(Pair(label, *pair) for label in (SAME, NEWER) for pair in found[label]),
+            *_apart(found["patterns"], found["slots"]),
+        ),
+        tuple(Order(text, name == "commitments") for name in ("commitments", "no_commitments") for text in found[name]),
+    )
+
+
+def _apart(patterns: list[list[str]], named: dict[str, list[list[str]]]) -> Iterator[Pair]:
+    """Each slot has two fillers at a time, ``{place}`` and ``{PLACE}``; another place in the lists for each pattern."""
+    for number, (one, other) in enumerate(patterns):
+        for draw in range(len(next(iter(named.values())))):
+            filled: dict[str, str] = {}
+            for at, (name, fillers) in enumerate(sorted(named.items())):
+                filled[name], filled[name.upper()] = fillers[(draw + at * (number % 5)) % len(fillers)]
+            first, second = one.format(**filled), other.format(**filled)
+            yield from (Pair(DIFFERENT, first, second), Pair(DIFFERENT, second, first))
 
 
 def of_folder(folder: Path) -> Texts:
