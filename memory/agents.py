@@ -208,11 +208,16 @@ class AgentEntry:
     degraded_dimensions: tuple[str, ...] | None
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """What its manifest asks for and the host does not give: dimensions of memory, then other capabilities."""
+        return (*(self.degraded_dimensions or ()), *self.degraded)
+
+    @property
     def health(self) -> str:
-        """How its memory stands: ``satisfied``, ``degraded`` or ``unknown``."""
-        if self.degraded_dimensions is None:
-            return "unknown"
-        return "degraded" if self.degraded_dimensions else "satisfied"
+        """``degraded`` when something is missing; else ``satisfied``, or ``unknown`` without a memory shape."""
+        if self.missing:
+            return "degraded"
+        return "unknown" if self.degraded_dimensions is None else "satisfied"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 from base64 import b64encode
 from collections import Counter
@@ -222,10 +223,12 @@ def test_every_agent_has_a_valid_manifest_and_one_says_nothing_about_its_memory(
 
     assert {row.entry.agent_id: row.entry.health for row in rows} == {
         "private.acme.nightly": "satisfied",
-        "private.acme.refund-checker": "unknown",
+        "private.acme.refund-checker": "degraded",
         "private.acme.researcher": "satisfied",
         "private.acme.support-triage": "satisfied",
     }
+    [silent] = [row.entry for row in rows if row.entry.degraded_dimensions is None]
+    assert (silent.agent_id, silent.degraded) == ("private.acme.refund-checker", ("aiProviders.toolCalling",))
 
 
 @pytest.mark.engines
@@ -388,6 +391,34 @@ def test_a_customer_was_forgotten_with_a_receipt_and_what_was_distilled_from_the
     assert (gone.state, gone.withdrawn_because, anew.state) == ("withdrawn", "forgotten", "current")
     assert [each["id"] for each in request.receipt["archivesWithdrawn"]] == [ids.wire("arc", gone.id)]
     assert [row for table in everything().values() for row in table if "harper.lindqvist" in row.lower()] == []
+
+
+def test_every_thing_that_can_happen_in_a_month_has_a_page_of_the_demo_that_shows_it(acme, client):
+    gone = Archive.objects.of(acme.id).get(state="withdrawn")
+    client.force_login(Operator.objects.get(email="ada@acme.example"))
+
+    def shown(path, link=""):
+        """The text of the page, or of the one that its first link of that kind leads to."""
+        text = client.get(path).content.decode()
+        if not link:
+            return text
+        found = re.search(rf'href="({link}[^"?#]+)"', text.partition("<main")[2])
+        assert found, f"{path} has no {link}"
+        return shown(found[1])
+
+    merged = shown("/consolidation", "/passes/pass_")
+    assert "Word for word the same." in merged
+    assert "an earlier value of the same statement: amount" in merged
+    wanted = (
+        (f"/archives/{ids.wire('arc', gone.id)}", "", "A subject was forgotten."),
+        ("/agents", "", "degraded (1)"),
+        ("/agents/private.acme.refund-checker", "", "aiProviders.toolCalling"),
+        ("/runs?status=failed", "/runs/run_", "payment_provider_gone"),
+        ("/runs?status=waiting-approval", "/runs/run_", "waiting"),
+        ("/proposals?gate=waiting", "/proposals/prop_", "0 of 1"),
+        ("/forget", "/forget/fgt_", "Forgotten and verified"),
+    )
+    assert [path for path, link, words in wanted if words not in shown(path, link)] == []
 
 
 @pytest.mark.engines

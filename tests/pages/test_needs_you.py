@@ -191,6 +191,31 @@ def test_an_erasure_says_when_it_is_due_and_one_with_residue_stands_in_one_place
     assert re.search(r"due <time.*>in 2[78] d<", listed(ada, "erasures"))
 
 
+def test_an_agent_that_runs_without_what_it_needs_is_degraded_on_every_page(ada: Client) -> None:
+    whole = {
+        "agentId": "vendor.acme.whole",
+        "memoryShape": {"longTerm": True},
+        "requiresCapabilities": ["memory.search"],
+    }
+    lacking = {**whole, "agentId": "vendor.acme.lacking", "requiresCapabilities": ["memory.search", "no.such.thing"]}
+    silent = {"agentId": "vendor.acme.silent"}
+    for each in (whole, lacking, silent):
+        building.install_agent("acme", each)
+    shown = listed(ada, "degraded")
+    assert "missing: no.such.thing<" in shown
+    assert [name for name in ("whole", "lacking", "silent") if f"/agents/vendor.acme.{name}" in shown] == ["lacking"]
+    for path in ("/", "/agents", "/agents/vendor.acme.lacking"):
+        assert "degraded (1)" in body_of(ada.get(path)), path
+    told = {name: ada.get(f"/agents/vendor.acme.{name}?format=json").json() for name in ("whole", "lacking", "silent")}
+    assert {name: each["health"] for name, each in told.items()} == {
+        "whole": "satisfied",
+        "lacking": "degraded",
+        "silent": "unknown",
+    }
+    assert told["lacking"]["degradedMemoryDimensions"] == []
+    assert ada.get("/?format=json").json()["degradedAgents"] == ["vendor.acme.lacking"]
+
+
 def test_the_chart_has_one_axis_and_the_highest_day_is_its_end(ada: Client) -> None:
     building.remember("acme", "one", "two", "three")
     shown = body_of(ada.get("/"))
