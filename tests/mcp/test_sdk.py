@@ -4,6 +4,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -74,6 +75,17 @@ def signed_in(console: ConsoleProcess, slug: str) -> Iterator[httpx.Client]:
         sent = {"login": email, "password": building.PASSWORD, "csrfmiddlewaretoken": token}
         assert browser.post("/login", data=sent, headers={"Referer": f"{console.url}/login"}).status_code == 302
         yield browser
+
+
+def test_clients_that_register_at_once_are_all_registered(console_process: ConsoleProcess) -> None:
+    console_process.start()
+    client = {"client_name": "Desk", "redirect_uris": ["http://127.0.0.1:5000/callback"]}
+    with ThreadPoolExecutor(max_workers=6) as all_at_once:
+        told = [
+            all_at_once.submit(httpx.post, f"{console_process.url}/oauth/register", json=client, timeout=60)
+            for _ in range(6)
+        ]
+    assert [each.result().status_code for each in told] == [201] * 6
 
 
 def csrf_of(page: str) -> str:
