@@ -36,7 +36,7 @@ EXAMPLES = (
     Example("Plain Python", "plain.py", "./client"),
     Example("LangGraph", "langgraph_store.py", "'./client[langgraph]'"),
     Example("OpenAI Agents SDK", "agents_session.py", "'./client[agents]'"),
-    Example("Model Context Protocol", "mcp_client.py", "mcp"),
+    Example("Model Context Protocol", "mcp_client.py", "'mcp>=2'"),
     Example("curl", "curl.sh", ""),
 )
 

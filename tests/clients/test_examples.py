@@ -26,7 +26,9 @@ STATED: dict[str, tuple[str, list[Any], str]] = {
 
 def test_each_program_is_short_and_is_run_here() -> None:
     programs = {path.name: path.read_text() for path in FOLDER.iterdir() if path.is_file()}
+    guide = programs.pop("README.md")
     assert programs.keys() == STATED.keys()
+    assert [name for name, (system, *_) in STATED.items() if f"{name}` | `/memory?system={system}`" not in guide] == []
     lengths = {name: sum(1 for line in text.splitlines() if line.strip()) for name, text in programs.items()}
     assert {name: length for name, length in lengths.items() if length > MOST} == {}
 
