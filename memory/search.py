@@ -318,7 +318,7 @@ def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int])
         return []
     found = rows.filter(position__in=positions).select_related("run").only(*SHOWN, "position")
     places = {position: place for place, position in enumerate(positions)}
-    return _with_all(scope, sorted(found, key=lambda entry: places[entry.position]))
+    return _with_all(scope, sorted(sql.fetch(found), key=lambda entry: places[entry.position]))
 
 
 def _with_all(scope: TenantScope, rows: "list[MemoryEntry]") -> "list[MemoryEntry]":
@@ -356,7 +356,7 @@ def _behind(
     scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
 ) -> "list[MemoryEntry]":
     rows = _newest(scope, wanted, now, after).select_related("run").only(*SHOWN)
-    return _with_all(scope, list(rows[:size]))
+    return _with_all(scope, sql.fetch(rows[:size]))
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":

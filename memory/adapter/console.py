@@ -158,7 +158,8 @@ def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEn
     """``rows`` with the addresses that they have, in one query; sealed values stay where they are."""
     wanted = [row.id for row in rows if row.memory_ref.startswith(PREFIX)]
     if wanted:
-        found = _addresses(scope).in_bulk_by_id(wanted)
+        addresses = sql.fetch(_addresses(scope).filter(sql.is_among("id", wanted)))
+        found = {address.id: address for address in addresses}
         for row in rows:
             row.address = found.get(row.id)
     return rows
@@ -334,7 +335,9 @@ def total(scope: TenantScope, *, state: str = "present", agent_id: str = "", nod
     """How many entries of the tenant are there, or of an agent, a node or both: ``present`` (those that can be read
     now), ``retired`` or ``all``. By the maintained counts, less what expired and was not swept."""
     wanted = {name: value for name, value in (("agent_id", agent_id), ("node_id", node_id)) if value}
-    every, present = _counted_by_writer(scope, wanted) if wanted else _counted(scope)
+    if not wanted:
+        return _total_of_all(scope, state, now)
+    every, present = _counted_by_writer(scope, wanted)
     lapsed = MemoryEntry.objects.of(scope.tenant_id).expired(now).filter(**wanted)
     if state == "all":
         return every - int(lapsed.count())
@@ -342,14 +345,21 @@ def total(scope: TenantScope, *, state: str = "present", agent_id: str = "", nod
     return counted - int(lapsed.filter(retired_at__isnull=state == "present").count())
 
 
-def _counted(scope: TenantScope) -> tuple[int, int]:
-    """How many entries there are, and how many of them are not retired."""
-    head = LedgerHead.objects.of(scope.tenant_id).first()
-    return (head.entries + head.retired, head.entries) if head else (0, 0)
+LAPSED = "SELECT COUNT(*) FROM memory_memoryentry WHERE tenant_id = %s AND expires_at <= %s"
+PARTS = {"present": "retired_at IS NULL", "retired": "retired_at IS NOT NULL", "all": "TRUE"}
+
+
+def _total_of_all(scope: TenantScope, state: str, now: datetime) -> int:
+    tenant = sql.key(scope.tenant_id)
+    lapsed = f"{LAPSED} AND {PARTS[state]}"
+    statement = f"SELECT entries, retired, ({lapsed}) FROM memory_ledgerhead WHERE tenant_id = %s"  # noqa: S608
+    found = sql.rows(statement, [tenant, sql.instant(now), tenant])
+    present, retired, gone = found[0] if found else (0, 0, 0)
+    return int({"present": present, "retired": retired, "all": present + retired}[state] - gone)
 
 
 def _counted_by_writer(scope: TenantScope, wanted: dict[str, str]) -> tuple[int, int]:
-    """The same of what an agent or a node wrote."""
+    """How many entries an agent or a node wrote, and how many of them are not retired."""
     found = LedgerDay.objects.of(scope.tenant_id).filter(**wanted).aggregate(every=Sum("entries"), live=Sum("live"))
     return int(found["every"] or 0), int(found["live"] or 0)
 

@@ -27,7 +27,6 @@ from django.db.models import (
     TextField,
     Value,
 )
-from django.db.models.base import ModelState
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Substr
 from django.db.models.lookups import Exact
@@ -58,7 +57,10 @@ ADDRESS = (
     "created_by", "curated_by", "size", "sealed", "vault_key_id",
 )  # fmt: skip
 TRUTHS, TIMES = ("pinned", "hidden"), ("created_at", "updated_at", "accessed_at")
-ENTRY = ("memory_ref", "content", "node_id", "agent_id")
+ENTRY, ENDS = ("memory_ref", "content", "node_id", "agent_id"), ("expires_at", "retired_at")
+# What a row holds behind its id, in this order.
+OWN, OF_ENTRY = (*ADDRESS, *TRUTHS, *TIMES), (*ENTRY, "run_id", "tags", *ENDS)
+FIRST_OF_ENTRY = 1 + len(OWN)
 READINGS = 2
 SOURCE = (
     "FROM memory_entryaddress a JOIN memory_memoryentry e ON e.tenant_id = a.tenant_id AND e.id = a.id "
@@ -170,13 +172,18 @@ class Listing:
             return Counted(self._told["whole"] if "whole" in self._told else int(self._live.count()))
         source, most = (self.untagged, LOOKED_AT) if self.untagged else (self, COUNTED)
         statement, given = source.written("count", lambda: source.rows.order_by().values("id"))
-        tags, named = _having(self.tenant_id, self.tags, "seen.id")
-        fitting = f"SELECT 1 FROM seen WHERE {tags} LIMIT %s"  # noqa: S608
-        ((seen, found),) = sql.rows(
-            f"WITH seen(id) AS MATERIALIZED ({statement} LIMIT %s) "  # noqa: S608
-            f"SELECT (SELECT COUNT(*) FROM seen), (SELECT COUNT(*) FROM ({fitting}) AS fitting)",
-            [*given, most + 1, *named, COUNTED + 1],
-        )
+        if self.tags:
+            tags, named = _having(self.tenant_id, self.tags, "seen.id")
+            fitting = f"SELECT 1 FROM seen WHERE {tags} LIMIT %s"  # noqa: S608
+            ((seen, found),) = sql.rows(
+                f"WITH seen(id) AS MATERIALIZED ({statement} LIMIT %s) "  # noqa: S608
+                f"SELECT (SELECT COUNT(*) FROM seen), (SELECT COUNT(*) FROM ({fitting}) AS fitting)",
+                [*given, most + 1, *named, COUNTED + 1],
+            )
+        else:
+            counted = f"SELECT COUNT(*) FROM ({statement} LIMIT %s) AS seen"  # noqa: S608
+            ((seen,),) = sql.rows(counted, [*given, most + 1])
+            found = seen
         is_exact = seen <= most and found <= COUNTED
         if self.lapsing:
             lapsed = MemoryEntry.objects.of(self.tenant_id).expired(self.now)
@@ -551,35 +558,27 @@ def _has_all_keys(found: Sequence[EntryAddress]) -> bool:
 
 @cache
 def _columns() -> str:
-    times = [sql.time_column(f"a.{name}") for name in TIMES]
-    last = [sql.time_column("e.expires_at"), sql.time_column("e.retired_at")]
-    given = [f"a.{name}" for name in (*ADDRESS, *TRUTHS)]
-    entry = [f"e.{name}" for name in (*ENTRY, "run_id", "tags")]
-    return ", ".join(["a.id", *given, *times, *entry, *last])
+    own = [sql.time_column(f"a.{name}") if name in TIMES else f"a.{name}" for name in OWN]
+    of_entry = [sql.time_column(f"e.{name}") if name in ENDS else f"e.{name}" for name in OF_ENTRY]
+    return ", ".join(["a.id", *own, *of_entry])
 
 
 def _row(tenant_id: UUID, values: Sequence[Any]) -> EntryAddress:
-    entry_id, rest = sql.as_uuid(values[0]), iter(values[1:])
-    address = {name: next(rest) for name in ADDRESS}
+    own, of_entry = values[1:FIRST_OF_ENTRY], values[FIRST_OF_ENTRY:]
+    entry_id = sql.as_uuid(values[0])
+    address, entry = dict(zip(OWN, own, strict=True)), dict(zip(OF_ENTRY, of_entry, strict=True))
     if address["vault_key_id"] is not None:
         address["vault_key_id"] = sql.as_uuid(address["vault_key_id"])
-    address |= {name: bool(next(rest)) for name in TRUTHS}
-    address |= {name: sql.at(next(rest)) for name in TIMES}
-    entry = {name: next(rest) for name in ENTRY}
-    entry |= {"run_id": sql.as_uuid(next(rest)), "tags": sql.as_document(next(rest))}
-    entry |= {name: sql.as_instant(next(rest)) for name in ("expires_at", "retired_at")}
+    for name in TRUTHS:
+        address[name] = bool(address[name])
+    for name in TIMES:
+        address[name] = sql.at(address[name])
+    entry["run_id"], entry["tags"] = sql.as_uuid(entry["run_id"]), sql.as_document(entry["tags"])
+    for name in ENDS:
+        entry[name] = sql.as_instant(entry[name])
     key = {"tenant_id": tenant_id, "id": entry_id}
-    row: EntryAddress = _made(EntryAddress, key | address)
-    row.__dict__["_state"].fields_cache["entry"] = _made(MemoryEntry, key | entry)
-    return row
-
-
-def _made(model: type[Any], values: dict[str, Any]) -> Any:
-    """What the ORM would have made of the columns; another column of the row is read when somebody asks for it."""
-    state = ModelState()
-    state.adding, state.db = False, "default"
-    row: Any = object.__new__(model)
-    row.__dict__ |= {"_state": state, **values}
+    row: EntryAddress = sql.made(EntryAddress, key | address)
+    row.__dict__["_state"].fields_cache["entry"] = sql.made(MemoryEntry, key | entry)
     return row
 
 

@@ -143,8 +143,7 @@ def _roles_held() -> sql.Written:
 
 def roles_of(tenant_id: UUID, principal: str) -> list[str]:
     """The roles ``principal`` holds, in the order of their names."""
-    rows = RoleGrant.objects.of(tenant_id).filter(principal=principal).order_by("role")
-    return list(rows.values_list("role", flat=True))
+    return sorted(role for (role,) in _roles_held().fetch(tenant_id, principal))
 
 
 def roles_held(tenant_id: UUID, principals: Collection[str]) -> dict[str, list[str]]:
@@ -354,10 +353,17 @@ def record_everywhere(operator: Operator, *, action: str, actor: str = "", now: 
 
 def membership_of(tenant_id: UUID, operator_id: UUID) -> Membership | None:
     """The membership of this person in this tenant, active or not, with its tenant and whether it ``has_others``."""
+    found: list[Membership] = _membership_asked().objects(tenant_id, operator_id)
+    return found[0] if found else None
+
+
+@cache
+def _membership_asked() -> sql.Written:
+    """Every page of a session asks for it."""
+    tenant_id, operator_id = UUID(int=0), UUID(int=1)
     others = Membership.objects.filter(operator_id=operator_id, is_active=True).exclude(tenant_id=tenant_id)
     rows = Membership.objects.of(tenant_id).filter(operator_id=operator_id).select_related("tenant")
-    found: Membership | None = rows.annotate(has_others=Exists(others)).first()
-    return found
+    return sql.Written(rows.annotate(has_others=Exists(others)), tenant_id, operator_id)
 
 
 def memberships_of(operator_id: UUID) -> list[Membership]:

@@ -23,9 +23,12 @@ from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import BooleanField, Model, Q, QuerySet, TextField, Value
+from django.db.models.base import ModelState
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Cast, Concat, Replace
 from django.db.models.query import get_related_populators
+
+from memory.host.json_types import JSONObject
 
 INSTRUCTIONS = 10_000
 # Rows that one statement names or changes: SQLite built with its old limit takes 999 parameters, and other writers wait
@@ -103,6 +106,70 @@ class Prepared(Generic[Row]):
         return made
 
 
+def fetch(queryset: QuerySet[Row]) -> list[Row]:
+    """The objects of a queryset, with what its ``select_related`` names, made of rows as the driver gives them, since
+    the ORM takes longer to make them than the database to find them. A field that ``only`` leaves out is read later."""
+    compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
+    try:
+        statement, given = compiler.as_sql()
+    except EmptyResultSet:
+        return []
+    return _objects_of(compiler)(rows(statement, given))
+
+
+def _objects_of(compiler: Any) -> Callable[[Iterable[Sequence[Any]]], list[Any]]:
+    """What makes objects of the rows of a statement that this compiler has written."""
+    described = compiler.klass_info
+    own, related = _Maker(described, compiler.select), described.get("related_klass_infos", ())
+    makers = [(_Maker(each, compiler.select), each["local_setter"], each["remote_setter"]) for each in related]
+    annotated = [
+        (name, place, compiler.select[place][0].output_field) for name, place in compiler.annotation_col_map.items()
+    ]
+    beside = [(name, place, _READ.get(field.get_internal_type(), _same)) for name, place, field in annotated]
+
+    def objects(found: Iterable[Sequence[Any]]) -> list[Any]:
+        every = []
+        for row in found:
+            one = own.make(row)
+            for maker, to_other, to_one in makers:
+                other = maker.make(row)
+                to_other(one, other)
+                to_one(other, one)
+            for name, place, read in beside:
+                setattr(one, name, read(row[place]))
+            every.append(one)
+        return every
+
+    return objects
+
+
+class _Maker:
+    """Makes the object of one model out of its columns in a row."""
+
+    def __init__(self, described: JSONObject, select: Sequence[Any]) -> None:
+        self._model = described["model"]
+        columns = [(select[place][0], place) for place in described["select_fields"]]
+        self._columns = [(column.target.attname, place) for column, place in columns]
+        types = [(column.target.attname, column.output_field.get_internal_type()) for column, _ in columns]
+        self._read = [(name, _READ[kind]) for name, kind in types if kind in _READ]
+
+    def make(self, row: Sequence[Any]) -> Any:
+        values = {name: row[place] for name, place in self._columns}
+        for name, read in self._read:
+            if values[name] is not None:
+                values[name] = read(values[name])
+        return made(self._model, values)
+
+
+def made(model: type[Any], values: Mapping[str, Any]) -> Any:
+    """What the ORM would have made of the columns; another column of the row is read when somebody asks for it."""
+    state = ModelState()
+    state.adding, state.db = False, DEFAULT_DB_ALIAS
+    row: Any = object.__new__(model)
+    row.__dict__ |= {"_state": state, **values}
+    return row
+
+
 class Written:
     """A query that the ORM has written once, for other values each time.
 
@@ -111,7 +178,9 @@ class Written:
     """
 
     def __init__(self, queryset: QuerySet[Any, Any], *places: object) -> None:
-        self._statement, given = queryset.query.sql_with_params()
+        compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
+        self._statement, given = compiler.as_sql()
+        self._objects = _objects_of(compiler) if compiler.klass_info else None
         known = [_as_parameter(each) for each in places]
         self._slots = [(known.index(each), None) if each in known else (-1, each) for each in given]
 
@@ -119,6 +188,11 @@ class Written:
         """The rows for these values, in the order of the places."""
         given = [_as_parameter(each) for each in values]
         return rows(self._statement, [given[place] if place >= 0 else fixed for place, fixed in self._slots])
+
+    def objects(self, *values: object) -> list[Any]:
+        """The same as the objects that ``sql.fetch`` makes."""
+        assert self._objects is not None, "The query is one for values."
+        return self._objects(self.fetch(*values))
 
 
 class Text(str):
@@ -433,6 +507,19 @@ def as_utc(value: Any) -> Any:
 
 def as_document(value: object) -> Any:
     return orjson.loads(value) if isinstance(value, str) else value
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+# How columns are read that an engine keeps as something else than their values, by the type of the field.
+_READ: dict[str, Callable[[Any], Any]] = {
+    "UUIDField": as_uuid,
+    "DateTimeField": as_utc,
+    "JSONField": as_document,
+    "BooleanField": bool,
+}
 
 
 def file_bytes() -> int:

@@ -13,9 +13,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, redaction
+from memory import adapter, ledger, redaction
 from memory.adapter import RunView
-from memory.host import event_log, ids, runs, vault
+from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import NotFound
 from memory.host.models import Run, RunEvent, Stream
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
@@ -125,6 +125,28 @@ def test_the_events_of_a_run_are_read_with_four_queries(client: Client) -> None:
     run = building.execute(building.scope(), "conformance-noop")
     headers, path = building.headers(), f"/v1/runs/{ids.wire('run', run.id)}/events"
     assert queries_of(lambda: client.get(path, **headers)) == 4  # key, run, events, origins
+
+
+def test_objects_made_of_rows_are_those_of_the_orm(django_assert_num_queries: Any) -> None:
+    acme, now = building.scope(), timezone.now()
+    run = building.open_run(acme)
+    building.write(acme, run, "one", tags=("ü", "b"), expires_at=now + timedelta(hours=1))
+    retired = building.write(acme, run, "two")
+    ledger.retire_entry(acme, retired.id, reason="", now=now)
+    named = ("id", "tags", "created_at", "expires_at", "retired_at", "protected", "run_id", "run__system")
+    rows = MemoryEntry.objects.of(acme.tenant_id).select_related("run").only(*named).order_by("id")
+    with django_assert_num_queries(1):
+        found = sql.fetch(rows)
+        assert not any(each.run.system for each in found)
+    for one, other in zip(found, rows, strict=True):
+        assert (one, _fields(one)) == (other, _fields(other))
+        assert (one.run, _fields(one.run)) == (other.run, _fields(other.run))
+        assert (one.content, one.position) == (other.content, other.position)
+    assert sql.fetch(rows.none()) == []
+
+
+def _fields(row: Model) -> dict[str, Any]:
+    return {name: value for name, value in row.__dict__.items() if name != "_state"}
 
 
 def test_the_vault_s_versions_are_those_of_the_secrets_it_gives() -> None:
