@@ -145,10 +145,10 @@ def _fullness(action: str, proposal: Proposal, details: dict[str, str]) -> Confl
 def _obstacle_at(gate: Gate | None, action: str, details: dict[str, str], now: datetime) -> Conflict | None:
     """Why the gate that is under way, or the want of one, does not allow it."""
     if gate and action in BARRED_BY_A_GATE:
-        message = f"A gate over revision {gate.revision} is under way; withdraw it first."
+        message = f"Approval of revision {gate.revision} is requested; cancel the request first."
         return Conflict(message, **details, approvalId=ids.wire("gate", gate.id))
     if gate is None and action in NEEDS_A_GATE:
-        return Conflict(f"No gate is open; {action} is not allowed.", **details)
+        return Conflict(f"No approval is requested; {action} is not allowed.", **details)
     if gate and gate.state != GateState.OPEN and action in NEEDS_AN_OPEN_GATE:
         return Conflict("The gate has been decided already.", **details, gateState=gate.state)
     if gate and action in NEEDS_AN_OPEN_GATE and has_expired(gate, now):

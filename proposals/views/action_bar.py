@@ -45,7 +45,7 @@ def policy_in_words(policy: Gate | Policy) -> list[str]:
 def _override_in_words(policy: Gate | Policy) -> str:
     if not policy.override_roles:
         return "No role may override it."
-    weight = "for the whole gate" if policy.override_bypasses_quorum else "as one approval"
+    weight = "for the whole approval" if policy.override_bypasses_quorum else "as one approval"
     return f"{roles_in_words(policy.override_roles).capitalize()} may override it, with a reason; that counts {weight}."
 
 
@@ -136,7 +136,9 @@ def _state_in_words(refusal: Refusal) -> str:
         return "the gate has expired"
     if refusal.details.get("gateState"):
         return "the gate has been decided already"
-    return "no approval is requested; request it first" if refusal.message.startswith("No gate is open") else ""
+    return (
+        "no approval is requested; request it first" if refusal.message.startswith("No approval is requested") else ""
+    )
 
 
 def restates(told: Detail, duplicate: Duplicate) -> str:

@@ -20,7 +20,7 @@ from proposals.policy_review import Refused, Standing, Version
 CALLED = {"expires_s": "lasts"}
 WAITS = "The change waits until somebody else confirms it."
 IN_FORCE = "The policy is changed. Nobody else could have confirmed it, and that is on record."
-CONFIRMED = "The change is confirmed. Gates that are opened from now on have the new policy."
+CONFIRMED = "The change is confirmed. Approvals requested from now on follow the new policy."
 REFUSED = "The change is refused. The policy is as it was."
 TAKEN_BACK = "The change is taken back. The policy is as it was."
 

@@ -64,7 +64,7 @@ def test_each_action_is_allowed_or_refused_in_words_for_the_one_who_asks() -> No
     revise = Caller("author")("get", address(made))[1]["actions"]["revise"]["refusal"]
     assert (revise["code"], revise["message"]) == (
         "conflict",
-        "A gate over revision 1 is under way; withdraw it first.",
+        "Approval of revision 1 is requested; cancel the request first.",
     )
 
 

@@ -448,7 +448,7 @@ def test_several_are_rejected_after_a_page_that_says_what_happens(ada: Client) -
     page = ada.get("/proposals/end", {"action": "reject", "id": wire(*made)})
     shown = body_of(page)
     assert "Reject 3 proposals" in shown
-    assert "the gate over revision 1 is cancelled" in shown
+    assert "the approval request for revision 1 is cancelled" in shown
     assert states(*made) == ["draft"] * 3
     form = page.context["form"].initial
     assert ada.post("/proposals/end", form | {"reason": ""}).status_code == 422

@@ -173,7 +173,7 @@ def test_an_override_by_keyboard_alone_leaves_its_mark(page: Page, live_server: 
     page.keyboard.press("o")
     expect(page.get_by_role("link", name="Override…")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Override the gate")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Override approval")
     page.get_by_label("Reason").focus()
     page.keyboard.type(WHY)
     page.keyboard.press("Tab")

@@ -846,7 +846,7 @@ def test_a_withdrawn_gate_says_who_withdrew_it(ada: Client, sign_in: SignIn) -> 
     lifecycle.withdraw(cleo, made.id, now=timezone.now())
     for browser in (ada, sign_in(role="reviewer")):
         shown = body_of(browser.get(url_of(made)))
-        empty = shown.partition("No vote came at the gate over revision 1 before")[2].partition("</p>")[0]
+        empty = shown.partition("No vote came on revision 1 before")[2].partition("</p>")[0]
         assert "cleo@acme.example" in empty
         assert "withdrew it." in empty
         assert "cleo@acme.example" in shown.partition("Approval request cancelled by")[2].partition("</li>")[0]
@@ -858,12 +858,12 @@ def test_a_gate_that_ended_without_a_vote_says_how(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
     revise(made, text="Other.")
-    assert "No vote came at the gate over revision 1 before it became void." in body_of(ada.get(url_of(made)))
+    assert "No vote came on revision 1 before it became void." in body_of(ada.get(url_of(made)))
     opened = proposing.opened(made)
     past = opened.opened_at - timedelta(hours=1)
     Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
     shown = body_of(ada.get(url_of(made)))
-    assert "No vote came before the gate expired." in shown
+    assert "No vote came before the request expired." in shown
     assert "No votes yet." not in shown
 
 

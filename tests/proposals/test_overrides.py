@@ -157,4 +157,4 @@ def test_an_override_is_marked_where_votes_are_read(client: Client) -> None:
     (vote,) = client.get(url, **building.headers()).json()["gates"][0]["votes"]
     assert (vote["override"], vote["decision"]) == (True, "granted")
     client.force_login(building.operator())
-    assert "overrode the gate over revision 1" in client.get(f"/proposals/{ids.wire('prop', made.id)}").content.decode()
+    assert "overrode approval of revision 1" in client.get(f"/proposals/{ids.wire('prop', made.id)}").content.decode()
