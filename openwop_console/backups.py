@@ -36,7 +36,7 @@ from memory.host.vault import VaultLocked
 from memory.models import ForgetRequest, ForgetState
 from memory.text.matching import is_mentioned, search_form
 from memory.wire import instant
-from openwop_console import VERSION
+from openwop_console import VERSION, health
 from openwop_console.databases import SQLITE_SUFFIXES
 from openwop_console.process.recovery import recover
 
@@ -332,6 +332,11 @@ def _require_empty() -> None:
         raise BackupRefused("The database is not empty; a backup is restored into an empty data folder or database.")
     if "host_tenant" not in _tables() and set(_tables()) - {"django_migrations"}:
         raise BackupRefused("The database holds tables of something else; give the restore an empty one.")
+    if "host_tenant" in _tables() and health.unapplied_migrations():
+        raise BackupRefused(
+            "The database has only some tables of this release, as a restore that was killed leaves it; drop it and"
+            " give the restore an empty one."
+        )
 
 
 def _restore_sqlite(archive: zipfile.ZipFile, manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:

@@ -328,6 +328,21 @@ def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, 
     assert left == [], "what a killed backup was copying to is removed by the next"
 
 
+@pytest.mark.only_db("postgres")
+def test_a_kill_while_the_tables_are_made_leaves_a_database_that_the_next_try_says_to_drop(hosts: Hosts) -> None:
+    _kill_when(hosts.second, lambda: _has_table(hosts.second, "host_tenant"), "restore", str(hosts.file))
+
+    restored = hosts.restore()
+
+    assert (restored.returncode, len(restored.stderr.splitlines())) == (1, 1), restored.stderr
+    assert "only some tables of this release" in restored.stderr
+
+
+def _has_table(host: ConsoleProcess, name: str) -> bool:
+    with psycopg.connect(host.environment["DATABASE_URL"], autocommit=True) as watching:
+        return watching.execute("SELECT to_regclass(%s)", [name]).fetchone() != (None,)
+
+
 def _kill_when(host: ConsoleProcess, happened: Callable[[], bool], *words: str) -> None:
     running = subprocess.Popen(
         [sys.executable, "manage.py", *words], cwd=settings.BASE_DIR, env=host.environment, stderr=subprocess.DEVNULL
