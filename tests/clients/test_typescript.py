@@ -118,20 +118,50 @@ def test_sessions_of_the_typescript_sdk_with_keys_and_by_consent_in_two_tenants(
         assert answered["told"] > 0
         person.join(10)
 
-    with signed_in(console_process, "acme") as ada, session(package, console_process) as granted:
-        granted.say(consented(ada, granted.hear()["authorize"]))
-        by_grant = granted.hear()["kept"]
-        assert granted.call("memory_get", id=kept)["isError"] is False
-        assert granted.call("memory_get", id=by_grant)["answer"]["entry"]["id"] == by_grant
-        assert granted.call("memory_get", id=foreign)["isError"]
-        page = ada.get("/settings").text
-        assert "TypeScript SDK" in page
-        address = re.search(r'action="(/settings/grants/[^"]+/revoke)"', page)
-        assert address
-        sent = {"csrfmiddlewaretoken": csrf_of(page)}
-        assert ada.post(address[1], data=sent, headers={"Referer": f"{console_process.url}/settings"}).is_redirect
+    with (
+        signed_in(console_process, "acme") as ada,
+        signed_in(console_process, "globex") as gustav,
+        session(package, console_process) as ours,
+        session(package, console_process) as theirs,
+    ):
+        ours.say(consented(ada, ours.hear()["authorize"]))
+        by_ada = ours.hear()["kept"]
+        theirs.say(consented(gustav, theirs.hear()["authorize"]))
+        by_gustav = theirs.hear()["kept"]
+        sides = (ours, (kept, by_ada), (foreign, by_gustav)), (theirs, (foreign, by_gustav), (kept, by_ada))
+        for granted, own, others in sides:
+            refused = [granted.call("memory_get", id=each)["isError"] for each in (*own, *others)]
+            assert refused == [False, False, True, True]
+            found = granted.call("memory_search", query="owl")["answer"]["entries"]
+            assert sorted(each["id"] for each in found) == sorted(own)
+        (revoke,) = grants_of(gustav)
+        assert grants_of(ada) != [revoke]
+        # Another tenant's grant cannot be revoked.
+        assert press(ada, revoke).status_code == 404
+        assert theirs.call("memory_get", id=by_gustav)["isError"] is False
+        assert press(gustav, revoke).is_redirect
         # Its access token opens nothing any more, and the client that refreshes it is told that the grant is gone.
-        assert granted.call("memory_get", id=by_grant) == {"refused": "InvalidGrantError"}
+        assert theirs.call("memory_get", id=by_gustav) == {"refused": "InvalidGrantError"}
+        assert theirs.call("memory_search", query="owl") == {"refused": "InvalidGrantError"}
+        assert ours.call("memory_get", id=by_ada)["isError"] is False
+        assert press(ada, *grants_of(ada)).is_redirect
+        assert ours.call("memory_get", id=by_ada) == {"refused": "InvalidGrantError"}
+        assert grants_of(ada) == []
+
+
+def grants_of(browser: httpx.Client) -> list[str]:
+    """Where the grants of the SDK's clients that the person may see are revoked."""
+    page = browser.get("/settings").text
+    found = re.findall(r'action="(/settings/grants/[^"]+/revoke)"', page)
+    assert "TypeScript SDK" in page or not found
+    return found
+
+
+def press(browser: httpx.Client, address: str) -> httpx.Response:
+    """The answer to the button at that address, in the person's settings."""
+    settings_page = browser.get("/settings")
+    sent = {"csrfmiddlewaretoken": csrf_of(settings_page.text)}
+    return browser.post(address, data=sent, headers={"Referer": str(settings_page.url)})
 
 
 @pytest.mark.django_db
