@@ -6,7 +6,7 @@ from urllib.parse import unquote_plus
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils.text import slugify
 
 from memory import harness
@@ -39,11 +39,6 @@ def by_slug(scope: TenantScope, kept: list[SavedFilter]) -> dict[str, SavedFilte
     """Which of several each slug means: one's own before a shared one, and of two shared ones the older."""
     last_wins = sorted(kept, key=lambda each: (each.owner == scope.principal.id, -each.id.int))
     return {each.slug: each for each in last_wins}
-
-
-def _usable(scope: TenantScope, page: str) -> QuerySet[SavedFilter]:
-    rows: QuerySet[SavedFilter] = SavedFilter.objects.of(scope.tenant_id).filter(page=page)
-    return rows.filter(Q(owner=scope.principal.id) | Q(shared=True))
 
 
 def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared: bool, now: datetime) -> SavedFilter:

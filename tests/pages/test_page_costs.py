@@ -23,9 +23,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 GROWING = ("memory_memoryentry", "memory_entrytag", "memory_entryaddress", "memory_ledgerday", "host_runevent")
 PAGES = {
     "/": 18,
-    "/memory": 16,
-    "/memory?state=retired": 16,
-    "/memory?state=all": 16,
+    "/memory": 15,
+    "/memory?state=retired": 15,
+    "/memory?state=all": 15,
     "/memory?tag=common": 15,
     "/memory?tag=rare": 15,
     "/memory?agent=agent-1": 16,
