@@ -1,8 +1,11 @@
 """The pages and addresses of OAuth: metadata, registration, consent, tokens."""
 
 import json
+import re
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from allauth.core.internal import httpkit
 from allauth.idp.oidc import views as idp
@@ -14,14 +17,17 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
 from django.views.generic.edit import FormView
 from oauthlib.oauth2.rfc6749 import errors as oauth_errors
 from rest_framework.decorators import api_view
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import access, keys, pages
 from memory.host.errors import Invalid
+from memory.host.http import StrictJSONParser
 from memory.host.json_types import JSONObject
 from memory.host.operations import STRING, TEXT, closed, listed, operation
 from memory.host.tenancy import scope_of
@@ -33,6 +39,11 @@ MAY = {
     "runs:create": "ask people questions, which stand on Needs you",
     "proposals:create": "propose changes, which people review before anything is installed",
 }
+# What no database keeps, and an escape of an address that stands for nothing.
+UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
+BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+ADDRESSES = ("redirect_uri", "resource")
+LISTS = ("redirect_uris", "post_logout_redirect_uris", "grant_types", "response_types")
 PROTECTED_RESOURCE = closed(
     "ProtectedResource",
     resource=TEXT,
@@ -91,6 +102,39 @@ def authorization_server(request: Request) -> Response:
     )
 
 
+def require_readable(request: HttpRequest) -> None:
+    """Refuse parameters that the library or the database would fail on (``invalid_request``, RFC 6749 5.2)."""
+    if BROKEN_ESCAPE.search(request.META.get("QUERY_STRING", "")):
+        raise Invalid("The query holds a % that no two hexadecimal digits follow.")
+    for sent in (request.GET, request.POST):
+        for name, values in sent.lists():
+            if any(map(UNSTORABLE.search, (name, *values))):
+                raise Invalid("A parameter holds a NUL character or half a surrogate pair.")
+            if name in ADDRESSES and not all(map(_is_address, values)):
+                raise Invalid(f"{name} is not an address.")
+    if any(map(UNSTORABLE.search, filter(None, httpkit.extract_basic_auth(request.headers)))):
+        raise Invalid("The credentials hold a NUL character or half a surrogate pair.")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        urlsplit(text).port  # noqa: B018  # raises when it is none
+    except ValueError:
+        return False
+    return True
+
+
+def readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """The view is called for parameters that can be read alone."""
+
+    @wraps(view)
+    def checked(request: HttpRequest) -> HttpResponse:
+        require_readable(request)
+        return view(request)
+
+    return checked
+
+
 class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untyped
     """The page on which a person grants a client access to the tenant that they are signed in to."""
 
@@ -99,6 +143,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Who the client is and where it is sent back to is checked before anything is sent there."""
         scope_of(request)
+        require_readable(request)
         try:
             self._scopes, self._request_info = get_server().validate_authorization_request(*extract_params(request))
             self._request_info["resources"] = get_resources(request)
@@ -125,6 +170,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         scope_of(request)
+        require_readable(request)
         if not request.POST.get("request"):
             raise Invalid("That form is not this host's.")
         answer: HttpResponse = super().post(request)
@@ -183,13 +229,28 @@ class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
         return answer
 
 
-token = TokenView.as_view()
-register = idp.client_registration
-revoke = idp.revoke
+@csrf_exempt
+def register(request: HttpRequest) -> HttpResponse:
+    """A client registers (RFC 7591); metadata that cannot be read is ``invalid_client_metadata`` (3.2.2)."""
+    if request.method == "POST":
+        try:
+            metadata = StrictJSONParser().parsed(request.body)
+        except ParseError as problem:
+            return _refused("invalid_client_metadata", str(problem.detail))
+        if not isinstance(metadata, dict):
+            return _refused("invalid_client_metadata", "The body is not a JSON object.")
+        if wrong := [name for name in LISTS if not isinstance(metadata.get(name, []), list)]:
+            return _refused("invalid_client_metadata", f"{wrong[0]} must be an array of strings.")
+    answer: HttpResponse = idp.client_registration(request)
+    return answer
 
 
-def _refused(error: str) -> JsonResponse:
-    return JsonResponse({"error": error}, status=400)
+token = readable(TokenView.as_view())
+revoke = readable(idp.revoke)
+
+
+def _refused(error: str, description: str = "") -> JsonResponse:
+    return JsonResponse({"error": error, **({"error_description": description} if description else {})}, status=400)
 
 
 def _back(uri: str) -> HttpResponse:

@@ -510,3 +510,93 @@ def test_bad_bodies_are_answered_in_the_shape_of_oauth(path: str, client: Client
     answer = client.post(path, b"a=" + b"x" * 100, content_type="application/x-www-form-urlencoded")
     assert 400 <= answer.status_code < 500
     assert answer.json()["error"]
+
+
+HOSTILE = ["\x00", "a\x00b", "http://[", "http://127.0.0.1:99999999/", "\x7f\u202e", "[" * 5000, "%zz", "é" * 5000, ""]
+FORMS = {
+    "/oauth/token": (
+        *("grant_type", "code", "redirect_uri", "client_id", "client_secret", "code_verifier", "resource", "scope"),
+        *("refresh_token", "device_code", "unknown"),
+    ),
+    "/oauth/revoke": ("token", "token_type_hint", "client_id", "client_secret", "unknown"),
+}
+
+
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore::django.core.cache.CacheKeyWarning")  # a code is looked up in the database's cache
+@pytest.mark.parametrize("path", FORMS)
+def test_no_text_in_any_field_of_a_form_makes_the_server_fail(path: str, client: Client) -> None:
+    program = Program()
+    program.register()
+    for grant in ("authorization_code", "refresh_token"):
+        good = {"grant_type": grant, "client_id": program.id, "code": "x", "refresh_token": "x", "token": "x"}
+        for name in FORMS[path]:
+            for text in HOSTILE:
+                answer = client.post(path, {**good, "redirect_uri": BACK, name: text})
+                where = (name, text[:20], answer.content)
+                assert answer.status_code < 500, where
+                if "\x00" in text:
+                    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request"), where
+                urlencoded = client.post(f"{path}?{urlencode({name: text})}", good)
+                assert urlencoded.status_code < 500, where
+        assert client.post(path, {**good, "n\x00me": "x"}).json()["error"] == "invalid_request"
+        basic = base64.b64encode(b"a\x00b:c\x00d").decode()
+        assert client.post(path, good, headers={"Authorization": f"Basic {basic}"}).status_code == 400
+        assert client.post(f"{path}?a=%zz", good).status_code == 400
+        assert (
+            client.post(path, b"a=%zz&client_id=%", content_type="application/x-www-form-urlencoded").status_code < 500
+        )
+        assert client.post(path, b"--", content_type="multipart/form-data").status_code == 400
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"client_name": "a\\u0000b"}',
+        b'{"client_name": "\\ud800"}',
+        b'{"client_\\u0000name": "x"}',
+        b'{"redirect_uris": "[\\"\\\\u0000\\"]"}',
+        b'{"redirect_uris": "' + b"[" * 50_000 + b'"}',
+        b'{"grant_types": "' + b"[" * 50_000 + b'"}',
+        b'{"redirect_uris": {"a": 1}}',
+        b'{"redirect_uris": [["x"], 1, null]}',
+        b'{"redirect_uris": [' + b"9" * 5000 + b"]}",
+        b'{"x": ' * 5000 + b"1" + b"}" * 5000,
+        b"[" * 100_000,
+        b"[]",
+        b'"x"',
+        b"1",
+        b"null",
+        b"{",
+        b"\x00",
+        b"\xff",
+        b"",
+        b'{"client_name": {"a": []}, "scope": [1, {}], "token_endpoint_auth_method": {"a": 1}, "redirect_uris": 1}',
+    ],
+    ids=range(20),
+)
+def test_metadata_that_cannot_be_read_is_refused_in_the_shape_of_registration(body: bytes, client: Client) -> None:
+    for kind in ("application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        answer = client.post("/oauth/register", body, content_type=kind)
+        assert answer.status_code == 400, answer.content
+        assert answer.json()["error"] in {"invalid_client_metadata", "invalid_redirect_uri"}
+
+
+@pytest.mark.engines
+def test_no_text_in_any_parameter_of_the_page_of_consent_makes_it_fail(browse: Browse) -> None:
+    program, browser = Program(), browse()
+    program.register()
+    asked = parse_qs(urlsplit(program.address()).query)
+    for name in (*asked, "prompt", "nonce", "claims", "login_hint", "max_age", "request", "response_mode", "unknown"):
+        for text in HOSTILE:
+            answer = browser.get(program.address(**{name: text}))
+            assert answer.status_code < 500, (name, text[:20])
+            if "\x00" in text:
+                assert (answer.status_code, "Location" in answer) == (400, False), name
+    for name in ("request", "scopes", "action"):
+        for text in HOSTILE:
+            sent = {"request": "x", "scopes": "mcp", "action": "grant", name: text}
+            assert 400 <= browser.post("/oauth/authorize", sent).status_code < 500
+    assert browser.get("/oauth/authorize?client_id=%zz").status_code == 400
+    assert Client().get("/oauth/authorize?client_id=%00").status_code == 302
