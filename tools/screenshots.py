@@ -38,6 +38,14 @@ IN_DOCUMENTS = {
     "run": ("/runs?workflow=support-triage&status=completed", 'main a[href^="/runs/run_"]'),
     "review": ("/", 'main a[href^="/proposals/prop_"]'),
 }
+# What each program of examples/ leaves behind: the system that it names, of which docs/example-NAME.png is.
+EXAMPLES = {
+    "plain.py": "plain-python",
+    "langgraph_store.py": "langgraph",
+    "agents_session.py": "openai-agents",
+    "mcp_client.py": "mcp-client",
+    "curl.sh": "shell",
+}
 LINK = re.compile(r'<a\b[^>]*?\bhref="([^"]+)"')
 GRAVE = {"moderate", "serious", "critical"}
 
@@ -151,6 +159,23 @@ def picture_documents(page: Page, base: str) -> None:
         page.screenshot(path=f"docs/{name}.png")
 
 
+def picture_examples(page: Page, base: str) -> None:
+    """Run each program of examples/ with a fresh key; the pictures of what it wrote are in docs/."""
+    page.goto(f"{base}/connect")
+    page.locator('main [name="name"]').fill("examples")
+    page.get_by_role("button", name="Create key").click()
+    page.get_by_text("Copy the key now").wait_for()
+    key = re.search(r"OPENWOP_API_KEY=(\S+)", page.locator("main").inner_text())
+    if key is None:
+        raise SystemExit("The page has made no key.")
+    environment = os.environ | {"OPENWOP_URL": base, "OPENWOP_API_KEY": key[1], "PYTHONPATH": "client"}
+    for program, system in EXAMPLES.items():
+        command = "sh" if program.endswith(".sh") else sys.executable
+        subprocess.run([command, f"examples/{program}"], env=environment, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # our own
+        page.goto(f"{base}/memory?system={system}")
+        page.screenshot(path=f"docs/example-{system}.png")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("var/screenshots"), help="where to (default: %(default)s)")
@@ -171,7 +196,9 @@ def main() -> int:
 
         context = browser.new_context(storage_state=state)
         if chosen.docs:
-            picture_documents(context.new_page(), base)
+            page = context.new_page()
+            picture_documents(page, base)
+            picture_examples(page, base)
             return 0
         wanted = {name_of(path): path for path in find_addresses(read, of_a_route=2) if path.startswith(chosen.only)}
         chosen.folder.mkdir(parents=True, exist_ok=True)

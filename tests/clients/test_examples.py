@@ -1,6 +1,7 @@
 """The programs of ``examples/``, run as a reader of them would: against a console, with an address and a key."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from django.conf import settings
 
 from tests.fixtures_console import ConsoleProcess
+from tools import screenshots
 
 FOLDER = Path(settings.BASE_DIR) / "examples"
 MOST = 40
@@ -28,7 +30,12 @@ def test_each_program_is_short_and_is_run_here() -> None:
     programs = {path.name: path.read_text() for path in FOLDER.iterdir() if path.is_file()}
     guide = programs.pop("README.md")
     assert programs.keys() == STATED.keys()
-    assert [name for name, (system, *_) in STATED.items() if f"{name}` | `/memory?system={system}`" not in guide] == []
+    systems = {name: system for name, (system, *_) in STATED.items()}
+    assert [name for name in systems if f"{name}` | `/memory?system={systems[name]}` | [picture]" not in guide] == []
+    pictures = re.findall(r"\]\((\S+\.png)\)", guide)
+    assert pictures == [f"../docs/example-{system}.png" for system in systems.values()]
+    assert all((FOLDER / each).is_file() for each in pictures)
+    assert systems == screenshots.EXAMPLES
     lengths = {name: sum(1 for line in text.splitlines() if line.strip()) for name, text in programs.items()}
     assert {name: length for name, length in lengths.items() if length > MOST} == {}
 
