@@ -203,6 +203,7 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         "required_scope": refusal.details.get("requiredScope", ""),
         "errors": refusal.details.get("errors", []),
         "known_address": _known_address(request, refusal) if isinstance(refusal, errors.UnknownParameter) else "",
+        "start_again": refusal.details.get("startAgain", ""),
         "correlation_id": refusal.details.get("correlationId", ""),
     }
     if isinstance(refusal, errors.StoreUnavailable):

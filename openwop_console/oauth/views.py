@@ -14,6 +14,7 @@ from allauth.idp.oidc.internal.oauthlib.utils import extract_params
 from allauth.idp.oidc.internal.resources import get_resources
 from allauth.idp.oidc.models import Client
 from django.core.exceptions import ValidationError
+from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -26,7 +27,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import access, keys, pages
-from memory.host.errors import Invalid
+from memory.host.errors import Conflict, Forbidden, Invalid
 from memory.host.http import StrictJSONParser
 from memory.host.json_types import JSONObject
 from memory.host.operations import STRING, TEXT, closed, listed, operation
@@ -173,13 +174,36 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         require_readable(request)
         if not request.POST.get("request"):
             raise Invalid("That form is not this host's.")
+        self._require_shown_to_them(request)
         answer: HttpResponse = super().post(request)
         return answer
+
+    def get_initial(self) -> dict[str, Any]:
+        """The signed request says whom the page was shown to, and where it stands."""
+        self._request_info["shown_to"] = _shown_to(self.request)
+        self._request_info.setdefault("shown_at", self.request.get_full_path())
+        initial: dict[str, Any] = super().get_initial()
+        return initial
+
+    def _require_shown_to_them(self, request: HttpRequest) -> None:
+        """Refuse a page that was shown to another person, or before the tenant was switched."""
+        try:
+            _, shown = Signer().unsign_object(request.POST["request"])
+        except BadSignature:
+            raise Forbidden("That form is not this host's.") from None
+        if shown.get("shown_to") != _shown_to(request):
+            raise Conflict(
+                "You are signed in to another tenant, or as another person, than this page was shown for. Nothing was"
+                " granted. Start again, and read what the page says now.",
+                startAgain=shown.get("shown_at", ""),
+            )
 
     def _login_required(self, request: HttpRequest) -> None:
         """Who is not signed in was sent to sign in already."""
 
     def form_valid(self, form: Any) -> HttpResponse:
+        for ours in ("shown_to", "shown_at"):
+            self._request_info.pop(ours)
         with transaction.atomic():
             server.grant(scope_of(self.request), self._client(), now=timezone.now())
             answer: HttpResponse = super().form_valid(form)
@@ -261,6 +285,11 @@ def _back(uri: str) -> HttpResponse:
 def _sentence_of(problem: Exception) -> str:
     told = getattr(problem, "description", "") or " ".join(getattr(problem, "messages", []))
     return f"The client asked for access in a way that this host does not know: {told}".rstrip(": ")
+
+
+def _shown_to(request: HttpRequest) -> list[str]:
+    scope = scope_of(request)
+    return [scope.principal.id, scope.tenant_id.hex]
 
 
 def _next(request: HttpRequest) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 
@@ -510,6 +511,47 @@ def test_bad_bodies_are_answered_in_the_shape_of_oauth(path: str, client: Client
     answer = client.post(path, b"a=" + b"x" * 100, content_type="application/x-www-form-urlencoded")
     assert 400 <= answer.status_code < 500
     assert answer.json()["error"]
+
+
+def shown(browser: Client, program: Program) -> dict[str, str]:
+    """The form of the page of consent as it is shown now."""
+    signed = re.search(r'name="request" value="([^"]+)"', body_of(browser.get(program.address())))
+    assert signed
+    return {"request": signed[1], "scopes": "mcp"}
+
+
+def test_a_tenant_that_is_switched_after_the_page_was_shown_is_not_granted(browse: Browse) -> None:
+    person = building.operator("acme", "operator", "ada@both.example")
+    browser, program = browse(person=person), Program()
+    program.register()
+    page = body_of(browser.get(program.address()))
+    assert "access to Acme?" in page
+    assert "ada@both.example" in page
+    form = shown(browser, program)
+    building.operator("globex", "operator", "ada@both.example")
+    browser.post("/tenants", {"tenant": "globex"})
+    for action in ("grant", "deny"):
+        refused = browser.post("/oauth/authorize", {**form, "action": action})
+        assert (refused.status_code, "Location" in refused) == (409, False)
+        assert "Nothing was granted" in body_of(refused)
+    assert not ApiKey.objects.exclude(client_id="").exists()
+
+    again = re.search(r'href="([^"]+)">Start again', body_of(refused))
+    assert again
+    address = unescape(again[1])
+    assert "access to Globex?" in body_of(browser.get(address))
+    assert program.exchange(told(consent(browser, address))["code"]).status_code == 200
+    assert "grant.created" in actions("globex")
+
+
+def test_a_page_that_was_shown_to_another_person_grants_nothing(browse: Browse) -> None:
+    program = Program()
+    program.register()
+    form = shown(browse(), program)
+    for other in (browse(person=building.operator("acme", "operator", "grace@acme.example")), browse("globex")):
+        refused = other.post("/oauth/authorize", {**form, "action": "grant"})
+        assert (refused.status_code, "Location" in refused) == (409, False)
+    assert not ApiKey.objects.exclude(client_id="").exists()
 
 
 HOSTILE = ["\x00", "a\x00b", "http://[", "http://127.0.0.1:99999999/", "\x7f\u202e", "[" * 5000, "%zz", "é" * 5000, ""]
