@@ -17,7 +17,7 @@ class MemoryConfig(AppConfig):
         from memory.forget.erasers import declared, entries, records
         from memory.forget.erasers.commitments import CommitmentRows
         from memory.host import erasure, registry, tenancy
-        from memory.models import Archive, Commitment, EventNote, WorkspaceFile
+        from memory.models import Archive, Commitment, EventNote, ForgetHold, WorkspaceFile
         from memory.openintent import access
 
         declared.register_tables("host")
@@ -27,6 +27,7 @@ class MemoryConfig(AppConfig):
                 Archive: entries.Archives,
                 Commitment: lambda _: CommitmentRows(commitments.remove),
                 EventNote: records.EventNotes,
+                ForgetHold: records.LegalHolds,
                 WorkspaceFile: records.WorkspaceFiles,
             },
         )

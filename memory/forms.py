@@ -110,6 +110,30 @@ class SubjectForm(forms.Form):
         return [self.cleaned_data["subject"], *self.cleaned_data["aliases"].splitlines()]
 
 
+class HoldForm(SubjectForm):
+    """Whom or what not to forget, and why not."""
+
+    reason = forms.CharField(
+        label="Reason",
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Shown to whoever tries to forget the subject, and kept in the audit log. Secrets are redacted.",
+    )
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fields["subject"].help_text = "The name, address or number that a forget of the subject would look for."
+
+
+class EndHoldForm(ReasonForm):
+    """Why a legal hold is over."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fields["reason"].required = True
+        self.fields["reason"].help_text = "Kept with the hold and in the audit log. Secrets are redacted."
+
+
 class ConfirmForm(forms.Form):
     """The last question before a subject is forgotten."""
 

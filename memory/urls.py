@@ -94,6 +94,8 @@ agent: list[URLPattern] = [
 ]
 forgetting: list[URLPattern] = [
     path("forget", forget.forget, name="forget"),
+    path("forget/holds", forget.hold_list, name="forget-holds"),
+    path("forget/holds/<str:hold_id>", forget.hold, name="forget-hold"),
     path("forget/<str:forget_id>", forget.forget_request, name="forget-request"),
     path("forget/<str:forget_id>/suspects", forget.suspects, name="forget-suspects"),
     path("forget/<str:forget_id>/copy", forget.copy, name="forget-copy"),

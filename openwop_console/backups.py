@@ -25,7 +25,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
-from memory.forget import forgetting, receipts
+from memory.forget import forgetting, holds, receipts
 from memory.forget import journal as erasure_journal
 from memory.forget.forgetting import Clock
 from memory.forget.journal import Erasure, JournalBroken, Mark
@@ -470,6 +470,7 @@ def _forget_again(erasure: Erasure, clock: Clock) -> bool:
     scope = tenancy.host_scope(tenant, scopes=FORGET)
     # The reason stays on record, so it must not name the subject.
     reason = "—" if is_mentioned(erasure.terms, search_form(REASON)) else REASON
+    holds.end_for_restore(tenant.id, erasure.terms, now=clock())
     found = forgetting.preview(scope, list(erasure.terms), now=clock())
     suspected = {row.hex for holding in found.holdings for row in holding.suspected}
     asked = forgetting.confirm(

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import forgetting, holds
 from memory.host import deliveries, ids, registry
 from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.host.operations import Operation, operations_of
@@ -88,6 +88,11 @@ class World:
     def forget(self) -> str:
         found = forgetting.preview(self.scope, ["somebody"], now=timezone.now())
         return ids.wire("fgt", found.request.id)
+
+    @cached_property
+    def hold(self) -> str:
+        """A legal hold, on another subject than that of ``forget``."""
+        return ids.wire("hld", holds.place(self.scope, ["held"], reason="a court case", now=timezone.now()).id)
 
     @cached_property
     def file(self) -> str:
@@ -233,6 +238,7 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "external-runs/run_id": lambda world: world.external_run,
     "files/path": lambda world: world.file,
     "forget/forget_id": lambda world: world.forget,
+    "holds/hold_id": lambda world: world.hold,
     "heartbeats/name": lambda world: world.heartbeat,
     "interrupts/node_id": lambda world: "gate",
     "interrupts/token": lambda world: world.token,
@@ -271,6 +277,7 @@ UNKNOWN: dict[str, str] = {
     "external-runs/run_id": "run_" + "0" * 32,
     "files/path": "nothing.md",
     "forget/forget_id": "fgt_" + "0" * 32,
+    "holds/hold_id": "hld_" + "0" * 32,
     "heartbeats/name": "nothing",
     "interrupts/node_id": "nothing",
     "interrupts/token": "bm90aGluZw.bm90aGluZw",
@@ -313,6 +320,7 @@ BODIES: dict[str, Any] = {
     "disableArtifact": {"reason": "incident"},
     "enableArtifact": {"reason": "looked into"},
     "endProposals": {"action": "reject", "ids": ["prop_" + "0" * 32], "reason": "no"},
+    "endLegalHold": {"reason": "the case is closed"},
     "forkRun": {"mode": "branch", "fromSeq": 0},
     "installAgent": MANIFEST,
     "keepPassSchedule": {"kind": "consolidate", "memoryRef": "notes", "cron": "0 3 * * *"},
@@ -327,6 +335,7 @@ BODIES: dict[str, Any] = {
     "rejectProposal": {"reason": "no"},
     "resolveInterrupt": {"resumeValue": {"action": "accept"}},
     "resolveInterruptByToken": {"resumeValue": {"action": "accept"}},
+    "setLegalHold": {"subject": "held too", "reason": "a court case"},
     "reviseProposal": {"title": "Another title"},
     "rollBackArtifact": {"rationale": "the one before was better"},
     "seamApprovalGate": {"scenario": "override", "principal": "conformance-owner-principal", "reason": "a test"},

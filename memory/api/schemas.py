@@ -131,6 +131,18 @@ CONTEXT = closed(before=STRING, mention=STRING, after=STRING)
 SUSPECT = closed(
     "ForgetSuspect", row=TEXT, store=TEXT, decision=words(Decision.values), foundIn=nullable(TEXT), context=CONTEXT
 )
+HOLD = closed(
+    "LegalHold",
+    holdId=TEXT,
+    names=listed(TEXT),
+    reason=TEXT,
+    setBy=TEXT,
+    since=TIME,
+    endedAt=nullable(TIME),
+    endedBy=nullable(TEXT),
+    endReason=nullable(TEXT),
+)
+HOLDS = closed("LegalHoldPage", holds=listed(HOLD), total=COUNT, next=nullable(TEXT))
 PREVIEW_STATES = sorted({*ForgetState.values, "ready"} - {ForgetState.PREVIEWED.value})
 PREVIEW = closed(
     "ForgetPreview",
@@ -140,6 +152,7 @@ PREVIEW = closed(
     lapsesAt=TIME,
     planSha256=nullable(SHA256),
     stores={"type": "object", "additionalProperties": PLANNED},
+    holds=listed(HOLD),
     suspects=listed(SUSPECT),
     next=nullable(TEXT),
 )

@@ -1,5 +1,6 @@
 """The wire forms of the console's memory extension; camelCase stops here."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
@@ -16,7 +17,7 @@ from memory.host.http import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.host.json_types import JSONObject
 from memory.host.models import GIVEN_SCOPES, Run, SecretScope
 from memory.host.paging import cursor
-from memory.models import ForgetRequest, ForgetState, WorkspaceFile
+from memory.models import ForgetHold, ForgetRequest, ForgetState, WorkspaceFile
 from memory.origin_fields import OriginField, OriginText
 from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
@@ -145,6 +146,25 @@ class ForgetSubject(Closed):
 
     subject = serializers.CharField(max_length=256)
     aliases = serializers.ListField(child=serializers.CharField(max_length=256), required=False, max_length=9)
+
+
+class HoldRequest(ForgetSubject):
+    """What not to forget, and why not."""
+
+    reason = serializers.CharField(max_length=500)
+
+
+class HoldEnd(Closed):
+    """Why a hold is over."""
+
+    reason = serializers.CharField(max_length=500)
+
+
+class HoldsQuery(Closed):
+    """``GET /v1/host/console/forget/holds``; ``after`` is the id that ``next`` gave."""
+
+    after = After("hld")
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=200)
 
 
 class Row(serializers.RegexField):
@@ -309,8 +329,28 @@ def external_run_document(run: Run) -> JSONObject:
     return {"id": ids.wire("run", run.id), "status": run.status}
 
 
-def preview_document(request: ForgetRequest, suspects: list[InContext], following: str | None = None) -> JSONObject:
-    """A preview: its progress while it is built; when it is ready what would go, with a page of its suspects."""
+def hold_document(hold: ForgetHold) -> JSONObject:
+    """A hold, in force as long as ``endedAt`` is null."""
+    return {
+        "holdId": ids.wire("hld", hold.id),
+        "names": list(hold.terms),
+        "reason": hold.reason,
+        "setBy": hold.set_by,
+        "since": instant(hold.created_at),
+        "endedAt": instant(hold.ended_at) if hold.ended_at else None,
+        "endedBy": hold.ended_by or None,
+        "endReason": hold.end_reason or None,
+    }
+
+
+def preview_document(
+    request: ForgetRequest,
+    suspects: list[InContext],
+    following: str | None = None,
+    on_hold: Sequence[ForgetHold] = (),
+) -> JSONObject:
+    """A preview: its progress while it is built; when it is ready what would go, with a page of its suspects, and the
+    holds for which it cannot be confirmed."""
     work, is_ready = request.background, request.state == ForgetState.PREVIEWED
     document: JSONObject = {
         "previewId": ids.wire("fgt", request.id),
@@ -319,6 +359,7 @@ def preview_document(request: ForgetRequest, suspects: list[InContext], followin
         "lapsesAt": instant(request.lapses_at),
         "planSha256": request.plan_sha256 if is_ready else None,
         "stores": {},
+        "holds": [hold_document(each) for each in on_hold],
         "suspects": [_suspect(each) for each in suspects],
         "next": following,
     }

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from memory import adapter, external_runs, provenance, search, tasks
 from memory.api import schemas
 from memory.api import serializers as wire
-from memory.forget import forgetting, plans, requests
+from memory.forget import forgetting, holds, plans, requests
 from memory.host import ids, secrets
 from memory.host.errors import NotFound
 from memory.host.http import checked, query_of
@@ -139,8 +139,53 @@ def forget_preview(request: Request, preview_id: str) -> Response:
     if found.state != ForgetState.PREVIEWED:
         return Response(wire.preview_document(found, []))
     rows, last = requests.suspects(found, after=given.get("after"), limit=size)
-    shown = plans.in_context(found, forgetting.terms_of(scope, found), rows)
-    return Response(wire.preview_document(found, shown, cursor("sus", last)))
+    terms = forgetting.terms_of(scope, found)
+    shown, on_hold = plans.in_context(found, terms, rows), holds.active_on(found.tenant_id, terms)
+    return Response(wire.preview_document(found, shown, cursor("sus", last), on_hold))
+
+
+@operation(
+    "listLegalHolds",
+    method="GET",
+    scope="memory:forget",
+    query=wire.HoldsQuery,
+    gives={200: schemas.HOLDS},
+    tag="forget",
+)
+@operation(
+    "setLegalHold",
+    method="POST",
+    scope="memory:forget",
+    takes=wire.HoldRequest,
+    gives={201: schemas.HOLD},
+    tag="forget",
+)
+@api_view(["GET", "POST"])
+def hold_list(request: Request) -> Response:
+    scope = scope_of(request)
+    if request.method == "POST":
+        given = checked(wire.HoldRequest, request.data).validated_data
+        names = [given["subject"], *given.get("aliases", [])]
+        hold = holds.place(scope, names, reason=given["reason"], now=timezone.now())
+        return Response(wire.hold_document(hold), status=201)
+    given = checked(wire.HoldsQuery, query_of(request)).validated_data
+    page = holds.newest(scope, before=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
+    listed = [wire.hold_document(each) for each in page.rows]
+    return Response({"holds": listed, "total": page.total, "next": cursor("hld", page.after)})
+
+
+@operation("getLegalHold", scope="memory:forget", gives={200: schemas.HOLD}, tag="forget")
+@api_view(["GET"])
+def hold(request: Request, hold_id: str) -> Response:
+    return Response(wire.hold_document(holds.find(scope_of(request), ids.parse("hld", hold_id))))
+
+
+@operation("endLegalHold", scope="memory:forget", takes=wire.HoldEnd, gives={200: schemas.HOLD}, tag="forget")
+@api_view(["POST"])
+def hold_end(request: Request, hold_id: str) -> Response:
+    """POST with a body, since the hold stays on record and its reason belongs into no address."""
+    reason, found = checked(wire.HoldEnd, request.data).validated_data["reason"], ids.parse("hld", hold_id)
+    return Response(wire.hold_document(holds.end(scope_of(request), found, reason=reason, now=timezone.now())))
 
 
 @operation(

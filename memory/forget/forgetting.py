@@ -5,7 +5,6 @@ The work removes what is there of the subject then, in chunks that leave room fo
 count is zero; only then is there a receipt. The event log is not touched.
 """
 
-import hashlib
 import hmac
 import json
 import time
@@ -16,12 +15,11 @@ from datetime import datetime, timedelta
 from statistics import mean
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
 from memory import harness, ledger, passes
-from memory.forget import journal, plans, receipts, requests
+from memory.forget import holds, journal, plans, receipts, requests
 from memory.forget.copies import SubjectCopy
 from memory.host import audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
@@ -31,7 +29,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
 from memory.passes import LostClaim, PassOrder, archives
-from memory.text.matching import is_mentioned, name_form
+from memory.text.matching import is_mentioned
 
 WRITER = "memory.forget.forgetting"
 KIND = "forget"
@@ -101,8 +99,8 @@ def ask_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> 
 def _asked(scope: TenantScope, terms: tuple[str, ...], now: datetime) -> ForgetRequest:
     request = ForgetRequest(
         tenant_id=scope.tenant_id,
-        subject_key=subject_key(scope.tenant_id, terms[0]),
-        term_keys=[subject_key(scope.tenant_id, term) for term in terms],
+        subject_key=plans.subject_key(scope.tenant_id, terms[0]),
+        term_keys=[plans.subject_key(scope.tenant_id, term) for term in terms],
         requested_by=scope.principal.id,
         created_at=now,
         lapses_at=now + LONGEST_BUILD,
@@ -205,12 +203,6 @@ def _ended(request: ForgetRequest, state: str) -> ForgetRequest:
     return request
 
 
-def subject_key(tenant_id: UUID, term: str) -> str:
-    """The keyed hash under which a subject is remembered after it was forgotten."""
-    key = settings.SECRET_KEY.encode() + tenant_id.bytes
-    return hmac.new(key, name_form(term).encode(), hashlib.sha256).hexdigest()
-
-
 def terms_of(scope: TenantScope, request: ForgetRequest) -> tuple[str, ...]:
     """The names that a preview looks for, as long as it waits for its confirmation: to mark them in what is shown."""
     scope.check("memory:forget")
@@ -264,13 +256,15 @@ def confirm(
 
     ``ticked`` and ``spared`` are rows (32 hex digits) decided about with the confirmation, beside those decided before;
     the others stay undecided. Refuses when the preview is still being built or has lapsed, when the typed subject
-    differs, and when what would go has changed since: then ``details.changed`` says what, and a new preview is needed.
+    differs, when a legal hold covers one of the names (``SubjectOnHold``), and when what would go has changed since:
+    then ``details.changed`` says what, and a new preview is needed.
     The stores are looked through before any lock is taken; what appears behind that look goes all the same.
     """
     request = requests.find(scope, request_id)
     _require_ready(request, now)
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
+    holds.require_none(request.tenant_id, terms)
     journal.require_writable()
     fresh = plans.plan_of(_look_again(request, terms))
     with transaction.atomic():
@@ -291,6 +285,7 @@ def confirm(
             details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256},
             now=now,
         )
+        holds.require_none(request.tenant_id, terms)  # behind the lock of the chain, which setting a hold takes as well
         if queue is not None:
             queue(request)
         transaction.on_commit(lambda: _keep_in_journal(request, terms, _rows(request, Decision.TICKED)))
@@ -347,7 +342,7 @@ def _require_ready(request: ForgetRequest, now: datetime) -> None:
 
 def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, typed: str, reason: str) -> None:
     errors = []
-    if not hmac.compare_digest(subject_key(request.tenant_id, " ".join(typed.split())), request.subject_key):
+    if not hmac.compare_digest(plans.subject_key(request.tenant_id, " ".join(typed.split())), request.subject_key):
         errors.append({"field": "typed", "message": "is not the subject of this preview"})
     if not reason.strip() or len(reason) > MAX_REASON:
         errors.append({"field": "reason", "message": f"a reason or ticket of up to {MAX_REASON} characters is needed"})
@@ -569,6 +564,7 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
     request = _locked(requests.find(scope, request_id))
     if request.state != ForgetState.RESIDUE:
         raise Conflict("Only a request that left residue can be run again.", state=request.state)
+    holds.require_none(request.tenant_id, _remembered(request))
     window = f"{request.id.hex}/{now.timestamp():.0f}"
     work = passes.request(request.tenant_id, PassOrder(KIND, window, requested_by=scope.principal.id), now=now)
     request.state, request.pass_id, request.receipt = ForgetState.CONFIRMED, work.id, None

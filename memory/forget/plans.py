@@ -1,12 +1,14 @@
 """What a forget would do, before anybody confirms it: the names to look for, what each store holds, and the plan."""
 
 import hashlib
+import hmac
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import rfc8785
+from django.conf import settings
 from django.db.models import Count
 
 from memory import harness
@@ -116,6 +118,12 @@ def terms_of(names: list[str]) -> tuple[str, ...]:
     if problem:
         raise Invalid("The subject cannot be looked for.", errors=[{"field": "subject", "message": problem}])
     return terms
+
+
+def subject_key(tenant_id: UUID, term: str) -> str:
+    """The keyed hash under which a subject is remembered after it was forgotten."""
+    key = settings.SECRET_KEY.encode() + tenant_id.bytes
+    return hmac.new(key, name_form(term).encode(), hashlib.sha256).hexdigest()
 
 
 def _width(term: str) -> int:

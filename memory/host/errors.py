@@ -252,6 +252,13 @@ class LastOwner(Conflict):
     message = "That is the last active owner of the tenant; make another one first."
 
 
+class SubjectOnHold(Conflict):
+    """A legal hold keeps the subject from being forgotten; ``details`` has its ``reason``, who set it and when."""
+
+    code = "subject_on_hold"
+    message = "The subject is on legal hold and is not forgotten until the hold is ended."
+
+
 class WorkspaceConflict(Conflict):
     code = "workspace_conflict"
     message = "The file has changed since."

@@ -14,7 +14,7 @@ from memory.models.background import (
     Trigger,
 )
 from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
-from memory.models.forget import Decision, ForgetRequest, ForgetState, Suspect
+from memory.models.forget import Decision, ForgetHold, ForgetRequest, ForgetState, Suspect
 from memory.models.kept import CallState, EntryRead, EventNote, KeptCall, KeptContent, KeptRead
 from memory.models.lineage import Lineage, LineageKind, LookAlike, Verb
 from memory.models.namespace import Namespace
@@ -42,6 +42,7 @@ __all__ = [
     "ExportPart",
     "ExternalRun",
     "Firing",
+    "ForgetHold",
     "ForgetRequest",
     "ForgetState",
     "Grant",

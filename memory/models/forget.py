@@ -93,6 +93,30 @@ class ForgetRequest(TenantOwned):
         )
 
 
+class ForgetHold(TenantOwned):
+    """A subject that is not forgotten until the hold is ended: ``terms`` are its names as a forget looks for them.
+
+    The row stays once the hold has ended. A forget erases its texts then, and none of them before.
+    """
+
+    writer = "memory.forget.holds"
+    personal = Personal("legal holds", ("terms", "reason", "end_reason"))
+    impersonal = {"ended_by": PRINCIPAL, "set_by": PRINCIPAL}
+
+    terms = models.JSONField(default=list)
+    reason = models.CharField(max_length=500)
+    set_by = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    end_reason = models.CharField(max_length=500, default="", blank=True)
+    ended_by = models.CharField(max_length=64, default="", blank=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("tenant", "id"), condition=models.Q(ended_at__isnull=True), name="memory_hold_active"),
+        )
+
+
 class Suspect(TenantOwned):
     """A row that may name the subject of a request, and what a person has decided about it. Ids alone.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -13,15 +14,16 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, harness, tasks
-from memory.forget import forgetting, plans, receipts, requests
-from memory.forms import ConfirmForm, SubjectForm
+from memory.api.serializers import hold_document
+from memory.forget import forgetting, holds, plans, receipts, requests
+from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
-from memory.host.errors import Conflict
+from memory.host.errors import Conflict, SubjectOnHold
 from memory.host.json_types import JSONObject
 from memory.host.pages import PlainForm
 from memory.host.tenancy import TenantScope
-from memory.models import Decision, ForgetRequest, ForgetState
+from memory.models import Decision, ForgetHold, ForgetRequest, ForgetState
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.templatetags.memory_words import page_of
@@ -37,8 +39,10 @@ STEPS = {
     ForgetState.LAPSED: "Preview",
 }
 ARCHIVES_SHOWN = 200
+HOLDS_SHOWN = 10
 FIELD = "decision-"
 SAMPLE = 2000
+HOLD_COLUMNS = ("holdId", "names", "reason", "setBy", "since", "endedAt", "endedBy", "endReason")
 COLUMNS = ("id", "state", "subjectKey", "requestedBy", "confirmedAt", "dueAt", "finishedAt", "reason")
 
 
@@ -96,10 +100,14 @@ def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, object]:
     cursor = pages.Cursor.of(request, "fgt")
     page = requests.newest(scope, before=cursor.after, limit=pages.PAGE)
+    on_hold = holds.active(scope, limit=HOLDS_SHOWN)
     return {
         "nav": "forget",
         "now": timezone.now(),
         "form": form,
+        "holds": on_hold.rows,
+        "holds_total": on_hold.total,
+        "names": _setters(scope, on_hold.rows),
         "requests": page.rows,
         "total": page.total,
         **cursor.links(len(page.rows), page.after),
@@ -217,11 +225,23 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
         "totals": _totals(found),
         "decided": _decided(found),
         "suspects": suspects,
+        **_on_hold(scope, found),
         **cursor.links(len(suspects), last),
         "here": pages.here(request),
         "choices": ((Decision.TICKED, "Forget"), (Decision.SPARED, "Keep"), (Decision.UNDECIDED, "Undecided")),
     }
     return pages.render(request, "memory/forget_preview.html", context)
+
+
+def _setters(scope: TenantScope, rows: list[ForgetHold]) -> dict[str, str]:
+    """What those are called who set these holds, or ended them."""
+    return access.names_of(scope.tenant_id, [who for each in rows for who in (each.set_by, each.ended_by)])
+
+
+def _on_hold(scope: TenantScope, found: ForgetRequest) -> dict[str, object]:
+    """The holds in force for which a preview cannot be confirmed, and who set them."""
+    on_hold = holds.active_on(scope.tenant_id, forgetting.terms_of(scope, found))
+    return {"holds": on_hold, "names": _setters(scope, on_hold)}
 
 
 def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict[str, object]:
@@ -278,13 +298,16 @@ def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, for
     if sent.result:
         return redirect("forget-request", forget_id)
     if sent.conflict:
-        return _changed(request, found, sent.conflict)
+        return _refused(request, scope, found, sent.conflict)
     return _ask(request, scope, found, form, status=422)
 
 
-def _changed(request: HttpRequest, found: ForgetRequest, conflict: Conflict) -> HttpResponse:
+def _refused(request: HttpRequest, scope: TenantScope, found: ForgetRequest, conflict: Conflict) -> HttpResponse:
+    """What has changed since the preview, or the holds that the subject is on."""
     context = _context(request, found, ids.wire("fgt", found.id))
     context |= {"changes": _changes(conflict), "conflict": conflict}
+    if isinstance(conflict, SubjectOnHold):
+        context |= _on_hold(scope, found)
     return pages.render(request, "memory/forget_conflict.html", context, status=409)
 
 
@@ -307,6 +330,7 @@ def _ask(
         "certain": certain,
         "decided": decided,
         "going": certain + decided[Decision.TICKED],
+        **_on_hold(scope, found),
     }
     return pages.render(request, "memory/forget_confirm.html", context, status=status)
 
@@ -329,7 +353,7 @@ def copy(request: HttpRequest, forget_id: str) -> HttpResponseBase:
     found = requests.find(scope, ids.parse("fgt", forget_id))
     sent = pages.submit(PlainForm({}), lambda _: forgetting.open_copy(scope, found.id, now=timezone.now()))
     if sent.conflict:
-        return _changed(request, found, sent.conflict)
+        return _refused(request, scope, found, sent.conflict)
     assert sent.result is not None, "an empty form holds nothing invalid"
     response = StreamingHttpResponse(sent.result.pieces(), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{forget_id}.zip"'
@@ -352,6 +376,79 @@ def preview_again(request: HttpRequest, forget_id: str) -> HttpResponse:
 def retry(request: HttpRequest, forget_id: str) -> HttpResponse:
     """A request that left residue is carried out again."""
     scope = tenancy.scope_of(request)
-    found = forgetting.retry(scope, ids.parse("fgt", forget_id), now=timezone.now())
-    tasks.enqueue_forget(found)
+    found = requests.find(scope, ids.parse("fgt", forget_id))
+    sent = pages.submit(PlainForm({}), lambda _: _run_again(scope, found))
+    if isinstance(sent.conflict, SubjectOnHold):
+        return _refused(request, scope, found, sent.conflict)
+    if sent.conflict:
+        raise sent.conflict
     return redirect("forget-request", forget_id)
+
+
+def _run_again(scope: TenantScope, found: ForgetRequest) -> ForgetRequest:
+    confirmed = forgetting.retry(scope, found.id, now=timezone.now())
+    tasks.enqueue_forget(confirmed)
+    return confirmed
+
+
+@pages.parameters(*pages.LIST)
+@require_http_methods(["GET", "HEAD", "POST"])
+def hold_list(request: HttpRequest) -> HttpResponseBase:
+    """The legal holds, ended ones too, newest first; a POST sets one."""
+    scope = tenancy.scope_of(request)
+    scope.check(holds.SCOPE)
+    form = HoldForm(request.POST) if request.method == "POST" else HoldForm()
+    conflict, status = None, 200
+    if request.method == "POST":
+        sent = pages.submit(
+            form, lambda data: holds.place(scope, form.names, reason=data["reason"], now=timezone.now())
+        )
+        if sent.result:
+            messages.success(request, "The subject is on legal hold. It cannot be forgotten until the hold is ended.")
+            return redirect("forget-hold", ids.wire("hld", sent.result.id))
+        conflict, status = sent.conflict, sent.status
+    cursor = pages.Cursor.of(request, "hld")
+    page = holds.newest(scope, before=cursor.after, limit=pages.PAGE)
+    if request.GET.get("format") in exports.FORMATS:
+        rows = (hold_document(each) for each in holds.every(scope))
+        return exports.listing(request.GET["format"], "holds", rows, columns=HOLD_COLUMNS)
+    context = {
+        "nav": "forget",
+        "now": timezone.now(),
+        "form": form,
+        "conflict": conflict,
+        "holds": page.rows,
+        "names": _setters(scope, page.rows),
+        "total": page.total,
+        **cursor.links(len(page.rows), page.after),
+        **pages.files(request),
+    }
+    return pages.render(request, "memory/forget_holds.html", context, status=status)
+
+
+@pages.parameters("format")
+@require_http_methods(["GET", "HEAD", "POST"])
+def hold(request: HttpRequest, hold_id: str) -> HttpResponse:
+    """One legal hold; a POST ends it."""
+    scope = tenancy.scope_of(request)
+    found, conflict, status = holds.find(scope, ids.parse("hld", hold_id)), None, 200
+    form = EndHoldForm(request.POST) if request.method == "POST" else EndHoldForm()
+    if request.method == "POST":
+        sent = pages.submit(form, lambda data: holds.end(scope, found.id, reason=data["reason"], now=timezone.now()))
+        if sent.result:
+            messages.success(request, "The hold is ended. The subject can be forgotten.")
+            return redirect("forget-hold", hold_id)
+        conflict, status = sent.conflict, sent.status
+    if request.GET.get("format") == "json":
+        return exports.document(hold_document(found))
+    context = {
+        "nav": "forget",
+        "now": timezone.now(),
+        "hold": found,
+        "hold_id": hold_id,
+        "names": _setters(scope, [found]),
+        "form": form,
+        "conflict": conflict,
+        "as_json": pages.address(request, format="json"),
+    }
+    return pages.render(request, "memory/forget_hold.html", context, status=status)

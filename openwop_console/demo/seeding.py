@@ -21,7 +21,7 @@ from django.db import transaction
 
 from memory import agents, passes, policies
 from memory.addresses import Address, Tier
-from memory.forget import forgetting
+from memory.forget import forgetting, plans
 from memory.host import access, advertised, ids, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
@@ -245,7 +245,7 @@ def _holder() -> str:
 def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
     """The subject is forgotten and its receipt signed; whether it was not before. What was distilled from their memory
     is distilled once more, from what remains."""
-    operator, key = _operator(tenant, wanted.by), forgetting.subject_key(tenant.id, wanted.subject)
+    operator, key = _operator(tenant, wanted.by), plans.subject_key(tenant.id, wanted.subject)
     asked = ForgetRequest.objects.of(tenant.id).filter(subject_key=key).exclude(state=ForgetState.LAPSED)
     request = asked.order_by("id").last() or forgetting.ask(operator, [wanted.subject], now=clock())
     before = request.state

@@ -143,6 +143,7 @@ def test_no_link_and_no_form_of_a_page_carries_a_parameter_that_its_target_does_
     for attribute in (
         "proposal",
         "forget",
+        "hold",
         "file",
         "commitment",
         "agent",

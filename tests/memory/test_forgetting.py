@@ -27,7 +27,7 @@ from django_q.models import Task
 
 from memory import ledger, passes, retention, search
 from memory.adapter import forget as adapter_forget
-from memory.forget import forgetting, receipts, requests
+from memory.forget import forgetting, plans, receipts, requests
 from memory.forget.erasers import entries
 from memory.forget.forgetting import Preview
 from memory.host import access, audit, erasure, event_log, ids, interrupts, signing, sql, vault
@@ -317,8 +317,8 @@ def test_the_subject_is_kept_only_as_a_keyed_hash() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
     building.remember("acme", MARTA)
     done = forget(acme)
-    assert done.subject_key == forgetting.subject_key(acme.tenant_id, MARTA.upper())
-    assert done.subject_key != forgetting.subject_key(globex.tenant_id, MARTA)
+    assert done.subject_key == plans.subject_key(acme.tenant_id, MARTA.upper())
+    assert done.subject_key != plans.subject_key(globex.tenant_id, MARTA)
     assert bytes(done.sealed_terms) == b""
 
 

@@ -19,7 +19,7 @@ from django_q.models import Task
 
 from memory import external_runs, ledger, saved_filters
 from memory.drafts import EntryDraft
-from memory.forget import forgetting
+from memory.forget import forgetting, holds
 from memory.forget.erasers.declared import Declared
 from memory.host import audit, erasure, interrupts
 from memory.host.models import AuditReason, Interrupt, InterruptVote
@@ -119,6 +119,8 @@ def everything(name: str) -> TenantScope:
     grants.grant(acme, wire_of("intent", intent), grants.NewGrant("clerk", "read"), actor="billing-01", now=now)
     remembered(acme, {"who": name}, f"of {name}", tier="semantic", sensitivity="public")
     remembered(acme, {"who": name}, key="sealed", sensitivity="confidential")
+    held = holds.place(acme, [name], reason=f"{name} is a witness", now=now)
+    holds.end(acme, held.id, reason=f"{name} was heard", now=now)
     question = Interrupt.objects.of(acme.tenant_id).first()
     assert question is not None
     vote = InterruptVote(tenant_id=acme.tenant_id, interrupt_id=question.id, voter="someone", action="accept")

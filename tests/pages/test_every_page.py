@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import workspace
-from memory.forget import forgetting
+from memory.forget import forgetting, holds
 from memory.host import audit, audit_chain, ids
 from memory.host.models import AuditRecord
 from memory.passes import orders, schedules
@@ -31,6 +31,7 @@ LISTS = [
     "/installed",
     "/proposals",
     "/forget",
+    "/forget/holds",
     "/audit",
     "/settings",
     "/api",
@@ -65,6 +66,7 @@ def objects() -> list[str]:
     made = building.remember("acme", "x")
     proposal = proposing.propose()
     preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    held = holds.place(building.scope(), ["held"], reason="a court case", now=timezone.now())
     building.install_agent("acme", MANIFEST)
     workspace.write_file(building.scope(), "notes/a.md", FileDraft("x"), now=timezone.now())
     prop = f"/proposals/{ids.wire('prop', proposal.id)}"
@@ -97,6 +99,7 @@ def objects() -> list[str]:
         f"{prop}/reject",
         f"/forget/{ids.wire('fgt', preview.request.id)}",
         f"/forget/{ids.wire('fgt', preview.request.id)}/confirm",
+        f"/forget/holds/{ids.wire('hld', held.id)}",
     ]
 
 
@@ -154,6 +157,7 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
         "/workspace/none.md",
         "/proposals/prop_",
         "/forget/fgt_0",
+        "/forget/holds/hld_0",
         "/memory/%00",
     ],
 )

@@ -27,6 +27,7 @@ from tests.pages.conftest import HTMX, body_of, standing
 
 pytestmark = pytest.mark.django_db
 MARTA = "marta@example.com"
+HOLD = "Case 4 C 12/26 before the district court"
 Preview = Callable[..., str]
 
 
@@ -492,3 +493,26 @@ def test_a_suspect_leads_to_where_it_can_be_read(ada: Client, preview: Preview) 
     shown = body_of(ada.get(preview(ada)))
     assert f"/runs/{ids.wire('run', run.id)}" in shown
     assert "node outputs" in shown
+
+
+def test_the_pages_set_show_and_end_a_hold_and_say_why_a_subject_is_not_forgotten(
+    ada: Client, memories: None, preview: Preview
+) -> None:
+    made = ada.post("/forget/holds", {"subject": MARTA, "aliases": "", "reason": HOLD})
+    assert made.status_code == 302, body_of(made)
+    page = made["Location"]
+    for url in ("/forget", "/forget/holds", page):
+        shown = body_of(ada.get(url))
+        assert HOLD in shown
+        assert "ada.owner@acme.example" in shown
+    url = preview(ada)
+    assert "This subject is on legal hold" in body_of(ada.get(url))
+    refused = confirm(ada, url)
+    assert refused.status_code == 409
+    assert HOLD in body_of(refused)
+    assert ada.post(page, {"reason": ""}).status_code == 422
+    assert ada.post(page, {"reason": "closed"})["Location"] == page
+    assert ada.post(page, {"reason": "again"}).status_code == 409
+    assert "No subject is on hold" in body_of(ada.get("/forget"))
+    url = preview(ada)
+    assert confirm(ada, url)["Location"] == url

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from memory.forget import forgetting
+from memory.forget import forgetting, plans
 from memory.host import access, ids, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetRequest
@@ -84,7 +84,7 @@ def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Clien
 def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
     now, acme = timezone.now(), building.scope()
     request = ForgetRequest(
-        tenant_id=acme.tenant_id, subject_key=forgetting.subject_key(acme.tenant_id, MARTA), state="forgotten", plan={},
+        tenant_id=acme.tenant_id, subject_key=plans.subject_key(acme.tenant_id, MARTA), state="forgotten", plan={},
         plan_sha256="", requested_by="host", created_at=now, lapses_at=now, confirmed_at=now, finished_at=now,
         undecided=3,
     ).insert(by="memory.forget.forgetting")  # fmt: skip

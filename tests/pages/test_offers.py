@@ -78,6 +78,7 @@ def everything() -> list[str]:
     done = proposing.applied(proposing.artifact(templateId="triage.other"))
     for name in (
         "forget",
+        "hold",
         "file",
         "commitment",
         "agent",
@@ -99,6 +100,7 @@ def everything() -> list[str]:
         "/commitments",
         "/proposals",
         "/forget",
+        "/forget/holds",
         "/audit",
     ]
     pages += ["/settings", "/runs", "/retention", "/namespaces", "/workspace", "/workflow-files", "/api"]

@@ -26,6 +26,7 @@ VALUES: dict[str, Callable[[World], str]] = {
     "delivery_id": lambda world: world.delivery,
     "filter_id": lambda world: ids.wire("flt", ids.new_id()),
     "forget_id": lambda world: world.forget,
+    "hold_id": lambda world: world.hold,
     "intent_id": lambda world: world.openintent["intent"],
     "interrupt_id": lambda world: ids.wire(
         "int", Interrupt.objects.of(world.run.tenant_id).get(run_id=world.run.id).id
@@ -122,6 +123,8 @@ NEEDS = {
     "forget-copy": "memory:forget",
     "forget-again": "memory:forget",
     "forget-retry": "memory:forget",
+    "forget-holds": "memory:forget",
+    "forget-hold": "memory:forget",
     "audit-verify": "audit:read",
     "proposals-look": "passes:run",
     "proposals-end": "approvals:respond proposals:revise",

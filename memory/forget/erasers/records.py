@@ -1,6 +1,7 @@
 """Stores of a forget that need more than a declaration, or of which nothing is erased: notes, tasks, files, logs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -39,6 +40,7 @@ EVENTS_STAY = (
 RECORDS_STAY = (
     "Audit records are chained and never changed. These name the subject in what was acted on, or in their details."
 )
+HOLDS_STAY = "Legal holds in force are kept as they are until they are ended; these name the subject."
 ACCOUNTS_STAY = (
     "Operators sign in with their address, and the tenant goes by its name; deactivate or rename them instead."
 )
@@ -213,6 +215,32 @@ class WorkspaceFiles(Declared):
             return workspace.remove(tenant_id, file.path)
         workspace.erase_kept(file, **changed)
         return 1
+
+
+# Legal holds as a store of a forget: what is in force stays, counted; of what has ended the texts go.
+
+
+class LegalHolds(Declared):
+    """Names, reasons, and reasons of the end."""
+
+    def rows(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
+        found = self.table.objects.of(tenant_id).filter(ended_at__isnull=False).order_by("id")
+        for row, *values in found.values_list("id", *self.columns).iterator():
+            yield row, values
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        return replace(super().find(tenant_id, subject), **self._stay(tenant_id, subject))
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        found = super().remains(tenant_id, subject, chosen=chosen, spared=spared)
+        return replace(found, **self._stay(tenant_id, subject))
+
+    def _stay(self, tenant_id: UUID, subject: Identifiers) -> dict[str, Any]:
+        active = self.table.objects.of(tenant_id).filter(ended_at__isnull=True).values_list(*self.columns)
+        stays = sum(mentioned_in(subject.terms, list(values)) for values in active.iterator())
+        return {"stays": stays, "stays_because": HOLDS_STAY if stays else ""}
 
 
 # Accounts of operators and the tenant as a store of a forget: they stay, counted.
