@@ -28,7 +28,7 @@ from psycopg import sql
 from memory.forget import forgetting, holds, receipts
 from memory.forget import journal as erasure_journal
 from memory.forget.forgetting import Clock
-from memory.forget.journal import Erasure, JournalBroken, Mark
+from memory.forget.journal import Erasure, JournalBroken, JournalCut, Mark
 from memory.host import audit, checkpoints, signing, tenancy, vault
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant, VaultKey
@@ -226,7 +226,7 @@ def _other_file(file: Path) -> Iterator[None]:
 # --- restoring one --------------------------------------------------------------------------------------------------
 
 
-def restore(file: Path, *, with_journal: bool, clock: Clock) -> tuple[Manifest, int]:
+def restore(file: Path, *, with_journal: bool, accept_cut_journal: bool = False, clock: Clock) -> tuple[Manifest, int]:
     """The database holds what ``file`` does, verified, without what was forgotten since; how many forgets that were.
 
     Everything that can be checked is checked before anything is written, and the database stays empty when a later
@@ -234,7 +234,7 @@ def restore(file: Path, *, with_journal: bool, clock: Clock) -> tuple[Manifest, 
     """
     with _opened(file) as archive:
         manifest = _verified(archive, file)
-        erasures = _erasures(manifest) if with_journal else []
+        erasures = _erasures(manifest, accept_cut=accept_cut_journal) if with_journal else []
         _require_empty()
         if connection.vendor == "sqlite":
             return manifest, _restore_sqlite(archive, manifest, erasures, clock)
@@ -315,9 +315,14 @@ def _digest_of(archive: zipfile.ZipFile, name: str, file: Path) -> str:
     return digest.hexdigest()
 
 
-def _erasures(manifest: Manifest) -> list[Erasure]:
+def _erasures(manifest: Manifest, *, accept_cut: bool) -> list[Erasure]:
     try:
-        found = erasure_journal.read(Mark(**manifest["journal"]))
+        found = erasure_journal.read(Mark(**manifest["journal"]), accept_cut=accept_cut)
+    except JournalCut as problem:
+        raise BackupRefused(
+            f"{problem} Its forget would come back; give the restore a whole copy of the journal, or leave that line"
+            " out with --accept-cut-journal."
+        ) from None
     except JournalBroken as problem:
         raise BackupRefused(
             f"{problem} What was forgotten after the copy would come back; set OPENWOP_ERASURE_JOURNAL, or accept that"

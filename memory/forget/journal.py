@@ -43,6 +43,10 @@ class JournalBroken(Exception):
     """The journal is not there, does not open, or is not the one a backup was made beside."""
 
 
+class JournalCut(JournalBroken):
+    """The last line has no end. A crash may have cut off a forget that was not confirmed yet; a copy, one that was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Erasure:
     """A forget as it was confirmed: the names of the subject, and the suspected rows that were to go (hex)."""
@@ -114,14 +118,20 @@ def mark() -> Mark:
     return Mark(len(lines), _digest(lines).hex())
 
 
-def read(since: Mark) -> list[Erasure]:
-    """Everything in the journal, which must go on from where it was at ``since``; raises ``JournalBroken``."""
+def read(since: Mark, *, accept_cut: bool = False) -> list[Erasure]:
+    """Everything in the journal, which must go on from where it was at ``since``; raises ``JournalBroken``.
+
+    A last line without its end raises ``JournalCut``; with ``accept_cut`` it is left out.
+    """
     try:
-        lines = _lines(file().read_bytes())
+        content = file().read_bytes()
     except OSError as problem:
         raise JournalBroken(f"The erasure journal {file()} cannot be read ({problem.strerror}).") from problem
+    lines = _lines(content)
     if len(lines) < since.lines or _digest(lines[: since.lines]).hex() != since.head:
         raise JournalBroken(f"The erasure journal {file()} is not the one that this backup was made beside.")
+    if not accept_cut and content and not content.endswith(b"\n"):
+        raise JournalCut(f"The last line of the erasure journal {file()} is cut off.")
     keys = vault.wrapping_keys()
     return [_opened_line(line, _digest(lines[:number]), keys, number + 1) for number, line in enumerate(lines)]
 

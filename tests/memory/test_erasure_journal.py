@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory.forget import forgetting
 from memory.forget import journal as erasure_journal
-from memory.forget.journal import JournalBroken, JournalUnavailable, Mark
+from memory.forget.journal import JournalBroken, JournalCut, JournalUnavailable, Mark
 from memory.host import ids
 from memory.models import ForgetRequest, ForgetState
 from openwop_console import backups
@@ -111,6 +111,24 @@ def test_a_line_that_a_crash_cut_off_is_replaced_by_the_next(journal: Path) -> N
 
     assert journal.read_bytes().startswith(whole)
     assert [each.terms[0] for each in erasure_journal.read(BEGINNING)] == ["ada lovelace", "grace hopper"]
+
+
+def test_a_journal_whose_last_line_is_cut_off_is_read_only_when_that_is_accepted(journal: Path) -> None:
+    forget("ada lovelace")
+    forget("grace hopper")
+    whole = journal.read_bytes()
+    first = len(whole.splitlines(keepends=True)[0])
+
+    for end in (first + 1, first + 40, len(whole) - 1):
+        journal.write_bytes(whole[:end])
+        with pytest.raises(JournalCut, match="cut off"):
+            erasure_journal.read(BEGINNING)
+        assert [each.terms[0] for each in erasure_journal.read(BEGINNING, accept_cut=True)] == ["ada lovelace"]
+        manifest = {"journal": {"lines": BEGINNING.lines, "head": BEGINNING.head}}
+        with pytest.raises(backups.BackupRefused, match=r"whole copy of the journal.*--accept-cut-journal"):
+            backups._erasures(manifest, accept_cut=False)
+    journal.write_bytes(whole)
+    assert len(erasure_journal.read(BEGINNING)) == 2
 
 
 def test_nothing_is_forgotten_that_the_journal_cannot_hold(settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""``manage.py restore FILE [--without-journal]``."""
+"""``manage.py restore FILE [--without-journal | --accept-cut-journal]``."""
 
 import contextlib
 from pathlib import Path
@@ -19,8 +19,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument(
+        journal = parser.add_mutually_exclusive_group()
+        journal.add_argument(
             "--without-journal", action="store_true", help="accept that what was forgotten after the copy comes back"
+        )
+        journal.add_argument(
+            "--accept-cut-journal", action="store_true", help="leave out the last line of the journal if it is cut off"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,7 +33,10 @@ class Command(BaseCommand):
                 for part in ("web", "worker"):
                     held.enter_context(data_folder.lock(settings.OPENWOP_DATA_DIR, part))
                 manifest, forgotten = backups.restore(
-                    options["file"], with_journal=not options["without_journal"], clock=timezone.now
+                    options["file"],
+                    with_journal=not options["without_journal"],
+                    accept_cut_journal=options["accept_cut_journal"],
+                    clock=timezone.now,
                 )
         except data_folder.FolderInUse as used:
             raise CommandError(f"A console (process {used.holder}) runs on this data folder; end it first.") from None
