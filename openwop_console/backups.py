@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
+import psycopg
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
@@ -419,9 +420,12 @@ def _load(cursor: Any, archive: zipfile.ZipFile, table: str) -> None:
     columns = _columns(table)
     named = sql.SQL(", ").join(map(sql.Identifier, columns))
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), named)
-    with archive.open(f"tables/{table}") as rows, cursor.copy(statement) as loading:
-        while part := rows.read(PART):
-            loading.write(part)
+    try:
+        with archive.open(f"tables/{table}") as rows, cursor.copy(statement) as loading:
+            while part := rows.read(PART):
+                loading.write(part)
+    except psycopg.Error as problem:
+        raise BackupRefused(f"The rows of {table} cannot be loaded: {' '.join(str(problem).split())}.") from problem
     for column in columns:
         cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [f'"{table}"', column])
         [sequence] = cursor.fetchone()

@@ -17,6 +17,7 @@ import httpx
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
@@ -263,6 +264,20 @@ def test_a_backup_of_another_migration_state_is_refused_by_the_side_that_is_behi
     other = "postgresql" if described["engine"] == "sqlite" else "sqlite"
     assert f"is of {other}" in refusal(engine=other)
     assert "a form that this release does not know" in refusal(formatVersion=99)
+
+
+@pytest.mark.django_db
+@pytest.mark.engines
+@pytest.mark.skipif(plugin.engine() == plugin.SQLITE, reason="SQLite's backup is the file itself, not rows")
+def test_rows_that_postgresql_does_not_take_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "rows.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("tables/host_tenant", "no\trows\n")
+    with zipfile.ZipFile(file) as archive, transaction.atomic(), connection.cursor() as cursor:
+        with pytest.raises(backups.BackupRefused, match="The rows of host_tenant cannot be loaded") as refused:
+            backups._load(cursor, archive, "host_tenant")
+        transaction.set_rollback(True)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_disk_that_is_full_leaves_no_half_backup_and_no_half_host(hosts: Hosts, tmp_path: Path) -> None:
