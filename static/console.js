@@ -327,7 +327,7 @@
     for (const region of new Set(entries.map(({ target }) => target.closest(".table-region")))) {
       const fits = region.scrollWidth <= region.clientWidth;
       region.toggleAttribute("data-fits", fits);
-      if (fits) region.removeAttribute("tabindex");
+      if (fits) for (const name of region.role === "region" ? ["tabindex", "role", "aria-label"] : ["tabindex"]) region.removeAttribute(name);
       else Object.assign(region, { tabIndex: 0, role: "region", ariaLabel: region.ariaLabel ?? region.querySelector("caption")?.textContent ?? "Table" });
     }
   });

@@ -2,6 +2,7 @@
 
 import random
 import string
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -295,9 +296,9 @@ def test_ten_times_the_corpus_takes_about_ten_times_as_long() -> None:
     corpus = sources(*texts)
 
     def seconds(part: list[Source]) -> float:
-        started = datetime.now(UTC)
+        started = time.process_time()
         distillers.distil(part, 20_000)
-        return (datetime.now(UTC) - started).total_seconds()
+        return time.process_time() - started
 
     small = min(seconds(corpus[:2_000]) for _ in range(3))
     assert seconds(corpus) < 25 * small + 1

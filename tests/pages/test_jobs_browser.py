@@ -20,9 +20,9 @@ def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(page
     page.keyboard.type(ids.wire("mem", made.entry_id))
     page.keyboard.press("Enter")
     page.wait_for_url(f"{live_server.url}/memory/{ids.wire('mem', made.entry_id)}")
-    derived = page.get_by_role("region", name="Derived")
-    expect(derived.get_by_role("listitem")).to_have_count(2)
-    derived.get_by_role("link", name="arc_").focus()
+    lineage = page.get_by_role("region", name="Lineage", exact=True)
+    expect(lineage.get_by_role("listitem")).to_have_count(2)
+    lineage.get_by_role("paragraph").get_by_role("link", name="arc_").focus()
     page.keyboard.press("Enter")
     page.wait_for_url(f"{live_server.url}/archives/{ids.wire('arc', made.id)}")
 
