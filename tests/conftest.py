@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
+from memory.host import slots
 from tests import flush, templates
 
 pytest_plugins = [
@@ -48,6 +49,14 @@ def closed_seams(monkeypatch: pytest.MonkeyPatch) -> None:
     """The seams are shut, as they are for operators, until a test opens them; their addresses are there throughout."""
     importlib.import_module("openwop_console.urls")
     monkeypatch.setattr(django_settings, "OPENWOP_TEST_SEAM_ENABLED", False)
+
+
+@pytest.fixture(autouse=True)
+def no_connection_is_handed_on() -> None:
+    """A thread that serves a request of a test begins without the open connection that such a thread of an earlier
+    test has left."""
+    while slots._kept:
+        slots._kept.pop().close()
 
 
 def _copy_template(creation: Any, verbosity: int, autoclobber: bool, keepdb: bool = False) -> str:

@@ -22,7 +22,6 @@ KEPT = ["openwop_console.passwords.PasswordHasher"]
 def slow(monkeypatch: pytest.MonkeyPatch, settings: object) -> Iterator[threading.Event]:
     """Passwords are computed once this is set."""
     settings.PASSWORD_HASHERS = KEPT  # type: ignore[attr-defined]
-    monkeypatch.setattr(slots, "_kept", [])  # no connection that another test has left
     go_on = threading.Event()
     verify: Callable[..., bool] = Argon2PasswordHasher.verify
     monkeypatch.setattr(Argon2PasswordHasher, "verify", lambda *given: go_on.wait(20) and verify(*given))
