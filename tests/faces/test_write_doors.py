@@ -202,6 +202,6 @@ def test_a_person_whom_every_origin_names_is_forgotten_but_for_a_ref_on_the_log(
     assert done.state == ForgetState.FORGOTTEN
     # A session's id is the name of its namespace: its entry goes whole, and the ref stays where RFC 0057 has it.
     left = [each for each in everything_stored().splitlines() if "kowalska" in each.lower()]
-    assert [f'"memoryRef":"openintent/semantic/sessions/{PERSON}/"' in each for each in left] == [True], left
+    assert [f'"openintent/semantic/sessions/{PERSON}/"' in each for each in left] == [True], left
     assert done.receipt["stores"]["names on the event log"]["stays"] == 1
     assert set(made.values()) - written("acme") == {made["agents_sdk"]}
