@@ -4,6 +4,7 @@ A value is sealed with AES-256-GCM under a data key and bound to its own row; da
 from ``OPENWOP_SECRET_KEY``. Plaintext leaves only towards a running node and the redactor, and is logged nowhere.
 """
 
+import logging
 import os
 import time
 from collections.abc import Callable, Collection
@@ -22,11 +23,12 @@ from django.db import transaction
 from django.db.models import QuerySet, Sum
 from django.db.models.functions import Length
 
-from memory.host import audit, ids, sql
+from memory.host import audit, ids, sql, tenancy
 from memory.host.effects import is_replay
-from memory.host.errors import Gone, Invalid, NotFound
+from memory.host.errors import Gone, Invalid, NotFound, Refusal
 from memory.host.models import Run, Secret, SecretResolution, SecretScope, Tenant, VaultKey
 
+log = logging.getLogger(__name__)
 NONCE = 12
 WRITER = "memory.host.vault"
 MAX_VALUE_BYTES = 16_384
@@ -188,6 +190,8 @@ def resolve(run: Run, name: str, *, of_tenant: bool = False, now: datetime) -> s
     """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's. A fork's
     principal is who asked for it. With ``of_tenant`` it is the tenant's own, whatever else has that name.
 
+    A principal's own secret opens only while that principal may start runs here. Otherwise it is refused as one that is
+    not there, and the tenant's does not take its place.
     That the run has resolved it is on record before the value is returned, so no later write of the run in any process
     can miss it. A replay is given what was kept instead of the value, and opens nothing.
     """
@@ -197,12 +201,23 @@ def resolve(run: Run, name: str, *, of_tenant: bool = False, now: datetime) -> s
     owners = owners[-1:] if of_tenant else owners
     found = {(row.scope, row.owner): row for row in Secret.objects.of(run.tenant_id).filter(name=name)}
     secret = next((found[owner] for owner in owners if owner in found), None)
-    if secret is None:
+    if secret is None or (secret.scope == SecretScope.USER and not _may_open(run, secret, now)):
         raise NotFound("The vault holds no secret by that name for this run.")
     noted = SecretResolution.objects.of(run.tenant_id).filter(run_id=run.id, secret_id=secret.id)
     if not noted.exists():
         SecretResolution(tenant_id=run.tenant_id, run_id=run.id, secret_id=secret.id, resolved_at=now).insert(by=WRITER)
     return unseal(secret)
+
+
+def _may_open(run: Run, secret: Secret, now: datetime) -> bool:
+    """Whether the principal of the run is let in and may start runs at this moment. A refusal is logged by ids."""
+    try:
+        tenancy.standing_scope(run.tenant_id, run.principal, now=now).check("runs:create")
+    except Refusal as refusal:
+        of_run, code = ids.wire("run", run.id), refusal.code
+        log.warning("secret %s was not resolved for %s: its principal is refused (%s)", secret.id, of_run, code)
+        return False
+    return True
 
 
 def take_over(fork: Run, source: Run, *, now: datetime) -> None:

@@ -1,15 +1,21 @@
 """The vault: sealed at rest, resolved by scope, rotated as a whole."""
 
+import logging
+from collections.abc import Callable
+
 import pytest
 from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
 from memory import ledger
-from memory.host import audit, audit_chain, ids, vault
+from memory.host import audit, audit_chain, ids, keys, operators, tenancy, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Secret, VaultKey
+from memory.host.tenancy import TenantScope
 from memory.host.vault import VaultLocked
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -39,6 +45,55 @@ def test_a_run_resolves_its_own_then_its_principal_s_then_the_tenant_s() -> None
     put(value="of the run", scope="run", owner=ids.wire("run", run.id))
     assert vault.resolve(run, "crm", now=timezone.now()) == "of the run"
     assert len(vault.known_to(run.tenant_id, run.id)) == 3
+
+
+def deactivate(who: str) -> None:
+    operators.change(building.scope(), ids.parse("usr", who), active=False, now=timezone.now())
+
+
+def make_viewer(who: str) -> None:
+    operators.change(building.scope(), ids.parse("usr", who), role="viewer", now=timezone.now())
+
+
+def revoke(who: str) -> None:
+    keys.revoke(building.scope(), ids.parse("key", who), now=timezone.now())
+
+
+def of_person() -> TenantScope:
+    rosa = building.operator(role="author", email="rosa@acme.example")
+    return tenancy.standing_scope(building.tenant().id, ids.wire("usr", rosa.id), now=timezone.now())
+
+
+def of_key() -> TenantScope:
+    return building.scope(role="author")
+
+
+@pytest.mark.parametrize(
+    ("made", "taken"),
+    [(of_person, deactivate), (of_person, make_viewer), (of_key, revoke)],
+    ids=["deactivated", "may start no run", "key revoked"],
+)
+def test_a_run_opens_no_secret_of_a_principal_who_could_not_start_it_any_more(
+    made: Callable[[], TenantScope], taken: Callable[[str], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    owner = made()
+    secret = put(scope="user", owner=owner.principal.id)
+    put(value="of the tenant, which does not take its place")
+    put("shared", "of the tenant alone")
+    steps = [building.remember_node("{{key}}", node_id=name, secrets={"key": name}) for name in ("shared", "crm")]
+    building.install("acme", building.definition("two-secrets", *steps))
+    waiting = [run_service.create_run(owner, RunRequest("two-secrets"), now=timezone.now()) for _ in range(2)]
+    assert building.advance(waiting[0]).status == "completed"
+    taken(owner.principal.id)
+    with caplog.at_level(logging.WARNING):
+        run = building.advance(waiting[1])
+    assert run.status == "failed"
+    assert run.error["code"] == "not_found"
+    assert run.error["message"] == "The vault holds no secret by that name for this run."
+    assert building.contents(building.scope()).count("[REDACTED:shared]") == 2, "the tenant's own open as before"
+    assert str(secret.id) in caplog.text
+    assert ids.wire("run", run.id) in caplog.text
+    assert VALUE not in caplog.text
 
 
 def test_another_tenant_s_secret_is_not_there() -> None:
