@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import adapter, entry_files, harness, passes, search
+from memory import adapter, harness, passes, search, transfers
 from memory.host import access, audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -185,12 +185,12 @@ def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) 
         every = wanted.is_empty
         chunks = adapter.exported_in_order(scope, now=now) if every else search.export_chunks(scope, wanted, now=now)
         for chunk in chunks:
-            lines = [line for entry in chunk if (line := entry_files.json_line(entry))]
+            lines = [line for entry in chunk if (line := transfers.json_line(entry))]
             yield b"".join(lines), len(lines), len(chunk) - len(lines)
         return
     counts: list[int] = [0]
     chunks = search.export_chunks(scope, wanted, now=now)
-    for text in entry_files.csv_parts(_counted(chunks, counts)):
+    for text in transfers.csv_parts(_counted(chunks, counts)):
         yield text.encode(), counts.pop(), 0
 
 

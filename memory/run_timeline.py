@@ -1,30 +1,162 @@
-"""The run trail: a run's events in order, its writes under their nodes, the host's in a lane of their own."""
+"""The timeline of a run: its events in order, its writes under their nodes, the host's in a lane of their own.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+With the waterfall: when each node worked and when it waited, as places in the span of the whole run. The app that
+executes runs registers a reporter of what each node received and returned.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from memory import adapter, event_notes, kept_calls, kept_reads, node_reports, waterfall
+from memory import adapter, event_notes, recordings
 from memory.adapter import statistics
 from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs, sql
 from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
-from memory.host.events import VENDOR, MemoryArchived, MemoryWritten, NodeStarted
+from memory.host.events import (
+    VENDOR,
+    MemoryArchived,
+    MemoryWritten,
+    NodeCompleted,
+    NodeResumed,
+    NodeRetried,
+    NodeStarted,
+    NodeSuspended,
+)
 from memory.host.json_types import JSONObject
 from memory.host.models import TERMINAL, ForkMode, Interrupt, InterruptVote, Resolution, Run, RunStatus
 from memory.host.paging import cut
+from memory.host.registrations import Registrations
 from memory.host.tenancy import TenantScope
-from memory.node_reports import NodeReport
 from memory.origins import Origin
-from memory.waterfall import Bar, Span
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry, Tombstone
+
+UNITS = 1000  # the width of the drawing
+THINNEST = 4.0  # what lasts no time is drawn nevertheless
+NO_TIME = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the first moment of a run that is drawn to the last; to ``now`` while it goes on."""
+
+    began: datetime
+    ended: datetime
+
+    @property
+    def length(self) -> timedelta:
+        return self.ended - self.began
+
+    def place(self, moment: datetime) -> float:
+        """Where the moment stands, from 0 to ``UNITS``."""
+        share = (moment - self.began) / self.length if self.length else 0.0
+        return round(UNITS * min(max(share, 0.0), 1.0), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of one node: it worked, or it waited for somebody, for an answer or for its next attempt."""
+
+    x: float
+    width: float
+    is_wait: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One row: when it began, counted from the beginning of the run, how long it took, and what share that is."""
+
+    offset: timedelta
+    took: timedelta
+    share: float
+    segments: Sequence[Segment]
+    marks: Sequence[float]
+    goes_on: bool
+
+
+def span_of(run: Run, events: Sequence[Recorded], now: datetime) -> Span:
+    """The whole run. What an agent elsewhere or OpenIntent tells of has no end of its own: its last event is one."""
+    moments = [event.timestamp for event in events]
+    began = min([*moments, run.started_at or run.created_at])
+    last = now if run.started_at and not (run.completed_at or run.external or run.system) else began
+    return Span(began, max([*moments, run.completed_at or last, began]))
+
+
+def bar_of(events: Sequence[Recorded], span: Span, *, goes_on: bool, marks: Sequence[datetime] = ()) -> Bar:
+    """The row of one node with these events, of which there is at least one; it lasts to the end while it goes on."""
+    began, ended = events[0].timestamp, span.ended if goes_on else events[-1].timestamp
+    took = max(ended - began, NO_TIME)
+    return Bar(
+        offset=began - span.began,
+        took=took,
+        share=min(took / span.length, 1.0) if span.length else 0.0,
+        segments=[_segment(span, *stretch) for stretch in _stretches(events, ended)],
+        marks=[span.place(moment) for moment in marks],
+        goes_on=goes_on,
+    )
+
+
+def _segment(span: Span, began: datetime, ended: datetime, is_wait: bool) -> Segment:
+    x = min(span.place(began), UNITS - THINNEST)
+    return Segment(x, max(round(span.place(ended) - x, 1), THINNEST), is_wait)
+
+
+def _stretches(events: Sequence[Recorded], ended: datetime) -> list[tuple[datetime, datetime, bool]]:
+    """The changes between work and wait, each until the next; those of no length are left out where others are."""
+    changes = [(events[0].timestamp, False)]
+    for event in events:
+        if event.type == NodeSuspended.type:
+            changes.append((event.timestamp, True))
+        elif event.type in (NodeStarted.type, NodeResumed.type, NodeCompleted.type):
+            changes.append((event.timestamp, False))
+        elif event.type == NodeRetried.type:
+            again = event.timestamp + timedelta(milliseconds=event.payload["delayMs"])
+            changes += [(event.timestamp, True), (min(again, ended), False)]
+    until = [moment for moment, _ in changes[1:]] + [ended]
+    drawn = [(began, end, is_wait) for (began, is_wait), end in zip(changes, until, strict=True) if end > began]
+    return drawn or [(events[0].timestamp, ended, False)]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """One node: who it acted as, what its ports held, the installed template that it filled, and its outputs.
+
+    What the workflow declares sensitive is masked. ``inputs`` is None when they cannot be told any more.
+    """
+
+    agent_id: str = ""
+    inputs: JSONObject | None = None
+    template_name: str = ""
+    template_ref: str = ""
+    template: str = ""
+    outputs: JSONObject = field(default_factory=dict)
+
+    @property
+    def rendered(self) -> str:
+        """What the template came to."""
+        return str(self.outputs.get("text", "")) if self.template else ""
+
+
+Reporter = Callable[[Run, Sequence[Recorded], Sequence[Resolution]], Mapping[str, NodeReport]]
+_reporters: Registrations[str, Reporter] = Registrations()
+
+
+def register_reporter(name: str, reporter: Reporter) -> None:
+    """``reporter`` says what is kept of the nodes of a run, by its events and by what it has used."""
+    _reporters[name] = reporter
+
+
+def reports_of(run: Run, events: Sequence[Recorded], uses: Sequence[Resolution]) -> dict[str, NodeReport]:
+    """The reports by node id; nothing of a run that is executed elsewhere."""
+    return {node_id: report for each in _reporters.values() for node_id, report in each(run, events, uses).items()}
+
 
 OPENINTENT = "openintent"
 GOES_ON = frozenset({"started", "suspended", "resumed", "retried"})
@@ -127,8 +259,8 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
     """The run's trail; ``NotFound`` for a run that is not this tenant's."""
     run = find_run(scope, run_id)
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, limit=LIMIT))
-    uses, span = registry.used_by(run), waterfall.span_of(run, events, now)
-    reports = node_reports.reports_of(run, events, uses) if scope.can("memory:read") else {}
+    uses, span = registry.used_by(run), span_of(run, events, now)
+    reports = reports_of(run, events, uses) if scope.can("memory:read") else {}
     read = _documents_read(scope, run, events)
     entries = _entries(scope, run, events, read, now)
     events = _with_calls(scope, run, events)
@@ -150,8 +282,8 @@ def _by_place(events: list[Recorded]) -> dict[str, list[Recorded]]:
 
 def _with_calls(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Recorded]:
     """The events with what their calls asked and were answered, of the first calls of the run."""
-    told = [event for event in events if event.type in kept_calls.TEXTS][: 2 * CALLS]
-    texts = {event.sequence: event for event in kept_calls.with_texts(scope, run, told)}
+    told = [event for event in events if event.type in recordings.TEXTS][: 2 * CALLS]
+    texts = {event.sequence: event for event in recordings.with_texts(scope, run, told)}
     return [texts.get(event.sequence, event) for event in events]
 
 
@@ -159,10 +291,10 @@ def _documents_read(scope: TenantScope, run: Run, events: list[Recorded]) -> dic
     """What each node was answered; of what the run only tells again, what its source was."""
     if not scope.can("memory:read") or run.external:
         return {}
-    own = kept_reads.reads_of_run(scope.tenant_id, run.id, limit=READS)
+    own = recordings.reads_of_run(scope.tenant_id, run.id, limit=READS)
     if not run.source_run_id:
         return own
-    source = kept_reads.reads_of_run(scope.tenant_id, run.source_run_id, limit=READS)
+    source = recordings.reads_of_run(scope.tenant_id, run.source_run_id, limit=READS)
     begun = {event.node_id: event.sequence for event in events if event.type == NodeStarted.type}
     first = run.from_seq or 0
     told = {node for node, at in begun.items() if run.fork_mode == ForkMode.REPLAY or at < first}
@@ -266,7 +398,7 @@ def _lane(
         writes=writes,
         reads=[entries.read(document) for document in read],
         report=report,
-        bar=waterfall.bar_of(own, span, goes_on=goes_on, marks=[write.event.timestamp for write in writes]),
+        bar=bar_of(own, span, goes_on=goes_on, marks=[write.event.timestamp for write in writes]),
     )
 
 
@@ -365,5 +497,5 @@ def every_event(scope: TenantScope, run: Run) -> Iterator[Recorded]:
     scope.check("runs:read")
     after = -1
     while chunk := event_log.read(scope.tenant_id, run.id, after=after):
-        yield from kept_calls.with_texts(scope, run, event_notes.with_reasons(scope.tenant_id, chunk))
+        yield from recordings.with_texts(scope, run, event_notes.with_reasons(scope.tenant_id, chunk))
         after = chunk[-1].sequence

@@ -1,22 +1,30 @@
-"""Filters and full text over the ledger, on top of the adapter: what the ledger page and the console API ask.
+"""Filters, full text and facets over the ledger, on top of the adapter: what the ledger page and the console API ask.
 
-Pages go by keyset, newest first. The total is exact for the whole ledger, an agent and a node (maintained counts),
-and up to 10,000 matches of another filter; beyond, the page says "10,000+". A search by words ranks what any of them is
-about, the best first, and by its meaning as well where the tenant has an endpoint for that. Where it is to be the
-newest first, all words have to be there, and a page looks at a bounded number of entries: one that did not come to the
-end says so (``is_partial``), may be short or empty, and goes on behind its ``after``.
+Pages use keysets, newest first. The total is exact for the whole ledger, an agent and a node (maintained counts), and
+up to 10,000 matches of another filter; beyond, the page says "10,000+". A search by words ranks entries that contain
+any of them, the best first, and by meaning as well where the tenant has an embedding endpoint. Ordered newest first,
+every word must occur, and a page scans a bounded number of entries: a page that stopped before the end says so
+(``is_partial``), may be short or empty, and continues from its ``after``.
+
+Facet counts are taken over the first ``SAMPLED`` matches, so that they cost the same in a ledger of any size. With more
+matches a count is a lower bound ("312+"), and values that only older entries have are missing.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from memory import adapter, embeddings, ledger
+from memory.adapter import Sampled
+from memory.addresses import PREFIX
 from memory.embeddings import Meaning
 from memory.host import ids, sql, tenancy
 from memory.host.json_types import JSONObject
@@ -437,3 +445,77 @@ def _of_run(scope: TenantScope, rows: "QuerySet[MemoryEntry]", run: str) -> "Que
     if run_id and adapter.is_stated(scope, run_id=run_id):
         found |= adapter.stated(rows, scope, run_id=run_id)
     return found | adapter.stated(rows, scope, run_ref=run) if adapter.is_stated(scope, run_ref=run) else found
+
+
+SAMPLED = 1_000
+AGES = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+# The columns whose values are counted as they are. Each facet has the name of the field of the filter that it sets.
+FACET_COLUMNS = {
+    "agent": "agent_id",
+    "node": "node_id",
+    "memory_ref": "memory_ref",
+    "subject": "subject",
+    "system": "system",
+    "sensitivity": "sensitivity",
+}
+FACETS = (*FACET_COLUMNS, "tag", "tier")
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCounts:
+    """How often each value was found; of more entries than were looked at when ``is_bound``."""
+
+    of: Mapping[str, int] = field(default_factory=dict)
+    is_bound: bool = False
+
+
+def facet_counts(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> dict[str, FacetCounts]:
+    """What stands behind every value of each facet, whatever is chosen of that facet itself; with ``state`` and
+    ``age``."""
+    wanted = wanted.with_fields()
+    every = _sample(scope, replace(wanted, state="all"), now)
+    here = every if wanted.state == "all" else [each for each in every if _state(each) == wanted.state]
+    if wanted.state == "retired" and len(every) > SAMPLED:
+        here = _sample(scope, wanted, now)
+    is_bound = len(every) > SAMPLED
+    states = Counter(map(_state, every[:SAMPLED]))
+    found = {"state": FacetCounts(states | Counter(all=states.total()), is_bound)}
+    for name in FACETS:
+        among = here
+        if getattr(wanted, name):
+            unset: dict[str, Any] = {name: ""}
+            among = _sample(scope, replace(wanted, **unset), now)
+        found[name] = FacetCounts(_counted(name, among[:SAMPLED]), is_bound if among is here else len(among) > SAMPLED)
+    ever = here if not wanted.since else _sample(scope, replace(wanted, since=None), now)
+    found["age"] = FacetCounts(_ages(ever[:SAMPLED], now), is_bound or len(ever) > SAMPLED)
+    return found
+
+
+def _sample(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> list[Sampled]:
+    return sample(scope, wanted, size=SAMPLED + 1, now=now)
+
+
+def _counted(name: str, among: list[Sampled]) -> Counter[str]:
+    """How many have each value. Whole columns are counted, and what a text stands for is read once for each text."""
+    found: Counter[str] = Counter()
+    if name == "tag":
+        for tags, entries in Counter(each.tags for each in among).items():
+            found.update(dict.fromkeys(sql.as_document(tags), entries))
+    elif name == "tier":
+        for memory_ref, entries in Counter(each.memory_ref for each in among).items():
+            if memory_ref.startswith(PREFIX):
+                found[memory_ref.removeprefix(PREFIX).partition("/")[0]] += entries
+    else:
+        found.update(map(attrgetter(FACET_COLUMNS[name]), among))
+    for nothing in ("", None):
+        found.pop(nothing, None)  # type: ignore[arg-type]  # of a column that may be null
+    return found
+
+
+def _state(each: Sampled) -> str:
+    return "present" if each.retired_at is None else "retired"
+
+
+def _ages(among: list[Sampled], now: datetime) -> Counter[str]:
+    made = sorted(each.created_at for each in among)
+    return Counter({name: len(made) - bisect_left(made, sql.least_text(now - ago)) for name, ago in AGES.items()})

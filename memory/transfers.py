@@ -1,23 +1,27 @@
-"""The ledger as a file of JSON lines: out of one host, and into another with the same ids.
+"""Entries as files: JSON and CSV exports, and the JSON lines that another host imports with the same ids.
 
-A line is one entry. What is imported is written by a run of the host's own, which no node is named for: which run wrote
-an entry elsewhere was not seen here, and where its agent said that it came from stays what was stated. An entry that is
-here already, or was here and is gone, is left as it is, so an import that broke off is simply begun again.
+A line is one entry. Imported entries are written by a run of the host, without a node: this host did not see which run
+wrote them, and an origin that their agent stated stays a statement. An entry that exists here, or existed and was
+removed, is skipped, so an interrupted import can be started again. Exports are made from raw rows, in parts.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import orjson
 from django.db import transaction
 
-from memory import adapter, addresses, entry_files, ledger, origins
+from memory import adapter, addresses, ledger, origins
+from memory.adapter import Exported
 from memory.addresses import Address, Sensitivity, Tier
 from memory.drafts import EntryDraft
-from memory.host import audit, ids, runs, tenancy
+from memory.host import audit, exports, ids, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
@@ -26,6 +30,11 @@ from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, Imported
 from memory.openintent import namespaces
+from memory.origins import Origin
+from memory.wire import address_document
+
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
 
 DEFINITION = {
     "id": IMPORT,
@@ -49,7 +58,7 @@ def export_lines(scope: TenantScope, *, now: datetime) -> Iterator[tuple[str, by
     the entry is left out."""
     for chunk in adapter.exported_in_order(scope, now=now):
         for entry in chunk:
-            yield entry.id, entry_files.json_line(entry)
+            yield entry.id, json_line(entry)
 
 
 def record_export(scope: TenantScope, counts: Mapping[str, int], *, now: datetime) -> None:
@@ -136,7 +145,7 @@ def _id_of(created_at: datetime, *names: str) -> UUID:
 
 
 def _address(said: JSONObject) -> Address:
-    texts = {name: _text(said.get(name, "")) for name in entry_files.ADDRESS if name not in ("tier", "pinned")}
+    texts = {name: _text(said.get(name, "")) for name in ADDRESS if name not in ("tier", "pinned")}
     priority, sensitivity = _text(said.get("priority", "normal")), _text(said.get("sensitivity", ""))
     fits = all(len(text) <= MOST.get(name, addresses.MAX_AGENT) and text.isprintable() for name, text in texts.items())
     if priority not in addresses.PRIORITIES or not addresses.is_agent_id(texts["agent_id"]) or not fits:
@@ -244,3 +253,111 @@ def end_import(scope: TenantScope, run: Run, counts: Mapping[str, int], *, now: 
         details=dict(counts),
         now=now,
     )
+
+
+OF_ADDRESS = ("tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed")
+COLUMNS = (
+    "id", "memoryRef", "agentId", "nodeId", "runId", "content", "tags", "createdAt", "expiresAt", "state",
+    *OF_ADDRESS, *(f"origin.{name}" for name in origins.MEMBERS),
+)  # fmt: skip
+NOTHING_MORE = "," * (len(OF_ADDRESS) + len(origins.MEMBERS) - 1)
+# What another host takes of an address.
+ADDRESS = ("tier", "agent_id", "namespace", "key", "task_id", "intent_id", "pinned", "ttl", "created_by", "curated_by")
+# What stands in quotes in a cell (RFC 4180).
+QUOTED = re.compile('[",\r\n]')
+
+
+def document_of(entry: Exported) -> JSONObject:
+    """An entry as JSON files and APIs have it: the protocol's, and what the console knows beside it."""
+    expires = {"expiresAt": entry.expires_at} if entry.ends_at else {}
+    retired = {"retiredAt": entry.retired_at} if entry.hidden_at else {}
+    return {
+        "id": entry.id,
+        "content": entry.content,
+        "tags": entry.tags,
+        "createdAt": entry.created_at,
+        **expires,
+        "memoryRef": entry.memory_ref,
+        "runId": entry.run_id,
+        "nodeId": entry.node_id or None,
+        "agentId": entry.agent_id or None,
+        "state": "retired" if entry.hidden_at else "present",
+        **retired,
+        **address_document(entry.address),
+        **({"origin": entry.origin.document} if entry.origin else {}),
+    }
+
+
+# CSV. The lines are put together here: the module of the standard library takes twice as long for the same.
+
+
+class Cells(dict[str, str]):
+    """The cell of each text that was asked for; of names that many rows share. For one part of a file."""
+
+    def __missing__(self, text: str) -> str:
+        self[text] = cell = _cell(text)
+        return cell
+
+
+def csv_parts(chunks: Iterable[Sequence[Exported]]) -> Iterator[str]:
+    """The head, and the lines of each chunk. In a table the parts of an address and of an origin have columns of their
+    own."""
+    yield ",".join(COLUMNS) + "\r\n"
+    yield from map(_csv_lines, chunks)
+
+
+def _csv_lines(rows: Sequence[Exported]) -> str:
+    cells, instant = Cells(), sql.wire_instant
+    tags = {text: _cell(" ".join(sql.as_document(text))) for text in {row.tag_list for row in rows}}
+    return "".join(
+        f"{own},{cells[ref]},{cells[agent]},{cells[node]},{run},{_cell(content)},{tags[labels]},{instant(made)},"
+        f"{instant(ends) if ends else ''},{'retired' if hidden else 'present'},"
+        f"{_more_cells(address, origin) if address or origin else NOTHING_MORE}\r\n"
+        for own, run, labels, made, ends, hidden, ref, content, _, node, agent, _, _, address, origin in rows
+    )
+
+
+def _cell(value: object) -> str:
+    text = exports.cell(value)
+    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+
+
+def _more_cells(address: "EntryAddress | None", origin: Origin | None) -> str:
+    place = address_document(address)["address"] if address else {}
+    told = origin.document if origin else {}
+    values = [*map(place.get, OF_ADDRESS), *map(told.get, origins.MEMBERS)]
+    return ",".join(map(_cell, values))
+
+
+# JSON lines.
+
+
+def json_line(entry: Exported) -> bytes:
+    """What ``import_memory`` reads. The line of an entry whose value is kept encrypted is empty: that leaves only where
+    somebody asks for it and is on record."""
+    if entry.sealed:
+        return b""
+    told: dict[str, Any] = {
+        "id": entry.id,
+        "memoryRef": entry.memory_ref,
+        "tags": entry.tags,
+        "subject": entry.subject,
+        "agentId": entry.agent_id,
+        "createdAt": _in_full(entry.made_at),
+        "expiresAt": _in_full(entry.ends_at) if entry.ends_at else None,
+    }
+    if entry.origin:
+        told["origin"] = entry.origin.document
+    if entry.address is None:
+        told["content"] = entry.content
+    else:
+        told["value"] = orjson.Fragment(entry.content)
+        own = {name: getattr(entry.address, name) for name in ADDRESS}
+        told["address"] = own | {"priority": entry.address.priority_word}
+    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _in_full(text: str) -> str:
+    """A time that the database casts to text, in UTC and to the microsecond."""
+    time = text[11:].partition("+")[0]
+    return f"{text[:10]}T{f'{time:0<15}' if '.' in time else time}+00:00"

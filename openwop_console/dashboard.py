@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memory import adapter, agents, commitments, masking, run_timeline
 from memory.agents import AgentRow
-from memory.forget import forgetting, requests
+from memory.forget import forgetting, plans
 from memory.host import access, interrupts, pages, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt
@@ -134,9 +134,9 @@ def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
         "possible": commitments.possible(scope).order_by("id")
         if scope.can("memory:retire") and scope.can("memory:read")
         else None,
-        "forgets": requests.unfinished(scope) if erases else None,
-        "previews": requests.previews_to_decide(scope, now=now) if erases else None,
-        "suspects": requests.with_undecided(scope) if erases else None,
+        "forgets": plans.unfinished(scope) if erases else None,
+        "previews": plans.previews_to_decide(scope, now=now) if erases else None,
+        "suspects": plans.with_undecided(scope) if erases else None,
         "duplicates": lookalikes.waiting(scope, now=now) if scope.can("passes:run") else None,
     }
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from memory import adapter, agents, artifact_stops, commitments
 from memory import search as memory_search
-from memory.forget import holds, requests
+from memory.forget import holds, plans
 from memory.host import advertised, ids, pages, runs
 from memory.host.models import Installation, Run
 from memory.host.tenancy import TenantScope
@@ -149,7 +149,7 @@ def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
 FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
     "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
     "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
-    "fgt": ("forget-request", lambda scope, found, now: requests.find(scope, found)),
+    "fgt": ("forget-request", lambda scope, found, now: plans.find(scope, found)),
     "hld": ("forget-hold", lambda scope, found, now: holds.find(scope, found)),
     "mem": ("memory-entry", lambda scope, found, now: adapter.entry(scope, found, now=now)),
     "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),

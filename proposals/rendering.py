@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory import node_reports
+from memory import run_timeline
 from memory.host import event_log, ids, registry
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
@@ -43,7 +43,7 @@ def rendering_of(scope: TenantScope, proposal: Proposal, old: str, new: str) -> 
 def _inputs_of(run: Run, name: str) -> tuple[str, Mapping[str, object]] | None:
     """The first node of the run that filled the template of this name, and with what."""
     events = event_log.read(run.tenant_id, run.id, limit=EVENTS)
-    reports = node_reports.reports_of(run, events, registry.used_by(run))
+    reports = run_timeline.reports_of(run, events, registry.used_by(run))
     used = ((node, each.inputs) for node, each in reports.items() if each.template_name == name)
     return next(((node, inputs) for node, inputs in used if inputs is not None), None)
 

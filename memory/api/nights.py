@@ -13,8 +13,8 @@ from memory.host.json_types import JSONObject
 from memory.host.operations import COUNT, TEXT, TIME, closed, listed, nullable, operation
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
-from memory.passes import night_reports
-from memory.passes.night_reports import PASSES, Figures, Night
+from memory.passes import nights
+from memory.passes.nights import PASSES, Figures, Night
 from memory.passes.pass_reports import Summary
 from memory.wire import instant
 
@@ -77,12 +77,12 @@ def night(request: Request) -> Response:
     """What one night did, and its passes, the newest first."""
     scope, now = scope_of(request), timezone.now()
     given = checked(NightQuery, query_of(request)).validated_data
-    found = night_reports.night_of(scope, given.get("night"), now=now)
+    found = nights.night_of(scope, given.get("night"), now=now)
     after, size = given.get("after"), given.get("limit", DEFAULT_LIMIT)
-    page = night_reports.page_of_passes(scope, found, given.get("show", "passes"), after=after, size=size, now=now)
+    page = nights.page_of_passes(scope, found, given.get("show", "passes"), after=after, size=size, now=now)
     return Response(
         {
-            "night": night_document(found, night_reports.figures(scope, found)),
+            "night": night_document(found, nights.figures(scope, found)),
             "passes": [_row(each) for each in page.rows],
             "total": page.total,
             "next": cursor("pass", page.after),

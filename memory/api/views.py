@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from memory import adapter, external_runs, provenance, search, tasks
 from memory.api import schemas
 from memory.api import serializers as wire
-from memory.forget import forgetting, holds, plans, requests
+from memory.forget import forgetting, holds, plans
 from memory.host import ids, secrets
 from memory.host.errors import NotFound
 from memory.host.http import checked, query_of
@@ -135,10 +135,10 @@ def forget_previews(request: Request) -> Response:
 def forget_preview(request: Request, preview_id: str) -> Response:
     given = checked(wire.SuspectQuery, query_of(request)).validated_data
     scope, size = scope_of(request), given.get("limit", DEFAULT_LIMIT)
-    found = requests.find(scope, ids.parse("fgt", preview_id))
+    found = plans.find(scope, ids.parse("fgt", preview_id))
     if found.state != ForgetState.PREVIEWED:
         return Response(wire.preview_document(found, []))
-    rows, last = requests.suspects(found, after=given.get("after"), limit=size)
+    rows, last = plans.suspects(found, after=given.get("after"), limit=size)
     terms = forgetting.terms_of(scope, found)
     shown, on_hold = plans.in_context(found, terms, rows), holds.active_on(found.tenant_id, terms)
     return Response(wire.preview_document(found, shown, cursor("sus", last), on_hold))
@@ -215,4 +215,4 @@ def forget_list(request: Request) -> Response:
 @operation("getForget", scope="memory:forget", gives={200: schemas.FORGET}, tag="forget")
 @api_view(["GET"])
 def forget(request: Request, forget_id: str) -> Response:
-    return Response(wire.forget_document(requests.find(scope_of(request), ids.parse("fgt", forget_id))))
+    return Response(wire.forget_document(plans.find(scope_of(request), ids.parse("fgt", forget_id))))

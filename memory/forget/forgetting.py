@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from memory import harness, ledger, passes
-from memory.forget import holds, journal, plans, receipts, requests
+from memory.forget import holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
 from memory.host import audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
@@ -92,7 +92,7 @@ def ask(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest
 
 def ask_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """A fresh preview for the subject of an earlier one, which stays as it was."""
-    return _asked(scope, _remembered(requests.find(scope, request_id)), now)
+    return _asked(scope, _remembered(plans.find(scope, request_id)), now)
 
 
 @transaction.atomic
@@ -220,7 +220,7 @@ def decide(
     scope: TenantScope, request_id: UUID | None, decisions: Mapping[UUID, str], *, now: datetime
 ) -> ForgetRequest:
     """What a person has decided about these suspects, by their ids, stands until the confirmation."""
-    request = _locked(requests.find(scope, request_id))
+    request = _locked(plans.find(scope, request_id))
     _require_ready(request, now)
     for decision in Decision:
         chosen = [row for row, word in decisions.items() if word == decision]
@@ -231,7 +231,7 @@ def decide(
 @transaction.atomic
 def decide_about_the_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> None:
     """All suspects that are undecided are decided so."""
-    request = _locked(requests.find(scope, request_id))
+    request = _locked(plans.find(scope, request_id))
     _require_ready(request, now)
     _decide(request, _suspects(request).filter(decision=Decision.UNDECIDED), decision)
 
@@ -260,7 +260,7 @@ def confirm(
     then ``details.changed`` says what, and a new preview is needed.
     The stores are looked through before any lock is taken; what appears behind that look goes all the same.
     """
-    request = requests.find(scope, request_id)
+    request = plans.find(scope, request_id)
     _require_ready(request, now)
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
@@ -297,7 +297,7 @@ def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> 
 
     Refuses where ``confirm`` would: what is handed out is what the preview shows, with the suspects that were chosen.
     """
-    request = requests.find(scope, request_id)
+    request = plans.find(scope, request_id)
     _require_ready(request, now)
     terms = _remembered(request)
     holdings = _look_again(request, terms)
@@ -561,7 +561,7 @@ def _settle(request: ForgetRequest) -> None:
 def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """A request that left residue waits for a worker again, in a window of its own."""
     scope.check("memory:forget")
-    request = _locked(requests.find(scope, request_id))
+    request = _locked(plans.find(scope, request_id))
     if request.state != ForgetState.RESIDUE:
         raise Conflict("Only a request that left residue can be run again.", state=request.state)
     holds.require_none(request.tenant_id, _remembered(request))

@@ -406,7 +406,7 @@ class AgentDecided(Event):
 
 
 # What nodes ask of the world outside: ids, counts, durations and codes. The texts are kept beside the log
-# (``kept_calls``).
+# (``recordings``).
 
 
 @dataclass(frozen=True, slots=True)

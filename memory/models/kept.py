@@ -10,7 +10,7 @@ from memory.host.models.personal import DIGEST, KIND, NODE, STATE
 class KeptContent(TenantOwned):
     """A text that some run read; one row a digest. ``text`` is null when it was forgotten: the digest stays."""
 
-    writer = "memory.kept_reads"
+    writer = "memory.recordings"
     personal = Personal(
         "recorded reads", ("text",), json_text=("text",), blanked={"text": None}
     )  # a replay that needs the text is refused from then on
@@ -27,7 +27,7 @@ class KeptContent(TenantOwned):
 class KeptRead(TenantOwned):
     """One read of one node of one run: what was asked, by digest, and what was answered, by digest and in order."""
 
-    writer = "memory.kept_reads"
+    writer = "memory.recordings"
     impersonal = {"contents": "digests of kept texts", "node_id": NODE, "request_sha256": DIGEST}
 
     run_id = models.UUIDField()
@@ -53,7 +53,7 @@ class EntryRead(TenantOwned):
     Lives as long as the run: the entry may be gone.
     """
 
-    writer = "memory.kept_reads"
+    writer = "memory.recordings"
     impersonal = {"node_id": NODE}
 
     entry_id = models.UUIDField()
@@ -113,7 +113,7 @@ class KeptCall(TenantOwned):
     ``ordinal`` is which call of the node it is. One whose worker died is ``lost``, and stands again under another id.
     """
 
-    writer = "memory.kept_calls"
+    writer = "memory.recordings"
     personal = Personal("calls of nodes", ("request", "answer"), page=("run", "run_id"), sensitive_of="run", at_once=16)
     impersonal = {"node_id": NODE, "kind": KIND, "state": STATE}
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, external_runs, harness, kept_reads, ledger, provenance
+from memory import adapter, addresses, external_runs, harness, ledger, provenance, recordings
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
@@ -146,7 +146,7 @@ def close(row: "EntryAddress", *, now: datetime) -> None:
         ledger.remove_entries(tenant_id, part, reason=REASON, now=now)
     lost = archives.seal_made_of(tenant_id, [row.id, *made], row.entry.memory_ref, now=now)
     read = [each.entry_id for each in lost if each.entry_id]
-    kept_reads.blank_entries(tenant_id, [row.id, *made, *read])
+    recordings.blank_entries(tenant_id, [row.id, *made, *read])
     if others:
         host = tenancy.host_scope(Tenant.objects.get(id=tenant_id), scopes=frozenset({"memory:retire"}))
         ledger.unhide_entries(host, others, now=now)

@@ -1,22 +1,28 @@
-"""Consolidation: the passes over memory with what went in and came out, one to be asked for, and when they come."""
+"""Consolidation: passes over memory with their counts, ordering and scheduling a pass, and possible duplicates."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import adapter, capabilities, policies, tasks
+from memory.api.lookalikes import choice_of, look_alike_document
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, tenancy
+from memory.host.errors import Conflict
+from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
-from memory.models import Pass, PassSchedule
-from memory.passes import distillation, orders, pass_reports, schedules
+from memory.models import Pass, PassSchedule, Verb
+from memory.passes import distillation, lookalikes, orders, pass_reports, schedules
+from memory.passes.lookalikes import Pair
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.schedules import PassTimes
 from memory.views.passes import document
@@ -155,3 +161,78 @@ def unschedule(request: HttpRequest, schedule_id: str) -> HttpResponse:
     schedules.remove(tenancy.scope_of(request), ids.parse("psc", schedule_id), now=timezone.now())
     messages.success(request, "The schedule is removed. The passes that it has made stay.")
     return redirect("consolidation")
+
+
+SHOWN = 20
+DONE = {Verb.MERGE: "Merged", Verb.REPLACE: "Replaced the older entry of", Verb.KEEP: "Kept both entries of"}
+PAIR_COLUMNS = ("id", "memoryRef", "percent", "foundAt", "older", "newer", "mergedInto", "sha256")
+
+
+@pages.parameters("ref", "entry", *pages.LIST)
+@require_safe
+def look_alikes(request: HttpRequest) -> HttpResponseBase:
+    """The pairs that wait, newest first; of one ref or with one entry when the address says so."""
+    scope = tenancy.scope_of(request)
+    if request.GET.get("format") in exports.FORMATS:
+        rows = (look_alike_document(pair) for pair in _pair_page(scope, request, size=lookalikes.MOST_LISTED).rows)
+        return exports.listing(request.GET["format"], "look-alikes", rows, columns=PAIR_COLUMNS)
+    return _shown(request, scope)
+
+
+def _pair_page(scope: TenantScope, request: HttpRequest, *, size: int) -> Page[Pair]:
+    return lookalikes.page(
+        scope,
+        memory_ref=pages.text_of(request, "ref"),
+        entry_id=ids.parse("mem", pages.text_of(request, "entry")),
+        after=pages.Cursor.of(request, "dup").after,
+        size=size,
+        now=timezone.now(),
+    )
+
+
+def _shown(request: HttpRequest, scope: TenantScope, *, conflict: Conflict | None = None) -> HttpResponse:
+    found, cursor = _pair_page(scope, request, size=SHOWN), pages.Cursor.of(request, "dup")
+    context = {
+        "nav": "look-alikes",
+        "now": timezone.now(),
+        "pairs": found.rows,
+        "total": found.total,
+        "ref": pages.text_of(request, "ref"),
+        "entry": pages.text_of(request, "entry"),
+        "can_decide": scope.can("passes:run"),
+        "here": pages.here(request),
+        "conflict": conflict,
+        "problems": sorted({each["message"] for each in conflict.details.get("problems", [])}) if conflict else [],
+        **cursor.links(len(found.rows), found.after),
+        **pages.files(request),
+    }
+    fragment = "memory/look_alikes_list.html"
+    return pages.render(request, "memory/look_alikes.html", context, fragment=fragment, status=409 if conflict else 200)
+
+
+@pages.parameters("next")
+@require_POST
+def decide(request: HttpRequest) -> HttpResponse:
+    """The pairs that were chosen are decided, all or none; or the one beside whose texts the button stands."""
+    scope = tenancy.scope_of(request)
+    scope.check("passes:run")
+    verb, chosen = _chosen(request.POST)
+    back = pages.back(request, reverse("look-alikes"))
+    if not chosen or verb not in DONE:
+        messages.error(request, "Nothing was decided. Select at least one pair and choose what to do.")
+        return redirect(back)
+    choices = [choice_of(*each.partition(":")[::2]) for each in chosen]
+    sent = pages.submit(Form(request.POST), lambda _: [lookalikes.decide(scope, verb, choices, now=timezone.now())])
+    if sent.conflict or not sent.result:
+        return _shown(request, scope, conflict=sent.conflict)
+    number = f"{len(choices)} pair{'s' if len(choices) > 1 else ''}"
+    undo = " What was taken away can be restored from its pass." if sent.result[0] else ""
+    messages.success(request, f"{DONE[Verb(verb)]} {number}.{undo}")
+    return redirect(f"{back}#next")
+
+
+def _chosen(given: QueryDict) -> tuple[str, list[str]]:
+    for verb in Verb.values:
+        if value := given.get(verb):
+            return verb, [value]
+    return given.get("decision", ""), list(dict.fromkeys(given.getlist("pair")))

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, corrections, entry_files, entry_selection, kept_reads, ledger, provenance, search, tasks
+from memory import adapter, corrections, entry_selection, ledger, provenance, recordings, search, tasks, transfers
 from memory.entry_selection import Matching
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm
 from memory.host import access, auditing, exports, ids, pages, tenancy
@@ -68,7 +68,7 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
         kin = pass_reports.kinship(scope, found, now=now)
         for row in adapter.exported(scope, adapter.live(scope, now=now).filter(id=found.id)):
             return exports.document(
-                entry_files.document_of(row) | {"provenance": _document(told), "lineage": _lineage(kin)}
+                transfers.document_of(row) | {"provenance": _document(told), "lineage": _lineage(kin)}
             )
     plain = found.address is not None and not found.sealed
     return _page(request, found, told, value=_indented(json.loads(found.content)) if plain else None)
@@ -91,7 +91,7 @@ def _beside(
     scope: TenantScope, found: "MemoryEntry", told: Provenance, kin: Kinship, now: datetime
 ) -> dict[str, object]:
     """Its lineage as a drawing, which runs read it, what is like it, what stands beside it, and what was done to it."""
-    reads = kept_reads.reads_of_entry(scope.tenant_id, found.id, size=READS)
+    reads = recordings.reads_of_entry(scope.tenant_id, found.id, size=READS)
     before, after = adapter.neighbours(scope, found, now=now)
     targets = [ids.wire("mem", found.id)]
     done = auditing.about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []

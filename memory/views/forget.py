@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import adapter, harness, tasks
 from memory.api.serializers import hold_document
-from memory.forget import forgetting, holds, plans, receipts, requests
+from memory.forget import forgetting, holds, plans, receipts
 from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
@@ -72,7 +72,7 @@ def forget(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _preview(request, scope)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_row(found) for found in requests.export_requests(scope))
+        rows = (_row(found) for found in plans.export_requests(scope))
         return exports.listing(request.GET["format"], "requests", rows, columns=COLUMNS)
     found = (
         adapter.entry(scope, entry_id, now=now) if (entry_id := ids.parse("mem", request.GET.get("from", ""))) else None
@@ -99,7 +99,7 @@ def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
 
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, object]:
     cursor = pages.Cursor.of(request, "fgt")
-    page = requests.newest(scope, before=cursor.after, limit=pages.PAGE)
+    page = plans.newest(scope, before=cursor.after, limit=pages.PAGE)
     on_hold = holds.active(scope, limit=HOLDS_SHOWN)
     return {
         "nav": "forget",
@@ -133,7 +133,7 @@ def _row(found: ForgetRequest) -> dict[str, object]:
 def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Where a request stands: its preview, its progress, its residue, or its receipt."""
     scope = tenancy.scope_of(request)
-    found = requests.find(scope, ids.parse("fgt", forget_id))
+    found = plans.find(scope, ids.parse("fgt", forget_id))
     if request.GET.get("format") == "json":
         withdrawn = archive_reports.withdrawn_by(found.tenant_id, found.receipt)
         beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
@@ -216,7 +216,7 @@ def _decided(found: ForgetRequest) -> dict[str, int]:
 def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest, forget_id: str) -> HttpResponse:
     """Step 2. Suspects come by page, each with the words around its mention."""
     cursor = pages.Cursor.of(request, "sus")
-    rows, last = requests.suspects(found, after=cursor.after, limit=pages.PAGE)
+    rows, last = plans.suspects(found, after=cursor.after, limit=pages.PAGE)
     suspects = plans.in_context(found, forgetting.terms_of(scope, found), rows)
     stores, empty = _stores(found)
     context = _context(request, found, forget_id) | {
@@ -265,7 +265,7 @@ def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict
 def suspects(request: HttpRequest, forget_id: str) -> HttpResponse:
     """What was decided on a page of suspects stands; on to the next page, or to the confirmation."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    found = requests.find(scope, ids.parse("fgt", forget_id))
+    found = plans.find(scope, ids.parse("fgt", forget_id))
     forgetting.decide(scope, found.id, _decisions(request), now=now)
     if (decision := request.POST.get("rest")) in (Decision.TICKED, Decision.SPARED):
         forgetting.decide_about_the_rest(scope, found.id, decision, now=now)
@@ -284,7 +284,7 @@ def _decisions(request: HttpRequest) -> dict[UUID, str]:
 def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Step 3. The form that is shown posts the subject, and only that confirms."""
     scope = tenancy.scope_of(request)
-    found = requests.find(scope, ids.parse("fgt", forget_id))
+    found = plans.find(scope, ids.parse("fgt", forget_id))
     if found.state != ForgetState.PREVIEWED:
         return redirect("forget-request", forget_id)
     if request.method == "POST":
@@ -350,7 +350,7 @@ def _changes(conflict: Conflict) -> list[str]:
 def copy(request: HttpRequest, forget_id: str) -> HttpResponseBase:
     """Everything about the subject of a preview, as a download. A POST, since it is put on record."""
     scope = tenancy.scope_of(request)
-    found = requests.find(scope, ids.parse("fgt", forget_id))
+    found = plans.find(scope, ids.parse("fgt", forget_id))
     sent = pages.submit(PlainForm({}), lambda _: forgetting.open_copy(scope, found.id, now=timezone.now()))
     if sent.conflict:
         return _refused(request, scope, found, sent.conflict)
@@ -376,7 +376,7 @@ def preview_again(request: HttpRequest, forget_id: str) -> HttpResponse:
 def retry(request: HttpRequest, forget_id: str) -> HttpResponse:
     """A request that left residue is carried out again."""
     scope = tenancy.scope_of(request)
-    found = requests.find(scope, ids.parse("fgt", forget_id))
+    found = plans.find(scope, ids.parse("fgt", forget_id))
     sent = pages.submit(PlainForm({}), lambda _: _run_again(scope, found))
     if isinstance(sent.conflict, SubjectOnHold):
         return _refused(request, scope, found, sent.conflict)

@@ -1,4 +1,4 @@
-"""The memory ledger: every entry of the tenant, filtered, searched, paged to the end, and as a file."""
+"""The memory ledger page: entries filtered, searched and paged, and their export as a file, also in the background."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,19 +6,21 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, entry_files, facets, saved_filters, search
-from memory.facets import Counts
-from memory.forms import SavedFilterForm
+from memory import adapter, ledger_exports, saved_filters, search, tasks, transfers
+from memory.forms import ExportForm, SavedFilterForm
 from memory.host import exports, ids, pages, tenancy
+from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from memory.search import LedgerFilter
+from memory.models import Pass
+from memory.search import FacetCounts, LedgerFilter
 
 FIELDS = {
     "agent": "agent",
@@ -113,9 +115,9 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     cursor = pages.Cursor.of(request, "mem")
     page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if request.GET.get("format") == "csv":
-        return exports.download("entries", entry_files.csv_parts(search.export_chunks(scope, wanted, now=now)))
+        return exports.download("entries", transfers.csv_parts(search.export_chunks(scope, wanted, now=now)))
     if request.GET.get("format") == "json":
-        entries = map(entry_files.document_of, search.export_entries(scope, wanted, now=now))
+        entries = map(transfers.document_of, search.export_entries(scope, wanted, now=now))
         return exports.listing("json", "entries", entries, columns=())
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= _acts(scope, wanted, page, now)
@@ -241,10 +243,10 @@ def wanted_of(request: HttpRequest, now: datetime) -> LedgerFilter:
     given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
     state = pages.word_of(request, "state", search.STATES) or "present"
     order = pages.word_of(request, "order", search.ORDERS)
-    age = pages.word_of(request, "age", facets.AGES)
+    age = pages.word_of(request, "age", search.AGES)
     since, until = pages.moment_of(request, "since"), pages.moment_of(request, "until", end=True)
     if age:
-        since = max(filter(None, (since, now - facets.AGES[age])))
+        since = max(filter(None, (since, now - search.AGES[age])))
     return LedgerFilter(**(given | {"state": state, "order": order}), since=since, until=until)
 
 
@@ -272,7 +274,7 @@ def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now:
     """The choices beside the list; an older page of it has the same."""
     if pages.wants_fragment(request) and request.GET.get("after"):
         return {}
-    counted = facets.counts(scope, wanted, now=now)
+    counted = search.facet_counts(scope, wanted, now=now)
     age, bounds = pages.text_of(request, "age"), {name: pages.text_of(request, name) for name in BOUNDS}
     offered = [
         _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"),
@@ -284,7 +286,7 @@ def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now:
     return {"facets": [each for each in offered if each], "namespaces": shared, "days": days}
 
 
-def _fixed(name: str, words: dict[str, str], chosen: str, counted: Counts, *, unset: str = "") -> Facet:
+def _fixed(name: str, words: dict[str, str], chosen: str, counted: FacetCounts, *, unset: str = "") -> Facet:
     """A facet with the same choices in every ledger; the one that is ``unset`` in an address has this name among what
     is counted."""
     behind = {value: counted.of.get(value or unset, 0) if value or unset else None for value in words}
@@ -292,7 +294,7 @@ def _fixed(name: str, words: dict[str, str], chosen: str, counted: Counts, *, un
     return Facet(name, WORDS[name], options, folded=False)
 
 
-def _facet(name: str, chosen: str, counted: Counts) -> Facet | None:
+def _facet(name: str, chosen: str, counted: FacetCounts) -> Facet | None:
     """The values that most of the entries have; the chosen one stays on offer, whether or not one has it. None where
     there is nothing to choose from."""
     most = sorted(counted.of, key=lambda value: (-counted.of[value], value))[:OFFERED]
@@ -301,3 +303,72 @@ def _facet(name: str, chosen: str, counted: Counts) -> Facet | None:
         return None
     options = [Option(each, each, each == chosen, counted.of.get(each, 0), counted.is_bound) for each in values]
     return Facet(name, LABELS[name], [Option("", "Any", not chosen), *options], folded=name in FOLDED and not chosen)
+
+
+CONTENT_TYPES = {
+    ledger_exports.CSV: "text/csv; charset=utf-8",
+    ledger_exports.JSON_LINES: "application/jsonl; charset=utf-8",
+}
+
+
+@pages.parameters(*FIELDS, *TIMES)
+@require_http_methods(["GET", "HEAD", "POST"])
+def ledger_export(request: HttpRequest) -> HttpResponse:
+    """What the address filters goes into a file: a form to begin with it, and this person's export."""
+    scope = tenancy.scope_of(request)
+    scope.check("memory:read")
+    wanted = wanted_of(request, timezone.now())
+    if request.method != "POST":
+        return _page(request, scope, wanted, ExportForm())
+    form = ExportForm(request.POST)
+    sent = pages.submit(form, lambda data: _ordered(scope, wanted, data["format"]))
+    if sent.result:
+        return redirect(pages.address(request))
+    return _page(request, scope, wanted, form, conflict=sent.conflict, status=sent.status)
+
+
+@transaction.atomic
+def _ordered(scope: TenantScope, wanted: LedgerFilter, form: str) -> Pass:
+    """Asked for and queued together, or neither."""
+    row = ledger_exports.order(scope, wanted, form, now=timezone.now())
+    tasks.enqueue_export(row)
+    return row
+
+
+def _page(
+    request: HttpRequest,
+    scope: TenantScope,
+    wanted: LedgerFilter,
+    form: ExportForm,
+    *,
+    conflict: Conflict | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    now = timezone.now()
+    found = ledger_exports.latest(scope, now=now)
+    context: dict[str, object] = {"nav": "memory", "now": now, "export": found, "here": pages.address(request)}
+    if found:
+        context["seconds"] = ((found.work.finished_at or now) - found.work.created_at).total_seconds()
+    if pages.wants_fragment(request):
+        status = pages.poll_status(request, over=found is None or not found.is_open)
+    else:
+        context |= {"form": form, "conflict": conflict, "chips": chips_of(request)}
+        context["page"] = search.ledger_page(scope, wanted, size=1, now=now)
+    return pages.render(request, "memory/export.html", context, fragment="memory/export_state.html", status=status)
+
+
+@require_POST
+def download(request: HttpRequest) -> HttpResponseBase:
+    """The file. A POST, since it is put on record."""
+    found, pieces = ledger_exports.open_file(tenancy.scope_of(request), now=timezone.now())
+    response = StreamingHttpResponse(pieces, content_type=CONTENT_TYPES[found.format])
+    response["Content-Disposition"] = f'attachment; filename="{found.name}"'
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_POST
+def remove(request: HttpRequest) -> HttpResponse:
+    """The export is cancelled, or its file deleted."""
+    ledger_exports.remove(tenancy.scope_of(request), now=timezone.now())
+    return redirect(pages.back(request, reverse("memory-export")))

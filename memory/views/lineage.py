@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import adapter, kept_reads, provenance
-from memory.forget import requests
+from memory import adapter, provenance, recordings
+from memory.forget import plans
 from memory.host import ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.paging import Page
@@ -107,7 +107,7 @@ def _receipt(scope: TenantScope, sources: list[Kin]) -> list[Mark]:
     forgotten = [each.place.gone_at for each in sources if each.place and each.place.gone == "forgotten"]
     if not forgotten or not forgotten[0] or not scope.can("memory:forget"):
         return []
-    request = requests.that_removed(scope, forgotten[0])
+    request = plans.that_removed(scope, forgotten[0])
     if request is None:
         return []
     forget_id = ids.wire("fgt", request.id)
@@ -143,9 +143,9 @@ def reads(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("runs:read")
     found, cursor = find_entry(scope, mem_id, now=now), pages.Cursor.of(request, "rd")
-    page = kept_reads.reads_of_entry(scope.tenant_id, found.id, after=cursor.after, size=pages.PAGE)
+    page = recordings.reads_of_entry(scope.tenant_id, found.id, after=cursor.after, size=pages.PAGE)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "reads": page.rows}
-    context |= {"total": page.total, "inexact": page.total == kept_reads.COUNTED, "permalink": pages.here(request)}
+    context |= {"total": page.total, "inexact": page.total == recordings.COUNTED, "permalink": pages.here(request)}
     return pages.render(request, "memory/entry_reads.html", context | cursor.links(len(page.rows), page.after))
 
 

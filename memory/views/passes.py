@@ -1,5 +1,6 @@
-"""One pass over memory: how far it is, what came of it, and what it put together, beside what was there before."""
+"""The pages of one pass (progress, outcome, its text compared with the one before) and of one night."""
 
+from datetime import date, datetime
 from typing import Any
 
 from django.contrib import messages
@@ -10,16 +11,22 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import passes, tasks
+from memory import commitments, passes, tasks
 from memory.adapter import TakenAway
+from memory.api.nights import night_document
 from memory.forms import AuditedForm
 from memory.host import access, exports, ids, pages, tenancy
+from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
+from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
+from memory.passes import nights as tenant_nights
 from memory.passes import orders, pass_reports, restoration
+from memory.passes.nights import REMOVALS, SHOWS, Night
 from memory.passes.pass_reports import Group, Place, Report
 from memory.passes.restoration import Restored
+from memory.policies import policy_of
 from memory.wire import instant
 
 SOURCES = 20
@@ -211,3 +218,57 @@ def repeat_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
     fresh = orders.repeat(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     tasks.enqueue_pass(fresh)
     return redirect("pass", ids.wire("pass", fresh.id))
+
+
+PREFIXES = {"fired": "fir"} | dict.fromkeys(REMOVALS, "mem")
+
+
+@pages.parameters("night", "show", *pages.LIST)
+@require_safe
+def nights(request: HttpRequest) -> HttpResponse:
+    """The night that begins on the day ``night``, or the last one; ``show`` says which list stands below."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    scope.check("memory:read")
+    night = tenant_nights.night_of(scope, _day(request), now=now)
+    figures = tenant_nights.figures(scope, night)
+    if request.GET.get("format") == "json":
+        return exports.document(night_document(night, figures))
+    show = pages.word_of(request, "show", SHOWS) or "passes"
+    cursor = pages.Cursor.of(request, PREFIXES.get(show, "pass"))
+    context: JSONObject = {
+        "nav": "nights",
+        "now": now,
+        "night": night,
+        "figures": figures,
+        "show": show,
+        "policy": policy_of(scope.tenant_id),
+        "can_retire": scope.can("memory:retire"),
+        "url": f"{reverse('nights')}?night={night.day}",
+        "as_json": pages.address(request, format="json"),
+        "here": pages.here(request),
+    }
+    context |= _listed(scope, night, show, cursor, now)
+    return pages.render(request, "memory/nights.html", context, fragment="memory/nights_list.html")
+
+
+def _listed(scope: TenantScope, night: Night, show: str, cursor: pages.Cursor, now: datetime) -> JSONObject:
+    """The rows behind the figure ``show``, and the pages around them."""
+    after, size = cursor.after, pages.PAGE
+    page: Page[Any]
+    if show == "fired":
+        page = tenant_nights.page_of_firings(scope, night, after=after, size=size)
+        told = commitments.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
+        page = page.of([(each, told.get(each.commitment_id)) for each in page.rows])
+    elif show in REMOVALS:
+        page = tenant_nights.page_of_removed(scope, night, show, after=after, size=size)
+    else:
+        page = tenant_nights.page_of_passes(scope, night, show, after=after, size=size, now=now)
+    return {"rows": page.rows, "total": page.total, **cursor.links(len(page.rows), page.after)}
+
+
+def _day(request: HttpRequest) -> date | None:
+    text = pages.text_of(request, "night")
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise Invalid(errors=[{"field": "night", "message": "must be a day (2026-01-31)"}]) from None

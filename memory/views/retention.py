@@ -10,12 +10,13 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from memory import embeddings, growth, policies
+from memory import embeddings, policies
+from memory import retention as memory_retention
 from memory.forms import PolicyForm
-from memory.growth import Growth, Shortening
 from memory.host import exports, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.policies import Policy
+from memory.retention import Growth, Shortening
 
 LISTED = 20
 COLUMNS = ("by", "name", "week", "entries", "duplicates", "tokens", "bytes")
@@ -38,7 +39,7 @@ def retention(request: HttpRequest) -> HttpResponseBase:
 def _rows(scope: TenantScope, by: str) -> list[dict[str, object]]:
     return [
         {"by": by, "name": row.writer or None, "week": start.isoformat(), **_figures(week)}
-        for row in growth.by(scope, by, now=timezone.now())
+        for row in memory_retention.growth_by(scope, by, now=timezone.now())
         for start, week in zip(row.starts, row.weeks, strict=True)
     ]
 
@@ -66,7 +67,7 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 def _step(scope: TenantScope, data: dict[str, Any], confirmed: bool) -> Policy | Shortening:
     """What a shorter time would touch, until somebody has seen that; then the policy as it was changed."""
     now = timezone.now()
-    preview = None if confirmed else growth.shortening(scope, policies.checked(scope, data), now=now)
+    preview = None if confirmed else memory_retention.shortening(scope, policies.checked(scope, data), now=now)
     return preview or policies.change(scope, data, now=now)
 
 
@@ -79,8 +80,11 @@ def _page(
     preview: Shortening | None = None,
 ) -> HttpResponse:
     now = timezone.now()
-    agents, nodes = growth.by(scope, "agent", now=now), growth.by(scope, "node", now=now)
-    outlook = growth.outlook(scope, now=now)
+    agents, nodes = (
+        memory_retention.growth_by(scope, "agent", now=now),
+        memory_retention.growth_by(scope, "node", now=now),
+    )
+    outlook = memory_retention.outlook(scope, now=now)
     context = {
         "nav": "retention",
         "now": now,

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import answer_forms, kept_calls, run_comparison, run_timeline
+from memory import answer_forms, recordings, run_comparison, run_timeline
 from memory.answer_forms import AnswerForm
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
@@ -53,7 +53,7 @@ class Row:
     @property
     def call(self) -> str:
         """What a call of the node asked or was answered."""
-        texts = (self.event.payload.get(name) for name in CALL_TEXTS) if self.event.type in kept_calls.TEXTS else ()
+        texts = (self.event.payload.get(name) for name in CALL_TEXTS) if self.event.type in recordings.TEXTS else ()
         return next((_indented(text) for text in texts if isinstance(text, dict)), "")
 
 

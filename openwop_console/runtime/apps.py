@@ -13,7 +13,7 @@ class RuntimeConfig(AppConfig):
 
     def _register(self) -> None:
         """The runtime brings its node types and workflows, and takes part in a forget."""
-        from memory import node_reports
+        from memory import run_timeline
         from memory.forget.erasers import declared
         from memory.host import registry
         from openwop_console.runtime import (  # noqa: F401
@@ -29,7 +29,7 @@ class RuntimeConfig(AppConfig):
         )
 
         interrupts.register()
-        node_reports.register(self.label, step_reports.reports_of_run)
+        run_timeline.register_reporter(self.label, step_reports.reports_of_run)
         workflows.register_builtins()
         declared.register_tables("runtime")
         registry.register(chains.INSTALLER)

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from memory import harness, kept_calls
+from memory import harness, recordings
 from memory.host import ids, runs, traces
 from memory.host.events import (
     AgentToolCalled,
@@ -107,8 +107,8 @@ class Ended:
 def begin(position: Position, step: Step, call: Call, now: datetime) -> UnderWay:
     """The call is on record as sent, in the transaction of the step; nothing has left this host yet."""
     run, node_id = position.run, position.node_id
-    ordinal = len(kept_calls.answers_of(run, node_id))
-    call_id = kept_calls.begin(run, node_id, kind=call.kind, ordinal=ordinal, request=call.request)
+    ordinal = len(recordings.answers_of(run, node_id))
+    call_id = recordings.begin(run, node_id, kind=call.kind, ordinal=ordinal, request=call.request)
     steps.settle(step, StepState.STARTED)
     sent = CallSent(node_id, call_id, call.kind, step.attempt)
     runs.progress(run, sent, ready_at=runs.LEASE.end(now), now=now)
@@ -191,7 +191,7 @@ def tell(run: Run, under_way: UnderWay, *, now: datetime) -> None:
         redactor, raw = harness.for_run(run.tenant_id, run.id), "".join(under_way.said[: under_way.heard])
         text = redactor.redact(raw[: redactor.settled(raw)]).text
         if len(text) > under_way.told:
-            kept_calls.keep_text(run, under_way.call_id, text)
+            recordings.keep_text(run, under_way.call_id, text)
             facts.append(_chunk(run, under_way, len(text)))
     runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
 
@@ -213,9 +213,9 @@ def record(run: Run, under_way: UnderWay, ended: Ended, *, now: datetime) -> Non
     """How the call ended is on record; the locked run goes on."""
     facts: list[Event] = []
     if ended.failure:
-        kept_calls.fail(run, under_way.call_id)
+        recordings.fail(run, under_way.call_id)
     else:
-        answer = kept_calls.finish(run, under_way.call_id, ended.answer)
+        answer = recordings.finish(run, under_way.call_id, ended.answer)
         facts += _last_words(run, under_way, answer) if under_way.call.streams else []
     code = ended.failure.code if ended.failure else OK
     answered = CallAnswered(
@@ -244,9 +244,9 @@ def _last_words(run: Run, under_way: UnderWay, answer: JSONObject) -> list[Event
 def record_act(position: Position, step: Step, acted: Acted, now: datetime) -> bool:
     """What an agent did with a tool of this host is on record, in the transaction in which it did it."""
     run, node_id, act = position.run, position.node_id, acted.act
-    ordinal = len(kept_calls.answers_of(run, node_id))
-    call_id = kept_calls.begin(run, node_id, kind="tool", ordinal=ordinal, request=act.request)
-    kept_calls.finish(run, call_id, acted.answer)
+    ordinal = len(recordings.answers_of(run, node_id))
+    call_id = recordings.begin(run, node_id, kind="tool", ordinal=ordinal, request=act.request)
+    recordings.finish(run, call_id, acted.answer)
     steps.settle(step, StepState.STARTED)
     error = Failure(**acted.answer["error"]) if "error" in acted.answer else None
     status = ("forbidden" if error.code == execution.NOT_ALLOWED.code else "error") if error else OK

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from memory import adapter, addresses, kept_reads, ledger, workspace
+from memory import adapter, addresses, ledger, recordings, workspace
 from memory.adapter import Injection, MemoryRecord, RunView
 from memory.drafts import EntryDraft
 from memory.host import ids, tenancy
@@ -13,8 +13,8 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import NodeFailure
 from memory.host.tenancy import MemoryScope
-from memory.kept_reads import Read
 from memory.models import WorkspaceFile
+from memory.recordings import Read
 from memory.wire import entry_document
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, checked_path
 
@@ -96,12 +96,12 @@ def listing(memory_ref: str, *, limit: int, tag: str, wanted: Injection) -> str:
     """The digest of a request to list; what was not given of a budget and a rank is not in it."""
     given = {"tokenBudget": wanted.token_budget, "rank": wanted.rank, "query": wanted.query}
     more = {name: value for name, value in given.items() if value}
-    return kept_reads.digest_of({"op": "list", "memoryRef": memory_ref, "limit": limit, "tag": tag, **more})
+    return recordings.digest_of({"op": "list", "memoryRef": memory_ref, "limit": limit, "tag": tag, **more})
 
 
 def getting(memory_ref: str, memory_id: str) -> str:
     """The digest of a request to get."""
-    return kept_reads.digest_of({"op": "get", "memoryRef": memory_ref, "memoryId": memory_id})
+    return recordings.digest_of({"op": "get", "memoryRef": memory_ref, "memoryId": memory_id})
 
 
 def _document(record: MemoryRecord) -> JSONObject:

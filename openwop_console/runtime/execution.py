@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
-from memory import agents, harness, kept_calls, kept_reads
+from memory import agents, harness, recordings
 from memory.host import interrupts, registry, runs
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
@@ -117,10 +117,10 @@ def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> boo
     if isinstance(outcome, Act):
         began = time.monotonic()
         answer = _do(position.run, outcome)
-        kept_reads.record_reads(position.run, position.node_id, memory.reads, more=True, now=now)
+        recordings.record_reads(position.run, position.node_id, memory.reads, more=True, now=now)
         return Acted(outcome, answer, time.monotonic() - began)
     again = step.state != StepState.STARTED and not makes_calls(position.node["typeId"])
-    kept_reads.record_reads(position.run, position.node_id, memory.reads, again=again, now=now)
+    recordings.record_reads(position.run, position.node_id, memory.reads, again=again, now=now)
     return settle(position, step, outcome, clock())
 
 
@@ -197,7 +197,7 @@ def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
 def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -> NodeContext:
     run, node = position.run, position.node
     agent = position.agent
-    calls = kept_calls.answers_of(run, position.node_id) if makes_calls(node["typeId"]) else []
+    calls = recordings.answers_of(run, position.node_id) if makes_calls(node["typeId"]) else []
     asked = step.state == StepState.WAITING or step.attempt > 1
     interrupt = interrupts.at_node(run, position.node_id) if asked else None
     return NodeContext(

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.db import OperationalError, transaction
 
-from memory import adapter, harness, kept_reads
+from memory import adapter, harness, recordings
 from memory.adapter import Injection
 from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
@@ -48,8 +48,8 @@ from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.node_types import Done, NodeFailure, OnReplay, Outcome, Sleep, on_replay_of
 from memory.host.runs import Fork, RunOrder
 from memory.host.tenancy import TenantScope
-from memory.kept_reads import Served
 from memory.models import WorkspaceFile
+from memory.recordings import Served
 from memory.text.matching import FORGOTTEN
 from openwop_console.runtime import chains, endings, execution, graph, run_options, steps, workflows
 from openwop_console.runtime import runs as run_service
@@ -103,7 +103,7 @@ class RecordedMemory:
     def of(cls, source: Run, node_id: str, *, before: int) -> "RecordedMemory":
         """What the source run's node was given and wrote before it was done, at the sequence ``before``."""
         facts = event_log.node_payloads(source.tenant_id, source.id, node_id, MemoryWritten.type, before=before)
-        return cls(kept_reads.reads_of_node(source.tenant_id, source.id, node_id), facts)
+        return cls(recordings.reads_of_node(source.tenant_id, source.id, node_id), facts)
 
     def list(
         self,
@@ -424,7 +424,7 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
     types = {node["id"]: node["typeId"] for node in definition["nodes"]}
     again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not is_told(source, fact.sequence)}
     called = {node_id for node_id in again if on_replay_of(types[node_id]) == OnReplay.CALLED}
-    if not kept_reads.are_served(source.tenant_id, source.id, called):
+    if not recordings.are_served(source.tenant_id, source.id, called):
         raise _unavailable(source, from_seq, "retention_expired")
 
 

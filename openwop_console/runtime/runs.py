@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import event_notes, harness, kept_calls, workspace
+from memory import event_notes, harness, recordings, workspace
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
@@ -155,7 +155,7 @@ def read_events(scope: TenantScope, run: Run, *, after: int) -> tuple[list[Recor
     """
     scope.check("runs:read")
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, after=after))
-    events = kept_calls.with_texts(scope, run, events)
+    events = recordings.with_texts(scope, run, events)
     if events and events[-1].type in event_log.ENDINGS:
         return events, True
     return events, run.status in ENDS and len(events) < event_log.PAGE

@@ -10,7 +10,7 @@ from memory.host.event_log import Recorded
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Resolution, Run
-from memory.node_reports import NodeReport
+from memory.run_timeline import NodeReport
 from openwop_console.runtime import execution, expressions, steps, workflows
 from openwop_console.runtime.execution import NodeFailed, Position
 from openwop_console.runtime.expressions import Bounds

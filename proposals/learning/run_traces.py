@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory import adapter, harness, kept_reads, policies
+from memory import adapter, harness, policies, recordings
 from memory.commitments import firing
 from memory.host import event_log, ids, interrupts, registry, sql
 from memory.host.events import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
@@ -357,7 +357,7 @@ def readings_of(tenant_id: UUID, found: Iterable[Executed], sieve: Sieve, *, now
     """The memories that these runs read on the way to a prompt, the oldest first; each once a run and prompt."""
     using = {each.run.id: each for each in found if each.prompts and not each.is_fork}
     seen: dict[tuple[str, str, str], Reading] = {}
-    for run_id, node_id, document in kept_reads.reads_of_runs(tenant_id, using):
+    for run_id, node_id, document in recordings.reads_of_runs(tenant_id, using):
         executed = using[run_id]
         for prompt, at in executed.prompts:
             if executed.workflow.leads(node_id, at) and sieve.passes(document["content"]):

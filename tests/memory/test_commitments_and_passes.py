@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory import commitments, ledger, provenance, retention
 from memory.commitments import firing
 from memory.drafts import EntryDraft
-from memory.forget import forgetting, plans, requests
+from memory.forget import forgetting, plans
 from memory.forget.erasers.commitments import CommitmentRows
 from memory.host import ids
 from memory.host.erasure import Identifiers
@@ -263,7 +263,7 @@ def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) 
     desk.says("When Zebediah pays the invoice, tell finance.")
     desk.keeps()
     request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
-    suspects, _ = requests.suspects(request, after=None, limit=9)
+    suspects, _ = plans.suspects(request, after=None, limit=9)
     [suspect] = [each for each in suspects if each.row_id == desk.only.id]
     [shown] = plans.in_context(request, ("zebed",), [suspect])
     assert (shown.excerpt.before, shown.excerpt.mention) == ("When ", "Zebed")

@@ -27,7 +27,8 @@ from django_q.models import Task
 
 from memory import ledger, passes, retention, search
 from memory.adapter import forget as adapter_forget
-from memory.forget import forgetting, plans, receipts, requests
+from memory.forget import forgetting, plans, receipts
+from memory.forget import plans as forget_plans
 from memory.forget.erasers import entries
 from memory.forget.forgetting import Preview
 from memory.host import access, audit, erasure, event_log, ids, interrupts, signing, sql, vault
@@ -197,7 +198,7 @@ def test_a_confirmation_that_is_not_one_erases_nothing(options: dict[str, Any]) 
     found = preview(acme)
     with pytest.raises(Invalid):
         confirm(acme, found, **options)
-    assert requests.find(acme, found.request.id).state == ForgetState.PREVIEWED
+    assert forget_plans.find(acme, found.request.id).state == ForgetState.PREVIEWED
     assert (
         forgetting.execute(acme.tenant_id, found.request.id, holder="t", now=timezone.now(), clock=timezone.now) is None
     )
@@ -263,7 +264,7 @@ def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytes
     with pytest.raises(OSError, match="died"):
         carry_out(confirmed)
     assert MemoryEntry.objects.count() == 3
-    assert requests.find(acme, confirmed.id).state == ForgetState.CONFIRMED
+    assert forget_plans.find(acme, confirmed.id).state == ForgetState.CONFIRMED
     assert (
         forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
         is None
@@ -768,12 +769,12 @@ def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch:
         patching.setattr(passes, "finish", dies)
         with pytest.raises(Killed):
             built(asked, now)
-    assert requests.find(acme, asked.id).state == ForgetState.BUILDING
+    assert forget_plans.find(acme, asked.id).state == ForgetState.BUILDING
     assert built(asked, now, holder="test/2") is None  # the lease of the dead one still holds
     ready = built(asked, now + timedelta(minutes=5), holder="test/2")
     assert ready.state == ForgetState.PREVIEWED
     suspected = sum(entry["suspected"] for entry in ready.plan.values())
-    assert len(requests.suspects(requests.find(acme, asked.id), limit=1000)[0]) == suspected > 0
+    assert len(forget_plans.suspects(forget_plans.find(acme, asked.id), limit=1000)[0]) == suspected > 0
 
 
 @pytest.mark.engines
@@ -781,7 +782,7 @@ def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subjec
     acme, now = building.scope(), timezone.now()
     asked = forgetting.ask(acme, [MARTA], now=now)
     assert forgetting.lapse_previews(now=now + timedelta(hours=2)) == 1
-    row = requests.find(acme, asked.id)
+    row = forget_plans.find(acme, asked.id)
     assert (row.state, bytes(row.sealed_terms), row.background.state) == (ForgetState.LAPSED, b"", "cancelled")
     assert built(asked, now + timedelta(hours=2)) is None
 
@@ -797,7 +798,7 @@ def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytes
     monkeypatch.setattr(entries.LedgerEntries, "find", broken)
     with pytest.raises(OSError, match="disk"):
         built(asked, now)
-    row = requests.find(acme, asked.id)
+    row = forget_plans.find(acme, asked.id)
     assert (row.state, bytes(row.sealed_terms), row.background.code) == (ForgetState.FAILED, b"", "internal_error")
 
 
@@ -1030,11 +1031,11 @@ def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> No
     first = forget(acme, MARTA, alias)
     assert first.undecided > 0
     forget(acme)
-    assert requests.find(acme, first.id).undecided == first.undecided
+    assert forget_plans.find(acme, first.id).undecided == first.undecided
     again = preview(acme, MARTA, alias)
     forgetting.decide_about_the_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
     carry_out(confirm(acme, again))
-    assert requests.find(acme, first.id).undecided == 0
+    assert forget_plans.find(acme, first.id).undecided == 0
 
 
 def test_a_writer_that_never_stops_leaves_residue_instead_of_a_forget_without_end(

@@ -9,7 +9,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import adapter, kept_reads, ledger
+from memory import adapter, ledger, recordings
 from memory.adapter import Injection
 from memory.adapter.records import _fitting
 from memory.host.errors import Invalid
@@ -135,7 +135,7 @@ def test_a_node_lists_within_its_budget_and_what_it_was_given_is_kept() -> None:
 
 
 def test_a_request_without_budget_and_rank_has_the_digest_it_always_had() -> None:
-    old = kept_reads.digest_of({"op": "list", "memoryRef": "notes", "limit": 10, "tag": ""})
+    old = recordings.digest_of({"op": "list", "memoryRef": "notes", "limit": 10, "tag": ""})
     assert listing("notes", limit=10, tag="", wanted=Injection()) == old
     assert listing("notes", limit=10, tag="", wanted=Injection(5)) != old
 

@@ -635,7 +635,7 @@ def test_a_node_that_reads_otherwise_gets_nothing_of_what_memory_holds_now(
 def test_a_text_that_is_forgotten_between_fork_and_replay_fails_the_node() -> None:
     source = digest_run("likes tea")
     made = forked(source, "replay")
-    KeptContent.objects.written_by("memory.kept_reads").update(text=None)
+    KeptContent.objects.written_by("memory.recordings").update(text=None)
     assert building.advance(made).error["code"] == "replay_source_missing"
 
 
@@ -925,7 +925,7 @@ def test_a_key_forks_only_what_its_agents_may_do() -> None:
 
 def test_a_replay_that_needs_a_forgotten_text_is_refused_and_says_why() -> None:
     source = digest_run("likes tea")
-    KeptContent.objects.written_by("memory.kept_reads").update(text=None)
+    KeptContent.objects.written_by("memory.recordings").update(text=None)
     with pytest.raises(ReplayMemorySnapshotUnavailable) as refused:
         forked(source, "replay")
     assert refused.value.details == {

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, kept_reads, ledger, provenance
+from memory import adapter, ledger, provenance, recordings
 from memory.addresses import Address, Tier
 from memory.host import audit, event_log
 from memory.host.errors import Unprocessable
@@ -52,7 +52,7 @@ def read_by_a_run() -> tuple[Any, list[str]]:
     run = building.open_run(building.scope())
     memory = NodeMemory(run, "reader", "billing-01", timezone.now())
     found = memory.list(REF)
-    kept_reads.record_reads(run, "reader", memory.reads, again=False, now=timezone.now())
+    recordings.record_reads(run, "reader", memory.reads, again=False, now=timezone.now())
     return run, [each["content"] for each in found]
 
 
@@ -93,7 +93,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     assert not adapter.stored_among(first.tenant_id, [compacted, archive.entry_id])
     left = archives.get_archive(building.scope(), archive.id)
     assert (left.state, left.withdrawn_because, distilled.state) == ("withdrawn", "sealed", "done")
-    assert not kept_reads.are_served(run.tenant_id, run.id, ["reader"])
+    assert not recordings.are_served(run.tenant_id, run.id, ["reader"])
     assert [row.id for row in adapter.live(building.scope(), now=timezone.now()).filter(id=other.id)] == [other.id]
 
 

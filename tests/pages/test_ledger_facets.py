@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import external_runs, facets, ledger, origins, search
+from memory import external_runs, ledger, origins, search
 from memory.drafts import EntryDraft
 from memory.host import ids
 from memory.search import LedgerFilter
@@ -122,7 +122,7 @@ def test_a_chosen_value_that_no_entry_has_stays_on_offer(ada: Client) -> None:
 
 
 def test_what_is_counted_of_a_part_says_that_there_may_be_more(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facets, "SAMPLED", 3)
+    monkeypatch.setattr(search, "SAMPLED", 3)
     written(*(f"note {number}" for number in range(5)), tags=("red",))
     shown = body_of(ada.get("/memory"))
     assert behind(shown, "tag") == {"": "", "red": "3+"}

@@ -131,7 +131,7 @@ def test_the_list_is_a_file_as_well(ada: Client, desk: Desk) -> None:
 
 
 def test_pairs_are_paged(ada: Client, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.views.lookalikes.SHOWN", 1)
+    monkeypatch.setattr("memory.views.consolidation.SHOWN", 1)
     first, second = desk.pairs()
     shown = body_of(ada.get(URL))
     assert first.id in shown

@@ -13,10 +13,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import kept_reads, ledger, provenance
+from memory import ledger, provenance, recordings
 from memory.host import ids, sql
-from memory.kept_reads import Read
 from memory.provenance import Descent
+from memory.recordings import Read
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -97,7 +97,7 @@ def test_an_entry_asks_as_much_whatever_ledger_it_stands_in(ada: Client, plan: A
         owner.tenant_id, [Descent(each, notes[0], "merged") for each in notes[1:]], pass_id=None, now=timezone.now()
     )
     read = Read("0" * 64, [{"id": ids.wire("mem", notes[0])}])
-    kept_reads.record_reads(run, "recall", [read], now=timezone.now())
+    recordings.record_reads(run, "recall", [read], now=timezone.now())
     url = f"/memory/{ids.wire('mem', notes[0])}{page}"
     ada.get(url)
     with CaptureQueriesContext(connection) as asked:

@@ -250,7 +250,7 @@ def retire(entry: str) -> None:
 
 
 def blank(_: str) -> None:
-    KeptContent.objects.written_by("memory.kept_reads").update(text=None)
+    KeptContent.objects.written_by("memory.recordings").update(text=None)
 
 
 @pytest.mark.parametrize("hide", [retire, blank])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import kept_reads, retention
+from memory import recordings, retention
 from memory.forget import forgetting
 from memory.forget.erasers.declared import Declared
 from memory.host import event_log, ids, node_types
@@ -16,8 +16,8 @@ from memory.host.erasure import Identifiers
 from memory.host.errors import ReplayMemorySnapshotUnavailable
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep
-from memory.kept_reads import Read
 from memory.models import ForgetState, KeptContent, KeptRead
+from memory.recordings import Read
 from openwop_console.runtime import engine, runs
 from openwop_console.runtime import replay as runtime_replay
 from openwop_console.runtime.models import Step
@@ -53,7 +53,7 @@ def test_a_text_is_kept_once_however_many_runs_read_it_and_reads_say_in_which_or
     [read], [same] = kept_of(first), kept_of(second)
     assert read.contents == same.contents
     assert (read.node_id, read.ordinal) == ("recall", 0)
-    [served] = kept_reads.reads_of_node(first.tenant_id, first.id, "recall")
+    [served] = recordings.reads_of_node(first.tenant_id, first.id, "recall")
     assert [document["content"] for document in served.documents] == ["two", "one"]
     assert served.documents == first_outputs(first)
 
@@ -81,7 +81,7 @@ def test_tenants_share_no_text() -> None:
         building.execute(building.scope(slug), "look")
     assert KeptContent.objects.count() == 2
     globex = building.tenant("globex").id
-    assert kept_reads.reads_of_node(globex, Run.objects.of(building.tenant().id).last().id, "recall") == []
+    assert recordings.reads_of_node(globex, Run.objects.of(building.tenant().id).last().id, "recall") == []
 
 
 @pytest.mark.engines
@@ -129,9 +129,9 @@ def test_reading_costs_the_same_number_of_statements_whatever_is_read(
     run = building.open_run(building.scope())
     documents = [{"id": f"mem_{number}", "content": "x" * number} for number in range(count)]
     with django_assert_num_queries(3 if count else 1):
-        kept_reads.record_reads(run, "a", [Read("0" * 64, documents)], again=False, now=timezone.now())
+        recordings.record_reads(run, "a", [Read("0" * 64, documents)], again=False, now=timezone.now())
     with django_assert_num_queries(0):
-        kept_reads.record_reads(run, "b", [], again=False, now=timezone.now())
+        recordings.record_reads(run, "b", [], again=False, now=timezone.now())
 
 
 def test_an_entry_that_expired_was_retired_or_swept_is_replayed_all_the_same() -> None:
