@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -99,6 +100,9 @@ class ConsoleMiddleware:
         if response.status_code in OF_WHAT_WAS_SENT and (denied := _denial(request)):
             response = errors.answer(request, denied)
         errors.put_on_record(request, response, now=timezone.now())
+        if response.streaming:
+            # For the server, which sends a download long after this.
+            response.may_go_on = partial(_may_go_on, request, face)  # type: ignore[attr-defined]
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
             _show_bidi(response)
@@ -132,6 +136,17 @@ class ConsoleMiddleware:
         if isinstance(exception, Unauthenticated) and errors.face_of(request.path) == "page":
             return _to_login(request)
         return errors.answer(request, errors.refusal_of(exception))
+
+
+def _may_go_on(request: HttpRequest, face: str) -> bool:
+    """Whether the credential of the request still gives what it gave, at this moment."""
+    before: Principal | None = request.principal  # type: ignore[attr-defined]
+    if before is None:
+        return True
+    if face == "page":
+        after = sign_in.principal_now(request)
+        return after is not None and before.scopes <= after.scopes
+    return not tenancy.lost([before], now=timezone.now())
 
 
 def _note_slow(request: HttpRequest, response: HttpResponse, seconds: float) -> None:

@@ -258,6 +258,14 @@ def session_principal(request: HttpRequest) -> Principal | None:
     return tenancy.member_principal(membership, operator)
 
 
+def principal_now(request: HttpRequest) -> Principal | None:
+    """The principal of this session as the database has it now, when the request is long answered."""
+    again = HttpRequest()
+    again.session = type(request.session)(request.session.session_key)
+    again.user = auth.get_user(again)
+    return session_principal(again)
+
+
 def must_enrol(request: HttpRequest) -> bool:
     """Whether the person is to set up a second factor before this page: the tenant requires one, and they have none."""
     if not getattr(request, "factor_required", False) or request.path in WITHOUT_FACTOR:

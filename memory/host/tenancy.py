@@ -140,12 +140,6 @@ def _of_key(key: access.Key) -> Principal:
     )
 
 
-def _scopes(tenant_id: UUID, principal_id: str, owner: str) -> frozenset[str]:
-    """What the roles of a key give it, and no more than its person may."""
-    scopes = access.scopes_of(tenant_id, principal_id)
-    return scopes & access.scopes_of(tenant_id, owner) if owner else scopes
-
-
 def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
     """The scope of a principal who is not here but has asked for something to be done now: what it may do now.
 
@@ -162,21 +156,16 @@ def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> Tena
     return tenant_scope(operator_principal(operator, tenant_id))
 
 
-def still_holds(scope: TenantScope, name: str, *, now: datetime) -> bool:
-    """Whether the key behind ``scope`` is good and holds the permission at this moment, not when it came in."""
-    who = scope.principal
-    key_id = ids.parse("key", who.id)
-    good = key_id is not None and access.key_is_good(scope.tenant_id, key_id, who.credential, now=now)
-    return good and name in _scopes(scope.tenant_id, who.id, who.owner)
+def lost(principals: Collection[Principal], *, now: datetime) -> set[Principal]:
+    """Those keys that would not be let in any more, or give less than when they came in; one query a tenant.
 
-
-def lost_keys(principals: Collection[Principal], *, now: datetime) -> set[str]:
-    """The credentials of those keys that would not be let in any more; one query a tenant."""
-    found: set[str] = set()
+    What such a key waits for ends, whichever permission it lost: it may come back with those it still has.
+    """
+    found: set[Principal] = set()
     for tenant_id in {each.tenant_id for each in principals}:
-        own = [each for each in principals if each.tenant_id == tenant_id]
-        keys = {each.credential: key for each in own if (key := ids.parse("key", each.id))}
-        found |= keys.keys() - access.good_digests(tenant_id, keys.values(), now=now)
+        keys = {each: key for each in principals if each.tenant_id == tenant_id and (key := ids.parse("key", each.id))}
+        given = access.scopes_of_keys(tenant_id, set(keys.values()), now=now)
+        found |= {each for each in keys if each.credential not in given or not each.scopes <= given[each.credential]}
     return found
 
 

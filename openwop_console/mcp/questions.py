@@ -31,7 +31,8 @@ GRACE = 30.0
 TOLD = {
     TIMED_OUT: "Nobody answered in time, and the question is asked no more. Go on without an answer, or ask again.",
     WITHDRAWN: "The question was withdrawn without an answer.",
-    INTERRUPTED: "This host is restarting. The question still stands for people, but its answer is not waited for.",
+    INTERRUPTED: "This host is restarting, or your access has changed. The question still stands for people, but its "
+    "answer is not waited for.",
 }
 
 
@@ -96,10 +97,13 @@ def follow(waiting: Waiting) -> Iterator[float | Result]:
                 # The length is read first: what is written behind it ends the wait at once.
                 seen = event_log.length(waiting.run.tenant_id, waiting.run.id)
                 found = _outcome(waiting)
+                # After the look: an answer that is handed out was given while the key still opened as much.
+                if streams.is_lost(waiting.place):
+                    found = waiting.result(INTERRUPTED)
             passed = time.monotonic() - began
             if found is None and passed > waiting.seconds + GRACE:
                 found = waiting.result(TIMED_OUT)
-            if found is None and (streams.is_ending() or waiting.place.lost):
+            if found is None and streams.is_ending():
                 found = waiting.result(INTERRUPTED)
             if found:
                 yield found

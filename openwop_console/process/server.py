@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -57,6 +58,8 @@ JOINED = {"HTTP_COOKIE": "; "}
 UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 EVENTS = "text/event-stream"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
+# How often it is looked at, while a download is sent, whether the reader may still have it.
+RECHECK_SECONDS = 5.0
 # A request for ``/healthz`` from this machine.
 HEALTH: Scope = {
     "method": "GET",
@@ -82,17 +85,22 @@ TOO_MANY_SIGN_INS = Answer(
 
 
 class ClientGone(Exception):
-    """The client reads too slowly: its answer is given up."""
+    """The client reads too slowly, or may have the rest no more: its answer is given up."""
+
+
+def _always() -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """An answer that stands in a file, whole."""
+    """An answer that stands in a file, whole; ``may_go_on`` asks the database whether it is still the reader's."""
 
     status: int
     headers: Headers
     file: IO[bytes]
     close: Callable[[], None]
+    may_go_on: Callable[[], bool] = _always
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +257,8 @@ class Console:
         if dict(headers).get("Content-Type", "").startswith(EVENTS):
             return Stream(status, headers, iter(response), lambda: _close(response))
         if isinstance(response, FileResponse):
-            return Download(status, headers, response.file_to_stream or BytesIO(), lambda: _close(response))
+            file = response.file_to_stream or BytesIO()
+            return Download(status, headers, file, lambda: _close(response), _may_go_on(response))
         return self._prepared(environ, status, headers, response)
 
     def _prepared(
@@ -257,11 +266,14 @@ class Console:
     ) -> Answer | Download | Stream:
         """The whole of a streamed answer in a file. One that cannot be made is an answer, not half a file."""
         file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it is sent
+        began, may_go_on = time.monotonic(), _may_go_on(response)
         try:
             with self._preparing, slots.held():
                 try:
                     for chunk in response:
                         file.write(chunk)
+                    if time.monotonic() >= began + RECHECK_SECONDS and not may_go_on():
+                        raise errors.Unauthenticated
                 finally:
                     _close(response)
         except Exception as problem:  # noqa: BLE001  # answered and logged like that of any view
@@ -269,7 +281,9 @@ class Console:
             return self._computed(environ | {http.REFUSED: error_table.refusal_of(problem)})
         length = file.tell()
         file.seek(0)
-        return Download(status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close)
+        return Download(
+            status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close, may_go_on
+        )
 
     # --- what goes out ------------------------------------------------------------------------------------------------
 
@@ -287,16 +301,21 @@ class Console:
             await self._send_file(answer, environ, receive, send)
 
     async def _send_file(self, answer: Answer | Download, environ: Environ, receive: Receive, send: Send) -> None:
-        """Chunk by chunk, as fast as the client reads. One that reads too slowly finds the connection closed before the
-        length that the head names."""
+        """Chunk by chunk, as fast as the client reads. One that reads too slowly, or whose credential gives less than
+        when it asked, finds the connection closed before the length that the head names."""
         gone = asyncio.ensure_future(_gone(receive))
         clock = asyncio.get_running_loop().time
         began, length = clock(), 0
+        checked = began
         try:
             if environ["REQUEST_METHOD"] != "HEAD":
                 async for chunk in self._parts(answer):
                     if gone.done():
                         return
+                    if isinstance(answer, Download) and clock() >= checked + RECHECK_SECONDS:
+                        if not await self._in_thread(_asked_in_a_slot, answer.may_go_on):
+                            raise ClientGone
+                        checked = clock()
                     patience = settings.OPENWOP_BODY_SECONDS
                     late = min(began + patience + length / SLOWEST, clock() + STALLS * patience)
                     async with asyncio.timeout_at(late):
@@ -357,6 +376,16 @@ async def _gone(receive: Receive) -> None:
 
 def _close(response: Iterable[bytes]) -> None:
     getattr(response, "close", lambda: None)()
+
+
+def _may_go_on(response: Iterable[bytes]) -> Callable[[], bool]:
+    found: Callable[[], bool] = getattr(response, "may_go_on", _always)
+    return found
+
+
+def _asked_in_a_slot(question: Callable[[], bool]) -> bool:
+    with slots.held():
+        return question()
 
 
 def _without_length(headers: Headers) -> Headers:

@@ -81,7 +81,7 @@ class Place:
     stream_id: UUID
     principal: Principal | None = None
     seen: int = 0
-    lost: bool = False  # the key that the reader came with opens nothing any more
+    lost: bool = False  # the key that the reader came with opens nothing any more, or less than it did
     woken: threading.Event = field(default_factory=threading.Event)
 
 
@@ -145,6 +145,11 @@ def wait(place: Place, *, seen: int, seconds: float) -> bool:
         return place.woken.wait(max(seconds, 0)) and not _ending.is_set()
 
 
+def is_lost(place: Place) -> bool:
+    """Whether the credential of the reader opens nothing any more, or less than when it came in, at this moment."""
+    return place.lost or bool(place.principal and tenancy.lost([place.principal], now=timezone.now()))
+
+
 def is_ending() -> bool:
     """Whether this process was asked to end."""
     return _ending.is_set()
@@ -183,15 +188,15 @@ def _waiting() -> list[Place]:
 
 
 def _wake_the_lost(places: list[Place]) -> None:
-    """Readers whose key was revoked, rotated or has expired, or whose person was deactivated, are awake and know it."""
+    """Readers whose key was revoked, rotated or has expired, or gives less than it did, are awake and know it."""
     try:
-        lost = tenancy.lost_keys([each.principal for each in places if each.principal], now=timezone.now())
+        lost = tenancy.lost([each.principal for each in places if each.principal], now=timezone.now())
     except Exception:
         log.exception("The keys of those who wait could not be looked at; the next look is in a second")
         connection.close()
         return
     for place in places:
-        if place.principal and place.principal.credential in lost:
+        if place.principal in lost:
             place.lost = True
             place.woken.set()
 
@@ -246,8 +251,9 @@ class _Reader:
     """Where a reader stands: ``after`` is the last event read for it, ``held`` waits for ``due``."""
 
     scope: TenantScope
-    run_id: UUID
+    place: Place
     reading: Reading
+    still_holds: Callable[[datetime], bool]
     after: int
     held: list[Item] = field(default_factory=list)
     due: float | None = None
@@ -302,11 +308,12 @@ def await_events(
             seen = min(after + 1, event_log.length(scope.tenant_id, run.id))
             run = runs.find(scope.tenant_id, run.id)
             events, complete = run_service.read_events(scope, run, after=after)
+            # After the look: what is handed out was written while the key still gave as much.
+            if is_lost(place):
+                raise Unauthenticated
             if events or complete or not grown:
                 return events, complete
             grown = wait(place, seen=seen, seconds=until - time.monotonic())
-            if place.lost:
-                raise Unauthenticated
 
 
 def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:
@@ -332,17 +339,18 @@ def follow(
 ) -> Generator[bytes, None, None]:
     """What the reader is shown, rendered, as it comes; every few seconds a sign of life.
 
-    ``still_holds`` is asked when the credential is looked at again: what else the reader may read by.
+    ``still_holds`` is asked whenever the credential is looked at: what else the reader may read by.
     """
-    reader = _Reader(scope, place.stream_id, reading, after=min(reading.after, place.seen - 1))
+    reader = _Reader(scope, place, reading, still_holds, after=min(reading.after, place.seen - 1))
     checked = spoke = time.monotonic()
     news = True
     while True:
         if place.lost:
             return
         if time.monotonic() >= checked + RECHECK_SECONDS:
-            if not _still_may_read(scope, clock, still_holds):
-                return
+            with slots.held():
+                if not _may_read(reader, clock):
+                    return
             checked = time.monotonic()
         if text := _read(reader, render, clock, news=news):
             yield text
@@ -356,25 +364,23 @@ def follow(
         news = reader.behind or wait(place, seen=reader.after + 1, seconds=wake - time.monotonic())
 
 
-def _still_may_read(scope: TenantScope, clock: Clock, still_holds: Callable[[datetime], bool]) -> bool:
-    with slots.held():
-        now = clock()
-        return tenancy.still_holds(scope, "runs:read", now=now) and still_holds(now)
+def _may_read(reader: _Reader, clock: Clock) -> bool:
+    return not is_lost(reader.place) and reader.still_holds(clock())
 
 
 def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes:
     """What is to be sent now, of what is new and of what was held back; nothing when there is nothing to do, or when
-    the key of the reader opens nothing any more."""
+    the reader may read no more. That is asked after the look: what is sent was written while it still might."""
     reader.over = reader.over or is_ending()
     due = reader.due is not None and time.monotonic() >= reader.due
     if not (news or due or reader.over):
         return b""
     with slots.held():
-        if news and reader.began and tenancy.lost_keys([reader.scope.principal], now=clock()):
+        frames = _frames(reader, _next_items(reader) if news else [])
+        if frames and not _may_read(reader, clock):
             reader.over = True
             return b""
-        found = _next_items(reader) if news else []
-        return b"".join(render(frame) for frame in _frames(reader, found))
+        return b"".join(map(render, frames))
 
 
 def _next_items(reader: _Reader) -> list[Item]:
@@ -383,7 +389,7 @@ def _next_items(reader: _Reader) -> list[Item]:
 
 def _events(reader: _Reader) -> Iterator[Item]:
     """The next page of the log, as far as the reader's modes show it; ``behind`` when there may be another."""
-    run = runs.find(reader.scope.tenant_id, reader.run_id)
+    run = runs.find(reader.scope.tenant_id, reader.place.stream_id)
     page, complete = run_service.read_events(reader.scope, run, after=reader.after)
     reader.behind = len(page) == event_log.PAGE
     reader.over = reader.over or complete
@@ -400,10 +406,10 @@ def _snapshots(reader: _Reader) -> Iterator[Item]:
     The length is read first, so a change in between is told again rather than missed; the log of a run that has ended
     grows no more.
     """
-    last = event_log.length(reader.scope.tenant_id, reader.run_id) - 1
-    state = run_service.state_of(runs.find(reader.scope.tenant_id, reader.run_id))
+    last = event_log.length(reader.scope.tenant_id, reader.place.stream_id) - 1
+    state = run_service.state_of(runs.find(reader.scope.tenant_id, reader.place.stream_id))
     if state.run.status in ENDS:
-        last = event_log.length(reader.scope.tenant_id, reader.run_id) - 1
+        last = event_log.length(reader.scope.tenant_id, reader.place.stream_id) - 1
         reader.over = True
     if last > reader.after or not (reader.began or reader.over):
         yield Snapshot(last, state)

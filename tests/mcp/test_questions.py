@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import audit, ids, secrets
+from memory.host import access, audit, ids, secrets
 from memory.host.models import Interrupt, Run
 from openwop_console.runtime import engine, streams
 from tests import building
@@ -151,6 +151,22 @@ def test_the_end_of_the_process_and_the_loss_of_the_key_end_the_wait(
     meanwhile(lambda: monkeypatch.setattr(streams, "is_ending", lambda: True))
     *_, last = frames(ask(model(), question="Shall I?"))
     assert last["result"]["structuredContent"]["outcome"] == "interrupted"
+
+
+def test_an_answer_that_comes_after_the_key_was_revoked_is_not_handed_out(
+    model: Models, ada: Client, meanwhile: Acts
+) -> None:
+    def revoke_and_answer() -> None:
+        key = ids.parse("key", asked().run.principal)
+        assert key
+        access.revoke_api_key(building.tenant().id, key, now=timezone.now())
+        answer_as(ada, "TEAL")
+
+    meanwhile(revoke_and_answer)
+    *_, last = frames(ask(model(), question="Which colour?"))
+    assert last["result"]["structuredContent"]["outcome"] == "interrupted"
+    assert "TEAL" not in str(last)
+    assert "your access has changed" in texts(last["result"])[0]
 
 
 def test_whoever_waits_gives_its_place_back(model: Models, ada: Client, meanwhile: Acts, settings: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from django.utils import timezone
-from openintent.models import EventType
+from openintent.models import EventType, Permission
 from openintent.streaming import SSEEvent, SSEStream
 
 from memory.host import access, ids
@@ -162,6 +162,22 @@ def test_R91_a_stream_is_for_whoever_may_read_what_it_is_of(served: Served) -> N
     with served.client(stranger) as client:
         refused = next(iter(client.subscribe_sse(intent_id)))
     assert (refused.type, refused.data["status_code"]) == ("error", 403)
+
+
+@pytest.mark.console
+def test_R65_a_stream_tells_nothing_of_what_follows_the_end_of_a_grant(served: Served) -> None:
+    boss, other = served.agent("boss"), served.agent("other")
+    with served.client(boss) as client:
+        intent = client.create_intent("Lent")
+        grant = client.grant_access(intent.id, other, permission=Permission.READ)
+        with served.http(other) as http, http.stream("GET", f"/api/v1/intents/{intent.id}/subscribe") as answer:
+            lines = answer.iter_lines()
+            assert next(lines).startswith("id: ")
+            client.create_task(intent.id, "Before")
+            assert "event: task.created" in lines
+            client.revoke_access(intent.id, grant.id)
+            client.create_task(intent.id, "Afterwards")
+            assert [line for line in lines if line.startswith("event: ")] == []
 
 
 def raw(served: Served, agent: str, **who: Any) -> Iterator[str]:

@@ -79,15 +79,19 @@ def address(console: ConsoleProcess) -> Address:
 
 @pytest.fixture(scope="module")
 def cookie(console: ConsoleProcess) -> str:
-    """The session of an operator of acme, as a header."""
+    return signed_in(console, "ana@example.org")
+
+
+def signed_in(console: ConsoleProcess, email: str) -> str:
+    """The session of a new owner of acme, as a header."""
     made = console.manage(
-        "create_operator", "ana@example.org", "--tenant", "acme", "--role", "owner", "--password-env", "P", P=PASSWORD
+        "create_operator", email, "--tenant", "acme", "--role", "owner", "--password-env", "P", P=PASSWORD
     )
     assert made.returncode == 0, made.stderr
     with httpx.Client(base_url=console.url, timeout=60) as browser:
         page = browser.get("/login")
         token = page.text.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
-        form = {"csrfmiddlewaretoken": token, "login": "ana@example.org", "password": PASSWORD}
+        form = {"csrfmiddlewaretoken": token, "login": email, "password": PASSWORD}
         assert browser.post("/login", data=form, headers={"Referer": f"{console.url}/login"}).status_code == 302
         return f"Cookie: openwop_session={browser.cookies['openwop_session']}"
 
@@ -272,6 +276,31 @@ def test_a_reader_that_stalls_is_cut_off_and_sees_that_the_download_is_not_whole
         while more := reader.recv(65536):
             received += len(more)
     assert head.startswith(b"HTTP/1.1 200 ")
+    assert 0 < received < length
+
+
+@pytest.mark.parametrize(
+    "ends", [("deactivate_operator",), ("set_operator_role", "--role", "viewer")], ids=["deactivated", "another role"]
+)
+def test_a_download_is_cut_off_when_its_reader_may_have_it_no_more(
+    console: ConsoleProcess, address: Address, ends: tuple[str, ...]
+) -> None:
+    email = f"reader-{len(ends)}@example.org"
+    session = signed_in(console, email)
+    with socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.connect((address.host, address.port))
+        reader.settimeout(30)
+        reader.sendall(f"GET {attacking.DOWNLOAD} HTTP/1.1\r\nHost: localhost\r\n{session}\r\n\r\n".encode())
+        begun = reader.recv(4096)
+        head, _, body = begun.partition(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        command, *options = ends
+        assert console.manage(command, email, "--tenant", "acme", *options).returncode == 0
+        time.sleep(server.RECHECK_SECONDS)
+        received = len(body)
+        while more := reader.recv(65536):
+            received += len(more)
     assert 0 < received < length
 
 

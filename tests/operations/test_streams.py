@@ -13,9 +13,9 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.host import access, event_log, ids, runs
-from memory.host.errors import Busy
+from memory.host.errors import Busy, Unauthenticated
 from memory.host.events import NodeCompleted, NodeSuspended, RunPaused
-from memory.host.models import RoleGrant, Run, Stream
+from memory.host.models import Operator, RoleGrant, Run, Stream
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import streams as runtime_streams
 from openwop_console.runtime.api import streams
@@ -120,6 +120,77 @@ def revoked(owner: TenantScope) -> None:
 def without_its_role(owner: TenantScope) -> None:
     rows = RoleGrant.objects.written_by(access.WRITER).filter(tenant_id=owner.tenant_id)
     rows.filter(principal=owner.principal.id).delete()
+
+
+def with_less(owner: TenantScope) -> None:
+    access.replace_roles(owner.tenant_id, owner.principal.id, "author", now=timezone.now())
+
+
+def of_a_person_with_less(owner: TenantScope) -> None:
+    access.replace_roles(owner.tenant_id, owner.principal.owner, "viewer", now=timezone.now())
+
+
+def of_a_deactivated_person(owner: TenantScope) -> None:
+    building.deactivate(Operator.objects.get(id=building.id_of("usr", owner.principal.owner)))
+
+
+WAYS_TO_LOSE = [revoked, without_its_role, with_less, of_a_person_with_less, of_a_deactivated_person]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("no_longer", WAYS_TO_LOSE)
+@pytest.mark.parametrize("buffer", [0, 0.1])
+def test_a_stream_sends_nothing_that_is_written_after_its_key_gives_less(
+    no_longer: Callable[[TenantScope], None], buffer: float
+) -> None:
+    reader = building.scope(owner=building.operator())
+    run = building.open_run(reader)
+    with following(reader, run, buffer=buffer) as frames:
+        next(frames)
+        no_longer(reader)
+        note(run, RunPaused("immediate"))
+        assert list(frames) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_ends_within_seconds_when_its_key_gives_less_and_nothing_happens() -> None:
+    reader = building.scope()
+    run = building.open_run(reader)
+    with following(reader, run) as frames:
+        next(frames)
+        with_less(reader)
+        began = time.monotonic()
+        assert list(frames) == []
+        assert time.monotonic() - began < runtime_streams.KEEPALIVE_SECONDS
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_gives_more_than_before_keeps_its_stream() -> None:
+    reader = building.scope(role="author")
+    run = building.open_run(reader)
+    with following(reader, run) as frames:
+        next(frames)
+        access.grant_role(reader.tenant_id, reader.principal.id, "operator", now=timezone.now())
+        note(run, RunPaused("immediate"))
+        assert next(frames).event == "run.paused"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("no_longer", WAYS_TO_LOSE)
+def test_a_long_poll_is_refused_what_is_written_after_its_key_gives_less(
+    monkeypatch: pytest.MonkeyPatch, no_longer: Callable[[TenantScope], None]
+) -> None:
+    reader = building.scope(owner=building.operator())
+    run = building.open_run(reader)
+
+    def meanwhile(place: runtime_streams.Place, *, seen: int, seconds: float) -> bool:
+        no_longer(reader)
+        note(run, RunPaused("immediate"))
+        return True
+
+    monkeypatch.setattr(runtime_streams, "wait", meanwhile)
+    with pytest.raises(Unauthenticated):
+        runtime_streams.await_events(reader, run.id, after=0, seconds=5, now=timezone.now())
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import escape
 
-from memory.host import access, audit, ids, vault
+from memory.host import access, audit, ids, operators, vault
 from memory.host.models import ApiKey, Operator
 from tests import building
 from tests.pages.conftest import SignIn, body_of
@@ -254,6 +254,23 @@ def test_one_s_own_password_is_changed_with_the_old_one_and_other_sessions_end()
     assert here.get("/settings").status_code == 200
     assert there.get("/settings").status_code == 302
     assert signs_in("vera@acme.example", GOOD)
+
+
+@pytest.mark.parametrize("what", ["nothing", "role", "deactivated", "password", "signed out"])
+def test_what_is_downloaded_by_a_session_ends_with_it(ada: Client, what: str) -> None:
+    person = Operator.objects.get()
+    answer: Any = ada.get("/audit", {"format": "csv"})
+    assert answer.may_go_on()
+    if what == "role":
+        building.operator(email="second.owner@acme.example")
+        operators.change(building.scope(), person.id, role="viewer", now=timezone.now())
+    elif what == "deactivated":
+        building.deactivate(person)
+    elif what == "password":
+        access.set_password(person, building.PASSWORD[::-1], action="operator.password_changed", now=timezone.now())
+    elif what == "signed out":
+        ada.post("/logout")
+    assert answer.may_go_on() == (what == "nothing")
 
 
 def test_guessing_the_password_of_an_open_session_waits_after_a_few_tries() -> None:

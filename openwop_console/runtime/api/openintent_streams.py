@@ -15,7 +15,7 @@ from django.utils import timezone
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.request import Request
 
-from memory.host import event_log, tenancy
+from memory.host import event_log
 from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
 from memory.openintent import events
@@ -62,7 +62,7 @@ class _Subscription:
     look: Look
 
     def still_holds(self, now: datetime) -> bool:
-        found = self.look(now) if tenancy.still_holds(self.caller.scope, READ, now=now) else None
+        found = self.look(now)
         self.log = found or self.log
         return found is not None
 
