@@ -15,7 +15,7 @@ from django.db.models import Count
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory import adapter, artifact_stops, harness
+from memory import adapter, artifact_stops, redaction
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import access, advertised, audit, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
@@ -50,7 +50,7 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
     ``packVersion``; where a proposal installed the agent, or runs have used it, only a proposal changes it.
     """
     _check_who(scope)
-    manifest = _checked(harness.for_tenant(scope.tenant_id).redact_json(given))
+    manifest = _checked(redaction.for_tenant(scope.tenant_id).redact_json(given))
     if missing := unmet(required_peers(manifest), document):
         raise PackPeerDependencyMissing(missing=missing)
     text = rfc8785.dumps(dict(manifest)).decode()

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from django import forms
 
-from memory import masking
+from memory import redaction
 from memory.host import ids, interrupts
 from memory.host.errors import Forbidden
 from memory.host.http import MAX_DEPTH, depth_of
@@ -65,7 +65,7 @@ class AnswerForm(forms.Form):
     def __init__(self, interrupt: Interrupt, sent: Mapping[str, object] | None = None) -> None:
         super().__init__(sent, auto_id=f"{ids.wire('int', interrupt.id)}_%s")
         self.interrupt = interrupt
-        self.fields.update(_fields_of(interrupt.kind, masking.mask_of_run(interrupt.run).data(interrupt.data)))
+        self.fields.update(_fields_of(interrupt.kind, redaction.mask_of_run(interrupt.run).data(interrupt.data)))
 
     @property
     def asks(self) -> list[forms.BoundField]:
@@ -178,7 +178,7 @@ def question_for(scope: TenantScope, question: Question, form: AnswerForm | None
     interrupt = question.interrupt
     denied, mine = interrupts.denial(scope, interrupt), vote_of(scope, question)
     given = None if denied or mine else form or AnswerForm(interrupt)
-    data = masking.mask_of_run(interrupt.run).data(interrupt.data)
+    data = redaction.mask_of_run(interrupt.run).data(interrupt.data)
     return Shown(interrupt, data, given, denied, question.votes, mine)
 
 

@@ -15,7 +15,7 @@ class MemoryConfig(AppConfig):
         agents are installable; the refs of OpenIntent have their own rule."""
         from memory import agents, commitments
         from memory.forget.erasers import declared, entries, records
-        from memory.forget.erasers.commitments import CommitmentRows
+        from memory.forget.erasers.records import CommitmentRows
         from memory.host import erasure, registry, tenancy
         from memory.models import Archive, Commitment, EventNote, ForgetHold, WorkspaceFile
         from memory.openintent import access

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from memory import harness
+from memory import redaction
 from memory.host import access, audit, denials, registry
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Installation
@@ -97,7 +97,7 @@ def _change(
 
 def stored_reason(scope: TenantScope, given: str) -> str:
     """The reason without the tenant's secrets; refused when it is empty, too long or cannot be stored."""
-    stored = harness.for_tenant(scope.tenant_id).redact(given.strip()).text
+    stored = redaction.for_tenant(scope.tenant_id).redact(given.strip()).text
     problem = ""
     if not stored:
         problem = "is required"

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, drafts, harness, ledger, provenance
-from memory.drafts import EntryDraft
+from memory import adapter, entry_drafts, ledger, provenance, redaction
+from memory.entry_drafts import EntryDraft
 from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.runs import RunOrder
@@ -54,7 +54,7 @@ def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "
     if found is None or place is None:
         raise NotFound("There is no memory entry by that id.")
     require_correctable(scope, found)
-    redact = harness.for_derived(scope.tenant_id)
+    redact = redaction.for_derived(scope.tenant_id)
     if not content.strip() or redact(content).text == redact(found.content).text:
         problem = "is empty" if not content.strip() else "is what the entry says already"
         raise Invalid("The entry was not corrected.", errors=[{"field": "content", "message": problem}])
@@ -68,7 +68,7 @@ def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "
     descent = Descent(found.id, written.id, LineageKind.SUPERSEDED)
     provenance.record(scope.tenant_id, [descent], pass_id=None, now=now)
     runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
-    said = redact(drafts.checked_reason(reason)).text
+    said = redact(entry_drafts.checked_reason(reason)).text
     audit.append(
         scope.tenant_id,
         actor=scope.principal.id,

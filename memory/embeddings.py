@@ -18,7 +18,7 @@ from uuid import UUID
 import numpy as np
 import orjson
 
-from memory import adapter, harness, ledger, policies
+from memory import adapter, ledger, policies, redaction
 from memory.host.errors import EndpointFailed
 from memory.models import VectorSpace
 from memory.policies import Policy
@@ -221,7 +221,7 @@ def _taken(tenant_id: UUID, policy: Policy, told: list[tuple[int, str]]) -> dict
 
 def _told(tenant_id: UUID, text: str) -> str:
     """What of a text leaves this host: its beginning, without a secret of the tenant's."""
-    return harness.for_derived(tenant_id)(text).text[:LONGEST].strip()
+    return redaction.for_derived(tenant_id)(text).text[:LONGEST].strip()
 
 
 def _ask(tenant_id: UUID, policy: Policy, texts: list[str], *, seconds: float) -> Array:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import httpx
 
-from memory import harness
+from memory import redaction
 from memory.host import outbound, vault
 from memory.host.errors import EndpointFailed
 from memory.host.json_types import JSONObject
@@ -49,7 +49,7 @@ def distil(policy: "Policy", tenant_id: UUID, prompt: str, *, max_tokens: int) -
     }
     url = f"{policy.endpoint_url.rstrip('/')}/chat/completions"
     said = _content(post(tenant_id, url, body, secret=policy.endpoint_secret, seconds=TOTAL_SECONDS))
-    return harness.for_derived(tenant_id)(said).text
+    return redaction.for_derived(tenant_id)(said).text
 
 
 def post(

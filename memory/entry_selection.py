@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, drafts, harness, ledger, passes, search
+from memory import adapter, entry_drafts, ledger, passes, redaction, search
 from memory.host import ids, pages, sql, tenancy
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
@@ -105,8 +105,8 @@ def apply_to_all(scope: TenantScope, action: str, matching: Matching, *, reason:
     found = list(islice(every, AT_ONCE + 1))
     if len(found) <= AT_ONCE:
         return apply(scope, action, found, reason=reason, now=now)
-    told = {"action": action, "reason": drafts.checked_reason(reason), **matching.document}
-    options = harness.for_tenant(scope.tenant_id).redact_json(told)
+    told = {"action": action, "reason": entry_drafts.checked_reason(reason), **matching.document}
+    options = redaction.for_tenant(scope.tenant_id).redact_json(told)
     if options["filter"] != told["filter"]:
         raise Unprocessable("The filter names a secret.", errors=[_error("filter", "names a secret of this tenant")])
     order = PassOrder(KIND, f"asked/{ids.new_id().hex}", scope.principal.id, options=options)

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
-from memory import harness
+from memory import redaction
 from memory.host import event_log, ids, interrupts, sql
 from memory.host.event_log import Recorded
 from memory.host.events import Event, MemoryWritten, RunCancelled, RunPaused, RunResumed
@@ -75,7 +75,7 @@ def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:
     back that no event had."""
     rows = EventNote.objects.written_by(WRITER)
     rows.filter(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED).delete()
-    if text := harness.for_tenant(tenant_id).redact(reason).text:
+    if text := redaction.for_tenant(tenant_id).redact(reason).text:
         note = {REASON: text}
         EventNote(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED, body=note).insert(by=WRITER)
 

@@ -14,8 +14,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from memory import harness, ledger, origins
-from memory.drafts import EntryDraft
+from memory import ledger, origins, redaction
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, tenancy
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.events import Failure
@@ -75,7 +75,7 @@ def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: date
     the transaction ends: what is written on its log is written before it can end. Behind agents, before streams."""
     scope.check("memory:write")
     scope.check_agent(agent_id)
-    origin = origin.with_texts(lambda text: harness.for_tenant(scope.tenant_id).redact(text).text)
+    origin = origin.with_texts(lambda text: redaction.for_tenant(scope.tenant_id).redact(text).text)
     origins.require_fitting(origin)
     told = _Told(agent_id, origin.system, origin.run_ref or origin.thread_id, not origin.run_ref)
     named = _named_here(scope.tenant_id, told)

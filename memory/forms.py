@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from memory import drafts, saved_filters
+from memory import entry_drafts, saved_filters
 from memory.addresses import is_agent_id
 from memory.host import events, webhooks
 from memory.host.pages import PlainForm
@@ -58,7 +58,7 @@ class CorrectionForm(RestoreForm):
     content = forms.CharField(
         label="Text",
         strip=False,
-        max_length=drafts.MAX_CONTENT_BYTES,
+        max_length=entry_drafts.MAX_CONTENT_BYTES,
         widget=forms.Textarea(attrs={"rows": 12, "class": "tall"}),
         help_text="Secrets are redacted.",
     )

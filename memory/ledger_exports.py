@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import adapter, harness, passes, search, transfers
+from memory import adapter, passes, redaction, search, transfers
 from memory.host import access, audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -64,7 +64,7 @@ def order(scope: TenantScope, wanted: LedgerFilter, form: str, *, now: datetime)
     """The export waits for a worker; the earlier file of this person is gone. Audited, without what is sought."""
     scope.check("memory:read")
     options = checked({"format": form, "filter": wanted.document})
-    if harness.for_tenant(scope.tenant_id).redact_json(options) != options:
+    if redaction.for_tenant(scope.tenant_id).redact_json(options) != options:
         raise Invalid(errors=[{"field": "format", "message": "cannot be made of a filter that names a secret"}])
     with transaction.atomic():
         access.lock_tenant(scope.tenant_id)

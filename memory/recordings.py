@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 from django.db.models import Q
 
-from memory import harness, masking
+from memory import redaction
 from memory.host import ids, sql
 from memory.host.event_log import Recorded
 from memory.host.events import AgentToolCalled, AgentToolReturned, AiMessageChunk, CallAnswered, CallSent
@@ -25,8 +25,8 @@ from memory.host.models import Run
 from memory.host.models.personal import ERASED
 from memory.host.paging import Page, behind, cut
 from memory.host.tenancy import TenantScope
-from memory.masking import Mask
 from memory.models import CallState, EntryRead, KeptCall, KeptContent, KeptRead
+from memory.redaction import Mask
 from memory.text.matching import FORGOTTEN
 
 WRITER = "memory.recordings"
@@ -215,14 +215,14 @@ def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObjec
         ordinal=ordinal,
         kind=kind,
         state=CallState.SENT,
-        request=harness.for_run(run.tenant_id, run.id).redact_json(request),
+        request=redaction.for_run(run.tenant_id, run.id).redact_json(request),
     )
     return UUID(str(row.insert(by=WRITER).id))
 
 
 def finish(run: Run, call_id: UUID, answer: JSONObject) -> JSONObject:
     """The call was answered; the node finds the answer, redacted, whenever it is called again."""
-    clean: JSONObject = harness.for_run(run.tenant_id, run.id).redact_json(answer)
+    clean: JSONObject = redaction.for_run(run.tenant_id, run.id).redact_json(answer)
     _rows(run).filter(id=call_id).update(state=CallState.DONE, answer=clean)
     return clean
 
@@ -250,7 +250,7 @@ def with_texts(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Rec
     if not told:
         return events
     found = _call_texts(scope.tenant_id, told) if scope.can("memory:read") else {}
-    mask = masking.mask_of_run(run)
+    mask = redaction.mask_of_run(run)
     return [
         replace(event, payload={**event.payload, **_said_by(event, found, mask)}) if event in told else event
         for event in events

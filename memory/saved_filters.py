@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.text import slugify
 
-from memory import harness
+from memory import redaction
 from memory.host import sql
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import SavedFilter
@@ -72,7 +72,7 @@ def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared:
 
 
 def _refuse_secrets(scope: TenantScope, *, name: str, query: str) -> None:
-    redact = harness.for_tenant(scope.tenant_id).redact
+    redact = redaction.for_tenant(scope.tenant_id).redact
     for field, texts in (("name", (name,)), ("query", (query, unquote_plus(query)))):
         if any(redact(text).count for text in texts):
             raise Invalid("The filter was not saved.", errors=[{"field": field, "message": "names a secret"}])

@@ -31,7 +31,7 @@ from memory.host.json_types import JSONObject
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
 from memory.text.matching import search_form
-from memory.text.words import Sought, sought
+from memory.text.search_words import Sought, sought
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry

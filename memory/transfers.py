@@ -20,7 +20,7 @@ from django.db import transaction
 from memory import adapter, addresses, ledger, origins
 from memory.adapter import Exported
 from memory.addresses import Address, Sensitivity, Tier
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import audit, exports, ids, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject

@@ -14,8 +14,8 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
-from memory import harness
-from memory.drafts import UNSTORABLE, UNSTORABLE_IN_LABEL
+from memory import redaction
+from memory.entry_drafts import UNSTORABLE, UNSTORABLE_IN_LABEL
 from memory.host import audit, effects, event_log, tenant_log
 from memory.host.errors import Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.events import WorkspaceUpdated
@@ -200,7 +200,7 @@ def _clean(scope: TenantScope, path: str, draft: FileDraft, run: Run | None) -> 
     if run is not None and run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
     check(draft)
-    redactor = harness.for_run(run.tenant_id, run.id) if run else harness.for_tenant(scope.tenant_id)
+    redactor = redaction.for_run(run.tenant_id, run.id) if run else redaction.for_tenant(scope.tenant_id)
     for name, text in (("path", path), ("contentType", draft.content_type)):
         if redactor.redact(text).count:
             raise invalid(name, "holds a secret of this tenant")

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, agents, commitments, masking, run_timeline
+from memory import adapter, agents, commitments, redaction, run_timeline
 from memory.agents import AgentRow
 from memory.forget import forgetting, plans
 from memory.host import access, interrupts, pages, sql
@@ -185,7 +185,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
 
 def _title_of(asked: Interrupt) -> str:
     """The title of what is asked, or its first question."""
-    data = masking.mask_of_run(asked.run).data(asked.data)
+    data = redaction.mask_of_run(asked.run).data(asked.data)
     first: JSONObject = next(iter(data.get("questions", ())), {})
     return str(data.get("title") or first.get("question", ""))
 

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from memory import workspace
-from memory.drafts import MAX_CONTENT_BYTES
+from memory.entry_drafts import MAX_CONTENT_BYTES
 from memory.forget import receipts
 from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling, webhooks
 from memory.host.json_types import JSONObject

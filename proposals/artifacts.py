@@ -20,8 +20,8 @@ from memory.host import http, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.registry import Artifact, Installer
-from memory.redaction import Redactor
 from memory.text.matching import texts_in
+from memory.text.redactor import Redactor
 from proposals.models import Kind
 
 SCHEMAS = Path(__file__).parent / "schemas"

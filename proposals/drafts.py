@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from memory import harness
+from memory import redaction
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.models import Run
-from memory.redaction import Redactor
+from memory.text.redactor import Redactor
 from proposals import artifacts
 from proposals.artifacts import Problem, Sealed
 from proposals.models import Purpose
@@ -69,12 +69,12 @@ class Texts:
 
 def seal(tenant_id: UUID, kind: str, artifact: str) -> Sealed:
     """The artifact as it may be stored in this tenant."""
-    return artifacts.seal(tenant_id, kind, artifact, harness.for_tenant(tenant_id))
+    return artifacts.seal(tenant_id, kind, artifact, redaction.for_tenant(tenant_id))
 
 
 def texts(tenant_id: UUID, *, title: str, rationale: str, note: str = "") -> Texts:
     """The words as they may be stored in this tenant; refuses those that cannot be."""
-    redactor = harness.for_tenant(tenant_id)
+    redactor = redaction.for_tenant(tenant_id)
     stored = Texts(*(redactor.redact(text.strip()).text for text in (title, rationale, note)))
     limits = (("title", stored.title, MAX_TITLE), ("rationale", stored.rationale, MAX_RATIONALE))
     _refuse([problem for limit in (*limits, ("note", stored.note, MAX_NOTE)) for problem in _text_problems(*limit)])
@@ -83,21 +83,21 @@ def texts(tenant_id: UUID, *, title: str, rationale: str, note: str = "") -> Tex
 
 def reason(tenant_id: UUID, given: str) -> str:
     """A reason as it may be stored in this tenant."""
-    stored = harness.for_tenant(tenant_id).redact(given.strip()).text
+    stored = redaction.for_tenant(tenant_id).redact(given.strip()).text
     _refuse(_text_problems("reason", stored, MAX_NOTE))
     return stored
 
 
 def comment(tenant_id: UUID, given: str) -> str:
     """A comment as it may be stored in this tenant."""
-    stored = harness.for_tenant(tenant_id).redact(given.strip()).text
+    stored = redaction.for_tenant(tenant_id).redact(given.strip()).text
     _refuse(_text_problems("text", stored, MAX_COMMENT))
     return stored
 
 
 def require_origin(tenant_id: UUID, draft: ProposalDraft) -> None:
     """Refuse a draft whose labels cannot be stored, or hold a secret, or whose source runs are not this tenant's."""
-    redactor = harness.for_tenant(tenant_id)
+    redactor = redaction.for_tenant(tenant_id)
     _refuse(
         [
             *_label_problems(redactor, "synthesizerModel", draft.synthesizer_model, MAX_LABEL),

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import ledger, provenance
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import ids
 from memory.ledger import Derivation
 from memory.models import Archive

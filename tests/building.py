@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import adapter, agents, ledger, search
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import access, advertised, ids, runs, tenancy
 from memory.host.errors import KeyExpired
 from memory.host.models import Installation, Membership, Run, Tenant

@@ -27,8 +27,7 @@ from memory.host import sql
 from memory.host.tenancy import TenantScope
 from memory.models.entry import EntryQuerySet, MemoryEntry
 from memory.models.search_index import BLOCK, IN_BLOCK, MARK, MOST_TIMES, MOST_WORDS, OFFSET, POSTING, TIMES
-from memory.text.languages import language_of, stems_of, without_stop_words
-from memory.text.words import Sought, every_word_of
+from memory.text.search_words import Sought, every_word_of, language_of, stems_of, without_stop_words
 
 # By relevance.
 POSTINGS = 40_000

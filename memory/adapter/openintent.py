@@ -40,7 +40,7 @@ from memory.host.models import VaultKey
 from memory.host.tenancy import MemoryScope
 from memory.models.address import AddressQuerySet, EntryAddress
 from memory.models.entry import PLAIN, EntryQuerySet, EntryTag, MemoryEntry
-from memory.text.words import Sought
+from memory.text.search_words import Sought
 
 # How many entries of a tenant have a rare tag: it is counted no further than the first of these, where that will do.
 FEW = (1000, 20_000)

@@ -20,7 +20,7 @@ from memory.models import CommitmentWatch, Lineage, LineageKind
 from memory.models.address import EntryAddress
 from memory.models.entry import PLAIN, EntryQuerySet, LedgerHead, MemoryEntry, Strength, Tombstone
 from memory.text.matching import search_form
-from memory.text.words import MOST_ASKED, Sought, words_of
+from memory.text.search_words import MOST_ASKED, Sought, words_of
 
 CHUNK = 5000  # entries that a pass reads at once: ten times as many rows a statement as elsewhere, bound by LIMIT alone
 OPEN = f"{UNEXPIRED.format(column='expires_at')} AND retired_at IS NULL AND NOT sealed"

@@ -18,7 +18,7 @@ from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.models.entry import MemoryEntry
-from memory.text.words import sought
+from memory.text.search_words import sought
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000

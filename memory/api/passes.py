@@ -1,4 +1,4 @@
-"""Passes and their schedules over HTTP: the console's extension of the OpenWOP face, over the nights."""
+"""Passes, their schedules and the night report over HTTP: the console's extension of the OpenWOP face."""
 
 from typing import Any
 
@@ -31,8 +31,10 @@ from memory.host.operations import (
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger
-from memory.passes import orders, restoration, schedules
+from memory.passes import nights, orders, restoration, schedules
+from memory.passes.nights import Figures, Night
 from memory.passes.orders import KINDS, Wanted
+from memory.passes.pass_reports import Summary
 from memory.passes.schedules import PassTimes
 from memory.wire import instant
 
@@ -312,7 +314,80 @@ def schedule(request: Request, schedule_id: str) -> Response:
     return Response(schedule_document(schedules.find(scope, found)))
 
 
+TAKEN = {"removed": COUNT, "restored": COUNT, "restorable": COUNT}
+NIGHT = closed(
+    "Night",
+    night=TEXT,
+    begins=TIME,
+    ends=TIME,
+    timezone=TEXT,
+    passes=COUNT,
+    merged=COUNT,
+    superseded=COUNT,
+    compacted=COUNT,
+    archives=COUNT,
+    distilled=COUNT,
+    failed=COUNT,
+    unfinished=COUNT,
+    fired=COUNT,
+    expired=COUNT,
+    purged=COUNT,
+)
+PASS_OF_NIGHT = closed("PassOfNight", **{"pass": PASS}, reason=nullable(TEXT), **TAKEN)
+PASSES_OF_NIGHT = closed("PassesOfNight", night=NIGHT, passes=listed(PASS_OF_NIGHT), total=COUNT, next=nullable(TEXT))
+
+
+class NightQuery(Closed):
+    """The night that begins on a day, the last one when none is named, and the passes behind one of its figures."""
+
+    night = serializers.DateField(required=False)
+    show = serializers.ChoiceField(choices=sorted(nights.PASSES), required=False)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = After("pass")
+
+
+def night_document(night: Night, figures: Figures) -> JSONObject:
+    """The figures of one night."""
+    return {
+        "night": night.day.isoformat(),
+        "begins": instant(night.begins),
+        "ends": instant(night.ends),
+        "timezone": night.timezone,
+        **{name: getattr(figures, name) for name in Figures.__slots__},
+    }
+
+
+def _row(row: Summary) -> JSONObject:
+    return {
+        "pass": pass_document(row.work),
+        "reason": row.reason or None,
+        "removed": row.taken.entries,
+        "restored": row.taken.restored,
+        "restorable": row.taken.restorable,
+    }
+
+
+@operation("getNight", scope="memory:read", query=NightQuery, gives={200: PASSES_OF_NIGHT}, tag="passes")
+@api_view(["GET"])
+def night(request: Request) -> Response:
+    """What one night did, and its passes, the newest first."""
+    scope, now = scope_of(request), timezone.now()
+    given = checked(NightQuery, query_of(request)).validated_data
+    found = nights.night_of(scope, given.get("night"), now=now)
+    after, size = given.get("after"), given.get("limit", DEFAULT_LIMIT)
+    page = nights.page_of_passes(scope, found, given.get("show", "passes"), after=after, size=size, now=now)
+    return Response(
+        {
+            "night": night_document(found, nights.figures(scope, found)),
+            "passes": [_row(each) for each in page.rows],
+            "total": page.total,
+            "next": cursor("pass", page.after),
+        }
+    )
+
+
 urlpatterns = [
+    path(f"{BASE}/nights", night, name="api-night"),
     path(f"{BASE}/passes", pass_list, name="api-passes"),
     path(f"{BASE}/passes/<str:pass_id>", one_pass, name="api-pass"),
     path(f"{BASE}/passes/<str:pass_id>/stop", stop, name="api-pass-stop"),

@@ -1,34 +1,207 @@
-"""The wire forms of the console's memory extension; camelCase stops here."""
+"""Bodies, queries and answers of the console's memory extension; camelCase stops here."""
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
-from memory import drafts, external_runs
+from memory import agents, entry_drafts, external_runs
 from memory.adapter import RANKS, RELEVANCE, Injection
-from memory.addresses import Sensitivity, Tier
+from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.agents import AgentEntry
-from memory.drafts import EntryDraft
+from memory.capabilities import DIMENSIONS, REQUESTED
+from memory.embeddings import RANKINGS, WHY
+from memory.entry_drafts import EntryDraft
 from memory.forget import receipts
 from memory.forget.plans import InContext
 from memory.host import access, ids, vault
 from memory.host.http import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.host.json_types import JSONObject
-from memory.host.models import GIVEN_SCOPES, Run, SecretScope
+from memory.host.models import GIVEN_SCOPES, Run, RunStatus, SecretScope
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    POSITIVE,
+    SHA256,
+    STRING,
+    TEXT,
+    TIME,
+    Schema,
+    also,
+    closed,
+    listed,
+    nullable,
+    words,
+)
 from memory.host.paging import cursor
-from memory.models import ForgetHold, ForgetRequest, ForgetState, WorkspaceFile
-from memory.origin_fields import OriginField, OriginText
+from memory.models import ArchiveState, Decision, ForgetHold, ForgetRequest, ForgetState, PassState, WorkspaceFile
+from memory.origin_fields import ORIGIN, OriginField, OriginText
 from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
-from memory.provenance import Provenance, Write
+from memory.provenance import Provenance, VerdictKind, Write
 from memory.search import ORDERS, STATES, LedgerFilter, LedgerPage
 from memory.wire import address_document, entry_document, instant
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
+
+FILE_ROW = closed(
+    path={"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$"},
+    contentType=TEXT,
+    version=POSITIVE,
+    etag=TEXT,
+    updatedAt=TIME,
+)
+FILE = closed(content=STRING, **FILE_ROW["properties"])
+FILES = closed(files={"type": "array", "items": FILE_ROW})
+DONE = closed(ok={"const": True})
+
+KEYS = listed(TEXT) | {"uniqueItems": True, "minItems": 1}
+SHAPE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": dict.fromkeys(REQUESTED, FLAG),
+}
+AGENT = also(
+    closed(
+        "AgentInventoryEntry",
+        agentId=TEXT,
+        persona=TEXT,
+        label=TEXT,
+        modelClass=TEXT,
+        packName=TEXT,
+        packVersion=TEXT,
+        toolAllowlist=listed(TEXT),
+        hasHandoffSchemas=FLAG,
+    ),
+    description=STRING,
+    memoryShape=SHAPE,
+    confidenceThreshold={"type": "number", "minimum": 0, "maximum": 1},
+    degraded=KEYS,
+    memoryDegraded={"const": True},
+    degradedMemoryDimensions={**KEYS, "items": words(each.name for each in DIMENSIONS)},
+)
+AGENTS = closed("AgentInventory", agents=listed(AGENT), total=COUNT)
+DISPATCHED = closed(
+    "DispatchedAgent",
+    status=words(("completed", "escalated", "failed")),
+    runId=TEXT,
+    events=listed(closed(type=TEXT, agentId=TEXT)),
+)
+MANIFEST: Schema = {
+    key: value for key, value in json.loads(agents.SCHEMA.read_text()).items() if not key.startswith("$")
+}
+
+ADDRESS = closed(
+    "EntryAddress",
+    tier=words(Tier),
+    namespace=TEXT,
+    key=TEXT,
+    version=POSITIVE,
+    pinned=FLAG,
+    priority=words(PRIORITIES),
+    sensitivity=nullable(words(Sensitivity)),
+    sealed=FLAG,
+    taskId=nullable(TEXT),
+    intentId=nullable(TEXT),
+    updatedAt=TIME,
+)
+ENTRY = also(
+    closed("MemoryEntry", id=TEXT, content=STRING, tags=listed(STRING), createdAt=TIME),
+    expiresAt=TIME,
+    address=ADDRESS,
+    origin=ORIGIN,
+)
+MEMORY_PAGE = also(
+    closed(
+        "MemoryPage",
+        memoryRef=nullable(STRING),
+        entries=listed(ENTRY),
+        total=COUNT,
+        totalIsExact=FLAG,
+        next=nullable(TEXT),
+    ),
+    ranking=words(RANKINGS),
+    rankingReason=words(WHY),
+)
+WRITE = also(
+    closed("MemoryWrite", runId=TEXT, workflowId=TEXT, sequence=COUNT, timestamp=TIME, tags=listed(STRING)),
+    nodeId=TEXT,
+    agentId=TEXT,
+    origin=ORIGIN,
+)
+PROVENANCE = also(
+    closed(
+        "Provenance",
+        verdict=words(VerdictKind),
+        writes=listed(WRITE),
+        sha256WhenWritten=nullable(SHA256),
+        sha256Now=SHA256,
+    ),
+    origin=ORIGIN,
+)
+WRITTEN = closed("WrittenEntry", id=TEXT)
+EXTERNAL_RUN = closed("ExternalRun", id=TEXT, status=words(RunStatus.values))
+MEMORY_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
+PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
+PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing=STRING))
+CONTEXT = closed(before=STRING, mention=STRING, after=STRING)
+SUSPECT = closed(
+    "ForgetSuspect", row=TEXT, store=TEXT, decision=words(Decision.values), foundIn=nullable(TEXT), context=CONTEXT
+)
+HOLD = closed(
+    "LegalHold",
+    holdId=TEXT,
+    names=listed(TEXT),
+    reason=TEXT,
+    setBy=TEXT,
+    since=TIME,
+    endedAt=nullable(TIME),
+    endedBy=nullable(TEXT),
+    endReason=nullable(TEXT),
+)
+HOLDS = closed("LegalHoldPage", holds=listed(HOLD), total=COUNT, next=nullable(TEXT))
+PREVIEW_STATES = sorted({*ForgetState.values, "ready"} - {ForgetState.PREVIEWED.value})
+PREVIEW = closed(
+    "ForgetPreview",
+    previewId=TEXT,
+    state=words(PREVIEW_STATES),
+    progress=PROGRESS,
+    lapsesAt=TIME,
+    planSha256=nullable(SHA256),
+    stores={"type": "object", "additionalProperties": PLANNED},
+    holds=listed(HOLD),
+    suspects=listed(SUSPECT),
+    next=nullable(TEXT),
+)
+MADE_ANEW = closed(id=TEXT, sha256=SHA256, state=words(ArchiveState.values))
+WITHDRAWN = closed(
+    id=TEXT,
+    sha256=SHA256,
+    distilledAnewBy=nullable(TEXT),
+    passState=nullable(words(PassState.values)),
+    archive=nullable(MADE_ANEW),
+)
+FORGET = also(
+    closed(
+        "ForgetRequest",
+        forgetId=TEXT,
+        state=words(ForgetState.values),
+        progress=PROGRESS,
+        receipt=nullable(OBJECT),
+        signature=nullable(TEXT),
+        undecided=COUNT,
+        archives=listed(WITHDRAWN),
+    ),
+    algorithm=TEXT,
+    canonicalization=TEXT,
+    signedBytes=TEXT,
+    publicKeys=listed(closed(keyId=TEXT, publicKey=TEXT)),
+)
 
 
 INJECTION = ("tokenBudget", "rank", "query")
@@ -111,9 +284,11 @@ class EntryWrite(Closed):
     """A new entry, in the name of the key's agent."""
 
     memoryRef = Text(max_length=256)
-    content = Text(max_length=drafts.MAX_CONTENT_BYTES)
-    tags = serializers.ListField(child=Text(max_length=drafts.MAX_LABEL), required=False, max_length=drafts.MAX_TAGS)
-    subject = Text(required=False, allow_blank=True, max_length=drafts.MAX_LABEL)
+    content = Text(max_length=entry_drafts.MAX_CONTENT_BYTES)
+    tags = serializers.ListField(
+        child=Text(max_length=entry_drafts.MAX_LABEL), required=False, max_length=entry_drafts.MAX_TAGS
+    )
+    subject = Text(required=False, allow_blank=True, max_length=entry_drafts.MAX_LABEL)
     expiresAt = Instant(required=False)
     origin = OriginField()
 

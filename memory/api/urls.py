@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from memory.api import access, agents, archives, commitments, lookalikes, nights, passes, views, webhooks, workspace
+from memory.api import access, archives, commitments, lookalikes, passes, views, webhooks, workspace
 
 urlpatterns = [
-    path("v1/agents", agents.agent_list, name="api-agents"),
-    path("v1/agents/<str:agent_id>", agents.agent, name="api-agent"),
-    path("v1/host/console/agents/<str:agent_id>", agents.manifest, name="api-agent-manifest"),
+    path("v1/agents", views.agent_list, name="api-agents"),
+    path("v1/agents/<str:agent_id>", views.agent, name="api-agent"),
+    path("v1/host/console/agents/<str:agent_id>", views.manifest, name="api-agent-manifest"),
     path("v1/host/console/keys", access.key_list, name="api-keys"),
     path("v1/host/console/keys/<str:key_id>:rotate", access.key_rotate, name="api-key-rotate"),
     path("v1/host/console/keys/<str:key_id>", access.key, name="api-key"),
@@ -41,6 +41,5 @@ urlpatterns = [
     *archives.urlpatterns,
     *commitments.urlpatterns,
     *lookalikes.urlpatterns,
-    *nights.urlpatterns,
     *passes.urlpatterns,
 ]

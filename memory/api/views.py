@@ -1,4 +1,4 @@
-"""The host extension over memory: what the protocol leaves to the host (RFC 0080 B, design.md 4)."""
+"""The host extension over memory, forget and external runs (RFC 0080 B, design.md 4), and the agent inventory."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -6,12 +6,13 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, external_runs, provenance, search, tasks
-from memory.api import schemas
+from memory import adapter, agents, external_runs, provenance, search, tasks
+from memory.api import serializers
 from memory.api import serializers as wire
+from memory.api.serializers import agent_document
 from memory.forget import forgetting, holds, plans
-from memory.host import ids, secrets
-from memory.host.errors import NotFound
+from memory.host import advertised, ids, secrets
+from memory.host.errors import Invalid, NotFound
 from memory.host.http import checked, query_of
 from memory.host.models import RunStatus
 from memory.host.operations import operation
@@ -25,7 +26,7 @@ from memory.models import ForgetState
     method="GET",
     scope="memory:read",
     query=wire.MemoryQuery,
-    gives={200: schemas.MEMORY_PAGE},
+    gives={200: serializers.MEMORY_PAGE},
     tag="memory",
 )
 @operation(
@@ -33,7 +34,7 @@ from memory.models import ForgetState
     method="POST",
     scope="memory:write",
     takes=wire.EntryWrite,
-    gives={201: schemas.WRITTEN},
+    gives={201: serializers.WRITTEN},
     tag="memory",
 )
 @api_view(["GET", "POST"])
@@ -69,7 +70,7 @@ def _write(request: Request) -> Response:
     "openExternalRun",
     scope="memory:write",
     takes=wire.ExternalRunOpen,
-    gives={201: schemas.EXTERNAL_RUN},
+    gives={201: serializers.EXTERNAL_RUN},
     tag="memory",
 )
 @api_view(["POST"])
@@ -80,7 +81,11 @@ def external_run_list(request: Request) -> Response:
 
 
 @operation(
-    "endExternalRun", scope="memory:write", takes=wire.ExternalRunEnd, gives={200: schemas.EXTERNAL_RUN}, tag="memory"
+    "endExternalRun",
+    scope="memory:write",
+    takes=wire.ExternalRunEnd,
+    gives={200: serializers.EXTERNAL_RUN},
+    tag="memory",
 )
 @api_view(["POST"])
 def external_run_end(request: Request, run_id: str) -> Response:
@@ -90,7 +95,7 @@ def external_run_end(request: Request, run_id: str) -> Response:
     return Response(wire.external_run_document(run))
 
 
-@operation("getMemoryEntry", scope="memory:read runs:read", gives={200: schemas.MEMORY_ENTRY}, tag="memory")
+@operation("getMemoryEntry", scope="memory:read runs:read", gives={200: serializers.MEMORY_ENTRY}, tag="memory")
 @api_view(["GET"])
 def memory_entry(request: Request, memory_id: str) -> Response:
     scope, entry_id = scope_of(request), ids.parse("mem", memory_id)
@@ -118,7 +123,9 @@ def secret(request: Request, name: str) -> Response:
     return Response(status=204)
 
 
-@operation("previewForget", scope="memory:forget", takes=wire.ForgetSubject, gives={202: schemas.PREVIEW}, tag="forget")
+@operation(
+    "previewForget", scope="memory:forget", takes=wire.ForgetSubject, gives={202: serializers.PREVIEW}, tag="forget"
+)
 @api_view(["POST"])
 @transaction.atomic
 def forget_previews(request: Request) -> Response:
@@ -129,7 +136,7 @@ def forget_previews(request: Request) -> Response:
 
 
 @operation(
-    "getForgetPreview", scope="memory:forget", query=wire.SuspectQuery, gives={200: schemas.PREVIEW}, tag="forget"
+    "getForgetPreview", scope="memory:forget", query=wire.SuspectQuery, gives={200: serializers.PREVIEW}, tag="forget"
 )
 @api_view(["GET"])
 def forget_preview(request: Request, preview_id: str) -> Response:
@@ -149,7 +156,7 @@ def forget_preview(request: Request, preview_id: str) -> Response:
     method="GET",
     scope="memory:forget",
     query=wire.HoldsQuery,
-    gives={200: schemas.HOLDS},
+    gives={200: serializers.HOLDS},
     tag="forget",
 )
 @operation(
@@ -157,7 +164,7 @@ def forget_preview(request: Request, preview_id: str) -> Response:
     method="POST",
     scope="memory:forget",
     takes=wire.HoldRequest,
-    gives={201: schemas.HOLD},
+    gives={201: serializers.HOLD},
     tag="forget",
 )
 @api_view(["GET", "POST"])
@@ -174,13 +181,13 @@ def hold_list(request: Request) -> Response:
     return Response({"holds": listed, "total": page.total, "next": cursor("hld", page.after)})
 
 
-@operation("getLegalHold", scope="memory:forget", gives={200: schemas.HOLD}, tag="forget")
+@operation("getLegalHold", scope="memory:forget", gives={200: serializers.HOLD}, tag="forget")
 @api_view(["GET"])
 def hold(request: Request, hold_id: str) -> Response:
     return Response(wire.hold_document(holds.find(scope_of(request), ids.parse("hld", hold_id))))
 
 
-@operation("endLegalHold", scope="memory:forget", takes=wire.HoldEnd, gives={200: schemas.HOLD}, tag="forget")
+@operation("endLegalHold", scope="memory:forget", takes=wire.HoldEnd, gives={200: serializers.HOLD}, tag="forget")
 @api_view(["POST"])
 def hold_end(request: Request, hold_id: str) -> Response:
     """POST with a body, since the hold stays on record and its reason belongs into no address."""
@@ -192,7 +199,7 @@ def hold_end(request: Request, hold_id: str) -> Response:
     "confirmForget",
     scope="memory:forget",
     takes=wire.ForgetConfirmation,
-    gives={202: schemas.FORGET},
+    gives={202: serializers.FORGET},
     waits=True,
     tag="forget",
 )
@@ -212,7 +219,50 @@ def forget_list(request: Request) -> Response:
     return Response(wire.forget_document(confirmed), status=202)
 
 
-@operation("getForget", scope="memory:forget", gives={200: schemas.FORGET}, tag="forget")
+@operation("getForget", scope="memory:forget", gives={200: serializers.FORGET}, tag="forget")
 @api_view(["GET"])
 def forget(request: Request, forget_id: str) -> Response:
     return Response(wire.forget_document(plans.find(scope_of(request), ids.parse("fgt", forget_id))))
+
+
+@operation("listAgents", scope="manifest:read", gives={200: serializers.AGENTS}, tag="agents")
+@api_view(["GET"])
+def agent_list(request: Request) -> Response:
+    found = agents.entries(scope_of(request), advertised.document())
+    return Response({"agents": [agent_document(entry) for entry in found], "total": len(found)})
+
+
+@operation("getAgent", scope="manifest:read", gives={200: serializers.AGENT}, tag="agents")
+@api_view(["GET"])
+def agent(request: Request, agent_id: str) -> Response:
+    return Response(agent_document(agents.entry(scope_of(request), agent_id, advertised.document())))
+
+
+@operation("removeAgent", scope="agents:manage", gives={204: None}, method="DELETE", tag="agents")
+@operation(
+    "installAgent",
+    scope="agents:manage",
+    takes=serializers.MANIFEST,
+    gives={200: serializers.AGENT},
+    method="PUT",
+    tag="agents",
+)
+@api_view(["PUT", "DELETE"])
+def manifest(request: Request, agent_id: str) -> Response:
+    """A manifest goes in, is replaced by a later version or removed; its prompt never comes out."""
+    scope, now = scope_of(request), timezone.now()
+    if request.method == "DELETE":
+        agents.remove(scope, agent_id, now=now)
+        return Response(status=204)
+    document = advertised.document()
+    installed = agents.install(scope, _named(request.data, agent_id), document, now=now)
+    return Response(agent_document(agents.entry_of(installed, document)))
+
+
+def _named(given: object, agent_id: str) -> dict[str, object]:
+    """The manifest of the address; refused when it is no object, or another agent's."""
+    if not isinstance(given, dict):
+        raise Invalid(errors=[{"field": "body", "message": "must be an object"}])
+    if given.get("agentId") != agent_id:
+        raise Invalid(errors=[{"field": "agentId", "message": "must be the agent of the address"}])
+    return given

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import workspace
-from memory.api import schemas
+from memory.api import serializers
 from memory.api import serializers as wire
 from memory.host.errors import WorkspaceTooLarge
 from memory.host.http import StrictJSONParser, checked, query_of
@@ -28,7 +28,7 @@ class FileParser(StrictJSONParser):
 
 
 @operation(
-    "listWorkspaceFiles", scope="workspace:read", query=wire.FilesQuery, gives={200: schemas.FILES}, tag="workspace"
+    "listWorkspaceFiles", scope="workspace:read", query=wire.FilesQuery, gives={200: serializers.FILES}, tag="workspace"
 )
 @api_view(["GET"])
 def files(request: Request) -> Response:
@@ -43,7 +43,7 @@ def files(request: Request) -> Response:
     scope="workspace:read",
     query=wire.FileQuery,
     headers=("If-None-Match",),
-    gives={200: schemas.FILE, 304: None},
+    gives={200: serializers.FILE, 304: None},
     tag="workspace",
 )
 @operation(
@@ -52,7 +52,7 @@ def files(request: Request) -> Response:
     scope="workspace:write",
     takes=wire.WorkspaceFileCreate,
     headers=("If-Match", "If-None-Match"),
-    gives={200: schemas.FILE},
+    gives={200: serializers.FILE},
     tag="workspace",
 )
 @operation(

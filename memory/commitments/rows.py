@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from memory import adapter, drafts, harness, policies
+from memory import adapter, entry_drafts, policies, redaction
 from memory.host import audit, cron, ids, sql
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -21,10 +21,10 @@ from memory.host.leases import Lease
 from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
-from memory.redaction import Redactor
 from memory.text import intentions
 from memory.text.intentions import FARTHEST
 from memory.text.intentions.statements import LONGEST_TEXT
+from memory.text.redactor import Redactor
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -418,7 +418,11 @@ def cancel(scope: TenantScope, commitment_id: UUID | None, *, reason: str, now: 
     """It never fires again; the reason stays with it, without the tenant's secrets. Audited."""
     scope.check("memory:retire")
     row = locked(scope.tenant_id, _mine(scope, commitment_id).id)
-    said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text[: drafts.MAX_REASON]
+    said = (
+        redaction.for_tenant(scope.tenant_id)
+        .redact(entry_drafts.checked_reason(reason))
+        .text[: entry_drafts.MAX_REASON]
+    )
     move(row, CommitmentState.CANCELLED, now=now, reason=said, due_at=None, snoozed_until=None)
     _audit(scope, "cancelled", row, now)
     return row
@@ -447,7 +451,7 @@ def _mine(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
 
 def _shown(scope: TenantScope, found: Sequence[Commitment], now: datetime) -> list[Shown]:
     entries = adapter.by_ids(scope, [row.entry_id for row in found], now=now)
-    redactor = harness.for_tenant(scope.tenant_id)
+    redactor = redaction.for_tenant(scope.tenant_id)
     return [Shown(row, _said(row, entries.get(row.entry_id), redactor)) for row in found]
 
 

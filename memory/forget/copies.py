@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 from django.template.loader import render_to_string
 
-from memory import harness
+from memory import redaction
 from memory.host import erasure, ids, sql
 from memory.host.erasure import Eraser, Holding
 from memory.models import ForgetRequest
@@ -54,7 +54,7 @@ class SubjectCopy:
 
     def rows(self, eraser: Eraser, wanted: Sequence[UUID]) -> Iterator[list[CopiedRow]]:
         """The rows of a store in parts. Of a sealed value there is no text: it is opened on the page of its entry."""
-        redact = harness.for_tenant(self.request.tenant_id).redact
+        redact = redaction.for_tenant(self.request.tenant_id).redact
         for part in sql.in_chunks(wanted):
             texts = eraser.texts(self.request.tenant_id, part)
             places = eraser.found_in(self.request.tenant_id, part)

@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import harness, ledger, passes
+from memory import ledger, passes, redaction
 from memory.forget import holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
 from memory.host import audit, erasure, ids, sql, vault
@@ -273,7 +273,7 @@ def confirm(
         _require_unchanged(request, fresh)
         _choose(request, ticked, spared)
         request.state, request.confirmed_at = ForgetState.CONFIRMED, now
-        request.reason = harness.for_tenant(request.tenant_id).redact(reason.strip()).text
+        request.reason = redaction.for_tenant(request.tenant_id).redact(reason.strip()).text
         order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
         request.pass_id = passes.request(request.tenant_id, order, now=now).id
         request.save(by=WRITER)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import harness
+from memory import redaction
 from memory.forget import plans
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Invalid, NotFound, SubjectOnHold
@@ -120,7 +120,7 @@ def _active(tenant_id: UUID) -> QuerySet[ForgetHold]:
 
 
 def _holdable(tenant_id: UUID, names: list[str]) -> tuple[str, ...]:
-    redact = harness.for_tenant(tenant_id).redact
+    redact = redaction.for_tenant(tenant_id).redact
     if any(redact(name).text != name for name in names):
         problem = {"field": "subject", "message": "holds a secret, which is kept nowhere but in the vault"}
         raise Invalid("The subject was not put on hold.", errors=[problem])
@@ -132,7 +132,7 @@ def _reason(tenant_id: UUID, reason: str) -> str:
     if not words or len(words) > MAX_REASON:
         problem = {"field": "reason", "message": f"a reason of up to {MAX_REASON} characters is needed"}
         raise Invalid("Nothing was changed.", errors=[problem])
-    return harness.for_tenant(tenant_id).redact(words).text[:MAX_REASON]
+    return redaction.for_tenant(tenant_id).redact(words).text[:MAX_REASON]
 
 
 def _is_being_forgotten(tenant_id: UUID, terms: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ import rfc8785
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from memory import harness
+from memory import redaction
 from memory.host import erasure
 from memory.host.erasure import EarlierLook, Holding, Identifiers
 from memory.host.errors import Invalid, NotFound
@@ -77,7 +77,7 @@ class InContext:
 
 def in_context(request: ForgetRequest, terms: tuple[str, ...], rows: Sequence[Suspect]) -> list[InContext]:
     """The rows in their order; their texts are read for this and kept nowhere."""
-    redact = harness.for_tenant(request.tenant_id).redact
+    redact = redaction.for_tenant(request.tenant_id).redact
     texts: dict[tuple[str, UUID], list[str]] = {}
     places: dict[tuple[str, UUID], str] = {}
     for eraser in erasure.registered():

@@ -19,8 +19,7 @@ from memory.ledger.addressed import (
     without_taken_keys,
     write_addressed,
 )
-from memory.ledger.bulk import Imported, known_ids, write_entries
-from memory.ledger.derived import Derivation, protect, strengthen, write_derived
+from memory.ledger.bulk import Derivation, Imported, known_ids, protect, strengthen, write_derived, write_entries
 from memory.ledger.entries import (
     Written,
     require_durable,

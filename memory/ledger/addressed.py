@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
 
-from memory import addresses, event_notes, harness, reconciled, redaction
+from memory import addresses, consolidation_state, event_notes, redaction
 from memory.addresses import PRIORITIES, Address, Tier
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.event_notes import Note
 from memory.host import sql, tenancy, vault
 from memory.host.errors import Invalid, KeyExists, NotFound, StreamClosed
@@ -37,8 +37,8 @@ from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag
-from memory.redaction import Redactor
 from memory.text import token_budget
+from memory.text.redactor import MARK, Redacted, Redactor, in_strings, secret_shapes, strings_in
 
 # A forgotten entry was deleted, as far as its agent is told; an archived one is told of by who archives it.
 REMOVALS: dict[str, type[EntryLifecycle]] = {
@@ -115,7 +115,7 @@ def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str
     if kind is None:
         return
     found = EntryAddress.objects.of(tenant_id).filter(id__in=rows).select_related("entry").order_by("id")
-    actor = harness.for_tenant(tenant_id).redact(actor).text if actor else actor
+    actor = redaction.for_tenant(tenant_id).redact(actor).text if actor else actor
     streams: dict[UUID, list[tuple[Any, Note]]] = {}
     for address in found:
         note = {} if reason == "forgotten" else note_of(address, address.entry.tags)
@@ -254,7 +254,7 @@ def redact_given(redact: Redact, given: Given, *, actor: str, names: bool) -> tu
     namespace, key = (counting.text(text) for text in (given.address.namespace, given.address.key))
     address = replace(given.address, namespace=namespace, key=key)
     tags = tuple(counting.text(tag) for tag in given.tags)
-    value = redaction.in_strings(given.value, counting.text)
+    value = in_strings(given.value, counting.text)
     return replace(given, address=address, value=value, tags=tags), counting.count
 
 
@@ -269,14 +269,14 @@ def kept_addresses(redactor: Redactor, given: Sequence[Address]) -> list[Address
 def has_mark(given: Given) -> bool:
     """Whether something of it was replaced earlier."""
     texts = (addresses.canonical(given.value), given.address.namespace, given.address.key, *given.tags)
-    return any(redaction.MARK in text for text in texts)
+    return any(MARK in text for text in texts)
 
 
 def _texts_of(given: Given) -> Iterator[str]:
     """All of it that may hold a secret."""
     address = given.address
     yield from (address.namespace, address.key, *given.tags, *(getattr(address, name) for name in NAMES))
-    yield from redaction.strings_in(given.value)
+    yield from strings_in(given.value)
 
 
 def _require_plain(redact: Redact, field: str, name: str) -> None:
@@ -353,7 +353,7 @@ def write_addressed(
     caller's transaction takes nothing more then.
 
     ``redactor`` is the tenant's, of a caller who has asked for it behind its own locks; any other is asked for here."""
-    redactor = redactor or harness.for_tenant(scope.tenant_id)
+    redactor = redactor or redaction.for_tenant(scope.tenant_id)
     texts = [text for each in new for text in _texts_of(each.given)]
     redact = bulk.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
     ready = [_ready(scope, each, redact, actor, now) for each in new]
@@ -432,7 +432,7 @@ def rewrite_all(
     are. Tier, owner, namespace, key and scope stay as they are.
     """
     tenant_id, rows = scope.tenant_id, [row for row, _ in changes]
-    redactor = harness.for_tenant(tenant_id)
+    redactor = redaction.for_tenant(tenant_id)
     ready = [_renewed(scope, row, given, redactor, actor, now) for row, given in changes]
     before = [(row.entry.position, row.entry.search_text) for row in rows]
     gone = gone_at(
@@ -453,7 +453,7 @@ def rewrite_all(
         origins.outdate(tenant_id, told)
     _tell_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
     index.after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
-    reconciled.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
+    consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows
 
 
@@ -479,7 +479,7 @@ def _fitted(scope: TenantScope, given: Given, count: int, known: UUID | None, no
     place = place_of(scope, given.address)
     entries.require_open(place)
     draft = draft_of(given)
-    entry = entries.redacted(place, draft, lambda text: redaction.Redacted(text, count), now)
+    entry = entries.redacted(place, draft, lambda text: Redacted(text, count), now)
     entry = replace(entry, id=known) if known else entry
     return _Ready(draft, entry, _row(scope.tenant_id, entry.id, given, now))
 
@@ -577,7 +577,7 @@ def _renew(row: EntryAddress, made: _Ready) -> None:
         setattr(row, name, getattr(fresh, name))
     entry.content, entry.tags, entry.expires_at = after.content, list(after.tags), made.draft.expires_at
     entry.search_text, entry.hidden_text = entries.searched(after)
-    entry.tokens, entry.secret_shapes = token_budget.count(after.content), redaction.secret_shapes(after.content)
+    entry.tokens, entry.secret_shapes = token_budget.count(after.content), secret_shapes(after.content)
     entry.sha256 = hashlib.sha256(after.content.encode()).hexdigest()
     entry.redactions, entry.sealed, entry.protected = after.redactions, row.sealed is not None, row.pinned
 

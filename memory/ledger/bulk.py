@@ -1,4 +1,8 @@
-"""Many entries stored in one go: looked through together, as rows instead of objects, one statement for each table."""
+"""Many entries written at once, as rows, with one statement for each table; and the entries that passes derive.
+
+Derived text is redacted by every secret of the tenant and by the shapes of secrets, not only by what one run has
+resolved (SR-1 carry-forward; RFC 0012, 0068). Its ``memory.written`` names no node.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,19 +13,19 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import harness
-from memory.drafts import EntryDraft
-from memory.host import event_log, sql
+from memory import consolidation_state, redaction
+from memory.entry_drafts import EntryDraft
+from memory.host import audit, event_log, ids, sql
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
-from memory.host.tenancy import MemoryScope
+from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
-from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redraft, Written
-from memory.ledger.rows import WRITER, move_head
-from memory.models.entry import EntryTag, MemoryEntry, Tombstone
+from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redraft, Written, redacted, require_writable
+from memory.ledger.rows import WRITER, locked_entry, move_head
+from memory.models.entry import EntryTag, MemoryEntry, Strength, Tombstone
 from memory.origins import Origin
-from memory.redaction import Redactor, unchanged
 from memory.text.matching import hidden_form
+from memory.text.redactor import Redactor, unchanged
 
 if TYPE_CHECKING:
     from memory.ledger.addressed import Given
@@ -58,7 +62,7 @@ def write_entries(
     """``write_entry`` for each of the drafts, in their order; all or none."""
     entries.require_plain_ref(scope)
     entries.require_writable(scope, run)
-    redactor = harness.for_run(run.tenant_id, run.id)
+    redactor = redaction.for_run(run.tenant_id, run.id)
     made = [
         Prepared(entries.redacted(scope, draft, redact, now), draft, run.id, node_id)
         for part in sql.in_chunks(drafts, TOGETHER)
@@ -131,3 +135,57 @@ def written(made: Sequence[Prepared], rows: Sequence[list[Any]], now: datetime) 
 def stored_entry(tenant_id: UUID, made: Prepared, row: list[Any], now: datetime) -> MemoryEntry:
     """The entry that stands in the ledger as ``row``."""
     return entries.stored(tenant_id, made.entry, dict(zip(INSERTED, row, strict=True)), now, made.draft.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """An entry to be made, and by which kind of pass: ``merged``, ``compacted`` or ``distilled``."""
+
+    draft: EntryDraft
+    derived: str
+    protected: bool = False
+
+
+@transaction.atomic
+def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, now: datetime) -> list[Written]:
+    """The entries are stored in their order, each with its ``memory.written`` on ``run``; all or none."""
+    require_writable(scope, run)
+    redact = redaction.for_derived(scope.tenant_id)
+    prepared = [
+        Prepared(redacted(scope, each.draft, redact, now), each.draft, run.id, None, each.derived, each.protected)
+        for each in made
+    ]
+    if not prepared:
+        return []
+    event_log.append(scope.tenant_id, run.id, *(each.fact for each in prepared), now=now)
+    return written(prepared, insert_entries(scope.tenant_id, prepared, now=now), now)
+
+
+@transaction.atomic
+def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> None:
+    """Each entry speaks of so many sources now, of which the last was written then."""
+    tenant = sql.key(tenant_id)
+    rows = [(tenant, sql.key(entry_id), sources, sql.instant(last)) for entry_id, sources, last in found]
+    allowed = Strength.objects.written_by(WRITER)
+    renewing = ("sources", "last_said_at")
+    sql.insert(allowed, ("tenant_id", "id", *renewing), rows, renewing=renewing)
+
+
+@transaction.atomic
+def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetime) -> MemoryEntry:
+    """The entry is never merged and goes first into an archive; or no longer so. Audited.
+
+    One that is not protected any more is a change of the ledger: the next pass looks at its ref anew.
+    """
+    scope.check("memory:retire")
+    entry = locked_entry(scope.tenant_id, entry_id)
+    if entry.protected != protected:
+        entry.protected = protected
+        entry.save(by=WRITER, update_fields=["protected"])
+        if not protected:
+            move_head(scope.tenant_id, entries=0, retired=0)
+            consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
+        action = "memory.protected" if protected else "memory.unprotected"
+        target = ids.wire("mem", entry.id)
+        audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, now=now)
+    return entry

@@ -13,8 +13,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from memory import addresses, drafts, harness, redaction
-from memory.drafts import EntryDraft
+from memory import addresses, entry_drafts, redaction
+from memory.entry_drafts import EntryDraft
 from memory.host import effects, event_log, ids, sql, vault
 from memory.host.errors import CapabilityNotProvided, Invalid, NotFound, StreamClosed
 from memory.host.events import MemoryWritten
@@ -26,9 +26,9 @@ from memory.ledger import index
 from memory.ledger.rows import WRITER
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.redaction import Redacted
-from memory.text import token_budget
+from memory.text import redactor, token_budget
 from memory.text.matching import hidden_form, search_form
+from memory.text.redactor import Redacted
 
 Redact = Callable[[str], Redacted]
 # A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
@@ -70,7 +70,7 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     """
     require_writable(scope, run)
     require_plain_ref(scope)
-    entry = redacted(scope, draft, harness.for_run(run.tenant_id, run.id).redact, now)
+    entry = redacted(scope, draft, redaction.for_run(run.tenant_id, run.id).redact, now)
     return store(entry, draft, run=run, node_id=node_id, now=now)
 
 
@@ -114,7 +114,7 @@ def require_durable(capability: str) -> None:
 
 def redacted(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetime) -> "Redraft":
     """The draft as it may be stored; refuses with ``Invalid`` one that cannot be."""
-    tags = drafts.checked(draft, now)
+    tags = entry_drafts.checked(draft, now)
     content = redact(draft.content)
     entry = Redraft(
         id=ids.new_id_at(now),
@@ -125,7 +125,7 @@ def redacted(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetim
         redactions=content.count,
         findable=tuple(redact(text).text for text in draft.findable),
     )
-    drafts.require_fitting(memory_ref=entry.memory_ref, subject=entry.subject, tags=entry.tags)
+    entry_drafts.require_fitting(memory_ref=entry.memory_ref, subject=entry.subject, tags=entry.tags)
     return entry
 
 
@@ -190,7 +190,7 @@ def row_of(
         token_budget.count(entry.content),
         hashlib.sha256(entry.content.encode()).hexdigest(),
         entry.redactions,
-        redaction.secret_shapes(entry.content),
+        redactor.secret_shapes(entry.content),
         settings.OPENWOP_MEMORY_INSTANCE,
     ]
 

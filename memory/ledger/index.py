@@ -22,8 +22,7 @@ from django.db.backends.utils import CursorWrapper
 from memory.host import sql
 from memory.ledger import vectors
 from memory.models.search_index import BLOCK, IN_BLOCK, MOST_TIMES, MOST_WORDS, OFFSET, POSTING, TIMES
-from memory.text.languages import stems_of
-from memory.text.words import every_word_of
+from memory.text.search_words import every_word_of, stems_of
 
 BATCH = 256
 LONG = 8192

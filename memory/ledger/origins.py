@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import harness, origins
-from memory.drafts import EntryDraft
+from memory import origins, redaction
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, sql
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
@@ -44,7 +44,7 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
     agent only states, and all is without any secret of the tenant."""
     entries.require_writable(scope, run)
     entries.require_plain_ref(scope)
-    redact = harness.for_tenant(run.tenant_id).redact
+    redact = redaction.for_tenant(run.tenant_id).redact
     made = Prepared(entries.redacted(scope, draft, redact, now), draft, run.id)
     stated = [(made.entry.id, Stated(run.id, origin).redacted(redact))] if origin else []
     with transaction.atomic():
@@ -60,7 +60,7 @@ def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run,
     was stated of it elsewhere; all or none."""
     entries.require_plain_ref(scope)
     entries.require_writable(scope, run)
-    redactor = harness.for_tenant(run.tenant_id)
+    redactor = redaction.for_tenant(run.tenant_id)
     made: list[Prepared] = []
     stated: dict[int, tuple[UUID, Stated]] = {}
     for part in sql.in_chunks(imported, bulk.TOGETHER):

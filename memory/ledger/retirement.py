@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import drafts, harness, reconciled
+from memory import consolidation_state, entry_drafts, redaction
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
@@ -34,7 +34,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.retired_at is None:
-        said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
+        said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
         position = move_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
         addressed.release_keys(scope.tenant_id, [entry.id])
@@ -58,8 +58,8 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: 
         addressed.reclaim_keys(scope.tenant_id, [entry.id])
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
-            reconciled.drop(scope.tenant_id, [entry.memory_ref])
-        said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
+            consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
+        said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
         _say(scope, entry, at=None, audited=said, now=now)
     return entry
 

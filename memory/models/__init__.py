@@ -3,24 +3,26 @@
 from memory.models import address as address
 from memory.models import entry as entry
 from memory.models.archive import Archive, ArchiveState
-from memory.models.background import (
+from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
+from memory.models.forget import Decision, ForgetHold, ForgetRequest, ForgetState, Suspect
+from memory.models.kept import CallState, EntryRead, EventNote, KeptCall, KeptContent, KeptRead
+from memory.models.origin import EntryOrigin, ExternalRun
+from memory.models.passes import (
     Distillate,
     ExportPart,
+    Lineage,
+    LineageKind,
+    LookAlike,
     MemoryPolicy,
     Pass,
     PassSchedule,
     PassState,
     Reconciled,
     Trigger,
+    Verb,
 )
-from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
-from memory.models.forget import Decision, ForgetHold, ForgetRequest, ForgetState, Suspect
-from memory.models.kept import CallState, EntryRead, EventNote, KeptCall, KeptContent, KeptRead
-from memory.models.lineage import Lineage, LineageKind, LookAlike, Verb
-from memory.models.namespace import Namespace
-from memory.models.origin import EntryOrigin, ExternalRun
 from memory.models.vectors import VectorSpace
-from memory.models.work import Agent, Assignment, Coordinator, Grant, Intent, Task
+from memory.models.work import Agent, Assignment, Coordinator, Grant, Intent, Namespace, Task
 from memory.models.workspace import Workspace, WorkspaceFile
 
 __all__ = [

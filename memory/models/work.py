@@ -1,4 +1,4 @@
-"""The work that memory belongs to: agents, intents, tasks, who coordinates them, and who else may read (RFC-0015 6)."""
+"""Work of OpenIntent: agents, intents, tasks, coordinators, grants and namespaces (RFC-0015 2.3, 6)."""
 
 from django.db import models
 from django.db.models import Q
@@ -229,3 +229,23 @@ class Grant(TenantOwned):
             models.Index(fields=("tenant", "intent_id", "agent_id"), name="memory_grant_intent"),
             models.Index(fields=("tenant", "agent_id", "permission"), name="memory_grant_agent"),
         )
+
+
+class Namespace(TenantOwned):
+    """A namespace that agents share. ``allow`` is a list of ``{"agent", "access"}``, which overrides ``default``."""
+
+    writer = "memory.openintent.namespaces"
+    personal = Personal("namespaces", unnamed=("name", "created_by"), shortened=True)
+    impersonal = {"default": "a right"}
+    ACCESS = ("none", "read", "write", "admin")
+
+    name = models.CharField(max_length=200)
+    default = models.CharField(max_length=5, choices=[(each, each) for each in ACCESS], default="read")
+    allow = models.JSONField(default=list)
+    version = models.PositiveIntegerField(default=1)
+    created_by = models.CharField(max_length=128)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "name"), name="a_namespace_has_one_name"),)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, harness, ledger
+from memory import adapter, ledger, redaction
 from memory.adapter import openintent
 from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import sql
@@ -85,7 +85,7 @@ class At:
 def resolve_target(caller: Caller, items: Sequence[Item]) -> list[Target]:
     """The items with the places at which what they give is kept; nothing is looked up."""
     given = [item.given.address for item in items if item.given and item.entry_id is None]
-    places = iter(ledger.kept_addresses(harness.for_tenant(caller.tenant_id), given))
+    places = iter(ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), given))
     return [
         Target(index, item, next(places) if item.given and item.entry_id is None else None)
         for index, item in enumerate(items)

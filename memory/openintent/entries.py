@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, external_runs, harness, ledger, provenance, recordings
+from memory import adapter, addresses, external_runs, ledger, provenance, recordings, redaction
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
@@ -403,12 +403,12 @@ def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: d
     caller.scope.check(access.WRITE)
     places = [given.address]
     if given.address.tier == Tier.SEMANTIC:  # its namespace is locked by the name that is kept
-        places = ledger.kept_addresses(harness.for_tenant(caller.tenant_id), places)
+        places = ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), places)
     made = hold_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
     owners = hold_owners(caller, places, now=now)
-    redactor = harness.for_tenant(caller.tenant_id)  # asked behind the locks, for which one may have to wait
+    redactor = redaction.for_tenant(caller.tenant_id)  # asked behind the locks, for which one may have to wait
     [place] = ledger.kept_addresses(redactor, [given.address])
     new = placed(caller, given, owners, now=now)
     lapsed = _require_free(caller, place, now)
@@ -443,7 +443,7 @@ def put(
     """The entry at its address, and whether it is new: one that is there has the ``named`` fields replaced, in whatever
     version it is unless one is said. ``fixed`` is what is said of it that no change can make so."""
     caller.scope.check(access.WRITE)
-    places = ledger.kept_addresses(harness.for_tenant(caller.tenant_id), [given.address])
+    places = ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
     made = hold_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     hold_owners(caller, places, now=now)  # nobody else makes the entry from here on
@@ -472,7 +472,7 @@ def _is_kept(caller: Caller, held: "EntryAddress", place: Address, origin: Origi
 
 def require_unmoved(caller: Caller, row: "EntryAddress", said: Mapping[str, str]) -> None:
     """Refuse what is said of the place of the entry that it is not, and no change can make it (R47)."""
-    redactor, shared = harness.for_tenant(caller.tenant_id), row.tier == Tier.SEMANTIC
+    redactor, shared = redaction.for_tenant(caller.tenant_id), row.tier == Tier.SEMANTIC
     now = {"agent_id": row.agent_id, "namespace": row.namespace, "key": row.key, "memory_type": row.tier}
     now |= {"task_id": row.task_id, "intent_id": row.intent_id}
     texts = {name: redactor.redact(text).text for name, text in said.items()}
@@ -554,7 +554,7 @@ def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: d
 @transaction.atomic
 def delete_at(caller: Caller, place: Address, version: int | None, *, now: datetime) -> UUID:
     """The entry at this address is gone for good; which one it was. Who may make none there does not learn of any."""
-    [kept] = ledger.kept_addresses(harness.for_tenant(caller.tenant_id), [place])
+    [kept] = ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), [place])
     if kept.tier != Tier.SEMANTIC or namespaces.exists(caller.tenant_id, kept.namespace):
         access.require_create(caller, kept, now=now)
     held = ledger.find_at(caller.tenant_id, kept)

@@ -13,7 +13,7 @@ from django.db.models import CharField, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 
-from memory import addresses, harness
+from memory import addresses, redaction
 from memory.adapter import openintent
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound, VersionMismatch
@@ -288,7 +288,7 @@ def _require_few(rules: Rules) -> None:
 
 def kept_name(scope: TenantScope, name: str) -> str:
     """The name as it is kept, without any secret of the tenant (SR-1); refused when no memory_ref could hold it."""
-    kept = harness.for_tenant(scope.tenant_id).redact(name).text
+    kept = redaction.for_tenant(scope.tenant_id).redact(name).text
     require_name(scope, kept)
     return kept
 
@@ -357,7 +357,7 @@ def _require_admin(caller: "Caller", name: str, *, there: bool, now: datetime) -
 def declare(tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: datetime) -> list[Changed]:
     """The namespace exists and each of ``readers`` may read it at least (R83); ``by`` is who says so. What of it has
     changed is put on record by the caller, behind all that it locks."""
-    name = harness.for_tenant(tenant_id).redact(name).text
+    name = redaction.for_tenant(tenant_id).redact(name).text
     rules = [{"agent": agent, "access": "read"} for agent in dict.fromkeys(readers)]
     made = insert(tenant_id, name, Permissions("read", rules), by, now)
     if made:

@@ -1,20 +1,25 @@
-"""Lists of memory (RFC-0015 4; R37, R43, R50 to R63, R74): what was asked for, and the visible entries that fit.
+"""Lists of memory (RFC-0015 4; R37, R43, R50 to R63, R74): the parameters, the filter over values, and the page.
 
-Visibility is ``tiers.visible`` and part of the query: nothing is filtered afterwards, so totals count what may be seen.
-An agent's list has the entries, too, that it wrote through OpenWOP: they are episodic, and only to be read here.
+Visibility is ``access`` and part of the query: nothing is filtered afterwards, so totals count visible entries only. An
+agent's list also has the entries that it wrote through OpenWOP: they are episodic, and read-only here.
+
+The filter over values (``filter``, this host's addition) has the form of LangGraph's stores: each field names a value
+or an object of operators. An object without operators is matched by the fields that it names, a list as a whole, and
+null by an absent field.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from uuid import UUID
 
 from django.conf import settings
 
-from memory import adapter, embeddings, ledger
+from memory import adapter, addresses, embeddings, ledger
 from memory.adapter import Counted, Figures, Listing, Seen, Selection
 from memory.addresses import MAX_NAME, Tier
 from memory.embeddings import Meaning
@@ -22,13 +27,111 @@ from memory.host import ids, sql
 from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONObject
 from memory.models import Agent
-from memory.openintent import access, entries, filters, namespaces, work
+from memory.openintent import access, entries, namespaces, work
 from memory.openintent.access import READ, Caller
 from memory.openintent.entries import instant
-from memory.text.words import Sought, sought
+from memory.text.search_words import Sought, sought
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
+
+MAX_LENGTH, MAX_DEPTH, MAX_FIELDS = 4096, 8, 64
+EXACT = 2**53  # whole numbers below it are written in one way
+COMPARED: dict[str, Callable[[float, float], bool]] = {
+    "$gt": lambda one, other: one > other,
+    "$gte": lambda one, other: one >= other,
+    "$lt": lambda one, other: one < other,
+    "$lte": lambda one, other: one <= other,
+}
+OPERATORS = ("$eq", "$ne", *COMPARED)
+
+
+def parse_filter(text: str) -> JSONObject | str:
+    """The filter, or what is wrong with it."""
+    if len(text) > MAX_LENGTH:
+        return f"is longer than {MAX_LENGTH} characters"
+    try:
+        found = json.loads(text, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return "must be a JSON object"
+    if not isinstance(found, dict) or not found:
+        return "must be a JSON object that names a field"
+    if any(name.startswith("$") for name in found):
+        return "must name a field before an operator"
+    conditions = list(_conditions(found, 1))
+    if len(conditions) > MAX_FIELDS:
+        return f"names more than {MAX_FIELDS} fields"
+    return next((problem for problem in conditions if problem), found)
+
+
+def _refused(word: str) -> None:
+    raise ValueError(word)
+
+
+def _conditions(wanted: JSONObject, depth: int) -> Iterator[str]:
+    """For each condition what is wrong with it, which is mostly nothing."""
+    if depth > MAX_DEPTH:
+        yield f"is nested deeper than {MAX_DEPTH} objects"
+        return
+    operators = [name for name in wanted if name.startswith("$")]
+    for name, value in wanted.items():
+        if operators and name not in OPERATORS:
+            yield f"has {', '.join(OPERATORS)} as operators, and nothing beside them"
+        elif name in COMPARED and not _is_number(value):
+            yield f"compares by {name} with a number"
+        elif isinstance(value, dict) and not operators:
+            yield from _conditions(value, depth + 1)
+        else:
+            yield ""
+
+
+def matches(value: object, wanted: object) -> bool:
+    """Whether the value is what is wanted of it."""
+    if isinstance(wanted, dict):
+        if any(name.startswith("$") for name in wanted):
+            return all(_holds(value, name, operand) for name, operand in wanted.items())
+        return isinstance(value, dict) and all(matches(value.get(name), each) for name, each in wanted.items())
+    if isinstance(wanted, list):
+        if not isinstance(value, list) or len(value) != len(wanted):
+            return False
+        return all(matches(one, other) for one, other in zip(value, wanted, strict=True))
+    return _same(value, wanted)
+
+
+def _holds(value: object, operator: str, operand: Any) -> bool:
+    if operator == "$eq":
+        return _same(value, operand)
+    if operator == "$ne":
+        return not _same(value, operand)
+    return _is_number(value) and COMPARED[operator](value, operand)
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values of JSON are one: a boolean is no number."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def anchors(wanted: JSONObject) -> tuple[str, ...]:
+    """What stands in the canonical form of every value that matches: a database can look for it first."""
+    return tuple(dict.fromkeys(_anchors(wanted)))
+
+
+def _anchors(wanted: JSONObject) -> Iterator[str]:
+    for name, value in wanted.items():
+        if isinstance(value, dict) and not any(each.startswith("$") for each in value):
+            yield from _anchors(value)
+            continue
+        exact = value.get("$eq") if isinstance(value, dict) else value
+        if isinstance(exact, str | bool) or (isinstance(exact, int) and abs(exact) < EXACT):
+            yield addresses.canonical({name: exact})[1:-1]
 
 
 DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
@@ -112,7 +215,7 @@ class _Reading:
     def filter(self, name: str) -> JSONObject:
         """A filter over the fields of values; a JSON text."""
         value = self._value(name)
-        found = {} if value is None else filters.parse(value) if isinstance(value, str) else "must be a JSON object"
+        found = {} if value is None else parse_filter(value) if isinstance(value, str) else "must be a JSON object"
         if isinstance(found, str):
             self.refuse(name, found)
             return {}
@@ -278,7 +381,7 @@ def _filtered(
     """The part of the list whose values fit the filter, what each was ranked with, and how many there are. The database
     looks for what is to be equal; of what that leaves each value is looked at here, and more than ``LOOKED_THROUGH``
     are refused."""
-    selections = [replace(each, holding=filters.anchors(wanted.filter)) for each in selections]
+    selections = [replace(each, holding=anchors(wanted.filter)) for each in selections]
     most, scores = LOOKED_THROUGH + 1, dict[UUID, float]()
     if words:
         scores, _ = adapter.search_listed(selections, plain, words, first=0, last=most, now=now)
@@ -294,7 +397,7 @@ def _filtered(
         row.id
         for part in sql.in_chunks(found)
         for row in _rows(caller.tenant_id, list(part), plain is not None)
-        if filters.matches(ledger.value_if_whole(row), wanted.filter)
+        if matches(ledger.value_if_whole(row), wanted.filter)
     ]
     return fitting[wanted.offset : wanted.offset + wanted.limit], scores, len(fitting)
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from memory import addresses, harness
+from memory import addresses, redaction
 from memory.host import access, audit, ids
 from memory.host.json_types import JSONObject
 from memory.host.models import TenantOwned
@@ -254,7 +254,7 @@ def _known(model: type[TenantOwned], column: str, tenant_id: UUID, names: list[s
 
 
 def _redacted(tenant_id: UUID, text: str) -> str:
-    return harness.for_tenant(tenant_id).redact(text).text
+    return redaction.for_tenant(tenant_id).redact(text).text
 
 
 def _new_agent(tenant_id: UUID, agent: AgentBlock) -> NewAgent:

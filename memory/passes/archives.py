@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import BinaryField, QuerySet
 from django.db.models.functions import Substr
 
-from memory import adapter, harness, ledger, passes, policies, provenance, wire, workspace
+from memory import adapter, ledger, passes, policies, provenance, redaction, wire, workspace
 from memory.host import access, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, NotFound
 from memory.host.json_types import JSONObject
@@ -315,7 +315,7 @@ def remember(scope: MemoryScope, request_sha256: str, text: str, *, now: datetim
         tenant_id=scope.tenant_id,
         memory_ref=scope.memory_ref,
         request_sha256=request_sha256,
-        text=harness.for_derived(scope.tenant_id)(text).text,
+        text=redaction.for_derived(scope.tenant_id)(text).text,
         created_at=now,
     )
     Distillate.objects.written_by(WRITER).bulk_create([kept], ignore_conflicts=True)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from memory import adapter, harness, ledger, passes, provenance
+from memory import adapter, ledger, passes, provenance, redaction
 from memory.adapter import CorpusEntry
-from memory.drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
+from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
 from memory.host.errors import Invalid, NothingToCompact
 from memory.host.events import MemoryCompacted
@@ -93,7 +93,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
 
 def _clean(work: Pass) -> Callable[[str], str]:
     """What the ledger will make of a text of this tenant, so that its size is known before."""
-    redact = harness.for_derived(work.tenant_id)
+    redact = redaction.for_derived(work.tenant_id)
     return lambda text: redact(text).text
 
 

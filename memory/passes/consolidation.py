@@ -14,9 +14,10 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from memory import adapter, harness, ledger, passes, provenance, reconciled
+from memory import adapter, consolidation_state, ledger, passes, provenance, redaction
 from memory.adapter import CorpusEntry, Outline
-from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
+from memory.consolidation_state import Standing
+from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.events import MemoryConsolidated
@@ -26,9 +27,8 @@ from memory.host.tenancy import MemoryScope
 from memory.ledger import Derivation, Hidden
 from memory.models import LineageKind, Pass
 from memory.provenance import Descent
-from memory.reconciled import Standing
-from memory.redaction import Redacted
 from memory.text import similarity, token_budget
+from memory.text.redactor import Redacted
 from memory.text.similarity import (
     Ids,
     Merge,
@@ -86,13 +86,13 @@ class Look:
 
 def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> Look:
     """The ref as this pass has to see it."""
-    known = None if work.options.get("full") else reconciled.standing(scope.tenant_id, scope.memory_ref)
+    known = None if work.options.get("full") else consolidation_state.standing(scope.tenant_id, scope.memory_ref)
     head, now = adapter.head(scope.tenant_id), clock()
     if known is None or known.method != similarity.METHOD:
         return _at_all(work, scope, head, clock)
     if known.head == head and (known.until is None or now < known.until):
         return Look(head, Figures(known.entries, known.tokens, known.until), known=known)
-    if known.chunks >= reconciled.MOST_CHUNKS:
+    if known.chunks >= consolidation_state.MOST_CHUNKS:
         return _at_all(work, scope, head, clock)
     return _at_what_is_new(work, scope, known, clock) or _at_all(work, scope, head, clock)
 
@@ -151,7 +151,7 @@ def _at_what_is_new(work: Pass, scope: MemoryScope, known: Standing, clock: Cloc
     """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
     head, now = adapter.head(scope.tenant_id), clock()
     there = adapter.outline(scope, derived=TAKEN, now=now)
-    stored = [Signatures.from_bytes(each) for each in reconciled.signatures(scope.tenant_id, scope.memory_ref)]
+    stored = [Signatures.from_bytes(each) for each in consolidation_state.signatures(scope.tenant_id, scope.memory_ref)]
     keyed = adapter.keyed_in(scope)
     free = comparable(_free(there, keyed))
     fresh = np.setdiff1d(free, np.concatenate([free[:0], *(comparable(each.ids) for each in stored)]))
@@ -510,7 +510,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     assert scope is not None, "a pass is over a ref of its tenant"
     ledger.require_writable(scope, work.run)
     ledger.require_durable("agents.memoryConsolidation")
-    seen, redact = load_ref(work, scope, clock), harness.for_derived(work.tenant_id)
+    seen, redact = load_ref(work, scope, clock), redaction.for_derived(work.tenant_id)
     changes = planned(seen, redact)
     if work.dry_run:
         passes.finish(work, outcome=_foreseen(seen, changes), now=clock())
@@ -611,7 +611,7 @@ def _keep(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now
         seen.figures.until,
         seen.known.chunks if seen.known else 0,
     )
-    store = reconciled.add if seen.known else reconciled.replace
+    store = consolidation_state.add if seen.known else consolidation_state.replace
     store(tenant, scope.memory_ref, left, _chunks(seen, acting), position=seen.head, now=now)
 
 

@@ -16,9 +16,9 @@ from uuid import UUID
 import rfc8785
 from django.db import transaction
 
-from memory import adapter, harness, ledger, passes, policies, provenance
+from memory import adapter, ledger, passes, policies, provenance, redaction
 from memory.adapter import CorpusEntry
-from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, UNSTORABLE, UNSTORABLE_IN_LABEL, EntryDraft
+from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, UNSTORABLE, UNSTORABLE_IN_LABEL, EntryDraft
 from memory.host import access, event_log, ids, sql, tenancy
 from memory.host.errors import Conflict, EndpointFailed, Invalid, TokenBudgetExceeded, Unprocessable
 from memory.host.events import DistillationFigures, MemoryCompacted
@@ -30,7 +30,6 @@ from memory.passes import archives
 from memory.passes.archives import ArchiveDraft
 from memory.policies import ENDPOINT, Policy
 from memory.provenance import Descent
-from memory.redaction import Redacted
 from memory.text import distillers, token_budget
 from memory.text.distillers import (
     EXTRACTIVE,
@@ -42,6 +41,7 @@ from memory.text.distillers import (
     body_of,
     content_digest,
 )
+from memory.text.redactor import Redacted
 
 MAX_TOKEN_BUDGET = 100_000
 MAX_SOURCES = 5_000
@@ -187,7 +187,7 @@ def read(
     work: Pass | None, scope: MemoryScope, asked: Asked, keep_until: datetime, clock: Callable[[], datetime]
 ) -> Gathered:
     """The sources as they stand now, if there are any; the pass, if this is one, is told how far it is."""
-    redact = harness.for_derived(scope.tenant_id)
+    redact = redaction.for_derived(scope.tenant_id)
     if asked.given is not None:
         return _given(asked.given, redact)
     found = Gathered([], {}, {})

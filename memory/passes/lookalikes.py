@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from memory import adapter, addresses, harness, ledger, passes, provenance, reconciled
+from memory import adapter, addresses, consolidation_state, ledger, passes, provenance, redaction
 from memory.adapter import CorpusEntry
 from memory.host import audit, event_log, ids, tenancy
 from memory.host.errors import Conflict, Invalid
@@ -60,7 +60,7 @@ def find_after(work: Pass, *, clock: Clock) -> int:
     room = MOST_OPEN - _open(scope.tenant, now=clock()).filter(older__memory_ref=scope.memory_ref).count()
     if room <= 0:
         return 0
-    position = reconciled.compared(scope.tenant_id, scope.memory_ref)
+    position = consolidation_state.compared(scope.tenant_id, scope.memory_ref)
     fresh = next(adapter.written_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
     keyed = adapter.keyed_in(scope)
     found: dict[tuple[UUID, UUID], int] = {}
@@ -122,7 +122,7 @@ def _keep(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], position: int
         if there.issuperset(pair) and pair not in before
     ]
     LookAlike.objects.written_by(WRITER).bulk_create(rows, ignore_conflicts=True)
-    reconciled.set_compared(scope.tenant_id, scope.memory_ref, position)
+    consolidation_state.set_compared(scope.tenant_id, scope.memory_ref, position)
     return len(rows)
 
 
@@ -354,7 +354,7 @@ def _carry_out(scope: TenantScope, work: Pass, verb: str, held: list[_Held], now
     assert place is not None, "a pass is over a ref of its tenant"
     ledger.require_writable(place, work.run)
     ledger.require_durable("agents.memoryConsolidation")
-    redact = harness.for_derived(work.tenant_id)
+    redact = redaction.for_derived(work.tenant_id)
     changes = _merges(held, redact) if verb == Verb.MERGE else _replacements(held)
     taken = [entry for change in changes for entry in change.sources]
     count, tokens = adapter.counts_of(place, now=now)

@@ -20,7 +20,7 @@ from django.db.models import BigIntegerField, Count, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
-from memory import adapter, harness, passes, policies, reconciled
+from memory import adapter, consolidation_state, passes, policies, redaction
 from memory.adapter import RefFigures
 from memory.host import cron, scheduling
 from memory.host.errors import Invalid
@@ -93,7 +93,7 @@ def _order(tenant_id: UUID, wanted: Wanted, window: str, queue: Queue, now: date
 def wanted_tonight(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
     """What is to be consolidated, and then what is to be distilled, each with what has waited longest first; a ref that
     holds a secret is kept in no pass."""
-    clean, above = harness.for_tenant(tenant_id).redact_json, policies.policy_of(tenant_id).distill_above
+    clean, above = redaction.for_tenant(tenant_id).redact_json, policies.policy_of(tenant_id).distill_above
     refs = [each for each in adapter.written_by_runs(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref]
     return [
         Wanted(kind, memory_ref, trigger=Trigger.SCHEDULED)
@@ -107,7 +107,7 @@ def wanted_tonight(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
 
 def _to_consolidate(tenant_id: UUID, refs: list[RefFigures]) -> list[str]:
     """Those with something that no consolidation has seen, and something beside it."""
-    known = reconciled.progress_of(tenant_id)
+    known = consolidation_state.progress_of(tenant_id)
     due = [(known.get(each.memory_ref, (0, NEVER)), each) for each in refs if each.entries > 1]
     return _longest_waiting((at, each.memory_ref) for (position, at), each in due if each.position > position)
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, harness, passes
+from memory import adapter, addresses, passes, redaction
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
@@ -98,7 +98,7 @@ def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
         raise Invalid("There is no such kind of pass.", errors=[field_error])
     tenancy.require_well_formed(wanted.memory_ref)
     found = tenancy.memory_scope(scope, wanted.memory_ref)
-    clean = harness.for_tenant(scope.tenant_id).redact_json
+    clean = redaction.for_tenant(scope.tenant_id).redact_json
     if found is None or clean(found.memory_ref) != found.memory_ref:
         raise NotFound(NO_MEMORY)
     if addresses.is_working(found.memory_ref):

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, drafts, harness, ledger, passes, policies
+from memory import adapter, entry_drafts, ledger, passes, policies, redaction
 from memory.adapter import TakenAway
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid
@@ -43,7 +43,7 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
     work = orders.find(scope, pass_id)
     if work.state not in passes.OVER:
         raise Conflict("The pass is not over yet.", state=work.state)
-    said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
+    said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
     if not said:
         raise Invalid("The reason is required.", errors=[{"field": "reason", "message": "is required"}])
     since, restored, after = _restorable_since(scope, now), 0, None

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, harness, tasks
+from memory import adapter, redaction, tasks
 from memory.api.serializers import hold_document
 from memory.forget import forgetting, holds, plans, receipts
 from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
@@ -192,7 +192,7 @@ def _samples(found: ForgetRequest, eraser: Eraser, shown: list[str]) -> list[Sam
     """A few of the rows that would go, as they read now; their texts are kept nowhere."""
     rows = [UUID(hex=row) for row in shown]
     texts, places = eraser.texts(found.tenant_id, rows), eraser.found_in(found.tenant_id, rows)
-    redact = harness.for_tenant(found.tenant_id).redact
+    redact = redaction.for_tenant(found.tenant_id).redact
     return [
         Sample(redact("\n".join(texts[row])).text[:SAMPLE], page_of(places.get(row, "")))
         for row in rows

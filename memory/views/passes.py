@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import commitments, passes, tasks
 from memory.adapter import TakenAway
-from memory.api.nights import night_document
+from memory.api.passes import night_document
 from memory.forms import AuditedForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Invalid

@@ -16,7 +16,7 @@ from django.db import transaction
 from rest_framework.exceptions import APIException
 
 from memory import adapter, external_runs, provenance, search
-from memory.api import schemas as memory_schemas
+from memory.api import serializers as memory_schemas
 from memory.api import serializers as memory_wire
 from memory.host import access, audit, denials, idempotency, ids
 from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory import masking
+from memory import redaction
 from memory.host.errors import ArtifactNotFound
 from memory.host.events import ArtifactCreated
 from memory.host.json_types import JSONObject
@@ -41,7 +41,7 @@ def facts_of(node: JSONObject) -> list[ArtifactCreated]:
 def artifacts_of_run(run: Run) -> Iterator[RunArtifact]:
     """The run's artifacts so far, in the order in which their nodes began."""
     kinds = {node["id"]: node.get("artifactType") for node in json.loads(run.definition.text)["nodes"]}
-    mask = masking.mask_of_run(run)
+    mask = redaction.mask_of_run(run)
     for node_id, step in steps.steps_of_run(run.tenant_id, run.id).items():
         if step.state == StepState.DONE and kinds.get(node_id):
             yield RunArtifact(id_of(node_id), kinds[node_id], node_id, mask.value(step.outputs), step.started_at)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from memory import harness
+from memory import redaction
 from memory.host import cron, scheduling
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy
@@ -109,7 +109,7 @@ def _order_of(installation: Installation) -> ScheduleOrder:
         timezone=document.get("timezone", ZONE),
         at=_fires_at(document),
         missed=document.get("missedTickPolicy", MissedFirePolicy.FIRE_ONCE),
-        inputs=harness.for_tenant(installation.tenant_id).redact_json(document.get("inputs", {})),
+        inputs=redaction.for_tenant(installation.tenant_id).redact_json(document.get("inputs", {})),
     )
 
 

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from memory import harness, recordings
+from memory import recordings, redaction
 from memory.host import ids, runs, traces
 from memory.host.events import (
     AgentToolCalled,
@@ -188,7 +188,7 @@ def tell(run: Run, under_way: UnderWay, *, now: datetime) -> None:
     facts: list[Event] = []
     if len(under_way.said) > under_way.heard:
         under_way.heard = len(under_way.said)
-        redactor, raw = harness.for_run(run.tenant_id, run.id), "".join(under_way.said[: under_way.heard])
+        redactor, raw = redaction.for_run(run.tenant_id, run.id), "".join(under_way.said[: under_way.heard])
         text = redactor.redact(raw[: redactor.settled(raw)]).text
         if len(text) > under_way.told:
             recordings.keep_text(run, under_way.call_id, text)

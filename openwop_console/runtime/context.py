@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory import adapter, addresses, ledger, recordings, workspace
 from memory.adapter import Injection, MemoryRecord, RunView
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.json_types import JSONObject
 from memory.host.models import Run

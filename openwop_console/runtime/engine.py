@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 
 from memory import event_notes, ledger, provenance
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import ids, interrupts, runs, tenancy, waking
 from memory.host.effects import is_replay
 from memory.host.events import (

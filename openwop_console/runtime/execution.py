@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
-from memory import agents, harness, recordings
+from memory import agents, recordings, redaction
 from memory.host import interrupts, registry, runs
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
@@ -191,7 +191,7 @@ def _check_agent(position: Position, now: datetime) -> None:
 
 def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
     """What the node said, redacted while its resolutions still stand: the failure takes them with it."""
-    return Failure(problem.code, harness.for_run(run.tenant_id, run.id).redact(problem.message).text)
+    return Failure(problem.code, redaction.for_run(run.tenant_id, run.id).redact(problem.message).text)
 
 
 def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -> NodeContext:
@@ -261,7 +261,7 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
     """The outcome is on record, and the run goes on."""
     run = position.run
     if isinstance(outcome, Done):
-        redactor = harness.for_run(run.tenant_id, run.id)
+        redactor = redaction.for_run(run.tenant_id, run.id)
         variables = redactor.redact_json(outcome.variables)
         run.variables = redactor.redact_json({**run.variables, **variables})
         steps.finish(step, outputs=redactor.redact_json(outcome.outputs), variables=variables)
@@ -272,7 +272,7 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
         steps.settle(step, StepState.SLEEPING, wake_at=max(outcome.until, now + timedelta(milliseconds=1)))
     elif isinstance(outcome, Wait):
         steps.settle(step, StepState.WAITING)
-        asked = harness.for_run(run.tenant_id, run.id).redact_json(outcome.asked)
+        asked = redaction.for_run(run.tenant_id, run.id).redact_json(outcome.asked)
         interrupts.ask(run, position.node_id, replace(outcome, asked=asked), now=now)
     runs.progress(run, ready_at=runs.LEASE.end(now), now=now)
     return True

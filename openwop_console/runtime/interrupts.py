@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from memory import harness
+from memory import redaction
 from memory.host import access, audit, denials, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, Unprocessable
 from memory.host.events import (
@@ -32,7 +32,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Wait, node_type
 from memory.host.tenancy import TenantScope
-from memory.masking import FROM_INPUTS
+from memory.redaction import FROM_INPUTS
 from memory.wire import instant
 from openwop_console.runtime import json_schemas
 from openwop_console.runtime.json_schemas import problem_of, problems
@@ -595,7 +595,7 @@ def _fresh(tenant_id: UUID, interrupt_id: UUID) -> Interrupt:
 
 def _redacted(run: Run, value: object) -> Any:
     """As inputs are: no secret of the tenant, and none that the run has resolved."""
-    return harness.for_run(run.tenant_id, run.id).redact_json(harness.for_tenant(run.tenant_id).redact_json(value))
+    return redaction.for_run(run.tenant_id, run.id).redact_json(redaction.for_tenant(run.tenant_id).redact_json(value))
 
 
 def _exchange(interrupt: Interrupt, answer: JSONObject, voice: Voice, now: datetime) -> None:

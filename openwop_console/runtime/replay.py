@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.db import OperationalError, transaction
 
-from memory import adapter, harness, recordings
+from memory import adapter, recordings, redaction
 from memory.adapter import Injection
 from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
@@ -457,7 +457,7 @@ def _order(source: Run, definition: JSONObject, scope: TenantScope, made_from: F
         "tags": source.tags,
         "metadata": source.metadata,
     }
-    clean = harness.for_tenant(scope.tenant_id).redact_json
+    clean = redaction.for_tenant(scope.tenant_id).redact_json
     return RunOrder(
         source.workflow_id,
         source.definition.text,
@@ -482,7 +482,7 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
     before = request.from_seq or 0
     facts = _taken_over(source, before)
     record = _require_on_record(source, facts, before)
-    overlay, clean = request.overlay, harness.for_tenant(scope.tenant_id).redact_json
+    overlay, clean = request.overlay, redaction.for_tenant(scope.tenant_id).redact_json
     configurable = clean({**source.configurable, **overlay.configurable})
     run_options.check_configurable(configurable, definition)
     order = _order(

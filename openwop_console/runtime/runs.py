@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import event_notes, harness, recordings, workspace
+from memory import event_notes, recordings, redaction, workspace
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
@@ -44,7 +44,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     check_agents(scope, request, plan.definition)
     run_options.check_configurable(request.configurable, plan.definition)
     variables = begun_with(plan.definition, request.inputs)
-    clean = harness.for_tenant(scope.tenant_id).redact_json
+    clean = redaction.for_tenant(scope.tenant_id).redact_json
     order = RunOrder(
         workflow_id=request.workflow_id,
         definition=plan.text,

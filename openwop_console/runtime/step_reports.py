@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Sequence
 
-from memory import masking
+from memory import redaction
 from memory.host.event_log import Recorded
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.json_types import JSONObject
@@ -24,7 +24,7 @@ def reports_of_run(run: Run, events: Sequence[Recorded], uses: Sequence[Resoluti
     done = steps.steps_of_run(run.tenant_id, run.id)
     if not done:
         return {}
-    definition, mask = json.loads(run.definition.text), masking.mask_of_run(run)
+    definition, mask = json.loads(run.definition.text), redaction.mask_of_run(run)
     nodes = {node["id"]: node for node in definition["nodes"]}
     inputs = _inputs_of_nodes(run, definition, done, events)
     templates = {

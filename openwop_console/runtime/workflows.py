@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import transaction
 from jsonschema import Draft202012Validator
 
-from memory import harness
+from memory import redaction
 from memory.host import node_types, registry, scheduling
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
@@ -168,7 +168,7 @@ def keep_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, 
     Refused, with the path of the field, when one of them cannot be honoured; then the workflow is not installed.
     """
     there = scheduling.schedules_of_workflow(tenant.id, definition["id"])
-    clean = harness.for_tenant(tenant.id).redact_json
+    clean = redaction.for_tenant(tenant.id).redact_json
     for at, trigger in enumerate(definition["triggers"]):
         if trigger["type"] == "schedule":
             path = f"$.triggers[{at}]"

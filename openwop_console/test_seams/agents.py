@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import agents
-from memory.api import schemas
+from memory.api import serializers
 from memory.api import serializers as wire
 from memory.host import advertised, ids, runs, slots
 from memory.host.errors import Busy
@@ -33,7 +33,7 @@ LOOK_EVERY = 0.05
     "seamDispatchAgent",
     scope="runs:create",
     takes=wire.DispatchAgent,
-    gives={200: schemas.DISPATCHED},
+    gives={200: serializers.DISPATCHED},
     tag="seams",
     waits=True,
 )

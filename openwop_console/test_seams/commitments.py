@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import adapter, commitments, ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, registry, runs, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import CommitmentFired

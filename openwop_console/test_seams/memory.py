@@ -14,8 +14,8 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, harness, passes, tasks, workspace
-from memory.drafts import EntryDraft
+from memory import adapter, passes, redaction, tasks, workspace
+from memory.entry_drafts import EntryDraft
 from memory.host import errors, ids, runs, slots, tenancy
 from memory.host.errors import Busy, Refusal
 from memory.host.http import checked
@@ -172,7 +172,7 @@ def _planted(memory: MemoryScope, texts: tuple[str, ...], *, canary: bool, now: 
 def _clean_sources(scope: TenantScope, sources: list[JSONObject], *, canary: bool, now: datetime) -> list[JSONObject]:
     """What a suite wants distilled, without the tenant's secrets: a pass keeps what it was asked."""
     spoken = [{"content": principals.spoken_canary(scope, now=now), "tags": []}] if canary else []
-    found: list[JSONObject] = harness.for_tenant(scope.tenant_id).redact_json([*sources, *spoken])
+    found: list[JSONObject] = redaction.for_tenant(scope.tenant_id).redact_json([*sources, *spoken])
     return found
 
 

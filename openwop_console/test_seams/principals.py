@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpResponseBase
 
 from memory import adapter, ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import access, ids, registry, runs, tenancy, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Run, SecretScope, Tenant

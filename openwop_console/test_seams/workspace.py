@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import workspace
-from memory.api import schemas
+from memory.api import serializers
 from memory.api import serializers as wire
 from memory.api.workspace import FileParser
 from memory.host import access, tenancy
@@ -33,7 +33,7 @@ NEEDS = {"list": "workspace:read", "get": "workspace:read", "put": "workspace:wr
     "seamWorkspaceOp",
     scope="workspace:write",
     takes=wire.WorkspaceOp,
-    gives={200: {"oneOf": [schemas.FILES, schemas.FILE, schemas.DONE]}},
+    gives={200: {"oneOf": [serializers.FILES, serializers.FILE, serializers.DONE]}},
     tag="seams",
 )
 @api_view(["POST"])

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory import adapter, harness, policies, recordings
+from memory import adapter, policies, recordings, redaction
 from memory.commitments import firing
 from memory.host import event_log, ids, interrupts, registry, sql
 from memory.host.events import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
@@ -32,8 +32,8 @@ from memory.host.node_types import tools_of
 from memory.host.tenancy import host_scope
 from memory.models import CommitmentState
 from memory.models import Firing as FiringRow
-from memory.redaction import MARK
 from memory.text.matching import FORGOTTEN, texts_in
+from memory.text.redactor import MARK
 from proposals.learning.miners.traces import (
     Correction,
     Firing,
@@ -78,7 +78,7 @@ class Sieve:
     """What one tenant's traces go through, with the secrets that its vault holds at this moment."""
 
     def __init__(self, tenant_id: UUID) -> None:
-        self._redact = harness.for_derived(tenant_id)
+        self._redact = redaction.for_derived(tenant_id)
         self._judged = lru_cache(KNOWN)(self._judge)
 
     def passes(self, text: str) -> bool:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import harness, passes, policies
+from memory import passes, policies, redaction
 from memory.host import access, audit, ids
 from memory.host.errors import Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -81,7 +81,7 @@ def _count(made: proposing.Proposing, figures: Figures) -> None:
 
 def _rehearse(work: Pass, fresh: list[Finding], figures: Figures, clock: Clock) -> None:
     """What would be proposed is told, and nothing is."""
-    redact = harness.for_derived(work.tenant_id)
+    redact = redaction.for_derived(work.tenant_id)
     figures.would_propose = []
     for at, finding in enumerate(fresh, 1):
         now = clock()

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from memory import harness, policies
+from memory import policies, redaction
 from memory.host.json_types import JSONObject
 from memory.policies import Policy
 from proposals import drafts
@@ -155,7 +155,7 @@ def _told(tenant_id: UUID, finding: Finding) -> str:
         "rationale": finding.rationale,
         "artifact": finding.artifact,
     }
-    return harness.for_derived(tenant_id)(json.dumps(told, ensure_ascii=False)).text
+    return redaction.for_derived(tenant_id)(json.dumps(told, ensure_ascii=False)).text
 
 
 def _read(said: str) -> tuple[Document | None, str]:
@@ -186,7 +186,7 @@ def _taken(tenant_id: UUID, finding: Finding, answer: Document) -> tuple[Finding
 def _may_quote(tenant_id: UUID, finding: Finding, taken: Finding) -> bool:
     """Whether the title or the rationale tells what those of the rule do not, as they are and as they were told."""
     own = f"{finding.title}\n{finding.rationale}"
-    told = harness.for_derived(tenant_id)(own).text
+    told = redaction.for_derived(tenant_id)(own).text
     return tells_more(f"{taken.title}\n{taken.rationale}", f"{own}\n{told}")
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import external_runs
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.forget import forgetting
 from memory.host import ids, tenancy, vault
 from memory.host.models import Run

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid, NotFound, StreamClosed
 from memory.host.models import Run

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from memory import adapter, agents, commitments, ledger, policies, provenance
 from memory.commitments import firing, rows
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.forget import forgetting
-from memory.forget.erasers.commitments import CommitmentRows
+from memory.forget.erasers.records import CommitmentRows
 from memory.host import ids, runs, secrets
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound

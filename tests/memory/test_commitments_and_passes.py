@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from memory import commitments, ledger, provenance, retention
 from memory.commitments import firing
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.forget import forgetting, plans
-from memory.forget.erasers.commitments import CommitmentRows
+from memory.forget.erasers.records import CommitmentRows
 from memory.host import ids
 from memory.host.erasure import Identifiers
 from memory.ledger import Hidden

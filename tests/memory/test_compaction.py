@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memory import adapter, ledger, passes, provenance
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid, NotFound
 from memory.ledger import Derivation

@@ -17,7 +17,7 @@ from memory.host import event_log, runs, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.models import KeptCall
-from memory.redaction import Redactor
+from memory.text.redactor import Redactor
 from openwop_console.runtime import calls, engine, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory import adapter, endpoint, ledger, passes, policies, provenance, workspace
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
 from memory.host.tenancy import TenantScope

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memory import external_runs
 from memory.addresses import Address, Tier
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log
 from memory.host.models import Run
 from memory.ledger import Given

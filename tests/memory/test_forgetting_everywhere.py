@@ -18,7 +18,7 @@ from django.utils import timezone
 from django_q.models import Task
 
 from memory import external_runs, ledger, saved_filters
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.forget import forgetting, holds
 from memory.forget.erasers.declared import Declared
 from memory.host import audit, erasure, interrupts

@@ -13,13 +13,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, ledger, redaction
+from memory import adapter, ledger
 from memory.adapter import RunView
 from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import NotFound
 from memory.host.models import Run, RunEvent, Stream
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
-from memory.text import token_budget
+from memory.text import redactor, token_budget
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import steps
 from openwop_console.runtime.models import Step
@@ -239,6 +239,6 @@ def test_when_the_automaton_gives_up_each_rule_is_run_by_itself(monkeypatch: pyt
             return None
 
     texts = ["nothing here", "ghp_" + "a" * 36, "postgres://me:secret@host and password=abcdefghijkl"]
-    found = [redaction.secret_shapes(text) for text in texts]
-    monkeypatch.setattr(redaction, "_shapes", GaveUp())
-    assert [redaction.secret_shapes(text) for text in texts] == found == [0, 1, 2]
+    found = [redactor.secret_shapes(text) for text in texts]
+    monkeypatch.setattr(redactor, "_shapes", GaveUp())
+    assert [redactor.secret_shapes(text) for text in texts] == found == [0, 1, 2]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import adapter, drafts, ledger, search
+from memory import adapter, entry_drafts, ledger, search
 from memory.adapter import RunView, console
 from memory.host import audit, event_log, ids, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, StreamClosed
@@ -92,8 +92,8 @@ def test_what_cannot_be_stored_is_refused_by_field_and_nothing_is_stored(draft: 
 
 def test_the_largest_entry_that_is_advertised_is_stored() -> None:
     acme = building.scope()
-    building.write(acme, building.open_run(acme), "x" * drafts.MAX_CONTENT_BYTES)
-    assert len(building.contents(acme)[0]) == drafts.MAX_CONTENT_BYTES
+    building.write(acme, building.open_run(acme), "x" * entry_drafts.MAX_CONTENT_BYTES)
+    assert len(building.contents(acme)[0]) == entry_drafts.MAX_CONTENT_BYTES
 
 
 def test_a_secret_the_run_has_resolved_is_redacted_everywhere_and_in_every_process() -> None:
@@ -122,7 +122,9 @@ def test_what_a_pass_makes_goes_through_every_secret_of_the_tenant_and_every_sha
     acme = building.scope()
     run = building.open_run(acme)
     vault.put(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
-    draft = drafts.EntryDraft("tok-123456789 and AKIAABCDEFGH12345678", ("tok-123456789",), subject="tok-123456789")
+    draft = entry_drafts.EntryDraft(
+        "tok-123456789 and AKIAABCDEFGH12345678", ("tok-123456789",), subject="tok-123456789"
+    )
     made = [ledger.Derivation(draft, "merged")]
     [written] = ledger.write_derived(building.ref(acme, "notes"), made, run=run, now=timezone.now())
     entry = MemoryEntry.objects.get(id=written.id)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory import adapter, ledger, provenance
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, vault
 from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.redaction import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, rewrite_marks, secret_shapes
 from memory.text.encodings import broken_runs, forms_of
+from memory.text.redactor import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, rewrite_marks, secret_shapes
 from tests.budgets import examples
 
 SECRET = 'sk-Tä+/"key"=ü&9'

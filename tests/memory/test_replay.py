@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import ledger, workspace
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import audit, effects, event_log, ids, interrupts, node_types, registry, runs, tenancy, vault
 from memory.host.errors import (
     Conflict,

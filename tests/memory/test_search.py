@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from memory import adapter, ledger, search, tasks
 from memory.adapter import fulltext
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import index as ledger_index
 from memory.models.search_index import BLOCK, MARK, OFFSET, POSTING
 from memory.search import LedgerPage
-from memory.text import languages
+from memory.text import search_words
 from memory.text.matching import search_form
-from memory.text.words import sought, words_of
+from memory.text.search_words import sought, words_of
 from memory.wire import instant
 from tests import building
 
@@ -368,7 +368,7 @@ def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> 
     assert found(acme, "wrote") == ["somebody wrote"]
     kept = {"somebody", "wrote", "notes"} if index == "indexed" else set()
     assert set(words_kept(acme)) == kept
-    assert stems_kept(acme) == {stem for word in kept for stem in languages.stems_of(word)}
+    assert stems_kept(acme) == {stem for word in kept for stem in search_words.stems_of(word)}
     assert indexed_positions(acme) == ([3] * 3 if index == "indexed" else [])
 
 

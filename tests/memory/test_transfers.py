@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory import adapter, external_runs, ledger, provenance, search, transfers
 from memory.addresses import Address, Tier
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import audit, ids, runs, vault
 from memory.ledger import Given, New
 from memory.models.address import EntryAddress

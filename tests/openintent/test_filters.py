@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memory.openintent import filters, queries
+from memory.openintent import queries
 from tests.openintent.test_origins import Agent
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -82,7 +82,7 @@ def test_an_entry_fits_when_its_value_is_what_is_said_of_it(agent: Agent, wanted
         '{"n": NaN}',
         '{"a":' * 9 + "1" + "}" * 9,
         json.dumps({str(number): 1 for number in range(65)}),
-        json.dumps({"x": "y" * filters.MAX_LENGTH}),
+        json.dumps({"x": "y" * queries.MAX_LENGTH}),
     ],
 )
 def test_a_filter_that_is_none_is_400_and_says_why(agent: Agent, text: str) -> None:

@@ -61,7 +61,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.models import OrmQ
 from memory import ledger, passes, policies
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import access, tenancy
 from memory.host.events import Failure
 from memory.passes import PassOrder

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import artifact_stops, ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import ids, tenancy
 from openwop_console.templatetags.console import with_visible_bidi
 from tests import building, proposing

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import adapter, ledger, passes, policies, provenance
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, tenancy
 from memory.host.errors import Invalid, TokenBudgetExceeded
 from memory.host.events import MemoryConsolidated

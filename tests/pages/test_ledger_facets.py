@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import external_runs, ledger, origins, search
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import ids
 from memory.search import LedgerFilter
 from tests import building

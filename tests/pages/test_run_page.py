@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import external_runs, ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import access, ids, registry
 from memory.host.models import ArtifactKind, Run
 from memory.host.registry import Artifact

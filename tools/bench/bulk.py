@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import ledger, transfers
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import ids, sql, tenancy, vault
 from memory.host.models import Run, Tenant
 from tools.bench import ground, rounds

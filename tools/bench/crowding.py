@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
 from memory import ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import runs
 from memory.host.models import Run
 from tools.bench import ground

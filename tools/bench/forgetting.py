@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from memory import ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.forget import forgetting
 from memory.host import runs, sql, tenancy
 from memory.host.models import Run

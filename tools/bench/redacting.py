@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from functools import partial
 from random import Random
 
-from memory import redaction
 from memory.host import ids
-from memory.redaction import Redactor
-from memory.text import encodings
+from memory.text import encodings, redactor
+from memory.text.redactor import Redactor
 from tools.bench import rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan
@@ -51,13 +50,13 @@ def _replaced(forms: list[tuple[str, str]], text: str) -> str:
 
 def scanned(plan: Plan) -> Iterator[Outcome]:
     """B11: text without anything that looks like a secret, entry by entry."""
-    rules = [re.compile(shape) for shape in redaction.SHAPES]
+    rules = [re.compile(shape) for shape in redactor.SHAPES]
     said = [each.text for each in corpus(1_000).entries]
     texts = [" ".join(said[first : first + SENTENCES]) for first in range(0, TEXTS * SENTENCES, SENTENCES)]
-    assert not any(map(redaction.secret_shapes, texts))
+    assert not any(map(redactor.secret_shapes, texts))
     faster = rounds.ratio_apart(
         lambda: [sum(1 for rule in rules if rule.search(text)) for text in texts],
-        lambda: [redaction.secret_shapes(text) for text in texts],
+        lambda: [redactor.secret_shapes(text) for text in texts],
         rounds=plan.rounds,
         calls=plan.calls,
         quick_calls=plan.calls * 5,

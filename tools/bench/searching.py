@@ -13,7 +13,7 @@ from memory.adapter import Best, Found
 from memory.host import sql, tenancy
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
-from memory.text.words import sought
+from memory.text.search_words import sought
 from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

@@ -16,8 +16,8 @@ from memory import adapter, ledger
 from memory.host import ids, tenancy
 from memory.text import distillers, intentions, token_budget
 from memory.text.distillers import Source
+from memory.text.search_words import sought
 from memory.text.similarity import Statement, reconcile
-from memory.text.words import sought
 from tools.bench import ground
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

@@ -6,7 +6,7 @@ from itertools import count
 from django.utils import timezone
 
 from memory import ledger
-from memory.drafts import EntryDraft
+from memory.entry_drafts import EntryDraft
 from memory.host import vault
 from tools.bench import ground, rounds
 from tools.bench.ground import RawDriver

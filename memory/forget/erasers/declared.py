@@ -16,7 +16,7 @@ from django.apps import apps
 from django.db import transaction
 from django.db.models import CharField, JSONField, TextField
 
-from memory import masking
+from memory import redaction
 from memory.host import erasure, ids, sql
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.host.models import Run
@@ -86,7 +86,7 @@ class Declared:
         if self.personal.shown:
             return list(self.personal.shown(row))
         run = row if self.personal.sensitive_of == "self" else getattr(row, self.personal.sensitive_of)
-        return list(texts_in([masking.mask_of_run(run).value(getattr(row, name)) for name in self.columns]))
+        return list(texts_in([redaction.mask_of_run(run).value(getattr(row, name)) for name in self.columns]))
 
     def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
         prefix, column = self.personal.page

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, ledger, reconciled
+from memory import adapter, addresses, consolidation_state, ledger
 from memory.forget.erasers.declared import Declared
 from memory.host import ids
 from memory.host.erasure import ENTRIES as ENTRIES_STORE
@@ -299,7 +299,7 @@ class KeptSignatures:
     ) -> int:
         """How many refs nothing is known of any more."""
         named = [memory_ref for row, memory_ref in _refs(tenant_id) if row in rows]
-        reconciled.drop(tenant_id, named)
+        consolidation_state.drop(tenant_id, named)
         return len(named)
 
     def remains(

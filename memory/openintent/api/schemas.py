@@ -24,7 +24,7 @@ from memory.host.operations import (
     words,
 )
 from memory.models import Namespace
-from memory.openintent import batches, filters
+from memory.openintent import batches, queries
 from memory.openintent.namespaces import MAX_RULES
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT, MAX_QUERY
 
@@ -364,8 +364,8 @@ class Searched(Sought):
     )
     filter = serializers.CharField(
         required=False,
-        max_length=filters.MAX_LENGTH,
-        help_text=f"A JSON object: fields of the value, each with what it is or with {', '.join(filters.OPERATORS)}.",
+        max_length=queries.MAX_LENGTH,
+        help_text=f"A JSON object: fields of the value, each with what it is or with {', '.join(queries.OPERATORS)}.",
     )
 
 

@@ -4,11 +4,11 @@ Those of work are spelled as the published client spells them. An agent's id may
 
 from django.urls import URLPattern, path
 
-from memory.openintent.api import batches, discovery, entries, events, intents, namespaces
+from memory.openintent.api import discovery, entries, intents, namespaces
 
 urlpatterns: list[URLPattern] = [
     path("api/v1/memory", entries.memory, name="openintent-memory"),
-    *batches.urlpatterns,
+    *entries.batch_urls,
     *namespaces.urlpatterns,
     *namespaces.acl_patterns,
     path("api/v1/memory/<str:entry_id>", entries.entry, name="openintent-entry"),
@@ -39,8 +39,8 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/agents/<path:agent_id>/record", intents.agent_record, name="openintent-agent-record"),
     path("api/v1/agents/<path:agent_id>/heartbeat", intents.agent_heartbeat, name="openintent-agent-heartbeat"),
     path("api/v1/agents/<path:agent_id>/status", intents.agent_status, name="openintent-agent-status"),
-    path("api/v1/intents/<str:intent_id>/events", events.intent_events, name="openintent-intent-events"),
-    path("api/v1/agents/<path:agent_id>/events", events.agent_events, name="openintent-agent-events"),
+    path("api/v1/intents/<str:intent_id>/events", intents.intent_events, name="openintent-intent-events"),
+    path("api/v1/agents/<path:agent_id>/events", intents.agent_events, name="openintent-agent-events"),
     path("api/v1/server/config", discovery.server_config, name="openintent-server-config"),
     path(".well-known/openintent.json", discovery.discovered, name="openintent-discovery"),
     path(".well-known/openintent-compat.json", discovery.compared, name="openintent-compatibility"),

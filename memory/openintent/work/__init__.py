@@ -31,17 +31,6 @@ from memory.openintent.work.intents import (
     unassign_agent,
     update_state,
 )
-from memory.openintent.work.policies import (
-    Policy,
-    Rails,
-    capacity_of,
-    heirs_of,
-    inherits,
-    policy_of,
-    rails_of,
-    rails_over,
-    rails_over_each,
-)
 from memory.openintent.work.rows import (
     CoordinatorChange,
     NewAgent,
@@ -61,9 +50,18 @@ from memory.openintent.work.rows import (
     task,
 )
 from memory.openintent.work.tasks import (
+    Policy,
+    Rails,
+    capacity_of,
     create_task,
     find_task,
+    heirs_of,
+    inherits,
     list_tasks,
+    policy_of,
+    rails_of,
+    rails_over,
+    rails_over_each,
     require_open,
     require_task_change,
     update_task,

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from memory import addresses, harness
+from memory import addresses, redaction
 from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
@@ -100,7 +100,7 @@ def refuse(field: str, message: str) -> Invalid:
 
 def name(scope: TenantScope, field: str, text: str, *, most: int = MAX_NAME, empty: bool = False) -> str:
     """The text as it is stored: redacted, and still short enough."""
-    found = harness.for_tenant(scope.tenant_id).redact(text).text
+    found = redaction.for_tenant(scope.tenant_id).redact(text).text
     if not found.strip() and not empty:
         raise refuse(field, "must not be empty")
     if len(found) > most:
@@ -117,7 +117,7 @@ def agent_name(field: str, text: str) -> str:
 
 def document(scope: TenantScope, field: str, value: object, *, most: int = MAX_OBJECT) -> Any:
     """The JSON value as it is stored: redacted, keys too, and not larger than a value of memory."""
-    found = harness.for_tenant(scope.tenant_id).redact_json(value)
+    found = redaction.for_tenant(scope.tenant_id).redact_json(value)
     try:
         size = len(json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
     except ValueError:

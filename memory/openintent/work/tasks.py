@@ -1,30 +1,177 @@
-"""Tasks: made, found, handed over, and ended (RFC-0012). One that has ended stays so, without memory (RFC-0015 2.1).
+"""Tasks and the policies that bound their memory (RFC-0012; RFC-0015 2.1, 6.5, 6.6; R72-R81).
 
-A change of a task, and whatever is written for it, happens under the lock of its row: who comes later finds it ended.
+A task that has ended stays ended and has no memory. Every change of a task, and every write for it, holds the lock of
+its row, so a later writer finds it ended. Of several bounds on memory the smallest wins. Guardrails are those of the
+active coordinators; one that requires archival overrules a policy that does without.
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import F, Q, QuerySet
 
-from memory import addresses, event_notes, harness, ledger
+from memory import addresses, event_notes, ledger, redaction
 from memory.adapter import openintent
 from memory.host import ids, sql
 from memory.host.errors import Forbidden, NotFound, TaskClosed, VersionMismatch
 from memory.host.events import MemoryArchived
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
-from memory.models import Intent, Task
+from memory.models import Agent, Intent, Task
 from memory.models.work import ENDED, STATUSES
-from memory.openintent.work import authority, policies, rows
+from memory.openintent.work import authority, rows
 from memory.openintent.work.intents import find_intent, log
-from memory.openintent.work.rows import OF_STATUS, WRITER, Json, NewTask, TaskChange, task
+from memory.openintent.work.rows import (
+    OF_STATUS,
+    WRITER,
+    Json,
+    NewTask,
+    TaskChange,
+    at_work,
+    live_tasks_of,
+    taken_up,
+    taken_up_by,
+    task,
+)
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What holds for the working memory of a task; a bound that is None is none."""
+
+    archive_on_completion: bool = True
+    inherit_from_parent: bool = False
+    max_entries: int | None = None
+    max_total_size_kb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rails:
+    """Guardrails of several coordinators as one. ``allowed`` is None where every namespace is."""
+
+    max_working_memory_per_task: int | None = None
+    max_episodic_memory_per_agent: int | None = None
+    allowed: frozenset[str] | None = None
+    denied: frozenset[str] = frozenset()
+    memory_archive_required: bool = False
+
+
+# That a task inherits, said of tasks in the database: its own policy, or its intent's where that says nothing.
+INHERITS = Q(memory_policy__inherit_from_parent=True) | Q(
+    memory_policy__inherit_from_parent__isnull=True, intent__policy__inherit_from_parent=True
+)
+
+
+def heirs_of(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
+    """The agent's tasks under way that inherit what is remembered in the task above them, in the same intent (R74)."""
+    return live_tasks_of(tenant_id, agent_id).filter(INHERITS, parent_task__intent_id=F("intent_id"))
+
+
+def would_inherit(intent: Intent, policy: JSONObject | None) -> bool:
+    """The same of a task that is to be made under another one of the intent."""
+    return bool({**intent.policy, **(policy or {})}.get("inherit_from_parent", False))
+
+
+def inherits(task: Task) -> bool:
+    """The same of one task: whether the memory of the task above it, if any, is lent to it."""
+    return task.parent_task_id is not None and bool(_given(task).get("inherit_from_parent", False))
+
+
+def policy_of(task: Task, *, now: datetime) -> Policy:
+    """The task's policy over its intent's over the defaults, within the guardrails of the intent's coordinators."""
+    given, rails = _given(task), rails_of(task, now=now)
+    return Policy(
+        archive_on_completion=given.get("archive_on_completion", True) or rails.memory_archive_required,
+        inherit_from_parent=given.get("inherit_from_parent", False),
+        max_entries=smallest(given.get("max_entries"), rails.max_working_memory_per_task),
+        max_total_size_kb=given.get("max_total_size_kb"),
+    )
+
+
+def rails_of(task: Task, *, now: datetime) -> Rails:
+    """The guardrails that hold in the task."""
+    rows = at_work(task.tenant_id, now=now).filter(intent_id=task.intent_id)
+    return _together(rows.values_list("guardrails", flat=True))
+
+
+def rails_over(tenant_id: UUID, agent_id: str, *, now: datetime | None) -> Rails:
+    """The guardrails that hold for the agent: those of every intent in which it took up a task that is under way."""
+    found = _rails_over(now is not None, settings.OPENWOP_TASK_CONSENT).fetch(tenant_id, agent_id, now)
+    return _together(sql.as_document(guardrails) for (guardrails,) in found)
+
+
+@cache
+def _rails_over(timed: bool, consent: bool) -> sql.Written:
+    """For a tenant, an agent and the time, where there is one; ``taken_up`` asks for ``consent`` as the host does."""
+    tenant_id, agent_id, now = UUID(int=0), "an agent", datetime.min.replace(tzinfo=UTC) if timed else None
+    intents = taken_up_by(tenant_id, agent_id).values("intent_id")
+    rows = at_work(tenant_id, now=now).filter(intent_id__in=intents)
+    return sql.Written(rows.values_list("guardrails"), tenant_id, agent_id, now)
+
+
+def rails_over_each(tenant_id: UUID, agents: Collection[str], *, now: datetime | None) -> dict[str, Rails]:
+    """The same for each of these agents, in two queries however many they are; none is over who is left out."""
+    agreed = taken_up(tenant_id).filter(agent_id__in=agents, task__ended_at=None)
+    held = set(agreed.values_list("agent_id", "task__intent_id"))
+    over: dict[UUID, list[JSONObject | None]] = {}
+    rows = at_work(tenant_id, now=now).filter(intent_id__in={intent_id for _, intent_id in held}) if held else ()
+    for row in rows:
+        over.setdefault(row.intent_id, []).append(row.guardrails)
+    found: dict[str, list[JSONObject | None]] = {}
+    for agent_id, intent_id in held:
+        found.setdefault(agent_id, []).extend(over.get(intent_id, ()))
+    return {agent_id: _together(given) for agent_id, given in found.items()}
+
+
+def capacity_of(agent: Agent, *, now: datetime) -> int:
+    """How many episodic entries the agent may keep: the smallest of the host's bound, its own, and those over it."""
+    over = _policies_over(settings.OPENWOP_TASK_CONSENT).fetch(agent.tenant_id, agent.agent_id)
+    of_files = [sql.as_document(policy).get("capacity_per_agent") for (policy,) in over]
+    rails = rails_over(agent.tenant_id, agent.agent_id, now=now)
+    bounds = (agent.capacity, rails.max_episodic_memory_per_agent, *of_files)
+    found = smallest(settings.OPENWOP_EPISODIC_CAPACITY, *bounds)
+    return settings.OPENWOP_EPISODIC_CAPACITY if found is None else found
+
+
+@cache
+def _policies_over(consent: bool) -> sql.Written:
+    """For a tenant and an agent: the policies of the intents in which it took up a task that is under way."""
+    tenant_id, agent_id = UUID(int=0), "an agent"
+    intents = taken_up_by(tenant_id, agent_id).values("intent_id")
+    over = Intent.objects.of(tenant_id).filter(~Q(policy={}), id__in=intents)
+    return sql.Written(over.values_list("policy"), tenant_id, agent_id)
+
+
+def _given(task: Task) -> JSONObject:
+    """What the task's policy says over what its intent's does, key by key (R87)."""
+    intent: Intent = Intent.objects.of(task.tenant_id).only("policy").get(id=task.intent_id)
+    return {**intent.policy, **(task.memory_policy or {})}
+
+
+def smallest(*bounds: int | None) -> int | None:
+    """The one that wins; None when there is none."""
+    return min((each for each in bounds if each is not None), default=None)
+
+
+def _together(guardrails: Iterable[JSONObject | None]) -> Rails:
+    given = [each for each in guardrails if each is not None]
+    allowed = [frozenset(names) for each in given if (names := each.get("allowed_semantic_namespaces")) is not None]
+    return Rails(
+        max_working_memory_per_task=smallest(*(each.get("max_working_memory_per_task") for each in given)),
+        max_episodic_memory_per_agent=smallest(*(each.get("max_episodic_memory_per_agent") for each in given)),
+        allowed=frozenset.intersection(*allowed) if allowed else None,
+        denied=frozenset(name for each in given for name in each.get("denied_semantic_namespaces") or ()),
+        memory_archive_required=any(each.get("memory_archive_required", True) for each in given),
+    )
 
 
 # A snapshot beyond this is told in several events, so that none is too large to be read.
@@ -41,7 +188,7 @@ def archive(task: Task, actor: str, now: datetime) -> None:
     """
     task_id = ids.wire("task", task.id)
     ledger.hold(task.tenant_id, runs=[task.intent_id], entries=openintent.bound_to(task.tenant_id, task_id))
-    keeps = policies.policy_of(task, now=now).archive_on_completion
+    keeps = policy_of(task, now=now).archive_on_completion
     for left in openintent.left_in(task.tenant_id, task_id, now=now):
         if keeps:
             _tell_archived(task, left.agent_id, left.live, actor, now)
@@ -57,7 +204,7 @@ def _tell_archived(task: Task, agent_id: str, rows: Sequence[UUID], actor: str, 
 
 def _snapshots(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[list[Archived]]:
     """The entries as they are archived, as many at a time as one event has room for."""
-    redactor = harness.for_tenant(tenant_id)
+    redactor = redaction.for_tenant(tenant_id)
     snapshot: list[Archived] = []
     size = 0
     for row in openintent.addresses_of_rows(tenant_id, rows):
@@ -119,7 +266,7 @@ def create_task(scope: TenantScope, new: NewTask, *, actor: str, now: datetime) 
         authority.require_appointment(scope, intent, actor, now=now)
     authority.one_of("status", new.status, [each for each in STATUSES if each not in ENDED])
     policy = authority.memory_policy(new.memory_policy)
-    if parent and policies.would_inherit(intent, policy):
+    if parent and would_inherit(intent, policy):
         authority.require_appointment(scope, intent, actor, now=now)
     if Task.objects.of(scope.tenant_id).filter(intent_id=intent.id).count() >= MAX_OF_INTENT:
         raise authority.refuse("intent_id", f"has its {MAX_OF_INTENT} tasks")
@@ -207,7 +354,7 @@ def _is_free(row: Task, actor: str) -> bool:
         return False
     if openintent.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
         return False
-    if not policies.inherits(row):
+    if not inherits(row):
         return True
     own = Task.objects.of(row.tenant_id).filter(assigned_agent=actor, ended_at=None)
     return row.parent_task_id is not None and own.filter(id=row.parent_task_id).exists()

@@ -10,8 +10,8 @@ from memory.text.distillers.archive_text import (
     digest_of,
     document,
 )
+from memory.text.distillers.ranking import BudgetTooSmall, Distilled, Kept, NothingToKeep, Section, Source
 from memory.text.distillers.selection import MAX_TEXT_BYTES, distil, fit_answer
-from memory.text.distillers.sources import BudgetTooSmall, Distilled, Kept, NothingToKeep, Section, Source
 
 __all__ = [
     "EXTRACTIVE",

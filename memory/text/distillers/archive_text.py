@@ -13,7 +13,7 @@ import rfc8785
 
 from memory.host.json_types import JSONObject
 from memory.text import token_budget
-from memory.text.distillers.sources import Distilled, Kept, Section, Source
+from memory.text.distillers.ranking import Distilled, Kept, Section, Source
 
 SMALLEST = 3
 MOST_TOPICS = 12

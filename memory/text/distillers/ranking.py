@@ -1,9 +1,9 @@
-"""Every sentence of a corpus weighed, in about linear time: no two sentences are compared with each other. Pure.
+"""The sources of a distillation, and the weight of every sentence, in about linear time: no pairwise comparison.
 
-A sentence is worth the information that it adds: the sum of what its terms tell, times its weight. The weight is a
-product of what speaks for it (a date, a number, a name, somebody telling of themselves, an answer, a rule, more
-sources that say so) and against it (a question, a reaction, talk about whoever listens). Weights are made of words and
-counts of the corpus alone, so the same sources weigh the same.
+A sentence is worth the information that it adds: the sum of the weights of its terms, times a factor. The factor rises
+with a date, a number, a name, a statement about the speaker, an answer, a rule and repetition across sources, and falls
+with a question, a reaction or small talk. Weights come from words and counts of the corpus alone, so the same sources
+get the same weights.
 """
 
 import math
@@ -13,12 +13,78 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from memory.text.distillers.sources import NothingToKeep, Source
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An entry that may go into an archive. ``tokens`` is what reading it costs, ``corroboration``
+    of how many sources it speaks; ``in_order``: it may answer the source before it.
+    """
+
+    id: str
+    text: str
+    said_at: datetime
+    tokens: int
+    tags: tuple[str, ...] = ()
+    protected: bool = False
+    corroboration: int = 1
+    in_order: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A sentence of the archive: verbatim in each of its ``sources``, and said almost so by ``restated_by``."""
+
+    text: str
+    sources: tuple[str, ...]
+    restated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Sentences about one thing; without a ``topic``, about any."""
+
+    topic: str
+    sentences: tuple[Kept, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """What was kept of ``corpus_count`` entries; ``covered`` are those that were read, in their order.
+
+    ``title`` says what it is about. ``input_tokens`` is the sum over the covered entries, ``output_tokens`` that of
+    ``text``.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    covered: tuple[str, ...]
+    corpus_count: int
+    input_tokens: int
+    output_tokens: int
+    text: str
+
+    @property
+    def tokens_used(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+class BudgetTooSmall(ValueError):
+    """Nothing meaningful fits the budget; ``minimum`` is the smallest one that something fits."""
+
+    def __init__(self, minimum: int) -> None:
+        self.minimum = minimum
+        super().__init__(f"at least {minimum} tokens are needed")
+
+
+class NothingToKeep(ValueError):
+    """No entry has a sentence that an archive has room for."""
+
 
 # A run of stops is looked at once, from its beginning: no text takes more than a moment.
 ENDS = re.compile(r"(?<![.!?…])[.!?…]++[\"'\u201d\u2019»)\]]*+(?=\s)|[。\uff01\uff1f｡]+[」』\u201d\u2019\uff09]*|\n\s*")

@@ -11,8 +11,20 @@ from dataclasses import dataclass, replace
 
 from memory.text import token_budget
 from memory.text.distillers import archive_text
-from memory.text.distillers.ranking import Ranked, Step, may_head, nouns_of, ranked, split
-from memory.text.distillers.sources import BudgetTooSmall, Distilled, Kept, NothingToKeep, Section, Source
+from memory.text.distillers.ranking import (
+    BudgetTooSmall,
+    Distilled,
+    Kept,
+    NothingToKeep,
+    Ranked,
+    Section,
+    Source,
+    Step,
+    may_head,
+    nouns_of,
+    ranked,
+    split,
+)
 
 MAX_TEXT_BYTES = 65_536
 SAID_AGAIN = 0.6

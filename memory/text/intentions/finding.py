@@ -1,4 +1,8 @@
-"""Intentions in a text: a cue and a condition in one sentence (RFC 0068 C). Pure."""
+"""Intentions in a text: a cue and a condition in one sentence (RFC 0068 C), and whether it is in doubt.
+
+"Maybe I'll call", "we might send", "should we invoice?", "Anna thinks she can fix it", "if possible" are in doubt: a
+person arms or dismisses such a commitment; it never fires by itself.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -6,9 +10,148 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from memory.host import cron
-from memory.text.intentions import doubt, foreign, times
-from memory.text.intentions.cues import CALLED_OFF, CUE, REQUESTING, cues_in, may_cue, own_times
+from memory.text.intentions import foreign, times
+from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, REQUESTING, WHO, cues_in, may_cue, own_times
 from memory.text.intentions.statements import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
+
+SURELY = (
+    r"\b(?:maybe|perhaps|possibly|probably|presumably|ideally|hopefully|tentatively|potentially|eventually"
+    r"|vielleicht|eventuell|womöglich|möglicherweise|wahrscheinlich|quizás?|tal vez|a lo mejor|posiblemente"
+    r"|probablemente|peut-être|probablement|być może|może|chyba|prawdopodobnie)\b,?"
+)
+SURE = re.compile(SURELY, re.IGNORECASE)
+# "if possible", "when you get a chance", "at some point"
+CONVENIENT = (
+    r",?\s*\b(?:(?:if|when|where|whenever|as soon as)\s+(?:at all\s+|it(?:'s| is)?\s+)?"
+    r"(?:possible|feasible|convenient|necessary|needed|required|appropriate|time permits|there(?:'s| is) time"
+    r"|that (?:works|suits|helps)|(?:you|we|i) (?:can|could|may|want|like|wish|feel like it)"
+    r"|(?:you|we|i) (?:get|have|find) (?:a |the )?(?:time|moment|chance)))\b(?:\s+(?:to|it|for you)\b)?,?"
+    r"|\b(?:at some (?:point|stage|time)|some ?time|in theory|all being well|time permitting)\b,?"
+)
+# Where a clause of its own begins: "the impact I could make" is none.
+BEGINS = r"(?:^\W*|[,;:]\s+|\b(?:and|but|so|then|or|please|today|tomorrow|tonight|week|month|\w{3,6}day)\s+)"
+WE = rf"(?P<we>{BEGINS}(?:i|we))"
+# What denies a plan, or tells of one that was not carried out, is no plan.
+PLANNED = r"\b(?!n't|\s+(?:not|have|never|be|no longer)\b)"
+ADVERBS = r"(?:\s+(?:probably|possibly|perhaps|maybe|also|still|just|at least|well|as well|even|then)\b)*"
+THINK = (
+    r"(?:guess|think|thinking|thought|suppose|believe|reckon|assume|feel|hope|hoping|wonder|wondering|suggest|propose)"
+)
+GOOD = (
+    r"(?:good|nice|great|best|better|wise|helpful|useful|sensible|smart|worthwhile|an option|possible)(?: idea| thing)?"
+)
+BY = rf"^\W*(?P<who>(?-i:{WHO}))\s+"
+# Each is said as by somebody who means it, in this order.
+RULES = (
+    (CONVENIENT, " "),
+    # "I think we should", "I'm not sure whether we should"
+    (
+        (
+            rf"^\W*(?:i|we)(?:'m|'re|'d| am| are| would| was| were)?\s+(?:also )?(?:{THINK}|not sure|unsure)"
+            r"(?:\s+(?:that|if|whether))?,?\s+(?!of\b|about\b)"
+        ),
+        "",
+    ),
+    # "we were thinking of shipping"
+    (
+        (
+            rf"{WE}(?:'m|'re|'ve been| am| are| was| were| have been)\s+(?:also )?(?:thinking (?:of|about)|considering)"
+            r"\s+(?=\w+ing\b)"
+        ),
+        r"\g<we> will ",
+    ),
+    # "it would be good to test", "would it make sense to page"
+    (
+        (
+            rf"\b(?:it|that)(?:'d| would| might| may| could)\s+(?:probably )?(?:be )?(?:an? )?{GOOD},?"
+            r"\s+(?:to|if (?:we|i|you|someone))\s+"
+        ),
+        "we should ",
+    ),
+    (
+        rf"^\W*(?:would|could|might)\s+it\s+(?:be (?:an? )?{GOOD}|make sense|help)\s+(?:to|if (?:we|i|you))\s+",
+        "we should ",
+    ),
+    # "should we invoice them?", "do you want me to follow up?", "what about calling her?"
+    (
+        (
+            r"^\W*(?:so,? |and |or )?(?:should|shall|could|can|might|may|must)\s+(?P<we>i|we|someone|somebody)\s+"
+            r"(?:probably |maybe |perhaps |also |not )?"
+        ),
+        r"\g<we> should ",
+    ),
+    (r"^\W*(?:do|would|did) you (?:want|like|need) (?:me|us) to\s+", "we should "),
+    (r"^\W*(?:how|what) about\s+(?=\w+ing\b)|^\W*why (?:don't|not)\s+(?:we\s+)?", "we should "),
+    # "we might send", "I'd like to call", "you may want to check"
+    (
+        (
+            rf"{WE}(?:\s+(?:might|may|could|can|would)|'d){PLANNED}{ADVERBS}"
+            r"(?:\s+(?:want|like|love|prefer|need|have|be able|try|consider) to\b)?"
+        ),
+        r"\g<we> will",
+    ),
+    (
+        rf"(?P<at>{BEGINS})you (?:might|may|could){PLANNED}{ADVERBS}(?:\s+(?:want|like|wish|need|have) to\b)?",
+        r"\g<at>please",
+    ),
+    # "Anna thinks she can fix it", "Leo might send it", "the vendor hopes to deliver"
+    (
+        (
+            rf"{BY}(?:thinks?|believes?|hopes?|guess(?:es)?|reckons?|expects?|assumes?)\s+(?:that\s+)?(?:he|she|they|it)\s+"
+            rf"(?:can|could|will|would|may|might|should)\s+(?={DEED}\b)"
+        ),
+        r"\g<who> will ",
+    ),
+    (
+        (
+            rf"{BY}(?:(?:might|may|could|should|can){PLANNED}{ADVERBS}|(?:hopes?|plans?|intends?|wants?|would like"
+            rf"|means?|expects?|is (?:hoping|planning|trying|likely|expected)) to)\s+(?={DEED}\b)"
+        ),
+        r"\g<who> will ",
+    ),
+    (SURELY, " "),
+)
+REWRITTEN = tuple((re.compile(rule, re.IGNORECASE), words) for rule, words in RULES)
+# Said of what would be taken at its word.
+HEDGED = re.compile(
+    rf"^\W*{SURELY}|{CONVENIENT}|^\W*(?:i|we)\s+{THINK}\b"
+    r"|\b(?:i|we|you|someone|somebody)(?:'ll| should| shall| will| must| need to| have to| ought to)\s+"
+    r"(?:probably|maybe|perhaps|possibly)\b",
+    re.IGNORECASE,
+)
+# What is imagined is not even in doubt.
+IMAGINED = re.compile(
+    r"^\W*(?:suppose|imagine|what if|if (?:i|we|only)\b|had (?:i|we)\b)"
+    r"|\bif (?:i|we|he|she|they|it|there) (?:could|would|was|were|had)\b",
+    re.IGNORECASE,
+)
+HINT = re.compile(
+    rf"\b(?:might|may|could|can|should|shall|would|{THINK[3:-1]}|considering|hopes?|plans?|intends?|wants?"
+    rf"|how about|what about|why not)\b|{SURELY}|{CONVENIENT}",
+    re.IGNORECASE,
+)
+MOST_DOUBTS = 6
+
+
+def may_be_in(text: str) -> bool:
+    """Whether anything in ``text`` may be in doubt."""
+    return HINT.search(text, 0, LONGEST_TEXT) is not None
+
+
+def is_hedged(sentence: str) -> bool:
+    """Whether an order that is one as it stands is said with a doubt."""
+    return HEDGED.search(sentence) is not None
+
+
+def without_doubt(sentence: str) -> str:
+    """The sentence as somebody would say it who means it; "" when nothing in it is in doubt."""
+    said = sentence
+    for rule, words in REWRITTEN:
+        said = rule.sub(words, said, count=MOST_DOUBTS)
+    if said == sentence or IMAGINED.search(sentence) or IMAGINED.search(said):
+        return ""
+    return " ".join(said.replace("?", ".").split())
+
 
 # What is farther away waits as dormant; what is later than that is no plan.
 FARTHEST, LAST = timedelta(days=90), timedelta(days=3660)
@@ -78,8 +221,8 @@ class Intention:
 
 def may_hold_one(text: str) -> bool:
     """Whether it is worth while to look closer: a cue or a doubt, and a word of condition, are in ``text``."""
-    in_english = (may_cue(text) or doubt.may_be_in(text)) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
-    return in_english or foreign.may_hold_one(doubt.SURE.sub("", text[:LONGEST_TEXT]))
+    in_english = (may_cue(text) or may_be_in(text)) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
+    return in_english or foreign.may_hold_one(SURE.sub("", text[:LONGEST_TEXT]))
 
 
 def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = False) -> list[Intention]:
@@ -99,12 +242,12 @@ def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | N
     if sentence.asks and not REQUESTING.search(sentence.text):
         return None
     found = _of(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
-    return replace(found, doubtful=True) if found and doubt.is_hedged(sentence.text) else found
+    return replace(found, doubtful=True) if found and is_hedged(sentence.text) else found
 
 
 def _doubted(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
     """What the sentence would say if nobody doubted it."""
-    said = _unconditional(sentence.text) if EXCEPT.search(sentence.text) else doubt.without_doubt(sentence.text)
+    said = _unconditional(sentence.text) if EXCEPT.search(sentence.text) else without_doubt(sentence.text)
     firm = Sentence(sentence.starts, sentence.ends, said)
     found = _of(firm, zone, written_at) or _foreign(firm, zone, written_at)
     if found is None or (found.words and IF_ONLY.search(sentence.text)):

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from memory.text.languages import language_of, stems_of, without_stop_words
 from memory.text.matching import search_form
-from memory.text.words import every_word_of
+from memory.text.search_words import every_word_of, language_of, stems_of, without_stop_words
 
 LEAST_ALIKE = 0.25  # of the words that either has, so many have both
 LEAST_SHARED = 2

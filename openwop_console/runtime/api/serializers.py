@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from memory import masking
+from memory import redaction
 from memory.host import ids, runs, traces
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
@@ -14,7 +14,7 @@ from memory.host.http import After, Closed, Instant, Text
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.paging import cursor
-from memory.masking import Mask, without_sensitive
+from memory.redaction import Mask, without_sensitive
 from memory.run_timeline import RunFilter, RunPage
 from memory.wire import instant
 from openwop_console import VERSION
@@ -290,7 +290,7 @@ def asked_document(asked: Asked) -> JSONObject:
         "nodeId": interrupt.node_id,
         "interruptId": ids.wire("int", interrupt.id),
         "kind": interrupt.kind,
-        "data": masking.mask_of_run(asked.run).data(interrupt.data),
+        "data": redaction.mask_of_run(asked.run).data(interrupt.data),
         "intent": asked.claims.intent,
         "expiresAt": instant(asked.claims.expires_at),
     }

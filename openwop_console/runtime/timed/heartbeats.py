@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import agents, harness, search
+from memory import agents, redaction, search
 from memory.host import advertised, audit, event_log, heartbeats, ids, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
@@ -188,7 +188,7 @@ def _allowed(scope: TenantScope, order: HeartbeatOrder) -> HeartbeatOrder:
     scope.check(scope_needed(order.predicate))
     if order.workflow_id:
         schedules.check_startable(scope, RunRequest(order.workflow_id, inputs=order.inputs))
-    clean = harness.for_tenant(scope.tenant_id).redact_json
+    clean = redaction.for_tenant(scope.tenant_id).redact_json
     for name, text in {"name": order.name, "predicate": order.predicate}.items():
         if clean(text) != text:
             raise Invalid("The heartbeat is not valid.", errors=[{"field": name, "message": "holds a secret"}])

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import harness
+from memory import redaction
 from memory.artifact_stops import stored_reason
 from memory.host import audit, ids, registry, runs, scheduling, tenancy
 from memory.host.errors import Conflict, Invalid, Refusal
@@ -182,7 +182,7 @@ def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
     """The order as it may be kept: its run could be started now, and no secret of the vault stands in it (SR-1)."""
     request = RunRequest(order.workflow_id, inputs=order.inputs, agent_id=order.agent_id)
     check_startable(scope, request)
-    clean = harness.for_tenant(scope.tenant_id).redact_json
+    clean = redaction.for_tenant(scope.tenant_id).redact_json
     if clean(order.name) != order.name:
         field = {"field": "name", "message": "holds a secret"}
         raise Invalid("The schedule is not valid.", errors=[field])

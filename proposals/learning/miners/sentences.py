@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from memory.redaction import MARK
 from memory.text.matching import FORGOTTEN
+from memory.text.redactor import MARK
 from memory.text.similarity import Reconciliation, Statement, reconcile
 
 LONGEST = 400  # characters; what is longer is a text, not a sentence to keep to

@@ -1,6 +1,6 @@
-"""What somebody wants remembered, and what of it can be stored. Pure.
+"""An entry before it is stored, and the check whether it can be.
 
-A draft is refused as a whole, naming every field; nothing of a refused draft is echoed.
+A draft is refused as a whole, naming every field; an error never repeats the draft's content.
 """
 
 import re

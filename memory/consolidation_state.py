@@ -1,6 +1,6 @@
-"""How far each ref was consolidated, and the signatures of what is there: the only writer of ``Reconciled``.
+"""How far each ref is consolidated, and the signatures of its entries. The only writer of ``Reconciled``.
 
-Chunk 0 holds figures, those behind it signatures. Losing them costs a full pass and nothing else.
+Chunk 0 holds figures, later chunks hold signatures. Losing them costs one full pass.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from django.db import transaction
 
 from memory.models import Reconciled
 
-WRITER = "memory.reconciled"
+WRITER = "memory.consolidation_state"
 MOST_CHUNKS = 16
 
 
