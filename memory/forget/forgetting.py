@@ -66,7 +66,7 @@ class Pace:
 
     HOLD = 0.055
     BREATH = 0.005
-    LEAST = 50
+    LEAST = 10
     REMEMBERED = 4
 
     def __init__(self) -> None:
@@ -316,7 +316,7 @@ def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> 
 
 
 def _look_again(request: ForgetRequest, terms: tuple[str, ...]) -> list[Holding]:
-    return list(plans.holdings_of(request.tenant_id, plans.subject_of(request, terms)))
+    return list(plans.going_of(request.tenant_id, plans.subject_of(request, terms)))
 
 
 def _keep_in_journal(request: ForgetRequest, terms: tuple[str, ...], chosen: dict[str, frozenset[UUID]]) -> None:
@@ -400,7 +400,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
     for _ in range(ROUNDS):
         gone, doubtful = 0, dict[str, int]()
         for eraser in erasure.registered():
-            found = eraser.find(request.tenant_id, subject)
+            found = erasure.find_going(eraser, request.tenant_id, subject)
             gone += _erase_store(request, work, eraser, subject, found.erase, chosen, pace, clock)
             doubtful[eraser.store] = _undecided(found, chosen, spared)
         remains = _look_back(request, work, Identifiers(terms), chosen, spared, clock)

@@ -140,6 +140,11 @@ def holdings_of(tenant_id: UUID, subject: Identifiers) -> Iterator[Holding]:
     return (eraser.find(tenant_id, subject) for eraser in erasure.registered())
 
 
+def going_of(tenant_id: UUID, subject: Identifiers) -> Iterator[Holding]:
+    """The same of what may go: what stays is no part of a plan's digest, and is counted again for the receipt."""
+    return (erasure.find_going(eraser, tenant_id, subject) for eraser in erasure.registered())
+
+
 def look_of(position: int, holdings: Iterable[Holding]) -> bytes:
     """What was found among the entries, to be kept with the request: ids alone."""
     for each in holdings:

@@ -112,6 +112,12 @@ class Kept(ABC):
         return Remains(stays=found.stays, stays_because=found.stays_because)
 
 
+def find_going(eraser: Eraser, tenant_id: UUID, subject: Identifiers) -> Holding:
+    """What may go of a store. Nothing goes of a kept one, which may be as long as the event log: it is not gone
+    through."""
+    return Holding(eraser.store) if isinstance(eraser, Kept) else eraser.find(tenant_id, subject)
+
+
 _erasers: Registrations[str, Eraser] = Registrations()
 
 

@@ -137,6 +137,25 @@ def is_mentioned(terms: tuple[str, ...], text: str) -> bool:
     return mention(terms, text) is not Mention.NONE
 
 
+class Remembered:
+    """``mention``, with what it said of short texts: an id, a label or an entry stands in many rows, and
+    to decode a text takes longer than to find it here. For one look: it holds the texts themselves."""
+
+    LONGEST, MOST = 512, 32_768  # letters of a text, and texts
+
+    def __init__(self) -> None:
+        self._known = lru_cache(self.MOST)(mention)
+
+    def mention(self, terms: tuple[str, ...], text: str) -> Mention:
+        return self._known(terms, text) if len(text) <= self.LONGEST else mention(terms, text)
+
+    def is_exact(self, terms: tuple[str, ...], text: str) -> bool:
+        return self.mention(terms, text) is Mention.EXACT
+
+    def is_mentioned(self, terms: tuple[str, ...], text: str) -> bool:
+        return self.mention(terms, text) is not Mention.NONE
+
+
 class _Patterns:
     """The names as they are looked for in one reading of a text, in search form."""
 
@@ -220,19 +239,25 @@ def shadows(terms: tuple[str, ...], text: str) -> bool:
     )
 
 
-def texts_in(value: object) -> Iterator[str]:
+def texts_in(value: object) -> list[str]:
     """Every string and every number inside a JSON value, the keys of objects too: a telephone number may be either."""
+    found: list[str] = []
+    _collect(value, found.append)
+    return found
+
+
+def _collect(value: object, keep: Callable[[str], None]) -> None:
     if isinstance(value, str):
-        yield value
+        keep(value)
     elif _is_number(value):
-        yield json.dumps(value)
+        keep(json.dumps(value))
     elif isinstance(value, list):
         for item in value:
-            yield from texts_in(item)
+            _collect(item, keep)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield key
-            yield from texts_in(item)
+            keep(key)
+            _collect(item, keep)
 
 
 def _is_number(value: object) -> bool:

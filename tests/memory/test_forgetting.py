@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from urllib.parse import quote
 
@@ -41,8 +43,10 @@ from memory.models.entry import MemoryEntry, Tombstone
 from memory.models.forget import Decision
 from memory.models.vectors import VectorSpace
 from memory.passes import archives
+from memory.text import encodings
 from memory.text.matching import Mention, is_exact, is_mentioned, search_form
 from openwop_console.runtime import runs
+from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
 
@@ -511,10 +515,10 @@ def test_the_verification_finds_what_is_on_any_page_of_any_of_its_readers(monkey
 def test_a_transaction_is_as_large_as_what_the_last_four_took_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     pace, sizes = forgetting.Pace(), []
-    for milliseconds_a_row in (0.1, 0.1, 0.1, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1):
+    for milliseconds_a_row in (0.1, 0.1, 0.1, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, 4, 4, 4, 4):
         pace.breathe(pace.size, pace.size * milliseconds_a_row / 1000)
         sizes.append(pace.size)
-    assert sizes == [100, 200, 400, 275, 275, 275, 275, 500, 500]
+    assert sizes == [20, 40, 80, 160, 275, 275, 275, 500, 500, 51, 26, 18, 13]
 
 
 @pytest.mark.engines
@@ -840,6 +844,64 @@ def test_confirming_reads_the_texts_of_entries_written_since_the_preview_alone()
     assert [each for each in looks if "e.position > " in each] == looks != []
     assert carry_out(confirmed).state == ForgetState.FORGOTTEN
     assert sorted(MemoryEntry.objects.values_list("content", flat=True)) == ["unrelated", "written meanwhile"]
+
+
+@pytest.mark.engines
+def test_the_event_log_of_which_nothing_goes_is_read_for_the_preview_and_the_receipt_alone() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    found, readings = reads_of_log(lambda: preview(acme))
+    assert readings == 1
+    confirmed, readings = reads_of_log(lambda: confirm(acme, found))
+    assert readings == 0
+    done, readings = reads_of_log(lambda: carry_out(confirmed))
+    assert (done.state, readings) == (ForgetState.FORGOTTEN, 1)
+
+
+def reads_of_log(act: Callable[[], Any]) -> tuple[Any, int]:
+    """What ``act`` comes to, and how often it went through the tenant's events from the first one."""
+    with CaptureQueriesContext(connection) as seen:
+        done = act()
+    beginning = re.compile("host_runevent.*'?0{8}-?0{4}-?0{4}-?0{4}-?0{12}'?")
+    return done, sum(bool(beginning.search(each["sql"])) for each in seen)
+
+
+def test_a_text_that_stands_in_many_rows_is_decoded_once_in_a_look() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    texts = [f"{number} came from {MARTA}" for number in range(20)] + [f"{number} is unrelated" for number in range(20)]
+    for node in range(30):
+        step = Step(tenant_id=acme.tenant_id, run_id=run.id, node_id=f"n{node}", state=StepState.DONE)
+        step.outputs, step.started_at = {"entries": texts}, timezone.now()
+        step.insert(by=Step.writer)
+    steps = next(each for each in erasure.registered() if each.store == "node outputs")
+    subject = erasure.Identifiers((MARTA,))
+    found, decoded = decodings(lambda: steps.find(acme.tenant_id, subject))
+    assert (len(found.erase), found.suspected) == (30, ())
+    assert len(texts) <= decoded < 2 * len(texts)
+
+    def erase() -> int:
+        return steps.erase(acme.tenant_id, subject, found.erase, ticked=False, now=timezone.now())
+
+    assert decodings(erase) == (30, 0)
+    kept = Step.objects.of(acme.tenant_id).filter(run_id=run.id).values_list("outputs", flat=True)
+    assert all(each == {"entries": ["[FORGOTTEN]"] * 20 + texts[20:]} for each in kept)
+
+
+def decodings(act: Callable[[], Any]) -> tuple[Any, int]:
+    """What ``act`` comes to, and how many texts were decoded for it."""
+    frames: dict[int, FrameType] = {}  # a generator is called once for each of its values
+
+    def note(frame: FrameType, event: str, _what: Any) -> None:
+        if event == "call" and frame.f_code is encodings.readings.__code__:
+            frames[id(frame)] = frame
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        return act(), len(frames)
+    finally:
+        sys.setprofile(before)
 
 
 @pytest.mark.engines

@@ -22,11 +22,11 @@ from memory.host.erasure import Holding, Identifiers, Remains
 from memory.host.models import Run
 from memory.text.matching import (
     FORGOTTEN,
+    Mention,
+    Remembered,
     Rule,
-    is_exact,
     judged,
     mentioned_in,
-    rule_for,
     texts_in,
     whole_text,
     without_subject,
@@ -50,15 +50,15 @@ class Declared:
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         """A row with an exact and a suspected mention is both, when the second would still be there without the first:
         then a person decides about it."""
-        exact, suspected = [], []
+        exact, suspected, known = [], [], remembered(subject)
         for row, values in self.rows(tenant_id):
-            if not mentioned_in(subject.terms, values):
-                continue
-            rest = values
-            if mentioned_in(subject.terms, values, is_exact):
+            found = {known.mention(subject.terms, text) for text in set(texts_in(values))}
+            if Mention.EXACT in found:
                 exact.append(row)
-                rest = self.left_of(values, subject)
-            if mentioned_in(subject.terms, rest):
+                if Mention.SUSPECTED in found:
+                    rest = self.left_of(values, subject, known.is_exact)
+                    found = {known.mention(subject.terms, text) for text in set(texts_in(rest))}
+            if Mention.SUSPECTED in found:
                 suspected.append(row)
         return Holding(self.store, tuple(exact), tuple(suspected))
 
@@ -68,9 +68,9 @@ class Declared:
         for row, *values in found.iterator(chunk_size=self.at_once):
             yield row, self._read(values)
 
-    def left_of(self, values: list[Any], subject: Identifiers) -> Any:
-        """What is left of a row's values when the exact mentions have gone."""
-        return [] if self.personal.goes_whole else without_subject(subject.terms, values, is_exact)
+    def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> Any:
+        """What is left of a row's values when the mentions by ``rule`` have gone."""
+        return [] if self.personal.goes_whole else without_subject(subject.terms, values, rule)
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         """Without what a workflow declares sensitive, as on the page of the run."""
@@ -100,7 +100,8 @@ class Declared:
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
         """The rows are locked in the order of their ids, behind their runs where those are locked first."""
-        rule, erased = rule_for(ticked=ticked), 0
+        known, erased = remembered(subject), 0
+        rule = known.is_mentioned if ticked else known.is_exact
         if self.personal.under_lock_of_run:
             self._lock_runs(tenant_id, rows)
         for part in sql.in_chunks(sorted(rows), self.at_once):
@@ -157,6 +158,12 @@ class Declared:
             return values
         pairs = zip(self.columns, values, strict=True)
         return [said(value) if name in self.personal.json_text else value for name, value in pairs]
+
+
+def remembered(subject: Identifiers) -> Remembered:
+    """What was said of texts in this look, by all the tables that are looked through."""
+    known: Remembered = subject.seen.setdefault("texts", Remembered())
+    return known
 
 
 def said(text: str | None) -> Any:

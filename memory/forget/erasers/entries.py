@@ -21,6 +21,7 @@ from memory.passes import archives
 from memory.text.matching import (
     FORGOTTEN,
     Mention,
+    Rule,
     counted,
     is_exact,
     is_mentioned,
@@ -357,7 +358,7 @@ class Archives(Declared):
         for row in _rows(tenant_id):
             yield row.id, [row.memory_ref, _said(row)]
 
-    def left_of(self, values: list[Any], subject: Identifiers) -> Any:
+    def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> Any:
         """Nothing: an archive goes whole."""
         return []
 

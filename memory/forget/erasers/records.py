@@ -29,7 +29,6 @@ from memory.text.matching import (
     Mention,
     Rule,
     counted,
-    is_exact,
     is_mentioned,
     mention,
     mentioned_in,
@@ -66,8 +65,8 @@ ACCOUNTS_STAY = (
 class EventNotes(Declared):
     """Namespaces, keys, tags and payloads, and the values of archived memory."""
 
-    def left_of(self, values: list[Any], subject: Identifiers) -> Any:
-        return [_kept_of(body, subject, is_exact) for body in values]
+    def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> Any:
+        return [_kept_of(body, subject, rule) for body in values]
 
     def changes(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
         is_named = mentioned_in(subject.terms, row.body, rule)
