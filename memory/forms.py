@@ -291,6 +291,11 @@ class PolicyForm(forms.Form):
         required=False,
         help_text="Written to a memory since its last archive. Left empty or 0, the night distils nothing.",
     )
+    forget_second_person = forms.BooleanField(
+        label="A second person confirms each forget",
+        required=False,
+        help_text="Needs two active owners. Requests that already await a second person keep waiting for one.",
+    )
 
     def clean_target_tokens(self) -> int:
         return self.cleaned_data["target_tokens"] or 0

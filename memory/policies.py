@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import access, audit, cron, registry, vault
+from memory.host import access, audit, cron, operators, registry, vault
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import MemoryPolicy
@@ -33,7 +33,7 @@ OF_EMBEDDING = ("embedding_url", "embedding_model", "embedding_secret")
 class Policy:
     """Days, a zone, the workflow that a fired commitment starts (none: it only tells), who distils to how many tokens
     (0: to a quarter of what there is to read), who makes the vectors of a search by meaning (no address: nobody), and
-    whether and when a night of passes comes."""
+    whether and when a night of passes comes, and whether a forget is confirmed by two people."""
 
     archive_days: int = 30
     restore_days: int = 30
@@ -51,6 +51,7 @@ class Policy:
     nightly: bool = False
     night_at: str = "03:00"
     distill_above: int = 4000
+    forget_second_person: bool = False
 
     @property
     def embeds(self) -> bool:
@@ -171,6 +172,8 @@ def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:
         found.append(("distill_above", f"must be 0 to {MOST_DISTILL_ABOVE:,} tokens"))
     if policy.distiller not in (EXTRACTIVE, ENDPOINT):
         found.append(("distiller", f"must be {EXTRACTIVE} or {ENDPOINT}"))
+    if policy.forget_second_person and operators.count_owners(tenant_id) < 2:
+        found.append(("forget_second_person", "needs two active owners, since only owners may forget"))
     distils, embeds = policy.distiller == ENDPOINT, bool(policy.embedding_url)
     for names, wanted in ((OF_ENDPOINT, distils), (OF_EMBEDDING, embeds)):
         found += _endpoint_problems(tenant_id, policy, names, wanted=wanted)

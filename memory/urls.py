@@ -97,6 +97,7 @@ forgetting: list[URLPattern] = [
     path("forget/<str:forget_id>/suspects", forget.suspects, name="forget-suspects"),
     path("forget/<str:forget_id>/copy", forget.copy, name="forget-copy"),
     path("forget/<str:forget_id>/confirm", forget.confirm, name="forget-confirm"),
+    path("forget/<str:forget_id>/withdraw", forget.withdraw, name="forget-withdraw"),
     path("forget/<str:forget_id>/again", forget.preview_again, name="forget-again"),
     path("forget/<str:forget_id>/retry", forget.retry, name="forget-retry"),
 ]

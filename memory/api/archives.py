@@ -90,6 +90,7 @@ POLICY = closed(
     nightly=FLAG,
     nightAt=TEXT,
     distillAbove=COUNT,
+    forgetSecondPerson=FLAG,
 )
 FIELDS = {
     "archiveDays": "archive_days",
@@ -108,6 +109,7 @@ FIELDS = {
     "nightly": "nightly",
     "nightAt": "night_at",
     "distillAbove": "distill_above",
+    "forgetSecondPerson": "forget_second_person",
 }
 CALLED = {field: name for name, field in FIELDS.items()}
 READ = "memory:read"
@@ -143,6 +145,7 @@ class PolicyChange(Closed):
     nightly = Flag(required=False)
     nightAt = Text(required=False, max_length=5)
     distillAbove = Whole(required=False, min_value=0, max_value=MOST_DISTILL_ABOVE)
+    forgetSecondPerson = Flag(required=False)
 
     def changes(self) -> dict[str, Any]:
         return {FIELDS[name]: value for name, value in self.validated_data.items()}
@@ -220,8 +223,9 @@ def archive(request: Request, archive_id: str) -> HttpResponse:
 )
 @api_view(["GET", "PUT"])
 def memory_policy(request: Request) -> Response:
-    """For how long memory is kept, in whose zone, who distils it, who makes the vectors for a search by meaning, and
-    whether and when a night of passes comes; what a PUT does not name stays as it was."""
+    """For how long memory is kept, in whose zone, who distils it, who makes the vectors for a search by meaning,
+    whether and when a night of passes comes, and whether a forget is confirmed by two people. What a PUT does not name
+    stays as it was."""
     scope = scope_of(request)
     if request.method == "PUT":
         changes = checked(PolicyChange, request.data).changes()

@@ -172,6 +172,7 @@ PREVIEW = closed(
     state=words(PREVIEW_STATES),
     progress=PROGRESS,
     lapsesAt=TIME,
+    firstConfirmedBy=nullable(TEXT),
     planSha256=nullable(SHA256),
     stores={"type": "object", "additionalProperties": PLANNED},
     holds=listed(HOLD),
@@ -191,6 +192,7 @@ FORGET = also(
         "ForgetRequest",
         forgetId=TEXT,
         state=words(ForgetState.values),
+        firstConfirmedBy=nullable(TEXT),
         progress=PROGRESS,
         receipt=nullable(OBJECT),
         signature=nullable(TEXT),
@@ -526,12 +528,13 @@ def preview_document(
 ) -> JSONObject:
     """A preview: its progress while it is built; when it is ready what would go, with a page of its suspects, and the
     holds for which it cannot be confirmed."""
-    work, is_ready = request.background, request.state == ForgetState.PREVIEWED
+    work, is_ready = request.background, request.state in (ForgetState.PREVIEWED, ForgetState.AWAITING)
     document: JSONObject = {
         "previewId": ids.wire("fgt", request.id),
-        "state": "ready" if is_ready else request.state,
+        "state": "ready" if request.state == ForgetState.PREVIEWED else request.state,
         "progress": {"done": work.done, "total": work.total, "doing": work.doing} if work else None,
         "lapsesAt": instant(request.lapses_at),
+        "firstConfirmedBy": request.first_confirmed_by or None,
         "planSha256": request.plan_sha256 if is_ready else None,
         "stores": {},
         "holds": [hold_document(each) for each in on_hold],
@@ -587,6 +590,7 @@ def forget_document(request: ForgetRequest) -> JSONObject:
     return {
         "forgetId": ids.wire("fgt", request.id),
         "state": request.state,
+        "firstConfirmedBy": request.first_confirmed_by or None,
         "progress": {"done": work.done, "total": work.total, "doing": work.doing} if work else None,
         "receipt": request.receipt,
         "signature": None,

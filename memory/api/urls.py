@@ -24,6 +24,7 @@ urlpatterns = [
     path("v1/host/console/forget/holds", views.hold_list, name="api-holds"),
     path("v1/host/console/forget/holds/<str:hold_id>:end", views.hold_end, name="api-hold-end"),
     path("v1/host/console/forget/holds/<str:hold_id>", views.hold, name="api-hold"),
+    path("v1/host/console/forget/<str:forget_id>:withdraw", views.forget_withdrawal, name="api-forget-withdrawal"),
     path("v1/host/console/forget/<str:forget_id>", views.forget, name="api-forget"),
     path("v1/webhooks", webhooks.webhook_registration, name="api-webhook-registration"),
     path("v1/webhooks/<str:webhook_id>", webhooks.webhook_removal, name="api-webhook-removal"),

@@ -143,7 +143,7 @@ def forget_preview(request: Request, preview_id: str) -> Response:
     given = checked(wire.SuspectQuery, query_of(request)).validated_data
     scope, size = scope_of(request), given.get("limit", DEFAULT_LIMIT)
     found = plans.find(scope, ids.parse("fgt", preview_id))
-    if found.state != ForgetState.PREVIEWED:
+    if found.state not in (ForgetState.PREVIEWED, ForgetState.AWAITING):
         return Response(wire.preview_document(found, []))
     rows, last = plans.suspects(found, after=given.get("after"), limit=size)
     terms = forgetting.terms_of(scope, found)
@@ -217,6 +217,14 @@ def forget_list(request: Request) -> Response:
         queue=tasks.enqueue_forget,
     )
     return Response(wire.forget_document(confirmed), status=202)
+
+
+@operation("withdrawForget", scope="memory:forget", gives={200: serializers.FORGET}, tag="forget")
+@api_view(["POST"])
+def forget_withdrawal(request: Request, forget_id: str) -> Response:
+    """A request that awaits a second person is over; nothing was removed."""
+    ended = forgetting.withdraw(scope_of(request), ids.parse("fgt", forget_id), now=timezone.now())
+    return Response(wire.forget_document(ended))
 
 
 @operation("getForget", scope="memory:forget", gives={200: serializers.FORGET}, tag="forget")

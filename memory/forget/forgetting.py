@@ -18,12 +18,12 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import ledger, passes, redaction
+from memory import ledger, passes, policies, redaction
 from memory.forget import holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
-from memory.host import audit, erasure, ids, sql, vault
+from memory.host import access, audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
-from memory.host.errors import Conflict, Invalid, PassCancelled
+from memory.host.errors import Conflict, Invalid, PassCancelled, SecondPersonNeeded
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
@@ -35,6 +35,7 @@ WRITER = "memory.forget.forgetting"
 KIND = "forget"
 PREVIEW = "forget-preview"
 LIFETIME = timedelta(minutes=15)
+LIFETIME_FOR_SECOND = timedelta(days=7)
 LONGEST_BUILD = timedelta(hours=1)
 KEPT_AFTER_LAPSING = timedelta(hours=1)
 SHOWN = 5
@@ -258,10 +259,14 @@ def confirm(
     the others stay undecided. Refuses when the preview is still being built or has lapsed, when the typed subject
     differs, when a legal hold covers one of the names (``SubjectOnHold``), and when what would go has changed since:
     then ``details.changed`` says what, and a new preview is needed.
+
+    Where the policy asks for two people, the first confirmation leaves the request ``AWAITING`` for a week, without a
+    pass, with that person's reason and decisions. The second one carries it out: it refuses the first person
+    (``SecondPersonNeeded``, also by a key of theirs) and further decisions; its reason stands beside its audit record.
     The stores are looked through before any lock is taken; what appears behind that look goes all the same.
     """
     request = plans.find(scope, request_id)
-    _require_ready(request, now)
+    _require_confirmable_by(scope, request, [*ticked, *spared], now)
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
     holds.require_none(request.tenant_id, terms)
@@ -269,11 +274,16 @@ def confirm(
     fresh = plans.plan_of(_look_again(request, terms))
     with transaction.atomic():
         request = _locked(request)
-        _require_ready(request, now)
+        _require_confirmable_by(scope, request, [*ticked, *spared], now)
         _require_unchanged(request, fresh)
-        _choose(request, ticked, spared)
+        words = redaction.for_tenant(request.tenant_id).redact(reason.strip()).text
+        is_second = request.state == ForgetState.AWAITING
+        if not is_second:
+            _choose(request, ticked, spared)
+            request.reason = words
+        if not is_second and _needs_second(scope):
+            return _confirmed_first(scope, request, now)
         request.state, request.confirmed_at = ForgetState.CONFIRMED, now
-        request.reason = redaction.for_tenant(request.tenant_id).redact(reason.strip()).text
         order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
         request.pass_id = passes.request(request.tenant_id, order, now=now).id
         request.save(by=WRITER)
@@ -283,6 +293,7 @@ def confirm(
             action="forget.confirmed",
             target=ids.wire("fgt", request.id),
             details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256},
+            reason=words if is_second else "",
             now=now,
         )
         holds.require_none(request.tenant_id, terms)  # behind the lock of the chain, which setting a hold takes as well
@@ -290,6 +301,55 @@ def confirm(
             queue(request)
         transaction.on_commit(lambda: _keep_in_journal(request, terms, _rows(request, Decision.TICKED)))
     return request
+
+
+def _needs_second(scope: TenantScope) -> bool:
+    """Whether the policy has two people confirm; a restore repeats what they confirmed already."""
+    return scope.principal.kind != "host" and policies.policy_of(scope.tenant_id).forget_second_person
+
+
+def _require_confirmable_by(scope: TenantScope, request: ForgetRequest, decided: list[str], now: datetime) -> None:
+    if request.state != ForgetState.AWAITING:
+        return _require_ready(request, now)
+    if request.lapses_at <= now:
+        raise Conflict("No second person confirmed this in time; look for the subject again.", state=ForgetState.LAPSED)
+    if is_first_person(scope, request):
+        raise SecondPersonNeeded(state=request.state)
+    if decided:
+        problem = {"field": "suspected", "message": "was decided with the first confirmation"}
+        raise Invalid("The request was not confirmed.", errors=[problem])
+    return None
+
+
+def is_first_person(scope: TenantScope, request: ForgetRequest) -> bool:
+    """Whether the first confirmation was this person's word, by whatever login or key."""
+    first = [request.first_confirmed_by]
+    return bool(access.same_people(scope.tenant_id, scope.principal.people, first))
+
+
+def _confirmed_first(scope: TenantScope, request: ForgetRequest, now: datetime) -> ForgetRequest:
+    """The request waits for a second person; on record, with nothing removed."""
+    request.state, request.confirmed_at, request.first_confirmed_by = ForgetState.AWAITING, now, scope.principal.person
+    request.lapses_at = now + LIFETIME_FOR_SECOND
+    request.save(by=WRITER)
+    _put_on_record(scope, request, "forget.first-confirmed", now)
+    return request
+
+
+@transaction.atomic
+def withdraw(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
+    """A request that awaits a second person is over, whichever of those who may forget asks for it; on record."""
+    request = _locked(plans.find(scope, request_id))
+    if request.state != ForgetState.AWAITING:
+        raise Conflict("Only a request that awaits a second person can be withdrawn.", state=request.state)
+    _put_on_record(scope, request, "forget.withdrawn", now)
+    return _ended(request, ForgetState.LAPSED)
+
+
+def _put_on_record(scope: TenantScope, request: ForgetRequest, action: str, now: datetime) -> None:
+    details = {"subjectKey": request.subject_key, "planSha256": request.plan_sha256}
+    target = ids.wire("fgt", request.id)
+    audit.append(request.tenant_id, actor=scope.principal.id, action=action, target=target, details=details, now=now)
 
 
 def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> SubjectCopy:
@@ -334,6 +394,8 @@ def _require_ready(request: ForgetRequest, now: datetime) -> None:
         raise Conflict("The preview is still being built.", state=request.state)
     if request.state in (ForgetState.LAPSED, ForgetState.FAILED):
         raise Conflict("The preview is over; look for the subject again.", state=request.state)
+    if request.state == ForgetState.AWAITING:
+        raise Conflict("This request awaits a second person; what to forget is decided.", state=request.state)
     if request.state != ForgetState.PREVIEWED:
         raise Conflict("This request was confirmed already.", state=request.state)
     if request.lapses_at <= now:
@@ -576,7 +638,8 @@ def lapse_previews(*, now: datetime) -> int:
     """Previews that no confirmation came for, and those that were not built in time, know their subject no more; how
     many they were. A worker that still builds one leaves off."""
     late = ForgetRequest.objects.filter(state=ForgetState.BUILDING, lapses_at__lte=now)
-    lapsed = ForgetRequest.objects.filter(state=ForgetState.PREVIEWED, lapses_at__lte=now - KEPT_AFTER_LAPSING)
+    waited = ForgetRequest.objects.filter(state__in=(ForgetState.PREVIEWED, ForgetState.AWAITING))
+    lapsed = waited.filter(lapses_at__lte=now - KEPT_AFTER_LAPSING)
     count = sum(_lapse(request, now) for request in late) + _forget_previews(lapsed)
     over = ForgetRequest.objects.filter(state__in=(ForgetState.LAPSED, ForgetState.FAILED, ForgetState.FORGOTTEN))
     for tenant_id, row in Suspect.objects.order_by().values_list("tenant_id", "request_id").distinct():
@@ -594,7 +657,7 @@ def _lapse(request: ForgetRequest, now: datetime) -> int:
 
 
 def _forget_previews(rows: QuerySet[ForgetRequest]) -> int:
-    waiting = (ForgetState.BUILDING, ForgetState.PREVIEWED)
+    waiting = (ForgetState.BUILDING, ForgetState.PREVIEWED, ForgetState.AWAITING)
     ids_of = list(rows.filter(state__in=waiting).values_list("tenant_id", "id"))
     for tenant_id, row in ids_of:
         writable = ForgetRequest.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row, state__in=waiting)

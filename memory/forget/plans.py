@@ -244,6 +244,12 @@ def unfinished(scope: TenantScope) -> QuerySet[ForgetRequest]:
     return rows.order_by("id")
 
 
+def awaiting_second(scope: TenantScope, *, now: datetime) -> QuerySet[ForgetRequest]:
+    """The requests that another person confirmed and that wait for this one, oldest first."""
+    rows = _confirmed(scope).filter(state=ForgetState.AWAITING, lapses_at__gt=now)
+    return rows.exclude(first_confirmed_by=scope.principal.person).order_by("id")
+
+
 def with_undecided(scope: TenantScope) -> QuerySet[ForgetRequest]:
     """The finished requests with suspects that are without a decision, oldest first."""
     return _confirmed(scope).filter(state=ForgetState.FORGOTTEN, undecided__gt=0).order_by("id")

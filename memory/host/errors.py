@@ -259,6 +259,13 @@ class SubjectOnHold(Conflict):
     message = "The subject is on legal hold and is not forgotten until the hold is ended."
 
 
+class SecondPersonNeeded(Conflict):
+    """The tenant's policy has two people confirm a forget, and this person was the first."""
+
+    code = "second_person_needed"
+    message = "You have confirmed this forget. Another person who may forget has to confirm it too."
+
+
 class WorkspaceConflict(Conflict):
     code = "workspace_conflict"
     message = "The file has changed since."

@@ -119,11 +119,21 @@ def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: 
         )
 
 
+def count_owners(tenant_id: UUID) -> int:
+    """How many people are active owners of this tenant; keys and service accounts are none."""
+    return _owners(tenant_id).count()
+
+
 def _other_owners(tenant_id: UUID, operator_id: UUID) -> bool:
     """Whether another person who can sign in is an owner of this tenant."""
+    return _owners(tenant_id).exclude(operator_id=operator_id).exists()
+
+
+def _owners(tenant_id: UUID) -> QuerySet[Membership]:
     holders = RoleGrant.objects.of(tenant_id).filter(role=OWNER).values_list("principal", flat=True)
-    people = {found for each in holders if (found := ids.parse("usr", each))} - {operator_id}
-    return bool(Membership.objects.of(tenant_id).filter(operator_id__in=people, is_active=True).exists())
+    people = {found for each in holders if (found := ids.parse("usr", each))}
+    rows: QuerySet[Membership] = Membership.objects.of(tenant_id).filter(operator_id__in=people, is_active=True)
+    return rows
 
 
 def _member(scope: TenantScope, operator_id: UUID | None) -> Membership:

@@ -14,6 +14,7 @@ DUE_AFTER = timedelta(days=30)
 class ForgetState(models.TextChoices):
     BUILDING = "building"
     PREVIEWED = "previewed"
+    AWAITING = "awaiting"
     CONFIRMED = "confirmed"
     FORGOTTEN = "forgotten"
     RESIDUE = "residue"
@@ -35,12 +36,13 @@ class ForgetRequest(TenantOwned):
     ``plan`` holds for each store how many rows would go, a digest of which, and a few of their ids to open; never a
     text. ``found`` has the ids of the entries that the preview found, and where the ledger was, until the request is
     over. While the preview is being built, ``pass_id`` is the pass that builds it; once confirmed, the one that carries
-    it out.
+    it out. ``AWAITING`` a second person it has the reason and the decisions of ``first_confirmed_by``.
     """
 
     writer = "memory.forget.forgetting"
     personal = Personal("reasons of forget requests", ("reason",))
     impersonal = {
+        "first_confirmed_by": PRINCIPAL,
         "found": "ids of entries and a position of the ledger, as bytes",
         "plan": "counts, digests, a few ids of rows, and the host's own sentences",
         "plan_sha256": DIGEST,
@@ -61,6 +63,7 @@ class ForgetRequest(TenantOwned):
     found = models.BinaryField(default=b"", db_default=b"")
     plan_sha256 = models.CharField(max_length=64, default="", blank=True)
     requested_by = models.CharField(max_length=64)
+    first_confirmed_by = models.CharField(max_length=64, default="", db_default="", blank=True)
     reason = models.CharField(max_length=500, default="", blank=True)
     created_at = models.DateTimeField()
     lapses_at = models.DateTimeField()

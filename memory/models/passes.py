@@ -155,7 +155,7 @@ class MemoryPolicy(TenantOwned):
     ``endpoint_secret`` of the vault; those of ``embedding_…`` are of the one that makes vectors (no address: none).
     While ``nightly`` a night of passes comes every day at ``night_at`` (HH:MM in the
     zone), the next one at ``next_night_at``; it distils a ref to which more than ``distill_above`` tokens were written
-    since its last archive (0: none).
+    since its last archive (0: none). With ``forget_second_person`` a forget is confirmed by two people.
     """
 
     writer = "memory.policies"
@@ -197,6 +197,7 @@ class MemoryPolicy(TenantOwned):
     nightly = models.BooleanField(default=False)
     night_at = models.CharField(max_length=5, default="03:00")
     distill_above = models.PositiveIntegerField(default=4000)
+    forget_second_person = models.BooleanField(default=False, db_default=False)
     next_night_at = models.DateTimeField(null=True)
     written_by = models.CharField(max_length=64)
     changed_at = models.DateTimeField()

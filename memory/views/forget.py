@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, redaction, tasks
+from memory import adapter, policies, redaction, tasks
 from memory.api.serializers import hold_document
 from memory.forget import forgetting, holds, plans, receipts
 from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
@@ -33,11 +33,13 @@ STEPS = {
     ForgetState.BUILDING: "Preview",
     ForgetState.FAILED: "Preview",
     ForgetState.PREVIEWED: "Preview",
+    ForgetState.AWAITING: "Confirm",
     ForgetState.CONFIRMED: "Run",
     ForgetState.RESIDUE: "Verify",
     ForgetState.FORGOTTEN: "Receipt",
     ForgetState.LAPSED: "Preview",
 }
+CONFIRMABLE = (ForgetState.PREVIEWED, ForgetState.AWAITING)
 ARCHIVES_SHOWN = 200
 HOLDS_SHOWN = 10
 FIELD = "decision-"
@@ -107,6 +109,7 @@ def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -
         "form": form,
         "holds": on_hold.rows,
         "holds_total": on_hold.total,
+        "by_two": policies.policy_of(scope.tenant_id).forget_second_person,
         "names": _setters(scope, on_hold.rows),
         "requests": page.rows,
         "total": page.total,
@@ -138,7 +141,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
         withdrawn = archive_reports.withdrawn_by(found.tenant_id, found.receipt)
         beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
         return exports.document(_row(found) | receipts.proof(found) | beside)
-    if found.state == ForgetState.PREVIEWED:
+    if found.state in CONFIRMABLE:
         if pages.wants_fragment(request):  # the page that asked for progress is to be read anew, with what was found
             response = HttpResponse()
             response["HX-Redirect"] = request.path
@@ -224,6 +227,7 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
         "empty": empty,
         "totals": _totals(found),
         "decided": _decided(found),
+        "is_first": found.state == ForgetState.AWAITING and forgetting.is_first_person(scope, found),
         "suspects": suspects,
         **_on_hold(scope, found),
         **cursor.links(len(suspects), last),
@@ -239,9 +243,10 @@ def _setters(scope: TenantScope, rows: list[ForgetHold]) -> dict[str, str]:
 
 
 def _on_hold(scope: TenantScope, found: ForgetRequest) -> dict[str, object]:
-    """The holds in force for which a preview cannot be confirmed, and who set them."""
+    """The holds in force for which a preview cannot be confirmed, and what those are called who set them."""
     on_hold = holds.active_on(scope.tenant_id, forgetting.terms_of(scope, found))
-    return {"holds": on_hold, "names": _setters(scope, on_hold)}
+    people = [found.requested_by, found.first_confirmed_by]
+    return {"holds": on_hold, "names": _setters(scope, on_hold) | access.names_of(scope.tenant_id, people)}
 
 
 def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict[str, object]:
@@ -257,7 +262,7 @@ def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict
         "lapsed": found.lapses_at <= now,
         "as_json": pages.address(request, format="json"),
         "stays": receipts.STAYS,
-        "names": access.names_of(found.tenant_id, [found.requested_by]),
+        "names": access.names_of(found.tenant_id, [found.requested_by, found.first_confirmed_by]),
     }
 
 
@@ -285,7 +290,8 @@ def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Step 3. The form that is shown posts the subject, and only that confirms."""
     scope = tenancy.scope_of(request)
     found = plans.find(scope, ids.parse("fgt", forget_id))
-    if found.state != ForgetState.PREVIEWED:
+    is_shut = found.state == ForgetState.AWAITING and forgetting.is_first_person(scope, found)
+    if found.state not in CONFIRMABLE or (is_shut and request.method != "POST"):
         return redirect("forget-request", forget_id)
     if request.method == "POST":
         return _confirm(request, scope, found, ConfirmForm(request.POST))
@@ -330,6 +336,7 @@ def _ask(
         "certain": certain,
         "decided": decided,
         "going": certain + decided[Decision.TICKED],
+        "by_two": policies.policy_of(scope.tenant_id).forget_second_person,
         **_on_hold(scope, found),
     }
     return pages.render(request, "memory/forget_confirm.html", context, status=status)
@@ -359,6 +366,15 @@ def copy(request: HttpRequest, forget_id: str) -> HttpResponseBase:
     response["Content-Disposition"] = f'attachment; filename="{forget_id}.zip"'
     response["Cache-Control"] = "no-store"
     return response
+
+
+@require_POST
+def withdraw(request: HttpRequest, forget_id: str) -> HttpResponse:
+    """A request that awaits a second person is over."""
+    scope = tenancy.scope_of(request)
+    forgetting.withdraw(scope, ids.parse("fgt", forget_id), now=timezone.now())
+    messages.success(request, "The request is withdrawn. Nothing was removed.")
+    return redirect("forget-request", forget_id)
 
 
 @require_POST

@@ -108,6 +108,7 @@ def test_a_policy_is_read_by_whoever_reads_memory_and_changed_by_owners(client: 
         "nightly": False,
         "nightAt": "03:00",
         "distillAbove": 4000,
+        "forgetSecondPerson": False,
     }
     refused = put(client, {"archiveDays": 60}, **building.headers(role="operator"))
     assert (refused.status_code, refused.json()["details"]["requiredScope"]) == (403, "policies:manage")
@@ -144,6 +145,7 @@ def test_a_policy_is_read_by_whoever_reads_memory_and_changed_by_owners(client: 
         ({"nightly": "yes"}, "nightly"),
         ({"nightAt": "24:00"}, "nightAt"),
         ({"distillAbove": -1}, "distillAbove"),
+        ({"forgetSecondPerson": True}, "forgetSecondPerson"),  # there is one owner at most
         ({"surprise": 1}, "surprise"),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import tasks
+from memory import policies, tasks
 from memory.forget import forgetting
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import ids, pages, vault
@@ -516,3 +516,44 @@ def test_the_pages_set_show_and_end_a_hold_and_say_why_a_subject_is_not_forgotte
     assert "No subject is on hold" in body_of(ada.get("/forget"))
     url = preview(ada)
     assert confirm(ada, url)["Location"] == url
+
+
+def test_where_the_policy_says_so_a_second_owner_confirms_what_the_first_one_did(
+    ada: Client, memories: None, drain: Drain, preview: Preview
+) -> None:
+    rosa = Client()
+    rosa.force_login(building.operator(email="rosa.owner@acme.example"))
+    policies.change(building.scope(), {"forget_second_person": True}, now=timezone.now())
+    assert "a second owner has a week" in body_of(ada.get("/forget"))
+    url = preview(ada)
+    assert "Confirm as the first of two" in body_of(ada.get(f"{url}/confirm"))
+    assert confirm(ada, url)["Location"] == url
+    mine, hers = body_of(ada.get(url)), body_of(rosa.get(url))
+    for shown in (mine, hers):
+        assert "Awaits a second person" in shown
+        assert "ticket 17" in shown
+        assert f"write to {MARTA}" in shown
+    assert f'href="{url}/confirm"' in hers
+    assert f'href="{url}/confirm"' not in mine
+    assert ada.get(f"{url}/confirm")["Location"] == url
+    assert url in body_of(rosa.get("/"))
+    assert url not in body_of(ada.get("/"))
+    refused = confirm(ada, url)
+    assert (refused.status_code, "Another person who may forget" in body_of(refused)) == (409, True)
+    assert "You are the second person" in body_of(rosa.get(f"{url}/confirm"))
+    assert confirm(rosa, url)["Location"] == url
+    drain()
+    assert "Before and after" in body_of(rosa.get(url))
+
+
+def test_a_request_that_awaits_a_second_person_is_withdrawn_by_a_button(
+    ada: Client, memories: None, preview: Preview
+) -> None:
+    building.operator(email="rosa.owner@acme.example")
+    policies.change(building.scope(), {"forget_second_person": True}, now=timezone.now())
+    url = preview(ada)
+    confirm(ada, url)
+    assert ada.post(f"{url}/withdraw")["Location"] == url
+    shown = body_of(ada.get(url))
+    assert "Nothing was removed" in shown
+    assert "Awaits a second person" not in shown

@@ -122,6 +122,7 @@ NEEDS = {
     "forget-confirm": "memory:forget",
     "forget-copy": "memory:forget",
     "forget-again": "memory:forget",
+    "forget-withdraw": "memory:forget",
     "forget-retry": "memory:forget",
     "forget-holds": "memory:forget",
     "forget-hold": "memory:forget",

@@ -1,0 +1,202 @@
+"""A second person: where the policy says so, a forget is carried out after two people who may forget confirmed it."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory import policies
+from memory.forget import forgetting, holds, plans
+from memory.forget.forgetting import LIFETIME_FOR_SECOND
+from memory.forget.journal import Erasure
+from memory.host import audit, ids
+from memory.host.errors import Conflict, Invalid, NotFound, SecondPersonNeeded, SubjectOnHold
+from memory.host.tenancy import TenantScope
+from memory.models import ForgetRequest, ForgetState
+from openwop_console import backups, dashboard
+from tests import building
+from tests.fixtures_queue import Drain
+from tests.memory.test_forgetting import preview as preview_marta
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+MARTA = "marta.kowalska@example.com"
+FORGET = "/v1/host/console/forget"
+REASON = "ticket 17"
+
+
+def ask_for_two(owner: TenantScope, on: bool = True) -> None:
+    policies.change(owner, {"forget_second_person": on}, now=timezone.now())
+
+
+@pytest.fixture
+def people() -> tuple[Any, Any]:
+    """Ada and Rosa, who own Acme, where two people confirm a forget."""
+    made = building.operator(), building.operator(email="rosa.owner@acme.example")
+    ask_for_two(building.scope(owner=made[0]))
+    return made
+
+
+def confirm(owner: TenantScope, request: ForgetRequest, reason: str = REASON, **more: Any) -> ForgetRequest:
+    given = {"typed": MARTA, "reason": reason, "now": timezone.now(), **more}
+    return forgetting.confirm(owner, request.id, **given)
+
+
+def execute(request: ForgetRequest) -> ForgetRequest | None:
+    return forgetting.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+
+
+def previewed(owner: TenantScope) -> ForgetRequest:
+    building.remember("acme", f"write to {MARTA}")
+    return preview_marta(owner).request
+
+
+def test_nothing_is_removed_before_a_second_person_has_confirmed(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    request = confirm(ada, previewed(ada))
+    assert (request.state, request.first_confirmed_by) == (ForgetState.AWAITING, ada.principal.person)
+    assert execute(request) is None
+    assert building.contents(ada) == [f"write to {MARTA}"]
+    second = confirm(rosa, request, "seen, ticket 17")
+    assert (second.state, second.reason) == (ForgetState.CONFIRMED, REASON)
+    done = execute(second)
+    assert done is not None
+    assert done.state == ForgetState.FORGOTTEN
+    assert building.contents(ada) == []
+
+
+def test_the_first_person_is_no_second_one_by_whatever_login_or_key(people: tuple[Any, Any]) -> None:
+    ada = building.scope(owner=people[0])
+    request = confirm(ada, previewed(ada))
+    made_by_ada = building.scope(actor=ada.principal.id)
+    for same in (ada, building.scope(owner=people[0]), made_by_ada):
+        with pytest.raises(SecondPersonNeeded):
+            confirm(same, request)
+    assert ForgetRequest.objects.of(ada.tenant_id).get(id=request.id).state == ForgetState.AWAITING
+
+
+def test_the_second_person_decides_about_no_suspects_and_sees_what_the_first_decided(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    building.remember("acme", f"ana{MARTA} is another person")
+    found = preview_marta(ada)
+    suspects = [row.hex for holding in found.holdings for row in holding.suspected]
+    request = confirm(ada, found.request, ticked=suspects)
+    with pytest.raises(Invalid):
+        confirm(rosa, request, spared=suspects[:1])
+    with pytest.raises(Conflict):
+        forgetting.decide_about_the_rest(rosa, request.id, "spared", now=timezone.now())
+    execute(confirm(rosa, request))
+    assert building.contents(ada) == []
+
+
+def test_what_changed_since_the_first_confirmation_is_refused_to_the_second(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    request = confirm(ada, previewed(ada))
+    building.remember("acme", f"call {MARTA}")
+    with pytest.raises(Conflict) as refused:
+        confirm(rosa, request)
+    assert refused.value.details["changed"]
+
+
+def test_a_hold_set_after_the_first_confirmation_refuses_the_second(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    request = confirm(ada, previewed(ada))
+    holds.place(ada, [MARTA], reason="a court case", now=timezone.now())
+    with pytest.raises(SubjectOnHold):
+        confirm(rosa, request)
+
+
+def test_turning_the_policy_off_frees_no_request_that_awaits_a_second_person(people: tuple[Any, Any]) -> None:
+    ada = building.scope(owner=people[0])
+    request = confirm(ada, previewed(ada))
+    ask_for_two(ada, on=False)
+    with pytest.raises(SecondPersonNeeded):
+        confirm(ada, request)
+    assert confirm(ada, previewed(ada)).state == ForgetState.CONFIRMED
+
+
+def test_a_request_that_no_second_person_confirmed_in_a_week_is_over(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    request, later = confirm(ada, previewed(ada)), timezone.now() + LIFETIME_FOR_SECOND + timedelta(hours=2)
+    with pytest.raises(Conflict) as refused:
+        confirm(rosa, request, now=later)
+    assert refused.value.details["state"] == ForgetState.LAPSED
+    assert forgetting.lapse_previews(now=later) == 1
+    row = ForgetRequest.objects.of(ada.tenant_id).get(id=request.id)
+    assert (row.state, bytes(row.sealed_terms)) == (ForgetState.LAPSED, b"")
+
+
+def test_either_person_withdraws_what_awaits_a_second_one_and_nobody_anything_else(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    request = previewed(ada)
+    with pytest.raises(Conflict):
+        forgetting.withdraw(ada, request.id, now=timezone.now())
+    assert forgetting.withdraw(rosa, confirm(ada, request).id, now=timezone.now()).state == ForgetState.LAPSED
+    assert building.contents(ada) == [f"write to {MARTA}"]
+    with pytest.raises(NotFound):
+        forgetting.withdraw(building.scope("globex"), request.id, now=timezone.now())
+
+
+def test_both_confirmations_and_a_withdrawal_are_on_record(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    request = confirm(ada, previewed(ada))
+    confirm(rosa, request, "seen with the data protection officer")
+    other = confirm(ada, previewed(ada))
+    forgetting.withdraw(ada, other.id, now=timezone.now())
+    records = {each.action: each for each in audit.newest(ada.tenant_id, limit=8)}
+    assert records["forget.first-confirmed"].actor == ada.principal.id
+    assert records["forget.confirmed"].actor == rosa.principal.id
+    assert records["forget.withdrawn"].target == ids.wire("fgt", other.id)
+
+
+def test_two_people_are_asked_for_where_there_are_two_owners() -> None:
+    ada = building.scope(owner=building.operator())
+    building.operator(role="operator")
+    with pytest.raises(Invalid) as refused:
+        ask_for_two(ada)
+    assert refused.value.details["errors"][0]["field"] == "forget_second_person"
+
+
+def test_it_waits_for_the_other_person_and_not_for_the_first(people: tuple[Any, Any]) -> None:
+    ada, rosa = (building.scope(owner=each) for each in people)
+    request = confirm(ada, previewed(ada))
+    now = timezone.now()
+    assert [each.id for each in plans.awaiting_second(rosa, now=now)] == [request.id]
+    assert not plans.awaiting_second(ada, now=now).exists()
+    assert (dashboard.nav_counts(rosa, now=now)["forget"], dashboard.nav_counts(ada, now=now)["forget"]) == ("1", "")
+
+
+def test_a_restore_repeats_alone_what_two_people_had_confirmed(people: tuple[Any, Any]) -> None:
+    ada = building.scope(owner=people[0])
+    building.remember("acme", f"write to {MARTA}")
+    assert backups._forget_again(
+        Erasure(ada.tenant_id.hex, ids.new_id().hex, (MARTA,), (), timezone.now().isoformat()), timezone.now
+    )
+    assert building.contents(ada) == []
+
+
+def test_over_the_extension_the_first_confirmation_says_that_it_awaits_a_second_person(
+    people: tuple[Any, Any], drain: Drain
+) -> None:
+    ada, rosa = (building.headers(owner=each) for each in people)
+    building.remember("acme", f"write to {MARTA}")
+
+    def send(path: str, body: Any, caller: Any) -> Any:
+        return Client().post(f"{FORGET}{path}", json.dumps(body), "application/json", **caller)
+
+    preview = send("/previews", {"subject": MARTA}, ada).json()["previewId"]
+    drain()
+    body = {"previewId": preview, "subject": MARTA, "reason": REASON}
+    first = send("", body, ada)
+    assert (first.status_code, first.json()["state"]) == (202, "awaiting")
+    assert first.json()["firstConfirmedBy"] == ids.wire("usr", people[0].id)
+    shown = Client().get(f"{FORGET}/previews/{preview}", **rosa).json()
+    assert (shown["state"], shown["stores"]["memory entries"]["erase"]) == ("awaiting", 1)
+    refused = send("", body, ada)
+    assert (refused.status_code, refused.json()["error"]) == (409, "second_person_needed")
+    assert send("", body, rosa).json()["state"] == "confirmed"
+    drain()
+    assert Client().get(f"{FORGET}/{preview}", **rosa).json()["state"] == "forgotten"
+    assert send(f"/{preview}:withdraw", {}, rosa).status_code == 409
