@@ -597,7 +597,8 @@ def scopes_of_keys(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime)
         )
     )
     found: dict[str, frozenset[str]] = {}
-    for digest, owner_id, *roles in rows.values_list("digest", "owner_id", "roles", "owner_roles"):
+    keys: QuerySet[ApiKey, Any] = rows.values_list("digest", "owner_id", "roles", "owner_roles")
+    for digest, owner_id, *roles in keys:
         own, of_owner = (_scopes_given(sql.as_document(each) or ()) for each in roles)
         found[digest] = own if owner_id is None else own & of_owner
     return found
