@@ -299,7 +299,7 @@ def _row(
     return AgentRow(found, installed, shown, more, last_write, armed.get(found.agent_id, 0))
 
 
-def _named(pack: Document) -> tuple[str, str]:
+def _name_and_version(pack: Document) -> tuple[str, str]:
     return pack["name"], pack["version"]
 
 
@@ -331,4 +331,4 @@ def _problems(_tenant_id: UUID, pack: Document) -> Problems:
     return found
 
 
-INSTALLER = Installer(ArtifactKind.AGENT_PACK, _named, problems=_problems, parts=_parts)
+INSTALLER = Installer(ArtifactKind.AGENT_PACK, _name_and_version, problems=_problems, parts=_parts)

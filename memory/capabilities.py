@@ -84,7 +84,7 @@ REQUESTED = {
 
 def degraded_dimensions(memory_shape: Mapping[str, object], document: Document) -> list[str]:
     """The dimensions an agent of this shape asks for and the host does not satisfy, in the order of the RFC."""
-    asked = _asked(memory_shape)
+    asked = _requested(memory_shape)
     return [each.name for each in DIMENSIONS if each.name in asked and not each.satisfied(document)]
 
 
@@ -108,13 +108,13 @@ class Standing:
 
 def standings(memory_shape: Mapping[str, object] | None, document: Document) -> list[Standing]:
     """All eight dimensions for an agent of this shape, in the order of the RFC."""
-    asked = _asked(memory_shape) if memory_shape is not None else None
+    asked = _requested(memory_shape) if memory_shape is not None else None
     return [
         Standing(each, None if asked is None else each.name in asked, each.satisfied(document)) for each in DIMENSIONS
     ]
 
 
-def _asked(memory_shape: Mapping[str, object]) -> set[str]:
+def _requested(memory_shape: Mapping[str, object]) -> set[str]:
     return {name for key, names in REQUESTED.items() if memory_shape.get(key) is True for name in names}
 
 

@@ -18,7 +18,7 @@ MOST_CHUNKS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class State:
     """What a pass left: how many entries of how many tokens, true while the ledger stands at ``head`` until ``until``.
 
     ``head`` is -1 when somebody else wrote while the pass went on. ``chunks`` counts the chunks of signatures.
@@ -32,14 +32,14 @@ class Standing:
     chunks: int = 0
 
 
-def standing(tenant_id: UUID, memory_ref: str) -> Standing | None:
+def state_of(tenant_id: UUID, memory_ref: str) -> State | None:
     """What the last pass left; None when there was none, or what it left is lost."""
     row: Reconciled | None = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk=0).first()
     if row is None:
         return None
     figures = orjson.loads(bytes(row.signatures))
     until = datetime.fromisoformat(figures.pop("until")) if figures["until"] else None
-    return Standing(**{**figures, "until": until})
+    return State(**{**figures, "until": until})
 
 
 def progress_of(tenant_id: UUID) -> dict[str, tuple[int, datetime]]:
@@ -68,7 +68,7 @@ def signatures(tenant_id: UUID, memory_ref: str) -> list[bytes]:
 
 @transaction.atomic
 def replace(
-    tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, position: int, now: datetime
+    tenant_id: UUID, memory_ref: str, left: State, chunks: Sequence[bytes], *, position: int, now: datetime
 ) -> None:
     """This is what the last pass left, which has seen all up to ``position``, and nothing of earlier ones."""
     rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref)
@@ -78,7 +78,7 @@ def replace(
 
 @transaction.atomic
 def add(
-    tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, position: int, now: datetime
+    tenant_id: UUID, memory_ref: str, left: State, chunks: Sequence[bytes], *, position: int, now: datetime
 ) -> None:
     """This is what the last pass left, which has seen all up to ``position``; the signatures of earlier ones stay."""
     _store(tenant_id, memory_ref, left, 1 + left.chunks, chunks, position, now)
@@ -92,7 +92,7 @@ def drop(tenant_id: UUID, memory_refs: Collection[str]) -> int:
 
 
 def _store(
-    tenant_id: UUID, memory_ref: str, left: Standing, first: int, chunks: Sequence[bytes], position: int, now: datetime
+    tenant_id: UUID, memory_ref: str, left: State, first: int, chunks: Sequence[bytes], position: int, now: datetime
 ) -> None:
     figures = {**asdict(left), "chunks": first - 1 + len(chunks)}
     contents = [(0, orjson.dumps(figures)), *enumerate(chunks, first)]

@@ -90,19 +90,19 @@ def meaning_of(tenant_id: UUID, query: str) -> Meaning:
     source, space = source_of(policy), ledger.vector_space(tenant_id)
     if space is None or space.source != source or not space.dimension:
         return Meaning(reason=NOT_READY)
-    text = _told(tenant_id, query)
+    text = _outbound_text(tenant_id, query)
     key = (tenant_id, source, sha256(text.encode()).digest())
     if found := _known_vector(key):
         return Meaning(found)
     if reason := _resting_for(tenant_id, source):
         return Meaning(reason=reason)
     try:
-        [vector] = _ask(tenant_id, policy, [text], seconds=QUERY_SECONDS)
+        [vector] = _request_vectors(tenant_id, policy, [text], seconds=QUERY_SECONDS)
         if vector.size != space.dimension:
             raise EndpointFailed(reason=DIMENSION)
     except EndpointFailed as failed:
         return Meaning(reason=_rest(tenant_id, source, str(failed.details["reason"])))
-    return Meaning(_keep(key, vector.tobytes()))
+    return Meaning(_cache(key, vector.tobytes()))
 
 
 def _known_vector(key: Key) -> bytes:
@@ -110,7 +110,7 @@ def _known_vector(key: Key) -> bytes:
     return found if until > time.monotonic() else b""
 
 
-def _keep(key: Key, vector: bytes) -> bytes:
+def _cache(key: Key, vector: bytes) -> bytes:
     """Later pages of a search have the order of the first; a process keeps vectors by a digest of the query."""
     with _memory:
         if len(_known) >= MOST_KNOWN:
@@ -193,8 +193,8 @@ def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
 
 def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], space: VectorSpace) -> dict[int, Array]:
     """The vectors by position; there is none of a text that the endpoint takes in no company, nor of an empty one."""
-    told = [(position, said) for position, text in texts if (said := _told(tenant_id, text))]
-    found = _taken(tenant_id, policy, told)
+    told = [(position, said) for position, text in texts if (said := _outbound_text(tenant_id, text))]
+    found = _embed_in_halves(tenant_id, policy, told)
     if told and not found:
         raise EndpointFailed(reason="status")
     if len({each.size for each in found.values()} | ({space.dimension} if space.dimension else set())) > 1:
@@ -202,29 +202,33 @@ def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], s
     return found
 
 
-def _taken(tenant_id: UUID, policy: Policy, told: list[tuple[int, str]]) -> dict[int, Array]:
+def _embed_in_halves(tenant_id: UUID, policy: Policy, told: list[tuple[int, str]]) -> dict[int, Array]:
     """Texts that are refused together are told by halves, so that one of them does not keep the others."""
     if not told:
         return {}
     try:
-        vectors = _ask(tenant_id, policy, [text for _, text in told], seconds=BATCH_SECONDS)
+        vectors = _request_vectors(tenant_id, policy, [text for _, text in told], seconds=BATCH_SECONDS)
     except EndpointFailed as failed:
         if failed.details.get("status") not in NOT_TAKEN:
             raise
         half = len(told) // 2
-        return _taken(tenant_id, policy, told[:half]) | _taken(tenant_id, policy, told[half:]) if half else {}
+        return (
+            _embed_in_halves(tenant_id, policy, told[:half]) | _embed_in_halves(tenant_id, policy, told[half:])
+            if half
+            else {}
+        )
     return dict(zip([position for position, _ in told], vectors, strict=True))
 
 
 # The endpoint.
 
 
-def _told(tenant_id: UUID, text: str) -> str:
+def _outbound_text(tenant_id: UUID, text: str) -> str:
     """What of a text leaves this host: its beginning, without a secret of the tenant's."""
     return redaction.for_derived(tenant_id)(text).text[:LONGEST].strip()
 
 
-def _ask(tenant_id: UUID, policy: Policy, texts: list[str], *, seconds: float) -> Array:
+def _request_vectors(tenant_id: UUID, policy: Policy, texts: list[str], *, seconds: float) -> Array:
     """The vectors of the texts, in their order, each of length 1. Raises ``EndpointFailed`` as ``endpoint.post``."""
     from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
 

@@ -63,7 +63,7 @@ def post(
     """
     headers = {"Authorization": f"Bearer {_key(tenant_id, secret)}"}
     with ThreadPoolExecutor(max_workers=1) as aside:  # whoever asks may have a loop of its own running
-        return aside.submit(lambda: asyncio.run(_asked(url, headers, body, seconds, max_bytes))).result()
+        return aside.submit(lambda: asyncio.run(_post(url, headers, body, seconds, max_bytes))).result()
 
 
 def _key(tenant_id: UUID, name: str) -> str:
@@ -75,7 +75,7 @@ def _key(tenant_id: UUID, name: str) -> str:
     return found
 
 
-async def _asked(url: str, headers: dict[str, str], body: JSONObject, seconds: float, max_bytes: int) -> bytes:
+async def _post(url: str, headers: dict[str, str], body: JSONObject, seconds: float, max_bytes: int) -> bytes:
     """The bytes of a 200; whatever drips or hangs is left after ``seconds`` in all."""
     try:
         async with _answered(url, headers, body, seconds) as answer:

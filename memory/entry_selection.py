@@ -94,7 +94,7 @@ class Matching:
         return {"filter": self.wanted.document, "upto": self.upto}
 
     @classmethod
-    def of(cls, document: JSONObject) -> "Matching":
+    def from_document(cls, document: JSONObject) -> "Matching":
         return cls(LedgerFilter.of_document(document["filter"]), document["upto"])
 
 
@@ -120,7 +120,7 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
     """
     if FORGOTTEN in work.options["filter"].values():
         raise Conflict("The filter named somebody who was forgotten; it finds other entries now.")
-    matching, action, reason = Matching.of(work.options), work.options["action"], work.options["reason"]
+    matching, action, reason = Matching.from_document(work.options), work.options["action"], work.options["reason"]
     scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
     every = search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
     found = list(chain.from_iterable(every))

@@ -136,7 +136,7 @@ def notes_of(tenant_id: UUID, told: Sequence[Recorded]) -> dict[int, Note]:
     """The notes of these events of one stream, by sequence, however long."""
     if not told:
         return {}
-    return dict(_of(tenant_id, told[0].run_id, [each.sequence for each in told]).values_list("sequence", "body"))
+    return dict(_notes(tenant_id, told[0].run_id, [each.sequence for each in told]).values_list("sequence", "body"))
 
 
 def fitting(
@@ -147,7 +147,7 @@ def fitting(
     if not told:
         return {}, {}
     stream_id = told[0].run_id
-    found = _of(tenant_id, stream_id, [event.sequence for event in told]).order_by("sequence")
+    found = _notes(tenant_id, stream_id, [event.sequence for event in told]).order_by("sequence")
     sizes = dict(found.values_list("sequence", Length(Cast("body", TextField()))))
     left, room = {}, most
     for sequence, size in sizes.items():
@@ -156,8 +156,8 @@ def fitting(
         elif size > each:
             room -= size
     fits = [sequence for sequence in sizes if sequence not in left]
-    return dict(_of(tenant_id, stream_id, fits).values_list("sequence", "body")), left
+    return dict(_notes(tenant_id, stream_id, fits).values_list("sequence", "body")), left
 
 
-def _of(tenant_id: UUID, stream_id: UUID, sequences: Sequence[int]) -> QuerySet[EventNote]:
+def _notes(tenant_id: UUID, stream_id: UUID, sequences: Sequence[int]) -> QuerySet[EventNote]:
     return EventNote.objects.of(tenant_id).filter(stream_id=stream_id, sequence__in=sequences)

@@ -166,7 +166,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
         for number, (body, count, kept_back) in enumerate(_bodies(scope, wanted, form, now)):
             rows, left_out = rows + count, left_out + kept_back
             with transaction.atomic():
-                _keep(work, number, body)
+                _store_part(work, number, body)
                 passes.progress(work, done=rows + left_out, total=total, doing="writing the file", now=clock())
     except passes.LostClaim:
         raise
@@ -200,7 +200,7 @@ def _counted(chunks: Iterable[list[adapter.Exported]], counts: list[int]) -> Ite
         yield chunk
 
 
-def _keep(work: Pass, number: int, body: bytes) -> None:
+def _store_part(work: Pass, number: int, body: bytes) -> None:
     packed, expires_at = zlib.compress(body, QUICKLY), work.created_at + KEPT
     part = ExportPart(tenant_id=work.tenant_id, pass_id=work.id, number=number, body=packed, expires_at=expires_at)
     part.insert(by=WRITER)
@@ -243,11 +243,11 @@ def forget(tenant_id: UUID, pass_ids: Iterable[UUID], *, now: datetime) -> int:
     """These files are gone, whatever they say: they may hold under another name what was forgotten. Of an export under
     way the worker loses its claim, and the next begins again with what is there then. Returns how many there were."""
     wanted = list(pass_ids)
-    taken = sum(passes.LEASE.release(tenant_id, row, holder=holder) for row, holder in _held(tenant_id, wanted))
+    taken = sum(passes.LEASE.release(tenant_id, row, holder=holder) for row, holder in _claimed(tenant_id, wanted))
     return max(taken, _remove_parts(tenant_id, wanted))
 
 
-def _held(tenant_id: UUID, wanted: list[UUID]) -> list[tuple[UUID, str]]:
+def _claimed(tenant_id: UUID, wanted: list[UUID]) -> list[tuple[UUID, str]]:
     rows = passes.of_kinds(tenant_id, (KIND,)).filter(id__in=wanted, state=PassState.CLAIMED)
     return list(rows.exclude(holder="").values_list("id", "holder"))
 

@@ -269,7 +269,7 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
         for name, own in _by_place(events).items()
     ]
     length = event_log.length(scope.tenant_id, run.id)
-    return Trail(run, events, span, lanes, length, uses, _asked(run), *_notes(scope, events))
+    return Trail(run, events, span, lanes, length, uses, _open_questions(run), *_notes(scope, events))
 
 
 def _by_place(events: list[Recorded]) -> dict[str, list[Recorded]]:
@@ -326,7 +326,7 @@ def note_of(scope: TenantScope, run_id: UUID | None, sequence: int) -> tuple[Rec
     return events[0], notes[sequence]
 
 
-def _asked(run: Run) -> list[Question]:
+def _open_questions(run: Run) -> list[Question]:
     plain = [each for each in interrupts.open_at(run) if interrupts.is_plain(each) and run.status not in runs.ENDING]
     return [question_of(each) for each in plain]
 

@@ -172,7 +172,7 @@ def ledger_page(
     """The page of ``size`` entries behind ``after``; ``seen`` is how many came before it."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
-        search = _Search.of(scope, wanted, now)
+        search = _Search.build(scope, wanted, now)
         if wanted.order == NEWEST:
             return _page_by_words(scope, search, after, seen, size)
         meaning = embeddings.meaning_of(scope.tenant_id, wanted.text)
@@ -194,7 +194,7 @@ def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) ->
     """``export_entries`` as they are read: no statement is open between two chunks, and no transaction."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
-        search = _Search.of(scope, wanted, now)
+        search = _Search.build(scope, wanted, now)
         if wanted.order == NEWEST:
             yield from _every_by_words(scope, search)
         else:
@@ -212,7 +212,7 @@ def every_match(scope: TenantScope, wanted: LedgerFilter, *, upto: int, now: dat
     word of a text that is looked for."""
     wanted = replace(wanted.with_fields(), order=NEWEST)
     if search_form(wanted.text):
-        yield from _every_id_by_words(scope, _Search.of(scope, wanted, now), upto + 1)
+        yield from _every_id_by_words(scope, _Search.build(scope, wanted, now), upto + 1)
         return
     after = None
     while True:
@@ -226,7 +226,7 @@ def every_match(scope: TenantScope, wanted: LedgerFilter, *, upto: int, now: dat
 
 def _every_id_by_words(scope: TenantScope, search: "_Search", below: int | None) -> Iterator[list[UUID]]:
     while below is not None:
-        found = search.found(scope, below, sql.CHUNK)
+        found = search.page_below(scope, below, sql.CHUNK)
         rows = search.shown.filter(position__in=found.positions).order_by("-position")
         if chunk := list(rows.values_list("id", flat=True)):
             yield chunk
@@ -238,9 +238,9 @@ def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime
     wanted = wanted.with_fields()
     if not search_form(wanted.text):
         return adapter.sampled(scope, _newest(scope, wanted, now, None)[:size])
-    search = _Search.of(scope, wanted, now)
+    search = _Search.build(scope, wanted, now)
     if wanted.order == NEWEST:
-        positions = search.found(scope, None, size).positions
+        positions = search.page_below(scope, None, size).positions
     else:
         positions = adapter.best(scope, search.rows, search.words, limit=size).positions
     return adapter.sampled(scope, search.shown.filter(position__in=positions)) if positions else []
@@ -255,9 +255,9 @@ class _Search:
     rows: "QuerySet[MemoryEntry] | None"
 
     @classmethod
-    def of(cls, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "_Search":
+    def build(cls, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "_Search":
         times, span = adapter.written_between(wanted.since, wanted.until)
-        rows = _matching(scope, wanted, now).filter(times, **span.of("id"))
+        rows = _matching(scope, wanted, now).filter(times, **span.lookups("id"))
         words, shown = sought(wanted.text), _at_address(rows, scope, wanted)
         if wanted.tag:
             shown = adapter.tagged(shown, scope, wanted.tag)
@@ -270,7 +270,7 @@ class _Search:
     def with_meaning(self, meaning: Meaning) -> "_Search":
         return replace(self, words=replace(self.words, meaning=meaning.vector))
 
-    def found(self, scope: TenantScope, below: int | None, limit: int) -> adapter.Found:
+    def page_below(self, scope: TenantScope, below: int | None, limit: int) -> adapter.Found:
         return adapter.matching(scope, self.rows, self.words, below=below, limit=limit)
 
 
@@ -296,7 +296,7 @@ def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[list[ad
 def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
     """Searched from its place, and counted from the top, unless the first page is all there is."""
     below = None if after is None else adapter.position_of(scope, after)
-    found = search.found(scope, below, size + 1)
+    found = search.page_below(scope, below, size + 1)
     count, is_all = len(found.positions), found.floor is None
     if below is not None or count > size:
         count, is_all = adapter.count_matching(scope, search.rows, search.words, limit=adapter.COUNTED + 1)
@@ -313,7 +313,7 @@ def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen
 def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[list[adapter.Exported]]:
     below: int | None = None
     while True:
-        found = search.found(scope, below, sql.CHUNK)
+        found = search.page_below(scope, below, sql.CHUNK)
         yield adapter.exported(scope, search.shown.filter(position__in=found.positions).order_by("-position"))
         below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
         if below is None:
@@ -382,7 +382,7 @@ def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID
     leads = (wanted.agent, wanted.run, wanted.node, wanted.memory_ref, wanted.subject)
     if any(wanted.place.values()) and not any(leads):
         return adapter.newest_addressed(rows, scope, span=span, **wanted.place)
-    return _at_address(rows, scope, wanted).filter(**span.of("id")).order_by("-id")
+    return _at_address(rows, scope, wanted).filter(**span.lookups("id")).order_by("-id")
 
 
 def _at_address(rows: "QuerySet[MemoryEntry]", scope: TenantScope, wanted: LedgerFilter) -> "QuerySet[MemoryEntry]":

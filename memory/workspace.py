@@ -110,7 +110,7 @@ def read_file(scope: TenantScope, path: str, *, version: int | None = None) -> W
     scope.check("workspace:read")
     rows = WorkspaceFile.objects.of(scope.tenant_id).filter(path=checked_path(path))
     found = rows.filter(current=True) if version is None else rows.filter(version=version)
-    return _there(found.first())
+    return _require_found(found.first())
 
 
 def versions_of(scope: TenantScope, path: str) -> list[WorkspaceFile]:
@@ -143,7 +143,7 @@ def written_by(scope: TenantScope, run_id: UUID) -> dict[str, WorkspaceFile]:
     return {row.path: row for row in rows}
 
 
-def _there(file: WorkspaceFile | None) -> WorkspaceFile:
+def _require_found(file: WorkspaceFile | None) -> WorkspaceFile:
     if file is None:
         raise NotFound("There is no workspace file by that path and version.")
     return file
@@ -179,7 +179,7 @@ def write_file(
         before.current = False
         before.save(by=WRITER, update_fields=["current"])
     file = _next_version(scope, path, clean, run, now).insert(by=WRITER)
-    _tell(scope, file, run, node_id, action="workspace.written", now=now)
+    _record_change(scope, file, run, node_id, action="workspace.written", now=now)
     return file
 
 
@@ -189,9 +189,9 @@ def delete_file(scope: TenantScope, path: str, *, expected: Precondition = WHATE
     scope.check("workspace:write")
     checked_path(path)
     _lock(scope.tenant_id, now)
-    before = _there(_current(scope.tenant_id, path))
+    before = _require_found(_current(scope.tenant_id, path))
     _require_expected(before, expected)
-    _tell(scope, before, None, None, action="workspace.deleted", now=now)
+    _record_change(scope, before, None, None, action="workspace.deleted", now=now)
     remove(scope.tenant_id, path)
 
 
@@ -263,7 +263,7 @@ def _hold(file: WorkspaceFile, content: str) -> WorkspaceFile:
     return file
 
 
-def _tell(
+def _record_change(
     scope: TenantScope, file: WorkspaceFile, run: Run | None, node_id: str | None, *, action: str, now: datetime
 ) -> None:
     """The fact stands on the run's log, or on the tenant's own with a record of who did it; without the content."""

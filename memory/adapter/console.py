@@ -47,7 +47,7 @@ class Span(NamedTuple):
     first: UUID | None = None
     below: UUID | None = None
 
-    def of(self, column: str) -> dict[str, UUID]:
+    def lookups(self, column: str) -> dict[str, UUID]:
         """The limits as a query has them: of the column that leads it."""
         limits = {f"{column}__gte": self.first, f"{column}__lt": self.below}
         return {name: limit for name, limit in limits.items() if limit is not None}
@@ -70,7 +70,7 @@ def written_between(since: datetime | None, until: datetime | None) -> tuple[Q, 
 
 def newest_tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` that carry ``tag``, newest first: read from the table of tags in its order."""
-    within = span.of("tagged__id")
+    within = span.lookups("tagged__id")
     return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **within).order_by("-tagged__id")
 
 
@@ -78,7 +78,7 @@ def newest_addressed(
     rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: str
 ) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` with such an address, newest first: read from the table of addresses in its order."""
-    within = span.of("addressed__id")
+    within = span.lookups("addressed__id")
     found = rows.filter(*_at(exact, "addressed__"), addressed__tenant_id=scope.tenant_id, **within)
     return found.order_by("-addressed__id")
 
@@ -123,7 +123,7 @@ def newest_stated(
     rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: object
 ) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` whose last write was stated so, newest first: read from the table of origins in its order."""
-    within = span.of("origins__entry_id")
+    within = span.lookups("origins__entry_id")
     wanted = {f"origins__{name}": value for name, value in exact.items()}
     found = _told_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **within)
     return found.order_by("-origins__entry_id")

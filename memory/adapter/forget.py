@@ -91,7 +91,7 @@ def written_as(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
     yield from _of_writers(MemoryEntry.objects.of(tenant_id).filter(agent_id__in=names))
 
 
-def named(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[Named]:
+def names_of_entries(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[Named]:
     """The names beside these entries: of the address of each, and of who wrote it."""
     yield from _of_addresses(EntryAddress.objects.of(tenant_id).filter(id__in=rows))
     yield from _of_writers(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).exclude(agent_id=""))
@@ -146,7 +146,7 @@ def mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = Non
     condition = f"{behind}({plain} OR (e.hidden_text <> '' AND ({hidden}))) ORDER BY e.id"
     first = [sql.key(tenant_id)] if since is None else [sql.key(tenant_id), since]
     rows = sql.rows(WRITTEN + condition, [*first, *looked_for, *looked_for])
-    found = ((sql.as_uuid(row[0]), mention(terms, _said(row))) for row in rows)
+    found = ((sql.as_uuid(row[0]), mention(terms, _searched_text(row))) for row in rows)
     return {row: how for row, how in found if how}
 
 
@@ -197,11 +197,11 @@ def _traces_in(tenant_id: UUID, terms: tuple[str, ...], table: str, after: objec
     place = [sql.key(tenant_id), after, last]
     if not any(text and shadows(terms, text) for text in sql.rows(statement, place)[0]):
         return {}
-    looks = ((row[0], second_look(terms, _said(row))) for row in sql.rows(WRITTEN + BETWEEN, place))
+    looks = ((row[0], second_look(terms, _searched_text(row))) for row in sql.rows(WRITTEN + BETWEEN, place))
     return {sql.as_uuid(row): how for row, how in looks if how}
 
 
-def _said(row: Sequence[object]) -> str:
+def _searched_text(row: Sequence[object]) -> str:
     """Everything that a row of ``WRITTEN`` says."""
     return "\n".join([str(text) for text in row[1:] if text])
 

@@ -75,7 +75,7 @@ class _Index:
     words: int = 0
 
     @classmethod
-    def of(cls, tenant_id: UUID) -> "_Index":
+    def load(cls, tenant_id: UUID) -> "_Index":
         found = sql.rows(MARK, [sql.key(tenant_id)])
         return cls(*found[0]) if found else cls()
 
@@ -205,8 +205,8 @@ def _fused(*orders: list[int]) -> tuple[list[int], Array]:
 
 
 def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None, in_context: bool) -> Ranked:
-    index, languages = _Index.of(tenant_id), language_of(wanted.asked)
-    tail = _Tail.of(tenant_id, index.mark)
+    index, languages = _Index.load(tenant_id), language_of(wanted.asked)
+    tail = _Tail.load(tenant_id, index.mark)
     terms = _terms(index, tail, without_stop_words(wanted.asked, languages), languages)
     entries, words = index.entries + len(tail.texts), index.words + tail.length
     mean = max(words / max(entries, 1), 1)
@@ -275,7 +275,7 @@ class _Tail:
     words: set[str]
 
     @classmethod
-    def of(cls, tenant_id: UUID, mark: int) -> "_Tail":
+    def load(cls, tenant_id: UUID, mark: int) -> "_Tail":
         found = sql.rows(UNINDEXED, [sql.key(tenant_id), mark + 1, 1 << 62, UNINDEXED_LOOKED])
         texts = {position: Counter(every_word_of(text)) for position, text in found}
         return cls(texts, set(chain.from_iterable(texts.values())))
@@ -446,7 +446,7 @@ def matching(scope: TenantScope, rows: Rows | None, wanted: Sought, *, below: in
     tenant_id, top = scope.tenant_id, _top(scope.tenant_id, below)
     if top == 0 or not wanted.words:
         return Found([], None)
-    index = _Index.of(tenant_id)
+    index = _Index.load(tenant_id)
     positions, floor = _unindexed(tenant_id, rows, wanted, top, index.mark + 1)
     if len(positions) >= limit or floor > index.mark + 1:
         return _stopped(tenant_id, positions, limit, floor)

@@ -329,7 +329,7 @@ def taken_by(
     the ledger is."""
     entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
     counted = (
-        _taken(scope, pass_ids)
+        _retired_by(scope, pass_ids)
         .values("pass_id")
         .annotate(
             entries=Count("id"),
@@ -347,12 +347,12 @@ def restorable_of(
     """The next entries that the pass took away after ``since`` and that are as it left them, behind that lineage row:
     the row, the entry, and when it was taken."""
     entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
-    rows = _taken(scope, [pass_id]).filter(Exists(_still_away(entries, since)))
+    rows = _retired_by(scope, [pass_id]).filter(Exists(_still_away(entries, since)))
     rows = rows.filter(id__gt=after) if after else rows
     return list(rows.order_by("id").values_list("id", "source_id", "created_at")[:limit])
 
 
-def _taken(scope: TenantScope, pass_ids: Collection[UUID]) -> QuerySet[Lineage]:
+def _retired_by(scope: TenantScope, pass_ids: Collection[UUID]) -> QuerySet[Lineage]:
     rows: QuerySet[Lineage] = Lineage.objects.of(scope.tenant_id).filter(pass_id__in=pass_ids, kind__in=TAKES)
     return rows
 

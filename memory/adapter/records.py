@@ -63,7 +63,7 @@ class RunView:
     inherited: tuple[tuple[UUID, int], ...] = ()
 
     @classmethod
-    def of(cls, run: Run) -> "RunView":
+    def for_run(cls, run: Run) -> "RunView":
         return cls(run.id, run.snapshot_position, _inherited(run) if run.inherits_until is not None else ())
 
 
@@ -150,7 +150,7 @@ def _source(
     positions: Sequence[int] | None = None,
 ) -> Source:
     """What stands behind the columns of a list, up to the LIMIT; of some positions alone where they are given."""
-    seen, parameters = _seen(view, now)
+    seen, parameters = _visibility(view, now)
     source = "memory_memoryentry e"
     if tag:
         source = "memory_entrytag t JOIN memory_memoryentry e ON e.tenant_id = t.tenant_id AND e.id = t.id"
@@ -215,7 +215,7 @@ def _in_order(scope: MemoryScope, keys: list[Any]) -> list[MemoryRecord]:
 
 def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunView | None = None) -> MemoryRecord | None:
     """One live entry of a ref, or None: missing, expired, retired and foreign are one answer."""
-    seen, parameters = _seen(view, now)
+    seen, parameters = _visibility(view, now)
     statement = (
         f"SELECT {_columns()} FROM memory_memoryentry e "  # noqa: S608
         f"WHERE e.tenant_id = %s AND e.id = %s AND e.memory_ref = %s AND {seen}"
@@ -224,7 +224,7 @@ def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunVie
     return found[0] if found else None
 
 
-def _seen(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
+def _visibility(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
     if view is None:
         return f"{UNEXPIRED} AND {PRESENT}", [sql.instant(now)]
     inherited = [value for run_id, until in view.inherited for value in (sql.key(run_id), until)]

@@ -174,7 +174,7 @@ def commitment_list(request: Request) -> Response:
 @api_view(["GET"])
 def commitment(request: Request, commitment_id: str) -> Response:
     scope = scope_of(request)
-    return Response(_document(scope, _found(scope, commitment_id)))
+    return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
 @operation(
@@ -188,7 +188,7 @@ def commitment(request: Request, commitment_id: str) -> Response:
 def snooze(request: Request, commitment_id: str) -> Response:
     scope, until = scope_of(request), checked(SnoozeCommitment, request.data).validated_data["until"]
     commitments.snooze(scope, ids.parse("cmt", commitment_id), until=until, now=timezone.now())
-    return Response(_document(scope, _found(scope, commitment_id)))
+    return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
 @operation(
@@ -202,7 +202,7 @@ def snooze(request: Request, commitment_id: str) -> Response:
 def cancel(request: Request, commitment_id: str) -> Response:
     scope, given = scope_of(request), checked(CancelCommitment, request.data).validated_data
     commitments.cancel(scope, ids.parse("cmt", commitment_id), reason=given["reason"], now=timezone.now())
-    return Response(_document(scope, _found(scope, commitment_id)))
+    return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
 @operation("armCommitment", scope="memory:retire memory:read", takes=Nothing, gives={200: ONE}, tag="commitments")
@@ -212,7 +212,7 @@ def arm(request: Request, commitment_id: str) -> Response:
     checked(Nothing, request.data)
     scope = scope_of(request)
     commitments.arm(scope, ids.parse("cmt", commitment_id), now=timezone.now())
-    return Response(_document(scope, _found(scope, commitment_id)))
+    return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
 @operation("dismissCommitment", scope="memory:retire memory:read", takes=Nothing, gives={200: ONE}, tag="commitments")
@@ -222,10 +222,10 @@ def dismiss(request: Request, commitment_id: str) -> Response:
     checked(Nothing, request.data)
     scope = scope_of(request)
     commitments.dismiss(scope, ids.parse("cmt", commitment_id), now=timezone.now())
-    return Response(_document(scope, _found(scope, commitment_id)))
+    return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
-def _found(scope: TenantScope, commitment_id: str) -> Shown:
+def _commitment(scope: TenantScope, commitment_id: str) -> Shown:
     return commitments.find(scope, ids.parse("cmt", commitment_id), now=timezone.now())
 
 

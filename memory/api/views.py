@@ -130,7 +130,9 @@ def secret(request: Request, name: str) -> Response:
 @transaction.atomic
 def forget_previews(request: Request) -> Response:
     given = checked(wire.ForgetSubject, request.data).validated_data
-    asked = forgetting.ask(scope_of(request), [given["subject"], *given.get("aliases", [])], now=timezone.now())
+    asked = forgetting.request_preview(
+        scope_of(request), [given["subject"], *given.get("aliases", [])], now=timezone.now()
+    )
     tasks.enqueue_preview(asked)
     return Response(wire.preview_document(asked, []), status=202)
 
@@ -263,11 +265,11 @@ def manifest(request: Request, agent_id: str) -> Response:
         agents.remove(scope, agent_id, now=now)
         return Response(status=204)
     document = advertised.document()
-    installed = agents.install(scope, _named(request.data, agent_id), document, now=now)
+    installed = agents.install(scope, _require_agent(request.data, agent_id), document, now=now)
     return Response(agent_document(agents.entry_of(installed, document)))
 
 
-def _named(given: object, agent_id: str) -> dict[str, object]:
+def _require_agent(given: object, agent_id: str) -> dict[str, object]:
     """The manifest of the address; refused when it is no object, or another agent's."""
     if not isinstance(given, dict):
         raise Invalid(errors=[{"field": "body", "message": "must be an object"}])

@@ -394,7 +394,7 @@ def _look_at_open(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> No
     old = [row.id for row, _ in found if _is_too_old(row, now) and (row.due_at is None or row.condition == "time")]
     rows.end(tenant_id, old, UNFIRED, now=now)
     _lose(tenant_id, [each for each in found if each[1].today is None], now)
-    rows.end(tenant_id, list(later_ones(tenant_id, _standing(found))), MERGED, now=now)
+    rows.end(tenant_id, list(later_ones(tenant_id, _armed_today(found))), MERGED, now=now)
     rows.wake(tenant_id, [row.id for row, _ in found if _has_slept(row, now)], now=now)
 
 
@@ -408,7 +408,7 @@ def _has_slept(row: Commitment, now: datetime) -> bool:
     return row.due_at is None and row.snoozed_until is not None and row.snoozed_until <= now
 
 
-def _standing(found: Sequence[Spoken]) -> list[Spoken]:
+def _armed_today(found: Sequence[Spoken]) -> list[Spoken]:
     return [each for each in found if each[1].today is not None]
 
 

@@ -452,8 +452,8 @@ def _mine(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
 def _shown(scope: TenantScope, found: Sequence[Commitment], now: datetime) -> list[Shown]:
     entries = adapter.by_ids(scope, [row.entry_id for row in found], now=now)
     redactor = redaction.for_tenant(scope.tenant_id)
-    return [Shown(row, _said(row, entries.get(row.entry_id), redactor)) for row in found]
+    return [Shown(row, _redacted_sentence(row, entries.get(row.entry_id), redactor)) for row in found]
 
 
-def _said(row: Commitment, entry: "MemoryEntry | None", redactor: Redactor) -> str | None:
+def _redacted_sentence(row: Commitment, entry: "MemoryEntry | None", redactor: Redactor) -> str | None:
     return redactor.redact(entry.content[row.starts : row.ends]).text if entry else None

@@ -85,19 +85,19 @@ class Pace:
         time.sleep(self.BREATH)
 
 
-def ask(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest:
+def request_preview(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest:
     """A preview of what forgetting ``names`` would remove and what stays waits for a worker; nothing is removed."""
     scope.check("memory:forget")
-    return _asked(scope, plans.terms_of(names), now)
+    return _create_request(scope, plans.terms_of(names), now)
 
 
 def ask_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """A fresh preview for the subject of an earlier one, which stays as it was."""
-    return _asked(scope, _remembered(plans.find(scope, request_id)), now)
+    return _create_request(scope, _remembered(plans.find(scope, request_id)), now)
 
 
 @transaction.atomic
-def _asked(scope: TenantScope, terms: tuple[str, ...], now: datetime) -> ForgetRequest:
+def _create_request(scope: TenantScope, terms: tuple[str, ...], now: datetime) -> ForgetRequest:
     request = ForgetRequest(
         tenant_id=scope.tenant_id,
         subject_key=plans.subject_key(scope.tenant_id, terms[0]),
@@ -114,7 +114,7 @@ def _asked(scope: TenantScope, terms: tuple[str, ...], now: datetime) -> ForgetR
 
 def preview(scope: TenantScope, names: list[str], *, now: datetime) -> Preview:
     """The preview, built here and now instead of by a worker."""
-    request = ask(scope, names, now=now)
+    request = request_preview(scope, names, now=now)
     assert request.pass_id is not None
     work = passes.claim(scope.tenant_id, request.pass_id, holder=f"here/{request.id.hex}", now=now)
     assert work is not None, "a pass that was just asked for is free"

@@ -392,7 +392,7 @@ def _store_at_once(
 def _store_in_steps(
     tenant_id: UUID, told: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
 ) -> list[list[Any]]:
-    _tell(tenant_id, told, now)
+    _append_facts(tenant_id, told, now)
     stored = bulk.insert_entries(tenant_id, prepared, now=now)
     sql.insert(EntryAddress.objects.written_by(WRITER), ADDRESS_COLUMNS, [_values(each.address) for each in ready])
     return stored
@@ -407,7 +407,7 @@ def _tell_stated(
         if each
     ]
     if told:
-        origins.tell(tenant_id, told, redact, now=now)
+        origins.append_stated(tenant_id, told, redact, now=now)
 
 
 def rewrite(
@@ -440,7 +440,7 @@ def rewrite_all(
     )
     for row, each in zip(rows, ready, strict=True):
         _renew(row, each)
-    _tell(tenant_id, _by_stream(_updated(rows, ready, actor, is_stated=stated is not None)), now)
+    _append_facts(tenant_id, _by_stream(_updated(rows, ready, actor, is_stated=stated is not None)), now)
     last = move_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
     index.take_out(tenant_id, before)
     first = last - len(rows) + 1
@@ -543,7 +543,7 @@ def _by_stream(facts: Iterable[Told]) -> Streams:
     return streams
 
 
-def _tell(tenant_id: UUID, streams: Streams, now: datetime) -> None:
+def _append_facts(tenant_id: UUID, streams: Streams, now: datetime) -> None:
     """The facts stand on their streams, on each in their order."""
     for stream_id, noted in sorted(streams.items()):
         event_notes.append(tenant_id, stream_id, noted, now=now)

@@ -50,7 +50,7 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
     with transaction.atomic():
         sequence = event_log.append(run.tenant_id, run.id, made.fact, now=now)
         rows = bulk.insert_entries(run.tenant_id, [made], now=now)
-        _put(run.tenant_id, [(*each, sequence) for each in stated])
+        _store(run.tenant_id, [(*each, sequence) for each in stated])
     [written] = bulk.written([made], rows, now)
     return written
 
@@ -75,19 +75,21 @@ def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run,
         last = event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
         bulk.insert_entries(run.tenant_id, made, now=now)
         first = last - len(made) + 1
-        _put(run.tenant_id, [(*each, first + place) for place, each in stated.items()])
+        _store(run.tenant_id, [(*each, first + place) for place, each in stated.items()])
 
 
-def tell(tenant_id: UUID, told: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime) -> None:
+def append_stated(
+    tenant_id: UUID, told: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime
+) -> None:
     """The facts stand on the logs of the runs that they are stated to be of, which the caller holds."""
     rows = [
         (fact.memory_id, stated.redacted(redact), event_log.append(tenant_id, stated.run_id, fact, now=now))
         for fact, stated in told
     ]
-    _put(tenant_id, rows)
+    _store(tenant_id, rows)
 
 
-def _put(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
+def _store(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
     """The last writes of these entries were stated so, and stand at that number of their run's log."""
     tenant, key = sql.key(tenant_id), sql.key
     rows = [

@@ -38,7 +38,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
         position = move_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
         addressed.release_keys(scope.tenant_id, [entry.id])
-        _say(scope, entry, at=now, retired=said, now=now)
+        _record_change(scope, entry, at=now, retired=said, now=now)
     return entry
 
 
@@ -60,11 +60,11 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: 
         if not entry.protected:
             consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
         said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
-        _say(scope, entry, at=None, audited=said, now=now)
+        _record_change(scope, entry, at=None, audited=said, now=now)
     return entry
 
 
-def _say(
+def _record_change(
     scope: TenantScope,
     entry: MemoryEntry,
     *,

@@ -79,11 +79,11 @@ def visible(
     caller.scope.check(READ)
     if caller.operates:
         return Q()
-    found = _found(caller, tier, own, fence, now)
+    found = _readable_at(caller, tier, own, fence, now)
     return found & ~Q(sensitivity__in=SEALED) if caller.looks_on else found
 
 
-def _found(caller: Caller, tier: str, own: bool, fence: namespaces.Fence | None, now: datetime) -> Q:
+def _readable_at(caller: Caller, tier: str, own: bool, fence: namespaces.Fence | None, now: datetime) -> Q:
     if tier == "semantic":
         return shared(caller, "read", now, fence)
     owned = ~SEMANTIC & Q(agent_id=caller.agent_id)

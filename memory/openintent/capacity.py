@@ -39,8 +39,8 @@ class Room:
     ) -> None:
         self._now, self._staying = now, staying
         self._coming = Counter(each.agent_id for each in places if each.tier == Tier.EPISODIC)
-        self._tasks: dict[UUID, _InTask] = {}
-        self._agents: dict[str, _OfAgent] = {}
+        self._tasks: dict[UUID, _TaskRoom] = {}
+        self._agents: dict[str, _AgentRoom] = {}
 
     def take(self, address: Address, size: int, task: Task | None, agent: Agent) -> None:
         """There is room at the address for another entry, with a value of that ``size``.
@@ -51,7 +51,7 @@ class Room:
         if address.tier == Tier.WORKING and task:
             self._in(task, address.task_id).take(size)
         elif address.tier == Tier.EPISODIC:
-            self._of(agent).take()
+            self._agent_room(agent).take()
 
     def grow(self, row: "EntryAddress", size: int, task: Task | None) -> None:
         """The entry may have a value of that ``size`` from here on (C10).
@@ -64,23 +64,23 @@ class Room:
     def evicted(self, agents: Sequence[Agent]) -> list[UUID]:
         """What these agents need least, and goes for what is new; at most a chunk of each agent's goes at once, and the
         rest with the next writes: more do only when the capacity was lowered."""
-        return [row for agent in agents if self._coming[agent.agent_id] for row in self._of(agent).evicted()]
+        return [row for agent in agents if self._coming[agent.agent_id] for row in self._agent_room(agent).evicted()]
 
-    def _in(self, task: Task, text: str) -> "_InTask":
+    def _in(self, task: Task, text: str) -> "_TaskRoom":
         if task.id not in self._tasks:
-            self._tasks[task.id] = _InTask.of(task, text, self._now)
+            self._tasks[task.id] = _TaskRoom.measure(task, text, self._now)
         return self._tasks[task.id]
 
-    def _of(self, agent: Agent) -> "_OfAgent":
+    def _agent_room(self, agent: Agent) -> "_AgentRoom":
         name = agent.agent_id
         if name not in self._agents:
             own = [row for row in self._staying if row.tier == Tier.EPISODIC and row.agent_id == name]
-            self._agents[name] = _OfAgent.of(agent, self._coming[name], own, self._now)
+            self._agents[name] = _AgentRoom.measure(agent, self._coming[name], own, self._now)
         return self._agents[name]
 
 
 @dataclass(slots=True)
-class _InTask:
+class _TaskRoom:
     """The working memory of a task: what it takes, and may."""
 
     entries: int
@@ -88,7 +88,7 @@ class _InTask:
     policy: Policy
 
     @classmethod
-    def of(cls, task: Task, text: str, now: datetime) -> "_InTask":
+    def measure(cls, task: Task, text: str, now: datetime) -> "_TaskRoom":
         policy = work.policy_of(task, now=now)
         if policy.max_entries is None and policy.max_total_size_kb is None:
             return cls(0, 0, policy)
@@ -115,7 +115,7 @@ class _InTask:
 
 
 @dataclass(slots=True)
-class _OfAgent:
+class _AgentRoom:
     """The episodic memory of an agent: what it keeps and may keep, how many are ``coming``, and how many are here."""
 
     agent: Agent
@@ -128,7 +128,7 @@ class _OfAgent:
     here: int = 0
 
     @classmethod
-    def of(cls, agent: Agent, coming: int, staying: "Sequence[EntryAddress]", now: datetime) -> "_OfAgent":
+    def measure(cls, agent: Agent, coming: int, staying: "Sequence[EntryAddress]", now: datetime) -> "_AgentRoom":
         most, place = work.capacity_of(agent, now=now), (agent.tenant_id, agent.agent_id)
         count = adapter.episodic_count(*place, at_least=most - coming + 1, now=now)
         made = cls(agent, count, most, coming, staying, now)

@@ -225,10 +225,10 @@ def _read(text: str) -> Duration | str:
     given = [part for part in parts if part]
     if any("." in part for part in [*given[:-1], *parts[:2]]):
         return "may have a fraction only in its last part, and none in years and months"
-    return _of([Decimal(part or 0) for part in parts])
+    return _duration([Decimal(part or 0) for part in parts])
 
 
-def _of(parts: list[Decimal]) -> Duration | str:
+def _duration(parts: list[Decimal]) -> Duration | str:
     months = int(parts[0] * 12 + parts[1])
     seconds = sum((part * each for part, each in zip(parts[2:], SECONDS, strict=True)), Decimal())
     if months > MAX_YEARS * 12 or seconds > MAX_YEARS * 365 * 86_400:
@@ -430,7 +430,7 @@ def _stated(caller: Caller, origin: Origin | None, now: datetime) -> Stated | No
 
 
 @transaction.atomic
-def put(
+def put_entry(
     caller: Caller,
     given: Given,
     named: dict[str, Any],

@@ -83,7 +83,7 @@ def readable_intent(caller: Caller, text: str, *, now: datetime) -> Log | None:
     grants = work.in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, agent_id=caller.agent_id)
     if caller.operates or _oversees(caller, intent, now) or grants.filter(task_id=None).exists():
         return log
-    own = {*grants.values_list("task_id", flat=True), *_held(caller, intent).values_list("task_id", flat=True)}
+    own = {*grants.values_list("task_id", flat=True), *_assignments(caller, intent).values_list("task_id", flat=True)}
     tasks = frozenset(ids.wire("task", each) for each in own if each)
     return replace(log, tasks=tasks) if tasks or caller.agent_id in intent.agents else None
 
@@ -126,7 +126,7 @@ def _oversees(caller: Caller, intent: Intent, now: datetime) -> bool:
     )
 
 
-def _held(caller: Caller, intent: Intent) -> "QuerySet[Assignment]":
+def _assignments(caller: Caller, intent: Intent) -> "QuerySet[Assignment]":
     """The agent's tasks of the intent, now or before. One that it lost because it had failed is none of them (C15)."""
     tasks = Task.objects.of(caller.tenant_id).filter(intent_id=intent.id)
     rows: QuerySet[Assignment] = Assignment.objects.of(caller.tenant_id).filter(task_id__in=tasks.values("id"))

@@ -149,7 +149,7 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ImportedIntent:
     """An intent as it is now, with its first tasks and how many it has; ``by`` is who made it, as people call them."""
 
     intent: Intent
@@ -158,13 +158,13 @@ class Standing:
     by: str
 
 
-def standing(scope: TenantScope, intent_id: str, *, tasks: int) -> Standing:
+def imported_intent(scope: TenantScope, intent_id: str, *, tasks: int) -> ImportedIntent:
     """What became of an import, or of any other intent."""
     scope.check(SCOPE)
     intent = work.find_intent(scope, intent_id)
     found, total = work.list_tasks(intent, limit=tasks, offset=0)
     by = access.names_of(scope.tenant_id, {intent.created_by}).get(intent.created_by, intent.created_by)
-    return Standing(intent, found, total, by)
+    return ImportedIntent(intent, found, total, by)
 
 
 def foresee(scope: TenantScope, workflow: Workflow) -> Brought:
@@ -175,8 +175,8 @@ def foresee(scope: TenantScope, workflow: Workflow) -> Brought:
     agents = [each.agent_id for each in workflow.agents]
     return Brought(
         workflow,
-        _known(Namespace, "name", tenant_id, shared),
-        _known(Agent, "agent_id", tenant_id, agents),
+        _existing(Namespace, "name", tenant_id, shared),
+        _existing(Agent, "agent_id", tenant_id, agents),
         Intent.objects.of(tenant_id).filter(title=_redacted(tenant_id, workflow.name)).count(),
     )
 
@@ -248,7 +248,7 @@ def _task_document(step: Step, brought: Brought) -> JSONObject:
     }
 
 
-def _known(model: type[TenantOwned], column: str, tenant_id: UUID, names: list[str]) -> frozenset[str]:
+def _existing(model: type[TenantOwned], column: str, tenant_id: UUID, names: list[str]) -> frozenset[str]:
     found = model.objects.of(tenant_id).filter(**{f"{column}__in": names}).values_list(column, flat=True)
     return frozenset(found)
 
@@ -433,25 +433,25 @@ class _Building:
                 raise Unreadable(at, "A second document begins here; a workflow file is one.")
         if isinstance(event, yaml.NodeEvent):
             self._refuse_extras(event, at)
-            self._put(_node(event, at))
+            self._add(_node(event, at))
         elif isinstance(event, yaml.CollectionEndEvent):
             self._open.pop()
             self._keys.pop()
 
     def _refuse_extras(self, event: Any, at: Mark) -> None:
         if isinstance(event, yaml.AliasEvent):
-            self._say(at, "An alias (*) stands here; a workflow file says everything where it belongs.")
+            self._report(at, "An alias (*) stands here; a workflow file says everything where it belongs.")
         elif event.anchor is not None:
-            self._say(at, "An anchor (&) stands here; a workflow file says everything where it belongs.")
+            self._report(at, "An anchor (&) stands here; a workflow file says everything where it belongs.")
         if getattr(event, "tag", None) is not None:
-            self._say(at, "A tag (!) stands here; values of a workflow file are plain.")
+            self._report(at, "A tag (!) stands here; values of a workflow file are plain.")
         if isinstance(event, yaml.ScalarEvent) and UNFIT.search(event.value):
-            self._say(at, "An escaped character stands here that has no place in a workflow file.")
+            self._report(at, "An escaped character stands here that has no place in a workflow file.")
 
-    def _say(self, at: Mark, message: str) -> None:
+    def _report(self, at: Mark, message: str) -> None:
         self.problems.append(Problem(at.line, at.column, "", message))
 
-    def _put(self, node: Node) -> None:
+    def _add(self, node: Node) -> None:
         """The node is where the file has it; a collection is open from now on."""
         if not self._open:
             self.root = node
@@ -460,7 +460,7 @@ class _Building:
         elif (key := self._keys[-1]) is None:
             self._keys[-1] = self._key(node)
         else:
-            self._keep(parent, key, node)
+            self._add_pair(parent, key, node)
         if isinstance(node, Items | Pairs):
             if len(self._open) == MAX_DEPTH:
                 raise Unreadable(node.at, f"The file is nested deeper than {MAX_DEPTH} levels here.")
@@ -472,11 +472,11 @@ class _Building:
             raise Unreadable(node.at, "A list or a mapping cannot be a key.")
         return node.at, node.text
 
-    def _keep(self, parent: Pairs, key: tuple[Mark, str], node: Node) -> None:
+    def _add_pair(self, parent: Pairs, key: tuple[Mark, str], node: Node) -> None:
         self._keys[-1] = None
         (at, name), first = key, parent.pairs.get(key[1])
         if first:
-            self._say(at, f"The key {shown(name)} stands on line {first[0].line} already.")
+            self._report(at, f"The key {shown(name)} stands on line {first[0].line} already.")
         else:
             parent.pairs[name] = (at, node)
 
@@ -637,7 +637,7 @@ def name_problem(text: str, most: int) -> str:
     return "has . or .. as a part of a path" if {".", ".."} & set(text.replace("\\", "/").split("/")) else ""
 
 
-def of(pairs: Pairs | None, key: str) -> Node | None:
+def value_at(pairs: Pairs | None, key: str) -> Node | None:
     """What the mapping has under the key."""
     found = pairs.pairs.get(key) if pairs else None
     return found[1] if found else None
@@ -710,7 +710,7 @@ def _phases(node: Node | None, place: Place, found: Findings) -> list[_Drafted]:
 
 
 def _required(block: Pairs, key: str, where: str, most: int, found: Findings) -> Named | None:
-    node = of(block, key)
+    node = value_at(block, key)
     if node is None or node.is_null:
         found.wrong(node.at if node else block.at, f"{where}.{key}", "is missing")
         return None
@@ -721,15 +721,15 @@ def _drafted(block: Pairs, name: Named, agent: Named | None, where: str, place: 
     if agent and place.declared is not None and agent.name not in place.declared:
         key = "assign" if place.theirs else "agent"
         found.wrong(agent.at, f"{where}.{key}", f"names {shown(agent.name)}, which is none of the agents")
-    title = found.text(of(block, "title"), f"{where}.title", most=MAX_NAME) if place.theirs else ""
+    title = found.text(value_at(block, "title"), f"{where}.title", most=MAX_NAME) if place.theirs else ""
     step = Step(
         name=name.name,
         agent=agent.name if agent else "",
-        description=found.prose(of(block, "description"), f"{where}.description") or title,
-        outputs=_outputs(of(block, "outputs"), f"{where}.outputs", found),
-        memory_policy={**place.policy, **_policy(of(block, "memory_policy"), f"{where}.memory_policy", found)},
+        description=found.prose(value_at(block, "description"), f"{where}.description") or title,
+        outputs=_outputs(value_at(block, "outputs"), f"{where}.outputs", found),
+        memory_policy={**place.policy, **_policy(value_at(block, "memory_policy"), f"{where}.memory_policy", found)},
     )
-    needs = found.names(of(block, "depends_on"), f"{where}.depends_on", most=MAX_NAME)
+    needs = found.names(value_at(block, "depends_on"), f"{where}.depends_on", most=MAX_NAME)
     return _Drafted(step, name.at, where, title, needs)
 
 
@@ -751,8 +751,8 @@ def _policy(node: Node | None, where: str, found: Findings) -> JSONObject:
     if block is None:
         return {}
     found.mostly(block, where, (*TRUTHS, *NUMBERS))
-    truths = {key: found.truth(of(block, key), f"{where}.{key}") for key in TRUTHS}
-    numbers = {key: found.number(of(block, key), f"{where}.{key}", most=MOST) for key in NUMBERS}
+    truths = {key: found.truth(value_at(block, key), f"{where}.{key}") for key in TRUTHS}
+    numbers = {key: found.number(value_at(block, key), f"{where}.{key}", most=MOST) for key in NUMBERS}
     return {key: value for key, value in {**truths, **numbers}.items() if value is not None}
 
 
@@ -841,18 +841,18 @@ def _in_order(found: list[Problem]) -> tuple[Problem, ...]:
 def _workflow(root: Pairs, found: Findings) -> Workflow:
     theirs = not root.pairs.keys() & {"plan", "name"} and bool(root.pairs.keys() & {"openintent", "info", "workflow"})
     found.mostly(root, "The file", THEIRS if theirs else OURS)
-    about = found.mapping(of(root, "info"), "info") if theirs else root
+    about = found.mapping(value_at(root, "info"), "info") if theirs else root
     memory = _memory(root, found)
     agents = _agents(root, memory.capacity, found)
     declared = None if theirs and "agents" not in root.pairs else {each.agent_id for each in agents}
     place = Place("workflow" if theirs else "plan", theirs, declared, memory.policy)
-    steps = read_steps(of(root, place.field), place, found)
+    steps = read_steps(value_at(root, place.field), place, found)
     if declared is None:
         agents = [AgentBlock(name, memory.capacity) for name in dict.fromkeys(each.agent for each in steps)]
     return Workflow(
         name=_name(root, about, "info.name" if theirs else "name", found),
-        version=found.text(of(about, "version"), "version", most=MAX_NAME),
-        description=found.prose(of(about, "description"), "description"),
+        version=found.text(value_at(about, "version"), "version", most=MAX_NAME),
+        description=found.prose(value_at(about, "description"), "description"),
         namespaces=memory.namespaces,
         memory_policy=memory.policy,
         agents=tuple(agents),
@@ -861,7 +861,7 @@ def _workflow(root: Pairs, found: Findings) -> Workflow:
 
 
 def _name(root: Pairs, about: Pairs | None, where: str, found: Findings) -> str:
-    node = of(about, "name")
+    node = value_at(about, "name")
     name = found.text(node, where, most=MAX_NAME)
     if not name and (node is None or node.is_null):
         found.wrong(node.at if node else about.at if about else root.at, where, "is missing")
@@ -879,22 +879,22 @@ class _Memory:
 
 
 def _memory(root: Pairs, found: Findings) -> _Memory:
-    block = found.mapping(of(root, "memory"), "memory")
+    block = found.mapping(value_at(root, "memory"), "memory")
     if block:
         found.only(block, "memory", MEMORY)
     where = "memory.semantic_namespaces"
-    names = found.names(of(block, "semantic_namespaces"), where, most=addresses.MAX_SHARED_NAMESPACE)
+    names = found.names(value_at(block, "semantic_namespaces"), where, most=addresses.MAX_SHARED_NAMESPACE)
     return _Memory(tuple(each.name for each in names), _defaults(block, found), _episodic(block, found))
 
 
 def _defaults(block: Pairs | None, found: Findings) -> JSONObject:
     """The policy of every task that does not override it (R84)."""
     where = "memory.working_memory"
-    working = found.mapping(of(block, "working_memory"), where)
+    working = found.mapping(value_at(block, "working_memory"), where)
     if working:
         found.only(working, where, WORKING)
-    archive = found.truth(of(working, "archive_on_completion"), f"{where}.archive_on_completion")
-    entries = found.number(of(working, "max_entries_per_task"), f"{where}.max_entries_per_task", most=MOST)
+    archive = found.truth(value_at(working, "archive_on_completion"), f"{where}.archive_on_completion")
+    entries = found.number(value_at(working, "max_entries_per_task"), f"{where}.max_entries_per_task", most=MOST)
     given = {"archive_on_completion": archive, "max_entries": entries}
     return {key: value for key, value in given.items() if value is not None}
 
@@ -902,18 +902,18 @@ def _defaults(block: Pairs | None, found: Findings) -> JSONObject:
 def _episodic(block: Pairs | None, found: Findings) -> int | None:
     """The capacity of every agent that has none of its own (R85)."""
     where = "memory.episodic_memory"
-    episodic = found.mapping(of(block, "episodic_memory"), where)
+    episodic = found.mapping(value_at(block, "episodic_memory"), where)
     if episodic:
         found.only(episodic, where, EPISODIC)
-    policy = found.name(of(episodic, "eviction_policy"), f"{where}.eviction_policy", most=MAX_NAME)
+    policy = found.name(value_at(episodic, "eviction_policy"), f"{where}.eviction_policy", most=MAX_NAME)
     if policy and policy.name not in EVICTION:
         found.wrong(policy.at, f"{where}.eviction_policy", f"must be {', '.join(EVICTION)}; this host has no other")
-    return found.number(of(episodic, "capacity_per_agent"), f"{where}.capacity_per_agent", most=MOST)
+    return found.number(value_at(episodic, "capacity_per_agent"), f"{where}.capacity_per_agent", most=MOST)
 
 
 # --- agents ----------------------------------------------------------------------------------------------------------
 def _agents(root: Pairs, capacity: int | None, found: Findings) -> list[AgentBlock]:
-    block = found.mapping(of(root, "agents"), "agents")
+    block = found.mapping(value_at(root, "agents"), "agents")
     if not block:
         return []
     if len(block.pairs) > MAX_LISTED:
@@ -927,13 +927,13 @@ def _agent(name: str, at: Mark, node: Node, capacity: int | None, found: Finding
         found.wrong(at, where, problem)
     block = found.mapping(node, where)
     own = f"{where}.episodic_memory"
-    episodic = found.mapping(of(block, "episodic_memory"), own)
+    episodic = found.mapping(value_at(block, "episodic_memory"), own)
     if episodic:
         found.mostly(episodic, own, AGENT_EPISODIC)
-    pinned = found.names(of(episodic, "pinned_namespaces"), f"{own}.pinned_namespaces", most=addresses.MAX_NAME)
-    found.names(of(block, "capabilities"), f"{where}.capabilities", most=MAX_NAME)
+    pinned = found.names(value_at(episodic, "pinned_namespaces"), f"{own}.pinned_namespaces", most=addresses.MAX_NAME)
+    found.names(value_at(block, "capabilities"), f"{where}.capabilities", most=MAX_NAME)
     return AgentBlock(
         name,
-        found.number(of(episodic, "capacity"), f"{own}.capacity", most=MOST) or capacity,
-        tuple(each.name for each in pinned) if of(episodic, "pinned_namespaces") else None,
+        found.number(value_at(episodic, "capacity"), f"{own}.capacity", most=MOST) or capacity,
+        tuple(each.name for each in pinned) if value_at(episodic, "pinned_namespaces") else None,
     )

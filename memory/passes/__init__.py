@@ -103,7 +103,7 @@ def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass
         return None
     with transaction.atomic():
         access.lock_tenant(tenant_id)
-        if _has_to_wait(found, now) or not _taken(found, holder, now):
+        if _has_to_wait(found, now) or not _claim(found, holder, now):
             return None
     row: Pass = Pass.objects.of(tenant_id).select_related("run__tenant").get(id=pass_id)
     if row.run.started_at is None:
@@ -137,7 +137,7 @@ def _over_ref(row: Pass, now: datetime) -> QuerySet[Pass]:
     return at_work.filter(**_same(row), dry_run=False)
 
 
-def _taken(row: Pass, holder: str, now: datetime) -> bool:
+def _claim(row: Pass, holder: str, now: datetime) -> bool:
     claimed = {"state": PassState.CLAIMED, "attempts": F("attempts") + 1}
     return LEASE.claim(row.tenant_id, row.id, holder=holder, now=now, where=Q(state__in=OPEN), **claimed)
 

@@ -437,7 +437,7 @@ def redistil(tenant_id: UUID, lost: Iterable[Archive], *, now: datetime) -> list
     scope = tenancy.host_scope(Tenant.objects.get(id=tenant_id))
     newest = {row.memory_ref: row for row in lost}
     return [
-        _again(row, now)
+        _order_redistillation(row, now)
         for memory_ref, row in newest.items()
         if not archives_of_ref(tenant_id, memory_ref).filter(state=ArchiveState.CURRENT).exists()
         and _has_memory(scope, memory_ref, now)
@@ -449,7 +449,7 @@ def _has_memory(scope: TenantScope, memory_ref: str, now: datetime) -> bool:
     return found is not None and adapter.counts_of(found, now=now).entries > 0
 
 
-def _again(row: Archive, now: datetime) -> Pass:
+def _order_redistillation(row: Archive, now: datetime) -> Pass:
     window, options = f"redistil/{row.id.hex}", {"tokenBudget": row.token_budget}
     order = PassOrder(DISTILL, window, "host", row.memory_ref, options, Trigger.HOST_MANAGED)
     return passes.request(row.tenant_id, order, now=now)

@@ -16,7 +16,7 @@ from django.db import transaction
 
 from memory import adapter, consolidation_state, ledger, passes, provenance, redaction
 from memory.adapter import CorpusEntry, Outline
-from memory.consolidation_state import Standing
+from memory.consolidation_state import State
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
 from memory.host.errors import Invalid
@@ -80,13 +80,13 @@ class Look:
     entries: dict[UUID, CorpusEntry] = field(default_factory=dict)
     strengths: Strengths = field(default_factory=dict)
     reading: Reading = field(default_factory=lambda: Reading(()))
-    known: Standing | None = None
+    known: State | None = None
     fresh: frozenset[UUID] = frozenset()
 
 
 def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> Look:
     """The ref as this pass has to see it."""
-    known = None if work.options.get("full") else consolidation_state.standing(scope.tenant_id, scope.memory_ref)
+    known = None if work.options.get("full") else consolidation_state.state_of(scope.tenant_id, scope.memory_ref)
     head, now = adapter.head(scope.tenant_id), clock()
     if known is None or known.method != similarity.METHOD:
         return _at_all(work, scope, head, clock)
@@ -147,7 +147,7 @@ def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
     return Statement(entry.id, entry.content, said, (*entry.tags, *owner), entry.protected, entry.agent_id)
 
 
-def _at_what_is_new(work: Pass, scope: MemoryScope, known: Standing, clock: Clock) -> Look | None:
+def _at_what_is_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) -> Look | None:
     """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
     head, now = adapter.head(scope.tenant_id), clock()
     there = adapter.outline(scope, derived=TAKEN, now=now)
@@ -529,7 +529,7 @@ def _end(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now:
     counts = outcome["inputCount"], outcome["outputCount"]
     fact = MemoryConsolidated(work.memory_ref, *counts, merged_ids(work), work.trigger)
     event_log.append(work.tenant_id, work.run_id, fact, now=now)
-    _keep(scope, seen, acting, before, now=now)
+    _store_state(scope, seen, acting, before, now=now)
     passes.finish(work, outcome=outcome, now=now)
 
 
@@ -598,12 +598,12 @@ def _foreseen(seen: Look, changes: Sequence[Change]) -> JSONObject:
     return {**_outcome(seen, totals, Totals()), "groups": groups, "groupCount": len(changes)}
 
 
-def _keep(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now: datetime) -> None:
+def _store_state(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now: datetime) -> None:
     """What the next pass starts from: the signatures of what is left, and how the ledger stands if only we wrote."""
     done, tenant = acting.done, scope.tenant_id
     head = adapter.head(tenant)
     alone = head == seen.head + done.steps - before.steps
-    left = Standing(
+    left = State(
         similarity.METHOD,
         head if alone else -1,
         seen.figures.entries - (done.merged - before.merged) - (done.superseded - before.superseded),
@@ -621,4 +621,4 @@ def _chunks(seen: Look, acting: Acting) -> list[bytes]:
     wanted = [each.id not in acting.hidden and (not seen.known or each.id in seen.fresh) for each in read]
     if not any(wanted):
         return []
-    return [Signatures.of(seen.reading, np.array(wanted, dtype=bool)).to_bytes()]
+    return [Signatures.select(seen.reading, np.array(wanted, dtype=bool)).to_bytes()]

@@ -93,7 +93,7 @@ class Asked:
     given: tuple[Given, ...] | None
 
     @classmethod
-    def of(cls, options: JSONObject) -> "Asked":
+    def parse(cls, options: JSONObject) -> "Asked":
         whole = checked(options)
         sources = whole.get("sources")
         given = tuple(Given(each["content"], tuple(each["tags"])) for each in sources) if sources else None
@@ -189,7 +189,7 @@ def read(
     """The sources as they stand now, if there are any; the pass, if this is one, is told how far it is."""
     redact = redaction.for_derived(scope.tenant_id)
     if asked.given is not None:
-        return _given(asked.given, redact)
+        return _gather_given(asked.given, redact)
     found = Gathered([], {}, {})
     sources: list[Source] = []
     total = adapter.counts_of(scope, now=clock()).entries
@@ -231,7 +231,7 @@ def _source_of(entry: CorpusEntry, redact: Redact) -> Source:
     return Source(ids.wire("mem", entry.id), said, entry.created_at, tokens, tags, entry.protected)
 
 
-def _given(given: Sequence[Given], redact: Redact) -> Gathered:
+def _gather_given(given: Sequence[Given], redact: Redact) -> Gathered:
     """Sources by the digest of their content, so neither their order nor when they came makes a difference."""
     found: dict[str, Source] = {}
     for each in given:
@@ -293,12 +293,12 @@ class Made:
     answered: tuple[str, str] | None = None
 
 
-def made(commission: Commission, clock: Callable[[], datetime]) -> Made:
+def build_archive(commission: Commission, clock: Callable[[], datetime]) -> Made:
     """What the archive is to hold."""
     plan = _plan(commission, clock)
     if commission.policy.distiller != ENDPOINT:
         return Made(plan, body(commission, plan))
-    return _told(commission, plan)
+    return _ask_endpoint(commission, plan)
 
 
 def planned(commission: Commission, clock: Callable[[], datetime]) -> JSONObject:
@@ -349,7 +349,7 @@ def body(commission: Commission, distilled: Distilled) -> bytes:
     return distillers.canonical(document)
 
 
-def _told(commission: Commission, plan: Distilled) -> Made:
+def _ask_endpoint(commission: Commission, plan: Distilled) -> Made:
     """What the endpoint makes of the sources of the plan, in the room that is left for it; asked once a request."""
     room = max(min(commission.asked.budget - plan.input_tokens, commission.target), MIN_ANSWER)
     covered = set(plan.covered)
@@ -402,7 +402,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
     provenance.record(work.tenant_id, descents, pass_id=work.id, now=now)
     if made.answered:
         archives.remember(scope, *made.answered, now=now)
-    _tell(commission, archive, sources, figures(commission, made.distilled, index_updated=asked.index), now)
+    _publish_outcome(commission, archive, sources, figures(commission, made.distilled, index_updated=asked.index), now)
 
 
 @transaction.atomic
@@ -422,7 +422,7 @@ def republish(commission: Commission, *, now: datetime) -> None:
         "outputTokens": archive.output_tokens,
         "indexUpdated": commission.asked.index,
     }
-    _tell(commission, archive, archives.sources_of(bytes(archive.body)), outcome, now)
+    _publish_outcome(commission, archive, archives.sources_of(bytes(archive.body)), outcome, now)
 
 
 def same_work(commission: Commission, *, now: datetime) -> Archive | None:
@@ -450,7 +450,9 @@ def _draft(commission: Commission, made: Made) -> ArchiveDraft:
     )
 
 
-def _tell(commission: Commission, archive: Archive, sources: list[UUID], outcome: JSONObject, now: datetime) -> None:
+def _publish_outcome(
+    commission: Commission, archive: Archive, sources: list[UUID], outcome: JSONObject, now: datetime
+) -> None:
     """Index, ``memory.compacted`` and the end of the pass."""
     work = commission.work
     assert archive.entry_id is not None, "an archive of a pass has its entry"
@@ -488,7 +490,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     assert scope is not None, "a pass is over a ref of its tenant"
     ledger.require_writable(scope, work.run)
     ledger.require_durable("memory.distillation")
-    asked, policy = Asked.of(work.options), policies.policy_of(work.tenant_id)
+    asked, policy = Asked.parse(work.options), policies.policy_of(work.tenant_id)
     for _ in range(ATTEMPTS):
         keep_until = clock() + timedelta(days=policy.archive_days)
         gathered = gather(work, scope, asked, keep_until, clock)
@@ -499,7 +501,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
             elif same_work(work_done, now=clock()):
                 republish(work_done, now=clock())
             else:
-                store(work_done, made(work_done, clock), now=clock())
+                store(work_done, build_archive(work_done, clock), now=clock())
         except Overtaken:
             continue
         return
@@ -544,7 +546,7 @@ def _anew(row: Archive, clock: Callable[[], datetime]) -> str | None:
         return None
     if not _is_small(scope, row, clock()):
         return None
-    asked = Asked.of(work.options)
+    asked = Asked.parse(work.options)
     gathered = read(None, scope, asked, row.keep_until, clock)
     commission = Commission(work, scope, gathered, asked, policy, row.keep_until)
     if commission.sources_sha256 != row.sources_sha256:

@@ -68,7 +68,7 @@ def find_after(work: Pass, *, clock: Clock) -> int:
         found |= _pairs_of(scope, entry, keyed, now=clock()) if _is_free(entry, keyed) else {}
     best = sorted(found, key=lambda pair: found[pair])[-room:]  # the most alike comes last, and so first on the page
     position = fresh[-1].position if fresh else position
-    return _keep(scope, {pair: found[pair] for pair in best}, position, now=clock())
+    return _store_pairs(scope, {pair: found[pair] for pair in best}, position, now=clock())
 
 
 def _is_free(entry: CorpusEntry, keyed: Collection[UUID]) -> bool:
@@ -102,7 +102,7 @@ def _moment(entry: "CorpusEntry | MemoryEntry") -> tuple[datetime, UUID]:
 
 
 @transaction.atomic
-def _keep(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], position: int, *, now: datetime) -> int:
+def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], position: int, *, now: datetime) -> int:
     """The pairs whose entries are still there are on record. What a person has decided to keep stays decided, whatever
     went into the entries since."""
     both = {each for pair in found for each in pair}

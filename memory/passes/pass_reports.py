@@ -86,7 +86,7 @@ class Group:
         return sum(each.is_restored for each in self.sources)
 
     @property
-    def kept(self) -> str:
+    def result_word(self) -> str:
         """What is said of the result: strengthened when others said the same, or else kept."""
         return "strengthened" if self.said_by - self.restored > 1 else "kept"
 
@@ -130,7 +130,7 @@ def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, 
         shown, last = cut(rows, size)
         made = _entry_id(work.outcome.get("outputId"))
         reasons = work.outcome.get("reasons", {})
-        page = [_told(row, made, reasons.get(ids.wire("mem", row.source_id), "")) for row in shown]
+        page = [_link(row, made, reasons.get(ids.wire("mem", row.source_id), "")) for row in shown]
         total = provenance.count_of_pass(work.tenant_id, work.id)
         following = cursor("lin", last.id if last else None) or ""
         seen = seen if behind else 0
@@ -138,7 +138,7 @@ def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, 
     return Report(groups, total, following, seen + 1)
 
 
-def _told(row: Lineage, made: UUID | None, why: str) -> _Link:
+def _link(row: Lineage, made: UUID | None, why: str) -> _Link:
     """What the row says, with the pass's own word for ``why``, if any. A distillate stands for its archive: the entry
     under which agents read that."""
     target = made if row.kind == LineageKind.DISTILLED else row.target_id

@@ -83,7 +83,7 @@ def remove(scope: TenantScope, schedule_id: UUID | None, *, now: datetime) -> No
     scope.check("passes:run")
     with transaction.atomic():
         rows = _rows(scope.tenant_id).select_for_update()
-        row = _there(rows.filter(id=schedule_id).first() if schedule_id else None)
+        row = _require_found(rows.filter(id=schedule_id).first() if schedule_id else None)
         PassSchedule.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id).delete()
         _audit(scope, "removed", row, now)
 
@@ -91,7 +91,7 @@ def remove(scope: TenantScope, schedule_id: UUID | None, *, now: datetime) -> No
 def find(scope: TenantScope, schedule_id: UUID | None) -> PassSchedule:
     """The schedule of this tenant, or ``NotFound``."""
     scope.check("memory:read")
-    return _there(_rows(scope.tenant_id).filter(id=schedule_id).first() if schedule_id else None)
+    return _require_found(_rows(scope.tenant_id).filter(id=schedule_id).first() if schedule_id else None)
 
 
 def page(
@@ -115,7 +115,7 @@ def _rows(tenant_id: UUID) -> QuerySet[PassSchedule]:
     return PassSchedule.objects.of(tenant_id)
 
 
-def _there(row: PassSchedule | None) -> PassSchedule:
+def _require_found(row: PassSchedule | None) -> PassSchedule:
     if row is None:
         raise NotFound("There is no schedule of passes by that id.")
     return row

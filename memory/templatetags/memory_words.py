@@ -51,7 +51,7 @@ def is_soon(moment: datetime | None, now: datetime) -> bool:
 
 
 @register.filter
-def said(expression: str) -> str:
+def cron_in_words(expression: str) -> str:
     """A cron expression as people would say it."""
     return cron.in_words(expression)
 
@@ -63,7 +63,7 @@ def away(kind: str) -> str:
 
 
 @register.filter
-def named(names: Mapping[str, str], principal: str) -> str:
+def name_for(names: Mapping[str, str], principal: str) -> str:
     """What the principal is called, or nothing when that is unknown."""
     return names.get(principal, "")
 

@@ -62,7 +62,7 @@ class _Run:
     places: list[int]
 
     @classmethod
-    def of(cls, text: str, pieces: list[tuple[int, int]]) -> Self:
+    def join(cls, text: str, pieces: list[tuple[int, int]]) -> Self:
         """The pieces of ``text`` put together."""
         places = [place for start, end in pieces for place in range(start, end)]
         return cls("".join(text[start:end] for start, end in pieces), places)
@@ -110,7 +110,7 @@ class Redactor:
         if self._automaton is None or not text:
             return Redacted(text, 0)
         broken = list(self._broken(text))
-        standing = {*self._standing(text), *self._standing_in(broken)}
+        standing = {*self._matches(text), *self._matches_in(broken)}
         if not standing:
             return Redacted(text, 0)
         parts, at, count = [], 0, 0
@@ -122,14 +122,14 @@ class Redactor:
     def settled(self, text: str) -> int:
         """How much of a text that goes on will be redacted as it is now: no secret has begun in it, or could have, that
         what follows might complete."""
-        last = _Run.of(text, unfinished_run(text))
+        last = _Run.join(text, unfinished_run(text))
         cut = len(text) - max((_begun(text, pattern) for pattern in self._texts), default=0)
         if left := max((_begun(last.text, pattern) for pattern in self._texts), default=0):
             cut = min(cut, last.places[-left])
         # What is broken is found, or not, by all that it stands between: by where the last piece ends, too.
-        broken = {*self._standing_in(self._broken(text)), *self._standing_in([last])}
+        broken = {*self._matches_in(self._broken(text)), *self._matches_in([last])}
         apart = {(start, end) for start, end, number in broken if end - start > len(self._patterns[number].text)}
-        whole = {(start, end) for start, end, _ in self._standing(text)}
+        whole = {(start, end) for start, end, _ in self._matches(text)}
         for start, end in sorted({*whole, *((start, end_of_stretch(text, start)) for start, _ in apart)}, reverse=True):
             cut = start if start < cut < end else cut
         return cut
@@ -138,11 +138,9 @@ class Redactor:
         """Whether surely no text holds a secret: they are looked through as one, with a sign between them that stands
         in none that can be stored."""
         joined = "\0".join(texts)
-        return (
-            next(self._standing(joined), None) is None and next(self._standing_in(self._broken(joined)), None) is None
-        )
+        return next(self._matches(joined), None) is None and next(self._matches_in(self._broken(joined)), None) is None
 
-    def _standing(self, text: str) -> Iterator[tuple[int, int, int]]:
+    def _matches(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Beginning, end and number of each pattern that stands behind an anchor that was found."""
         matches = self._automaton.find_matches_as_indexes(text, overlapping=True) if self._automaton else ()
         for anchor, start, end in matches:
@@ -160,15 +158,15 @@ class Redactor:
 
         All of a run stands in the text without its breaks: most texts have nothing there, and are not cut into runs.
         """
-        if next(self._standing("".join(ESCAPED_BREAK.sub("", text).split())), None) is None:
+        if next(self._matches("".join(ESCAPED_BREAK.sub("", text).split())), None) is None:
             return
         for pieces in broken_runs(text):
-            yield _Run.of(text, pieces)
+            yield _Run.join(text, pieces)
 
-    def _standing_in(self, broken: Iterable[_Run]) -> Iterator[tuple[int, int, int]]:
+    def _matches_in(self, broken: Iterable[_Run]) -> Iterator[tuple[int, int, int]]:
         """Beginning, end and number of each pattern in what was broken, by their places in the text."""
         for run in broken:
-            for begin, end, number in self._standing(run.text):
+            for begin, end, number in self._matches(run.text):
                 yield run.places[begin], run.places[end - 1] + 1, number
 
     def _owner(self, text: str, broken: list[_Run], start: int, end: int, inside: dict[int, int]) -> str:

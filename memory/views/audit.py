@@ -103,11 +103,11 @@ def verify(request: HttpRequest) -> HttpResponse:
     found, whole = sent.result, not any(form.cleaned_data.values())
     if whole or not found.intact:
         pages.remember_finding(scope.tenant_id, found, now=timezone.now())
-    _tell(request, found)
+    _show_finding(request, found)
     return redirect("audit")
 
 
-def _tell(request: HttpRequest, found: Finding) -> None:
+def _show_finding(request: HttpRequest, found: Finding) -> None:
     if found.intact:
         signed = f", and {len(found.checkpoints):,} signed checkpoints cover them" if found.checkpoints else ""
         messages.success(

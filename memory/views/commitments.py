@@ -116,7 +116,7 @@ def _tabs(request: HttpRequest, counts: dict[str, int]) -> list[Tab]:
 def commitment(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """One commitment, with its firings."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    shown = _found(scope, cmt_id, now)
+    shown = _commitment(scope, cmt_id, now)
     if request.GET.get("format") == "json":
         return exports.document(_row(shown))
     return _page(request, scope, shown, SnoozeForm())
@@ -142,7 +142,7 @@ def _page(
     return pages.render(request, "memory/commitment.html", context, status=status)
 
 
-def _found(scope: TenantScope, cmt_id: str, now: datetime) -> Shown:
+def _commitment(scope: TenantScope, cmt_id: str, now: datetime) -> Shown:
     return kept.find(scope, ids.parse("cmt", cmt_id), now=now)
 
 
@@ -150,7 +150,7 @@ def _found(scope: TenantScope, cmt_id: str, now: datetime) -> Shown:
 def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """Put it off for as long as was chosen."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    shown, form = _found(scope, cmt_id, now), SnoozeForm(request.POST)
+    shown, form = _commitment(scope, cmt_id, now), SnoozeForm(request.POST)
     scope.check("memory:retire")
     sent = pages.submit(form, lambda data: _put_off(scope, shown.row.id, data["hours"], now))
     if sent.result:
@@ -158,7 +158,7 @@ def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
         return redirect("commitment", cmt_id)
     if sent.conflict:
         messages.error(request, sent.conflict.message)
-    return _page(request, scope, _found(scope, cmt_id, now), form, status=sent.status)
+    return _page(request, scope, _commitment(scope, cmt_id, now), form, status=sent.status)
 
 
 def _put_off(scope: TenantScope, commitment_id: UUID, hours: int, now: datetime) -> object:
@@ -181,7 +181,7 @@ def dismiss(request: HttpRequest, cmt_id: str) -> HttpResponse:
 
 def _decide(request: HttpRequest, cmt_id: str, act: Callable[..., object], words: str) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
-    shown = _found(scope, cmt_id, now)
+    shown = _commitment(scope, cmt_id, now)
     sent = pages.submit(Form(request.POST), lambda _: act(scope, shown.row.id, now=now))
     if sent.result:
         messages.success(request, words)
@@ -194,7 +194,7 @@ def _decide(request: HttpRequest, cmt_id: str, act: Callable[..., object], words
 def cancel(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """Ask why, then let it never fire again."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    shown = _found(scope, cmt_id, now)
+    shown = _commitment(scope, cmt_id, now)
     scope.check("memory:retire")
     form = CancelForm(request.POST if request.method == "POST" else None)
     conflict, status = None, 200

@@ -61,7 +61,7 @@ class StripEvent:
 def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its provenance."""
     scope = tenancy.scope_of(request)
-    found = _found(scope, mem_id)
+    found = _entry(scope, mem_id)
     told = provenance.provenance_of_entry(scope, found)
     if request.GET.get("format") == "json":
         now = timezone.now()
@@ -123,12 +123,12 @@ def _indented(value: object) -> str:
 def reveal(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its sealed value opened, in this answer alone; that it was is on record."""
     scope = tenancy.scope_of(request)
-    found = _found(scope, mem_id)
+    found = _entry(scope, mem_id)
     value = entries.reveal(scope, found.id, now=timezone.now())
     return _page(request, found, provenance.provenance_of_entry(scope, found), value=_indented(value), revealed=True)
 
 
-def _found(scope: TenantScope, mem_id: str) -> "MemoryEntry":
+def _entry(scope: TenantScope, mem_id: str) -> "MemoryEntry":
     return lineage.find_entry(scope, mem_id, now=timezone.now())
 
 
@@ -204,7 +204,7 @@ def _kin(each: Kin) -> dict[str, object]:
 def correct(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Ask for the right text, then let a new entry take the place of this one."""
     scope = tenancy.scope_of(request)
-    found = _found(scope, mem_id)
+    found = _entry(scope, mem_id)
     corrections.require_correctable(scope, found)
     form = CorrectionForm(request.POST if request.method == "POST" else None, initial={"content": found.content})
     conflict, status = None, 200
@@ -222,7 +222,7 @@ def correct(request: HttpRequest, mem_id: str) -> HttpResponse:
 def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Ask why, then hide the entry from reads that begin later."""
     scope = tenancy.scope_of(request)
-    found = _found(scope, mem_id)
+    found = _entry(scope, mem_id)
     scope.check("memory:retire")
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
@@ -241,7 +241,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
 def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Ask once, then let the entry be read again."""
     scope = tenancy.scope_of(request)
-    found = _found(scope, mem_id)
+    found = _entry(scope, mem_id)
     scope.check("memory:retire")
     form, conflict, status = RestoreForm(request.POST if request.method == "POST" else None), None, 200
     if request.method == "POST":
@@ -262,7 +262,7 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     """No pass takes the entry away from now on; with ``protected=no`` one may again."""
     protected = request.POST.get("protected") != "no"
     scope = tenancy.scope_of(request)
-    ledger.protect(scope, _found(scope, mem_id).id, protected=protected, now=timezone.now())
+    ledger.protect(scope, _entry(scope, mem_id).id, protected=protected, now=timezone.now())
     said = "No pass takes the entry away from now on." if protected else "Passes may merge the entry again."
     messages.success(request, said)
     return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))

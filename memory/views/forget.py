@@ -85,16 +85,16 @@ def forget(request: HttpRequest) -> HttpResponseBase:
 
 def _preview(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     form = SubjectForm(request.POST)
-    sent = pages.submit(form, lambda _: _asked(scope, form.names))
+    sent = pages.submit(form, lambda _: _request_preview(scope, form.names))
     if sent.result:
         return redirect("forget-request", ids.wire("fgt", sent.result.id))
     return pages.render(request, "memory/forget.html", _find_context(request, scope, form), status=sent.status)
 
 
 @transaction.atomic
-def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
+def _request_preview(scope: TenantScope, names: list[str]) -> ForgetRequest:
     """Asked for and queued together, or neither."""
-    found = forgetting.ask(scope, names, now=timezone.now())
+    found = forgetting.request_preview(scope, names, now=timezone.now())
     tasks.enqueue_preview(found)
     return found
 
@@ -295,7 +295,7 @@ def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
         return redirect("forget-request", forget_id)
     if request.method == "POST":
         return _confirm(request, scope, found, ConfirmForm(request.POST))
-    return _ask(request, scope, found, ConfirmForm())
+    return _confirmation_page(request, scope, found, ConfirmForm())
 
 
 def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm) -> HttpResponse:
@@ -305,7 +305,7 @@ def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, for
         return redirect("forget-request", forget_id)
     if sent.conflict:
         return _refused(request, scope, found, sent.conflict)
-    return _ask(request, scope, found, form, status=422)
+    return _confirmation_page(request, scope, found, form, status=422)
 
 
 def _refused(request: HttpRequest, scope: TenantScope, found: ForgetRequest, conflict: Conflict) -> HttpResponse:
@@ -325,7 +325,7 @@ def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any], e
     return forgetting.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)
 
 
-def _ask(
+def _confirmation_page(
     request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm, status: int = 200
 ) -> HttpResponse:
     certain, decided = _totals(found)["erase"], _decided(found)

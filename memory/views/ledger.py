@@ -124,7 +124,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     context["columns"] = columns = _columns(request)
     context |= _around(request, scope, wanted, now)
     context["shown"] = [Option(name, label, name in columns) for name, label in TABLE.items()]
-    context |= {"set": _given(request), **_saved(request, scope)}
+    context |= {"set": _filter_items(request), **_saved(request, scope)}
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
     response["HX-Push-Url"] = pages.here(request)
     return response
@@ -152,7 +152,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
     """Ask for a name, then keep the filter that the ledger had under it."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("memory:read")
-    query = request.POST.get("query", "") if request.method == "POST" else urlencode(_given(request))
+    query = request.POST.get("query", "") if request.method == "POST" else urlencode(_filter_items(request))
     filter_of(query, now)  # refuses what the ledger would refuse
     form = SavedFilterForm(request.POST if request.method == "POST" else None)
     if form.is_bound:
@@ -162,7 +162,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
             return redirect(f"{reverse('memory')}?{sent.result.query}")
         if sent.conflict:
             form.add_error("name", sent.conflict.message)
-    context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": _asked(query)}
+    context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": _chips(query)}
     return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
 
 
@@ -185,12 +185,12 @@ def rename_view(request: HttpRequest, filter_id: str) -> HttpResponse:
             return redirect(f"{reverse('memory')}?{sent.result.query}")
         if sent.conflict:
             form.add_error("name", sent.conflict.message)
-    context = {"nav": "memory", "permalink": "", "form": form, "query": view.query, "chips": _asked(view.query)}
+    context = {"nav": "memory", "permalink": "", "form": form, "query": view.query, "chips": _chips(view.query)}
     context["filter_id"] = filter_id
     return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
 
 
-def _asked(query: str) -> list[Chip]:
+def _chips(query: str) -> list[Chip]:
     return [Chip(WORDS[name], AGES.get(value, value), "") for name, value in parse_qsl(query) if name in WORDS]
 
 
@@ -203,13 +203,13 @@ def remove_view(request: HttpRequest, filter_id: str) -> HttpResponse:
     return redirect(pages.back(request, reverse("memory")))
 
 
-def _given(request: HttpRequest) -> list[tuple[str, str]]:
+def _filter_items(request: HttpRequest) -> list[tuple[str, str]]:
     """The filter as the address has it."""
     return [(name, value) for name in (*FIELDS, *TIMES) if (value := pages.text_of(request, name))]
 
 
 def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, Any]:
-    query = urlencode(_given(request))
+    query = urlencode(_filter_items(request))
     offered = [] if pages.wants_fragment(request) else saved_filters.list_filters(scope, saved_filters.LEDGER)
     return {"views": offered, "query": query, "me": scope.principal.id}
 

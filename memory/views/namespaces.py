@@ -83,14 +83,14 @@ def _page(
         "now": now,
         "found": found,
         "names": access.names_of(caller.tenant_id, {found.row.created_by}),
-        "form": form or PermissionsForm(initial=_asked(found)),
+        "form": form or PermissionsForm(initial=_initial(found)),
         "conflict": conflict,
         "as_json": pages.address(request, format="json"),
     }
     return pages.render(request, "memory/namespace.html", context, status=status)
 
 
-def _asked(found: Held) -> dict[str, object]:
+def _initial(found: Held) -> dict[str, object]:
     rules = "\n".join(f"{each['agent']} {each['access']}" for each in found.row.allow)
     return {"default": found.row.default, "allow": rules, "version": found.row.version}
 

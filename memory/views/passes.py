@@ -172,7 +172,7 @@ def undo(request: HttpRequest, pass_id: str) -> HttpResponse:
     if request.method == "POST":
         sent = pages.submit(form, lambda data: restoration.restore_pass(scope, work.id, reason=data["reason"], now=now))
         if sent.result:
-            messages.success(request, _told(sent.result))
+            messages.success(request, _restored_message(sent.result))
             return redirect(place)
         conflict, status = sent.conflict, sent.status
     taken = restoration.taken_by(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
@@ -189,7 +189,7 @@ def undo(request: HttpRequest, pass_id: str) -> HttpResponse:
     return pages.render(request, "memory/pass_undo.html", context, status=status)
 
 
-def _told(done: Restored) -> str:
+def _restored_message(done: Restored) -> str:
     """What one request has restored, and what it could not."""
     words = [f"{done.entries:,} {'entry' if done.entries == 1 else 'entries'} restored."]
     left = done.taken.restorable
@@ -247,11 +247,11 @@ def nights(request: HttpRequest) -> HttpResponse:
         "as_json": pages.address(request, format="json"),
         "here": pages.here(request),
     }
-    context |= _listed(scope, night, show, cursor, now)
+    context |= _night_list(scope, night, show, cursor, now)
     return pages.render(request, "memory/nights.html", context, fragment="memory/nights_list.html")
 
 
-def _listed(scope: TenantScope, night: Night, show: str, cursor: pages.Cursor, now: datetime) -> JSONObject:
+def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Cursor, now: datetime) -> JSONObject:
     """The rows behind the figure ``show``, and the pages around them."""
     after, size = cursor.after, pages.PAGE
     page: Page[Any]

@@ -17,7 +17,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Task
 from memory.openintent import workflow_file as memory_workflow_files
-from memory.openintent.workflow_file import Brought, Parsed, Problem, Standing, Workflow
+from memory.openintent.workflow_file import Brought, ImportedIntent, Parsed, Problem, Workflow
 
 LISTED = 100
 TASKS_SHOWN = 500
@@ -144,7 +144,7 @@ def _policy_words(policy: JSONObject) -> str:
 @require_safe
 def imported(request: HttpRequest, intent_id: str) -> HttpResponseBase:
     """An intent with its tasks, as they are now."""
-    found = memory_workflow_files.standing(tenancy.scope_of(request), intent_id, tasks=TASKS_SHOWN)
+    found = memory_workflow_files.imported_intent(tenancy.scope_of(request), intent_id, tasks=TASKS_SHOWN)
     if request.GET.get("format") == "json":
         return exports.document(_intent_document(found))
     names = {ids.wire("task", each.id): each.name for each in found.tasks}
@@ -172,7 +172,7 @@ def _row(task: Task, names: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _intent_document(found: Standing) -> dict[str, object]:
+def _intent_document(found: ImportedIntent) -> dict[str, object]:
     intent = found.intent
     return {
         "intent_id": ids.wire("intent", intent.id),

@@ -247,7 +247,7 @@ def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
     is distilled once more, from what remains."""
     operator, key = _operator(tenant, wanted.by), plans.subject_key(tenant.id, wanted.subject)
     asked = ForgetRequest.objects.of(tenant.id).filter(subject_key=key).exclude(state=ForgetState.LAPSED)
-    request = asked.order_by("id").last() or forgetting.ask(operator, [wanted.subject], now=clock())
+    request = asked.order_by("id").last() or forgetting.request_preview(operator, [wanted.subject], now=clock())
     before = request.state
     if request.state == ForgetState.BUILDING:
         forgetting.build(tenant.id, request.id, holder=_holder(), clock=clock)

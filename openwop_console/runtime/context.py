@@ -48,7 +48,7 @@ class NodeMemory:
         scope = self._scope(memory_ref)
         found: Sequence[MemoryRecord] = ()
         if scope is not None:
-            view = RunView.of(self.run)
+            view = RunView.for_run(self.run)
             found = adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=view, wanted=wanted)
         return self._note(listing(memory_ref, limit=limit, tag=tag, wanted=wanted), found)
 
@@ -57,7 +57,7 @@ class NodeMemory:
         entry_id = ids.parse("mem", memory_id)
         found = None
         if scope is not None and entry_id is not None:
-            found = adapter.get_entry(scope, entry_id, now=self.now, view=RunView.of(self.run))
+            found = adapter.get_entry(scope, entry_id, now=self.now, view=RunView.for_run(self.run))
         documents = self._note(getting(memory_ref, memory_id), [found] if found else [])
         return documents[0] if documents else None
 

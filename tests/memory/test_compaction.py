@@ -351,7 +351,7 @@ def test_a_run_that_had_started_still_reads_the_sources(ada: Any, run: Any) -> N
     building.write(ada, run, "two")
     earlier = building.open_run(ada)
     compact(ada)
-    seen = building.contents(ada, view=adapter.RunView.of(earlier))
+    seen = building.contents(ada, view=adapter.RunView.for_run(earlier))
     assert seen == ["two", "one"]
 
 

@@ -334,7 +334,7 @@ def test_a_run_that_started_before_still_reads_the_sources(desk: Desk) -> None:
 
     desk.consolidate()
 
-    seen = building.contents(desk.owner, HERE, view=RunView.of(before))
+    seen = building.contents(desk.owner, HERE, view=RunView.for_run(before))
     assert sorted(seen) == sorted(SAME)
 
 

@@ -747,7 +747,7 @@ def built(request: ForgetRequest, at: Any, *, holder: str = "test/1") -> ForgetR
 def test_a_preview_is_built_once_and_lives_from_when_it_is_ready() -> None:
     acme, now = building.scope(), timezone.now()
     building.remember("acme", MARTA)
-    asked = forgetting.ask(acme, [MARTA], now=now)
+    asked = forgetting.request_preview(acme, [MARTA], now=now)
     assert (asked.state, asked.plan) == (ForgetState.BUILDING, {})
     with pytest.raises(Conflict, match="still being built"):
         forgetting.confirm(acme, asked.id, typed=MARTA, reason="r", now=now)
@@ -761,7 +761,7 @@ def test_a_preview_is_built_once_and_lives_from_when_it_is_ready() -> None:
 def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
     building.remember("acme", MARTA, f"jo{MARTA}")
-    asked = forgetting.ask(acme, [MARTA], now=now)
+    asked = forgetting.request_preview(acme, [MARTA], now=now)
 
     class Killed(BaseException):
         """Nothing is caught of a process that is gone."""
@@ -784,7 +784,7 @@ def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch:
 @pytest.mark.engines
 def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subject() -> None:
     acme, now = building.scope(), timezone.now()
-    asked = forgetting.ask(acme, [MARTA], now=now)
+    asked = forgetting.request_preview(acme, [MARTA], now=now)
     assert forgetting.lapse_previews(now=now + timedelta(hours=2)) == 1
     row = forget_plans.find(acme, asked.id)
     assert (row.state, bytes(row.sealed_terms), row.background.state) == (ForgetState.LAPSED, b"", "cancelled")
@@ -794,7 +794,7 @@ def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subjec
 @pytest.mark.engines
 def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
-    asked = forgetting.ask(acme, [MARTA], now=now)
+    asked = forgetting.request_preview(acme, [MARTA], now=now)
 
     def broken(*args: Any, **options: Any) -> Any:
         raise OSError("the disk is full")

@@ -190,7 +190,7 @@ def test_a_page_is_read_from_the_index_in_its_order(view: bool) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE memory_memoryentry")
-    seen = RunView.of(run) if view else None
+    seen = RunView.for_run(run) if view else None
     plan = plan_of(lambda: adapter.list_entries(building.ref(acme, "notes"), now=timezone.now(), view=seen))
     assert "memory_entry_ref" in plan
     assert "sort" not in plan.lower()

@@ -196,7 +196,7 @@ def test_a_run_reads_its_start_snapshot_and_its_own_writes() -> None:
     reader = building.open_run(acme)
     building.write(acme, earlier, "after")
     building.write(acme, reader, "own")
-    view = RunView.of(reader)
+    view = RunView.for_run(reader)
     assert building.contents(acme, view=view) == ["own", "before"]
     ledger.retire_entry(acme, before.id, reason="", now=timezone.now())
     assert building.contents(acme, view=view) == ["own", "before"]
@@ -207,15 +207,15 @@ def test_what_was_retired_before_the_run_started_is_not_in_its_snapshot() -> Non
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "retired early")
     ledger.retire_entry(acme, written.id, reason="", now=timezone.now())
-    assert building.contents(acme, view=RunView.of(building.open_run(acme))) == []
+    assert building.contents(acme, view=RunView.for_run(building.open_run(acme))) == []
 
 
 def test_what_is_restored_and_retired_again_changes_no_snapshot() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "comes and goes")
-    seeing = RunView.of(building.open_run(acme))
+    seeing = RunView.for_run(building.open_run(acme))
     ledger.retire_entry(acme, written.id, reason="", now=timezone.now())
-    blind = RunView.of(building.open_run(acme))
+    blind = RunView.for_run(building.open_run(acme))
     for change in ("restore", "retire", "restore"):
         if change == "restore":
             ledger.restore_entry(acme, written.id, now=timezone.now())
@@ -223,7 +223,7 @@ def test_what_is_restored_and_retired_again_changes_no_snapshot() -> None:
             ledger.retire_entry(acme, written.id, reason="", now=timezone.now())
         assert building.contents(acme, view=blind) == []
         assert building.contents(acme, view=seeing) == ["comes and goes"]
-    assert building.contents(acme, view=RunView.of(building.open_run(acme))) == ["comes and goes"]
+    assert building.contents(acme, view=RunView.for_run(building.open_run(acme))) == ["comes and goes"]
 
 
 def test_retiring_and_restoring_are_audited_without_what_was_said() -> None:

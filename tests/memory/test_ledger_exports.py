@@ -160,14 +160,14 @@ def test_one_export_at_a_time_which_can_be_cancelled_before_and_while_it_is_made
         ordered(acme)
     ledger_exports.remove(acme, now=timezone.now())
     assert Pass.objects.get(id=waiting.id).state == PassState.CANCELLED
-    keep = ledger_exports._keep
+    keep = ledger_exports._store_part
 
     def keep_and_cancel(work: Pass, number: int, body: bytes) -> None:
         keep(work, number, body)
         if number == 1:
             passes.stop(work.tenant_id, work.id, now=timezone.now())
 
-    monkeypatch.setattr(ledger_exports, "_keep", keep_and_cancel)
+    monkeypatch.setattr(ledger_exports, "_store_part", keep_and_cancel)
     work = made(acme)
     assert work.state == PassState.CANCELLED
     assert not ExportPart.objects.exists()
@@ -178,7 +178,7 @@ def test_an_export_whose_worker_was_killed_is_made_from_its_beginning_by_the_nex
     now = timezone.now()
     work = passes.claim(row.tenant_id, row.id, holder="dead/1", now=now)
     assert work is not None
-    ledger_exports._keep(work, 0, b"half a file")
+    ledger_exports._store_part(work, 0, b"half a file")
     tasks.export(row.tenant_id.hex, row.id.hex)
     assert not is_there(acme)  # the dead worker's lease still holds
     passes.LEASE.release_held_by("dead", now=now)

@@ -506,7 +506,7 @@ def test_an_odd_word_that_was_used_before_is_no_slip() -> None:
     """The pass that looks at what is new alone knows it from the signatures of the rest."""
     [before] = statements("Cusotmer is the name of a ship")
     new = Reading(statements("The cusotmer wants monthly invoices", "The customer wants monthly invoices"))
-    kept = Signatures.of(Reading([before]), np.ones(1, dtype=bool))
+    kept = Signatures.select(Reading([before]), np.ones(1, dtype=bool))
     assert len(resolved(new).merges) == 1
     new.used_before = Signatures.from_bytes(kept.to_bytes()).odd_beside(packed([]))
     assert len(resolved(new).merges) == 0
@@ -593,7 +593,7 @@ def test_signatures_find_all_that_a_new_statement_could_meet(known: list[Stateme
     known = left(known, reconcile(known))
     new = [Statement(UUID(int=each.id.int + 1000), each.text, each.said_at, each.tags, each.protected) for each in new]
     reading = Reading(known)
-    kept = Signatures.of(reading, np.ones(len(reading.statements), dtype=bool))
+    kept = Signatures.select(reading, np.ones(len(reading.statements), dtype=bool))
     candidates = set(Signatures.from_bytes(kept.to_bytes()).candidates(Reading(new)))
 
     found = reconcile([*known, *new])

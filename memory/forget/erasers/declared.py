@@ -157,7 +157,7 @@ class Declared:
         if not self.personal.json_text:
             return values
         pairs = zip(self.columns, values, strict=True)
-        return [said(value) if name in self.personal.json_text else value for name, value in pairs]
+        return [parse_value(value) if name in self.personal.json_text else value for name, value in pairs]
 
 
 def remembered(subject: Identifiers) -> Remembered:
@@ -166,7 +166,7 @@ def remembered(subject: Identifiers) -> Remembered:
     return known
 
 
-def said(text: str | None) -> Any:
+def parse_value(text: str | None) -> Any:
     """The JSON value that a text holds, or the text itself where it holds none."""
     try:
         return text if text is None else json.loads(text)

@@ -189,7 +189,7 @@ class NamesBesideEntries:
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         said: dict[UUID, list[str]] = {}
-        for row, names in adapter.named(tenant_id, rows):
+        for row, names in adapter.names_of_entries(tenant_id, rows):
             said.setdefault(row, []).extend(filter(None, names.values()))
         return said
 
@@ -198,7 +198,7 @@ class NamesBesideEntries:
     ) -> int:
         """How many entries name the subject no more; those that went whole are not among them."""
         rule, changed = rule_for(ticked=ticked), set()
-        for row, names in adapter.named(tenant_id, rows):
+        for row, names in adapter.names_of_entries(tenant_id, rows):
             after = {name: without_subject(subject.terms, value, rule) for name, value in names.items()}
             anew = {name: value for name, value in after.items() if value != names[name]}
             if anew and ledger.erase_names(tenant_id, row, anew):
@@ -356,7 +356,7 @@ class Archives(Declared):
 
     def rows(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
         for row in _rows(tenant_id):
-            yield row.id, [row.memory_ref, _said(row)]
+            yield row.id, [row.memory_ref, _document(row)]
 
     def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> Any:
         """Nothing: an archive goes whole."""
@@ -364,7 +364,9 @@ class Archives(Declared):
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         shown = Archive.objects.of(tenant_id).filter(id__in=rows).iterator(chunk_size=ARCHIVES_AT_ONCE)
-        return {row.id: [str(_said(row).get("text", "")), row.memory_ref, *texts_in(_said(row))] for row in shown}
+        return {
+            row.id: [str(_document(row).get("text", "")), row.memory_ref, *texts_in(_document(row))] for row in shown
+        }
 
     @transaction.atomic
     def erase(
@@ -382,7 +384,7 @@ class Archives(Declared):
         texts: list[tuple[UUID, str]] = []
         sources: dict[UUID, UUID] = {}
         for row in _rows(tenant_id):
-            document = _said(row)
+            document = _document(row)
             texts.append((row.id, whole_text([row.memory_ref, document])))
             sources |= dict.fromkeys(archives.sources_of(bytes(row.body)), row.id) if document else {}
         found = judged(subject.terms, texts, chosen, spared)
@@ -395,7 +397,7 @@ def _rows(tenant_id: UUID) -> Iterable[Archive]:
     return rows
 
 
-def _said(row: Archive) -> JSONObject:
+def _document(row: Archive) -> JSONObject:
     """The document of an archive; nothing of a withdrawn one."""
     document: JSONObject = {} if row.state == ArchiveState.WITHDRAWN else json.loads(bytes(row.body))
     return document

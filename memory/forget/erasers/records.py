@@ -107,7 +107,7 @@ class FailedTasks:
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         wanted = set(rows)
-        return {row: [said] for row, said, is_own in _said(tenant_id) if row in wanted and is_own}
+        return {row: [said] for row, said, is_own in _task_texts(tenant_id) if row in wanted and is_own}
 
     def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
         return {}
@@ -124,12 +124,12 @@ class FailedTasks:
 
 
 def _mentions(tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, Mention]]:
-    for row, said, is_own in _said(tenant_id):
+    for row, said, is_own in _task_texts(tenant_id):
         how = mention(subject.terms, said)
         yield row, how if is_own or how is Mention.EXACT else Mention.NONE
 
 
-def _said(tenant_id: UUID) -> Iterable[tuple[UUID, str, bool]]:
+def _task_texts(tenant_id: UUID) -> Iterable[tuple[UUID, str, bool]]:
     """What every task of the tenant and of none says, and whether it is the tenant's own."""
     rows: Iterable[Any] = Task.objects.order_by("id").values_list("id", "args", "kwargs", "result").iterator()
     for row, args, kwargs, result in rows:

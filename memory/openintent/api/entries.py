@@ -130,10 +130,10 @@ def memory(request: Request) -> HttpResponse:
     caller_of(request)
     body = checked(EntryCreate, request.data)
     caller = caller_of(request, otherwise=body.validated_data.get("agent_id") or "")
-    given, origin, is_new, now = body.given(caller.agent_id), body.validated_data.get("origin"), True, timezone.now()
+    given, origin, is_new, now = body.to_given(caller.agent_id), body.validated_data.get("origin"), True, timezone.now()
     if request.method == "PUT":
-        row, is_new = entries.put(
-            caller, given, body.named(), fixed=body.fixed(), version=version_of(request), origin=origin, now=now
+        row, is_new = entries.put_entry(
+            caller, given, body.named_fields(), fixed=body.fixed(), version=version_of(request), origin=origin, now=now
         )
     else:
         row = entries.create(caller, given, origin=origin, now=now)
@@ -165,7 +165,7 @@ def entry(request: Request, entry_id: str) -> HttpResponse:
             raise PreconditionRequired
         body = checked(EntryUpdate, request.data)
     origin = body.validated_data.get("origin")
-    return entry_response(entries.update(caller, key, version, body.named(), origin=origin, now=now))
+    return entry_response(entries.update(caller, key, version, body.named_fields(), origin=origin, now=now))
 
 
 def entry_response(row: "EntryAddress", *, status: int = 200) -> HttpResponse:
@@ -212,8 +212,8 @@ class NewItem(EntryCreate):
 
     def item(self, agent_id: str) -> Item:
         return Item(
-            given=self.given(agent_id),
-            named=self.named(),
+            given=self.to_given(agent_id),
+            named=self.named_fields(),
             version=self.validated_data.get("version"),
             fixed=self.fixed(),
         )
@@ -250,7 +250,7 @@ class KnownItem(NewItem):
 
     def item(self, agent_id: str) -> Item:
         sent = self.validated_data
-        return Item(named=self.named(), entry_id=sent["id"], version=sent.get("version"), fixed=self.fixed())
+        return Item(named=self.named_fields(), entry_id=sent["id"], version=sent.get("version"), fixed=self.fixed())
 
 
 @described("writeMemoryBatch", method="POST", scope=WRITE, takes=schemas.BATCH, gives={200: schemas.BATCH_WRITTEN})
@@ -309,7 +309,7 @@ def _items(sent: list[Any], agent_id: str) -> list[Item]:
         {"index": index, "field": f"entries.{index}.{field}".rstrip("."), "message": message}
         for index, item in enumerate(read)
         if not item.is_valid()
-        for field, message in _told(item.errors)
+        for field, message in _problem_paths(item.errors)
     ]
     if problems:
         first = problems[0]["index"]
@@ -322,12 +322,12 @@ def _read(sent: object) -> NewItem:
     return KnownItem(data=sent) if known else NewItem(data=sent)
 
 
-def _told(detail: object, place: str = "") -> list[tuple[str, str]]:
+def _problem_paths(detail: object, place: str = "") -> list[tuple[str, str]]:
     """What is wrong, each with the path of its field."""
     if isinstance(detail, dict):
-        return [told for name, inner in detail.items() for told in _told(inner, f"{place}.{name}".lstrip("."))]
+        return [told for name, inner in detail.items() for told in _problem_paths(inner, f"{place}.{name}".lstrip("."))]
     if isinstance(detail, list):
-        return [told for inner in detail for told in _told(inner, place)]
+        return [told for inner in detail for told in _problem_paths(inner, place)]
     return [(place.removeprefix("non_field_errors").removeprefix("body"), str(detail))]
 
 

@@ -49,7 +49,7 @@ def caller_of(request: Request, *, otherwise: str = "") -> Caller:
     A key that is bound to agents acts as those alone; the first it was given unless the header says otherwise. Another
     key of the tenant acts as any agent, or as itself. Without the header it acts as ``otherwise``, where it may.
     """
-    scope, named = scope_of(request), _named(request)
+    scope, named = scope_of(request), _agent_header(request)
     bound = scope.principal.agent_ids
     if bound is None:
         return Caller(scope, named or otherwise or scope.principal.id)
@@ -58,7 +58,7 @@ def caller_of(request: Request, *, otherwise: str = "") -> Caller:
     return Caller(scope, named or (otherwise if otherwise in bound else scope.principal.first_agent))
 
 
-def _named(request: Request) -> str:
+def _agent_header(request: Request) -> str:
     """The agent in ``X-Agent-ID``; "" without that header. The web server empties one that holds more than ASCII, so an
     empty one names nobody, and is not passed over."""
     named: str | None = request.headers.get("X-Agent-ID")

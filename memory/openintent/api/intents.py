@@ -500,11 +500,11 @@ def agent_events(request: Request, agent_id: str) -> Response:
 
 def _page(log: Log, request: Request) -> Response:
     """The bare array that the published client wants; how many there are stands in ``X-Total-Count``."""
-    told = events.page(log, _asked(request.query_params))
+    told = events.page(log, _event_query(request.query_params))
     return Response(told.events, headers={"X-Total-Count": str(told.total)})
 
 
-def _asked(query: Any) -> Asked:
+def _event_query(query: Any) -> Asked:
     """Parameters that nobody knows are ignored, and a page that is too large is the largest there is (R59, R63)."""
     problems: Problems = []
     limit, offset = page_of(query, problems)

@@ -161,7 +161,7 @@ class EntryChange(Closed):
     ttl = Lifetime(required=False, allow_null=True, max_length=MAX_TTL)
     expires_at = Moment(required=False, allow_null=True)
 
-    def named(self) -> dict[str, Any]:
+    def named_fields(self) -> dict[str, Any]:
         """The fields that are named, as ``entries.update`` takes them."""
         given = {name: self.validated_data[name] for name in entries.MUTABLE if name in self.validated_data}
         cleared = {name: given[name] or "" for name in ("ttl", "sensitivity") if name in given}
@@ -225,9 +225,9 @@ class EntryCreate(EntryChange):
         named = {name: sent.get(name) for name in ("agent_id", "namespace", "key", "memory_type")}
         return {name: str(value) for name, value in (named | (sent.get("scope") or {})).items() if value}
 
-    def given(self, agent_id: str) -> Given:
+    def to_given(self, agent_id: str) -> Given:
         """The entry as it was sent; it is ``agent_id``'s unless it says whose it is."""
-        sent, named = self.validated_data, self.named()
+        sent, named = self.validated_data, self.named_fields()
         scope = sent.get("scope") or {}
         address = Address(
             tier=Tier(sent.get("memory_type") or Tier.WORKING),
@@ -403,7 +403,7 @@ class TaskKept(Closed):
     assigned_agent = Name(max_length=MAX_AGENT, allow_blank=True, **MAYBE)
     status = Text(max_length=16, **MAYBE)
 
-    def kept(self) -> dict[str, Any]:
+    def record_fields(self) -> dict[str, Any]:
         interpreted = {"memory_policy", "assigned_agent", "status"}
         sent = self.validated_data
         known = set(TaskKept().fields) - interpreted
@@ -426,7 +426,7 @@ class TaskCreate(TaskKept):
             assigned_agent=sent.get("assigned_agent") or "",
             parent_task_id=sent.get("parent_task_id") or "",
             memory_policy=sent.get("memory_policy"),
-            record=self.kept(),
+            record=self.record_fields(),
         )
 
 
@@ -447,7 +447,7 @@ class TaskUpdate(TaskKept):
             assigned_agent=sent.get("assigned_agent"),
             memory_policy=sent.get("memory_policy"),
             reason=sent.get("reason") or "",
-            record=self.kept(),
+            record=self.record_fields(),
         )
 
 

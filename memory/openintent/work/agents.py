@@ -49,7 +49,7 @@ def register_agent(scope: TenantScope, new: NewAgent, *, actor: str, now: dateti
     row.status, row.registered_at, row.updated_at = "active", row.registered_at or now, now
     _bound(row, new)
     row.save(by=WRITER)
-    _tell(row, "agent.registered", actor, {"agent_id": row.agent_id}, now=now)
+    _append_fact(row, "agent.registered", actor, {"agent_id": row.agent_id}, now=now)
     return row
 
 
@@ -89,7 +89,7 @@ def update_agent_status(scope: TenantScope, agent_id: str, status: str, *, actor
     row.updated_at = now
     row.save(by=WRITER, update_fields=["status", "record", "updated_at"])
     kind = "agent.dead" if status == "dead" else "agent.status_changed"
-    _tell(row, kind, actor, {"agent_id": row.agent_id, "from": before, "to": status}, now=now)
+    _append_fact(row, kind, actor, {"agent_id": row.agent_id, "from": before, "to": status}, now=now)
     return row
 
 
@@ -108,5 +108,5 @@ def _bound(row: Agent, new: NewAgent) -> None:
         row.pinned_namespaces = list(new.pinned_namespaces)
 
 
-def _tell(row: Agent, kind: str, actor: str, note: Json, *, now: datetime) -> None:
+def _append_fact(row: Agent, kind: str, actor: str, note: Json, *, now: datetime) -> None:
     event_notes.append(row.tenant_id, row.run_id, [(IntentLogged(kind, actor), note)], now=now)

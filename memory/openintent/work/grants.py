@@ -86,7 +86,7 @@ def _grant(about: Intent, given: NewGrant, actor: str, now: datetime) -> Grant:
         granted_at=now,
         expires_at=given.expires_at,
     ).insert(by=WRITER)
-    _tell(about, "access_granted", row, actor, now)
+    _append_fact(about, "access_granted", row, actor, now)
     return row
 
 
@@ -109,10 +109,10 @@ def _housekeep(about: Intent, now: datetime) -> None:
 
 def _revoke(about: Intent, row: Grant, actor: str, now: datetime) -> None:
     Grant.objects.written_by(WRITER).filter(tenant_id=about.tenant_id, id=row.id).delete()
-    _tell(about, "access_revoked", row, actor, now)
+    _append_fact(about, "access_revoked", row, actor, now)
 
 
-def _tell(about: Intent, kind: str, row: Grant, actor: str, now: datetime) -> None:
+def _append_fact(about: Intent, kind: str, row: Grant, actor: str, now: datetime) -> None:
     note = {
         "entry_id": ids.wire("acl", row.id),
         "principal_id": row.agent_id,

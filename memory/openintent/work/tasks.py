@@ -83,12 +83,12 @@ def would_inherit(intent: Intent, policy: JSONObject | None) -> bool:
 
 def inherits(task: Task) -> bool:
     """The same of one task: whether the memory of the task above it, if any, is lent to it."""
-    return task.parent_task_id is not None and bool(_given(task).get("inherit_from_parent", False))
+    return task.parent_task_id is not None and bool(_stored_policy(task).get("inherit_from_parent", False))
 
 
 def policy_of(task: Task, *, now: datetime) -> Policy:
     """The task's policy over its intent's over the defaults, within the guardrails of the intent's coordinators."""
-    given, rails = _given(task), rails_of(task, now=now)
+    given, rails = _stored_policy(task), rails_of(task, now=now)
     return Policy(
         archive_on_completion=given.get("archive_on_completion", True) or rails.memory_archive_required,
         inherit_from_parent=given.get("inherit_from_parent", False),
@@ -151,7 +151,7 @@ def _policies_over(consent: bool) -> sql.Written:
     return sql.Written(over.values_list("policy"), tenant_id, agent_id)
 
 
-def _given(task: Task) -> JSONObject:
+def _stored_policy(task: Task) -> JSONObject:
     """What the task's policy says over what its intent's does, key by key (R87)."""
     intent: Intent = Intent.objects.of(task.tenant_id).only("policy").get(id=task.intent_id)
     return {**intent.policy, **(task.memory_policy or {})}
@@ -286,7 +286,7 @@ def create_task(scope: TenantScope, new: NewTask, *, actor: str, now: datetime) 
     if new.assigned_agent:
         _hand_over(scope, made, new.assigned_agent, failed=False, actor=actor, now=now)
         made.save(by=WRITER, update_fields=["assigned_agent"])
-    _tell(made, "task.created", actor, {"name": made.name}, now=now)
+    _append_fact(made, "task.created", actor, {"name": made.name}, now=now)
     return made
 
 
@@ -320,9 +320,11 @@ def update_task(
     if row.ended_at:
         archive(row, actor, now)
     if row.assigned_agent != before and before:
-        _tell(row, "task.delegated", actor, {"from": before, "to": row.assigned_agent, **_why(scope, change)}, now=now)
+        _append_fact(
+            row, "task.delegated", actor, {"from": before, "to": row.assigned_agent, **_why(scope, change)}, now=now
+        )
     kind = OF_STATUS[row.status] if change.status else "task.progress"
-    _tell(row, kind, actor, {"status": row.status}, now=now)
+    _append_fact(row, kind, actor, {"status": row.status}, now=now)
     return row
 
 
@@ -400,6 +402,6 @@ def _why(scope: TenantScope, change: TaskChange) -> Json:
     return why
 
 
-def _tell(row: Task, kind: str, actor: str, more: Json, *, now: datetime) -> None:
+def _append_fact(row: Task, kind: str, actor: str, more: Json, *, now: datetime) -> None:
     note = {"task_id": ids.wire("task", row.id), "assigned_agent": row.assigned_agent or None, **more}
     log(row.tenant_id, row.intent_id, kind, actor, note, now=now)

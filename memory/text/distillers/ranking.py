@@ -213,9 +213,9 @@ def nouns_of(texts: Sequence[str]) -> frozenset[str]:
     seen: Counter[str] = Counter()
     for text in texts:
         folded = text.casefold()
-        seen.update(term for word in set(WORD.findall(folded)) for term in _known(word).terms)
-        heads.update(term for word in HEAD.findall(folded) for term in _known(word).terms)
-        heads.update(term for word in NAMES.findall(text) for term in _known(word.casefold()).terms)
+        seen.update(term for word in set(WORD.findall(folded)) for term in _classify(word).terms)
+        heads.update(term for word in HEAD.findall(folded) for term in _classify(word).terms)
+        heads.update(term for word in NAMES.findall(text) for term in _classify(word.casefold()).terms)
     return frozenset(term for term, count in heads.items() if count >= NOUNS_SHARE * seen[term])
 
 
@@ -258,7 +258,7 @@ def wording(sentence: str) -> Wording:
     speaker = SPEAKER.match(folded)
     opening = WORD.search(folded, speaker.end() if speaker else 0)
     for word in WORD.findall(folded):
-        known = _known(word)
+        known = _classify(word)
         terms += known.terms
         counts[known.place] += 1
         if known.guards:
@@ -269,7 +269,7 @@ def wording(sentence: str) -> Wording:
 
 
 @lru_cache(maxsize=131_072)
-def _known(word: str) -> Known:
+def _classify(word: str) -> Known:
     number = any(map(str.isdigit, word))
     place = next((place for words, place in CLASSES if word in words), -1)
     terms = () if word in STOP else _terms(word)

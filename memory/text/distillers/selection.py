@@ -321,7 +321,7 @@ def _composed(selection: Selection) -> Distilled:
 
 def _with_topics(selection: Selection, title: str, choices: list[Choice], topics: list[str]) -> Distilled:
     sources = selection.ranked.sources
-    sections = archive_text.sections_of([_kept(selection, choice) for choice in choices], topics)
+    sections = archive_text.sections_of([_choose_kept(selection, choice) for choice in choices], topics)
     text = archive_text.text_of(title, sections)
     return Distilled(
         title,
@@ -334,7 +334,7 @@ def _with_topics(selection: Selection, title: str, choices: list[Choice], topics
     )
 
 
-def _kept(selection: Selection, choice: Choice) -> Kept:
+def _choose_kept(selection: Selection, choice: Choice) -> Kept:
     sources, saying = selection.ranked.sources, selection.ranked.sayings[choice.number]
     verbatim = [number for number in saying.texts[choice.text] if number in selection.covered]
     others = sorted(selection.covered.intersection(saying.speakers).difference(verbatim))

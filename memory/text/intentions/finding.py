@@ -241,7 +241,7 @@ def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | N
     """What the sentence says as it stands; in doubt when it says so itself."""
     if sentence.asks and not REQUESTING.search(sentence.text):
         return None
-    found = _of(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
+    found = _intention_in(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
     return replace(found, doubtful=True) if found and is_hedged(sentence.text) else found
 
 
@@ -249,7 +249,7 @@ def _doubted(sentence: Sentence, zone: str, written_at: datetime) -> Intention |
     """What the sentence would say if nobody doubted it."""
     said = _unconditional(sentence.text) if EXCEPT.search(sentence.text) else without_doubt(sentence.text)
     firm = Sentence(sentence.starts, sentence.ends, said)
-    found = _of(firm, zone, written_at) or _foreign(firm, zone, written_at)
+    found = _intention_in(firm, zone, written_at) or _foreign(firm, zone, written_at)
     if found is None or (found.words and IF_ONLY.search(sentence.text)):
         return None
     return replace(found, doubtful=True)
@@ -285,16 +285,19 @@ def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention |
     return Intention(sentence.starts, sentence.ends, words=words, clause=meant.clause)
 
 
-def _of(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
+def _intention_in(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
     if EXCEPT.search(sentence.text):
         return None
     clause = _clause_of(sentence.text)
     main = _without(sentence.text, clause)
-    found = (_said(sentence, clause, own_times(main, cue), zone=zone, written_at=written_at) for cue in cues_in(main))
+    found = (
+        _intention_of_cue(sentence, clause, own_times(main, cue), zone=zone, written_at=written_at)
+        for cue in cues_in(main)
+    )
     return next((each for each in found if each is not None), None)
 
 
-def _said(
+def _intention_of_cue(
     sentence: Sentence, clause: tuple[int, int] | None, own: str, *, zone: str, written_at: datetime
 ) -> Intention | None:
     """What a cue with its ``own`` times and the conditional clause of its sentence come to."""

@@ -252,7 +252,7 @@ def verdict(words: Collection[str], content: str, tags: Iterable[str] = ()) -> b
     wanted = set(words)
     labels = [_label(tag) for tag in tags]
     shared = {word for label in labels for word in _all_words(label)}
-    said = [_said(wanted, each, shared) for each in sentences(content) if not each.asks]
+    said = [_affirms(wanted, each, shared) for each in sentences(content) if not each.asks]
     answers = [each for each in said if each is not None]
     if answers:
         return answers[-1]
@@ -265,7 +265,7 @@ def _label(tag: str) -> str:
     return tag.replace("-", " ").replace("_", " ").replace(":", " ")
 
 
-def _said(wanted: set[str], sentence: Sentence, shared: set[str]) -> bool | None:
+def _affirms(wanted: set[str], sentence: Sentence, shared: set[str]) -> bool | None:
     main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
     if not _speaks_of(wanted, main, shared):
         return None

@@ -352,7 +352,7 @@ def _wall(text: str, local: datetime, zone: str) -> datetime | None:
     if digits := NUMERIC.search(text):
         day = _date_of(digits, zone)
         return datetime.combine(day, clock or MORNING) if day else None
-    for look in (_relative, _nth_day, _absolute, _in_month, _named, _weekday, _ordinal):
+    for look in (_relative, _nth_day, _absolute, _in_month, _named_time, _weekday, _ordinal):
         found = look(text, local, clock)
         if found is not False:
             return found if isinstance(found, datetime) else None
@@ -472,7 +472,7 @@ def _in_month(text: str, local: datetime, clock: time | None) -> Found:
     return datetime.combine(_months_on(first, ahead), clock or MORNING)
 
 
-def _named(text: str, local: datetime, clock: time | None) -> Found:
+def _named_time(text: str, local: datetime, clock: time | None) -> Found:
     found = NAMED.search(text)
     if found is None or (found["end"] and (found["span"] or "day").casefold() == "day" and _named_day(text)):
         return False  # "by end of day Friday"

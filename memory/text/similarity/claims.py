@@ -197,7 +197,7 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
     ):
         return None
     housed = bool(place and after[0].kind & VALUE and {token.raw for token in before} & OFFICES)
-    named = [token for token in after if housed or token.code in said.named or token.kind & VALUE]
+    named = [token for token in after if housed or token.code in said.names or token.kind & VALUE]
     plain = sorted(token.code for token in after if token not in named)
     whole = [*tokens[:turn], *tokens[start:]]
     return Slot(
@@ -423,7 +423,7 @@ def _leaf(leaf: Leaf) -> Claim:
 def _claim(tokens: list[Token], slot: Slot) -> Claim:
     rest = _marked(slot.tokens, slot.start, slot.end, "")
     key = (_key(rest) + code_of(slot.sort) + SALT[slot.kind]) & BITS
-    said = tuple(token.word.casefold().removeprefix("as written ") for token in tokens_said(slot))
+    said = tuple(token.word.casefold().removeprefix("as written ") for token in said_tokens(slot))
     return Claim(key, slot.why, said, rest, slot.explicit, slot.sort)
 
 
@@ -433,7 +433,7 @@ def spelled_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return not any(map(str.isdigit, a + b)) and SequenceMatcher(None, a, b, autojunk=False).ratio() > ALIKE
 
 
-def tokens_said(slot: Slot) -> list[Token]:
+def said_tokens(slot: Slot) -> list[Token]:
     return [token for token in slot.tokens[slot.start : slot.end] if token.kind & SAID]
 
 

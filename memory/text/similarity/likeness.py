@@ -26,7 +26,7 @@ class _Word(NamedTuple):
     named: bool
 
 
-class _Said(NamedTuple):
+class _Parsed(NamedTuple):
     """All words of a statement in order, and the places of those that say something."""
 
     words: list[_Word]
@@ -48,7 +48,7 @@ def likeness(one: str, other: str) -> float:
     if max(map(len, texts)) > MOST_WORDS:
         return 0.0
     language = language_of([word for text in texts for word, _ in text])
-    a, b = (_said(text, language) for text in texts)
+    a, b = (_parse(text, language) for text in texts)
     both, either = set(a.stems) & set(b.stems), set(a.stems) | set(b.stems)
     if len(both) < LEAST_SHARED or len(both) / len(either) < LEAST_ALIKE or _differ_in_a_place(a, b):
         return 0.0
@@ -59,13 +59,13 @@ def _words(text: str) -> list[tuple[str, bool]]:
     return [(word, run[0].isupper()) for run in RUN.findall(text) for word in every_word_of(search_form(run))]
 
 
-def _said(text: Sequence[tuple[str, bool]], language: int) -> _Said:
+def _parse(text: Sequence[tuple[str, bool]], language: int) -> _Parsed:
     words = [_Word(word, next(iter(stems_of(word, language)), word), named) for word, named in text]
     telling = set(without_stop_words([word.text for word in words], language))
-    return _Said(words, [place for place, word in enumerate(words) if word.text in telling])
+    return _Parsed(words, [place for place, word in enumerate(words) if word.text in telling])
 
 
-def _differ_in_a_place(a: _Said, b: _Said) -> bool:
+def _differ_in_a_place(a: _Parsed, b: _Parsed) -> bool:
     """Whether they are the same but for what stands in one place, or in which order things stand."""
     one, other = ([word.text for word in said.words] for said in (a, b))
     if sorted(one) == sorted(other):  # "Anna pays Ben"; a phrase may move from the front to the end
@@ -84,7 +84,7 @@ def _has_number(stems: set[str]) -> bool:
     return any(char.isdigit() for stem in stems for char in stem)
 
 
-def _is_another_thing(a: _Said, b: _Said, at: int, end: int, other_at: int, other_end: int) -> bool:
+def _is_another_thing(a: _Parsed, b: _Parsed, at: int, end: int, other_at: int, other_end: int) -> bool:
     """Whether what stands in one place is a thing in both: the first word, the last, a name, or behind one article."""
     if (at, other_at) == (0, 0) or (end, other_end) == (len(a.places), len(b.places)):
         return True

@@ -147,7 +147,7 @@ class Orders:
             return True
         return second.one in self.front[0] and self._lead(second) not in self._leads(first)
 
-    def _of(self, block: Block) -> list[Part]:
+    def _parts_of(self, block: Block) -> list[Part]:
         return self.one[block.one : block.one + block.size]
 
     def _lead(self, block: Block) -> str:
@@ -155,20 +155,20 @@ class Orders:
         return f"{head.lead} date" if self._is_date(block) else head.lead or head.token.raw
 
     def _leads(self, block: Block) -> set[str]:
-        parts = self._of(block)
+        parts = self._parts_of(block)
         return {f"{part.lead} date" if part.token.mask in DATES else part.lead for part in parts} | {
             part.token.raw for part in parts if part.token.raw in HEADS or part.token.raw in TIMES
         }
 
     def _is_date(self, block: Block) -> bool:
-        parts = self._of(block)
+        parts = self._parts_of(block)
         short = len(parts[0].token.raw) < 3 or parts[0].token.raw in DETERMINERS
         said = parts[1:] if len(parts) > 1 and short else parts
         return all(part.token.kind & VALUE for part in said) and any(part.token.mask in DATES for part in said)
 
     def _bound(self, block: Block, there: list[Part], at: int) -> bool:
         """Whether the block is a phrase of its own there, where it does not stand in front."""
-        one, other, parts = self.one[block.one], self.other[block.other], self._of(block)
+        one, other, parts = self.one[block.one], self.other[block.other], self._parts_of(block)
         led = bool(one.lead and other.lead) or (one.token.raw in HEADS and block.size > 1)
         led = led or self._is_date(block) or all(part.token.raw in TIMES for part in parts) or _is_rhythm(parts)
         return led and _ends(there, at + block.size)
@@ -193,7 +193,7 @@ class Orders:
         if first.size + second.size != 2 or second.one + 1 != first.one or first.other + 1 != second.other:
             return False
         sides = (self.one, second.one), (self.other, first.other)
-        if not all(part.token.kind & CAPITAL for part in self._of(first) + self._of(second)):
+        if not all(part.token.kind & CAPITAL for part in self._parts_of(first) + self._parts_of(second)):
             return False
         return all(
             there[at + 1].rank == 1
@@ -205,7 +205,7 @@ class Orders:
 
     def _are_no_steps(self, first: Block, second: Block) -> bool:
         """Whether it makes no difference which comes first: "load the truck and ship it" is an order to be kept."""
-        parts = [*self._of(first), *self._of(second)]
+        parts = [*self._parts_of(first), *self._parts_of(second)]
         if any(part.after_verb or part.token.raw == "first" for part in parts):
             return True
         heads = self.one[first.one], self.one[second.one]
@@ -219,7 +219,7 @@ class Orders:
         if len(self.blocks) != 2:
             return False
         first, second = self.blocks
-        named = [_is_name(self._of(each)) for each in self.blocks]
+        named = [_is_name(self._parts_of(each)) for each in self.blocks]
         return named[0] != named[1] and self.other[second.other].after_verb and self.one[first.one].after_verb
 
     def _inverted(self, verb: Block, subject: Block) -> bool:

@@ -71,7 +71,7 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     return tokens
 
 
-def _said(word: str) -> Token:
+def _token(word: str) -> Token:
     return _spelled[word][0]
 
 
@@ -84,7 +84,7 @@ def _plainly(tokens: list[Token]) -> list[Token]:
             start, end = at - back, at - back + len(phrase)
             if meaning == ("hate",) and start and _is_one(tokens[start - 1]):
                 meaning = ("hates",)
-            made = [_said(word) for word in meaning]
+            made = [_token(word) for word in meaning]
             made[-1] = made[-1].with_kind(tokens[end - 1].kind & BREAKING)
             tokens = [*tokens[:start], *made, *tokens[end:]]
             at = start + len(made) - 1
@@ -96,7 +96,7 @@ def _idiom_at(tokens: list[Token], at: int) -> Idiom | None:
     for back, phrase, meaning in TELLING.get(tokens[at].raw, ()):
         start = at - back
         part = tokens[start : start + len(phrase)] if start >= 0 else []
-        if [_as_said(token) for token in part] == list(phrase) and not any(
+        if [_lookup_form(token) for token in part] == list(phrase) and not any(
             token.kind & BREAKING for token in part[:-1]
         ):
             return back, phrase, meaning
@@ -109,7 +109,7 @@ def _is_one(subject: Token) -> bool:
     return not plural and subject.raw not in ("i", "you", "we", "they")
 
 
-def _as_said(token: Token) -> str:
+def _lookup_form(token: Token) -> str:
     """What it is looked up as: "can't" is "can not"."""
     return "not" if token.word == "not" and token.kind & NEGATION else token.raw
 
@@ -122,7 +122,7 @@ def _without_denial(tokens: list[Token]) -> Iterator[Token]:
         if tokens[at].word == "not" and at + 1 < len(tokens) and not tokens[at].kind & BREAKING:
             other = words.OPPOSITES.get(tokens[at + 1].raw, "")
         if other:
-            yield _said(other).with_kind(tokens[at + 1].kind & BREAKING)
+            yield _token(other).with_kind(tokens[at + 1].kind & BREAKING)
         else:
             yield tokens[at]
         at += 2 if other else 1
@@ -147,8 +147,8 @@ def _active(tokens: list[Token]) -> list[Token]:
         return tokens
     ending = doer[-1].kind & BREAKING
     doer = [*doer[:-1], doer[-1].without_kind(BREAKING)]
-    only = [_said("only")] if be - may == 2 else []
-    whole = [*only, *doer, *([tokens[may]] if may < be else []), _said(form), *done]
+    only = [_token("only")] if be - may == 2 else []
+    whole = [*only, *doer, *([tokens[may]] if may < be else []), _token(form), *done]
     return [*whole[:-1], whole[-1].with_kind(ending), *tokens[end:]]
 
 
@@ -187,7 +187,7 @@ def _having(tokens: list[Token]) -> list[Token]:
     where, what = tokens[at + 1 :], tokens[2:at]
     if not where or not what or any(token.kind & (VALUE | NEGATION) for token in where):
         return tokens
-    return [*where[:-1], where[-1].without_kind(BREAKING), _said("has"), *what]
+    return [*where[:-1], where[-1].without_kind(BREAKING), _token("has"), *what]
 
 
 def _costing(tokens: list[Token]) -> list[Token]:
@@ -198,7 +198,7 @@ def _costing(tokens: list[Token]) -> list[Token]:
         return tokens
     of = tokens[at + 2 : verb]
     plural = of[-1].raw.endswith("s") and not of[-1].kind & CAPITAL if of else False
-    return [*of, _said("cost" if plural else "costs"), *tokens[verb + 1 :]] if of else tokens
+    return [*of, _token("cost" if plural else "costs"), *tokens[verb + 1 :]] if of else tokens
 
 
 def _called(tokens: list[Token]) -> list[Token]:
@@ -208,7 +208,7 @@ def _called(tokens: list[Token]) -> list[Token]:
     return [*tokens[:at], *tokens[at + 1 :]] if named else tokens
 
 
-def _named(tokens: list[Token]) -> list[Token]:
+def _without_name_of(tokens: list[Token]) -> list[Token]:
     """ "The cat's name is Miso" is "the cat is Miso"."""
     at = next(at for at, token in enumerate(tokens) if token.raw == "name")
     after = tokens[at + 1 : at + 3]
@@ -227,7 +227,7 @@ def _owning(tokens: list[Token]) -> list[Token]:
     last = owner[-1]
     plural = last.raw.endswith("s") and not last.raw.endswith("ss") and not last.kind & CAPITAL
     owner = [*owner[:-1], last.without_kind(BREAKING)]
-    return [*owner, _said("own" if plural else "owns"), *owned[:-1], owned[-1].with_kind(last.kind & BREAKING)]
+    return [*owner, _token("own" if plural else "owns"), *owned[:-1], owned[-1].with_kind(last.kind & BREAKING)]
 
 
 def _preferring(tokens: list[Token]) -> list[Token]:
@@ -237,7 +237,7 @@ def _preferring(tokens: list[Token]) -> list[Token]:
     if not verb or tokens[said[-1]].raw != "best" or any(token.kind & NEGATION for token in tokens):
         return tokens
     end = said[-1]
-    prefers = _said("prefers" if tokens[verb].raw == "likes" else "prefer")
+    prefers = _token("prefers" if tokens[verb].raw == "likes" else "prefer")
     what = [*tokens[verb + 1 : end - 1], tokens[end - 1].with_kind(tokens[end].kind & BREAKING)]
     return [*tokens[:verb], prefers, *what] if end > verb + 1 else tokens
 
@@ -249,7 +249,7 @@ def _limiting(tokens: list[Token]) -> list[Token]:
     start = next((place for place in range(at - 1, max(at - 4, -1), -1) if tokens[place].kind & VALUE), -1)
     if start < 0 or how not in words.MORE | words.FEWER or any(each.kind & BREAKING for each in tokens[start : at + 1]):
         return tokens
-    limit = [_said("at"), _said("least")] if how in words.MORE else [_said("up"), _said("to")]
+    limit = [_token("at"), _token("least")] if how in words.MORE else [_token("up"), _token("to")]
     what = [*tokens[start : at - 1], tokens[at - 1].with_kind(tokens[at + 1].kind & BREAKING)]
     return [*tokens[:start], *limit, *what, *tokens[at + 2 :]]
 
@@ -268,13 +268,13 @@ def _conditional(tokens: list[Token]) -> list[Token]:
     event = any(token.kind & (PAST | PRONOUN | HAPPENS | VALUE) or token.raw in words.MODALS for token in said)
     if not said or said[0].raw not in words.ARTICLES or event or any(token.kind & PAST for token in tokens):
         return tokens
-    return [*tokens[:at], _said("if"), *tokens[at + 1 :]]
+    return [*tokens[:at], _token("if"), *tokens[at + 1 :]]
 
 
 # By the word without which there is no such shape.
 SHAPES: dict[str, Callable[[list[Token]], list[Token]]] = {
     "called": _called,
-    "name": _named,
+    "name": _without_name_of,
     "belongs": _owning,
     "belong": _owning,
     "best": _preferring,
@@ -300,7 +300,7 @@ def possessed(tokens: list[Token]) -> list[Token]:
             ending = found[end - 1].kind & BREAKING
             owner = [token.without_kind(BREAKING) for token in found[start:end]]
             owned = found[at - 1].with_kind(ending)
-            found[at - 1 : end] = [*owner, owned, *[_said("the")] * (end - at - len(owner))]
+            found[at - 1 : end] = [*owner, owned, *[_token("the")] * (end - at - len(owner))]
     return [token for token in found if token.raw not in words.ARTICLES]
 
 
@@ -312,4 +312,4 @@ def with_adverbs_last(tokens: list[Token]) -> list[Token]:
 
 def _is_adverb(token: Token) -> bool:
     raw = token.raw
-    return bool(token.kind & WORD) and len(raw) > 5 and raw.endswith("ly") and words.standing(raw[:-2]) != words.UNKNOWN
+    return bool(token.kind & WORD) and len(raw) > 5 and raw.endswith("ly") and words.classify(raw[:-2]) != words.UNKNOWN

@@ -234,7 +234,7 @@ class Signatures:
     tables: dict[str, tuple[Short, NDArray[np.uint16]]]
 
     @classmethod
-    def of(cls, reading: Reading, left: NDArray[np.bool_]) -> Self:
+    def select(cls, reading: Reading, left: NDArray[np.bool_]) -> Self:
         """Of the statements of ``reading`` that are ``left``."""
         reading.look_into(left)
         ids = packed([each.id for each, kept in zip(reading.statements, left.tolist(), strict=True) if kept])

@@ -113,14 +113,14 @@ class _Work:
             number = self.superseded[number][0] if number in self.superseded else self.into[number]
         return number
 
-    def _said(self, number: int) -> datetime:
+    def _said_at(self, number: int) -> datetime:
         return self.said.get(number) or self.reading.statements[number].said_at
 
     def _merge(self, survivor: int, other: int) -> None:
         self.left[other] = False
         self.into[other] = survivor
         self.merged.setdefault(survivor, []).extend([other, *self.merged.pop(other, [])])
-        self.said[survivor] = max(self._said(survivor), self._said(other))
+        self.said[survivor] = max(self._said_at(survivor), self._said_at(other))
 
     def _groups(self, table: Table) -> list[list[int]]:
         owners = table.owners
@@ -213,8 +213,8 @@ class _Work:
     def _slipped(self) -> Iterator[tuple[int, int, Token, Token]]:
         """Pairs that differ in one word, which is a slip on one side."""
         reading = self.reading
-        slip_keys, slip_owners = _kept(reading.slips, self.left)
-        keys, owners = _kept(reading.exact, self.left)
+        slip_keys, slip_owners = _rows_left(reading.slips, self.left)
+        keys, owners = _rows_left(reading.exact, self.left)
         found = np.isin(keys, slip_keys)
         wells: dict[int, list[int]] = {}
         for key, owner in zip(keys[found].tolist(), owners[found].tolist(), strict=True):
@@ -272,8 +272,8 @@ class _Work:
     def _opposed(self) -> int:
         """Of two statements of which one is against the other, the last one said is left."""
         reading = self.reading
-        keys, owners = _kept(reading.opposed, self.left)
-        bags, bagged = _kept(reading.bags, self.left)
+        keys, owners = _rows_left(reading.opposed, self.left)
+        bags, bagged = _rows_left(reading.bags, self.left)
         found = np.isin(bags, keys)
         others: dict[int, list[int]] = {}
         for bag, other in zip(bags[found].tolist(), bagged[found].tolist(), strict=True):
@@ -304,7 +304,7 @@ class _Work:
         return True
 
     def _moment(self, number: int) -> tuple[datetime, UUID]:
-        return self._said(number), self.reading.statements[number].id
+        return self._said_at(number), self.reading.statements[number].id
 
     def _replaces(self, newer: int, last: Claim, older: int, claim: Claim) -> bool:
         if not last.explicit or last.values == claim.values or last.sort != claim.sort:
@@ -316,7 +316,7 @@ class _Work:
         return still_about(last.rest, claim.rest)
 
 
-def _kept(table: Table, left: NDArray[np.bool_]) -> tuple[Keys, Owners]:
+def _rows_left(table: Table, left: NDArray[np.bool_]) -> tuple[Keys, Owners]:
     owners = table.owners
     kept = left[owners]
     return table.keys[kept], owners[kept]

@@ -73,13 +73,13 @@ REFLEXIVE = frozenset("się se s'est".split())
 WORDED_MINUTES = {("half", "past"): 30, ("quarter", "past"): 15, ("quarter", "to"): -15}
 
 
-def said(word: str) -> Token:
+def token_of(word: str) -> Token:
     """The token of a word."""
     return _spelled[word][0]
 
 
 def _words(text: str) -> list[Token]:
-    return [said(word) for word in text.split()]
+    return [token_of(word) for word in text.split()]
 
 
 def _place(tokens: Sequence[Token], raw: str) -> int:
@@ -109,7 +109,7 @@ def _ended(tokens: list[Token], by: Token) -> list[Token]:
 
 def _owning(owner: Sequence[Token], owned: str) -> list[Token]:
     """ "The pool's length"."""
-    return [*owner[:-1], owner[-1].with_kind(OWNS), said(owned)]
+    return [*owner[:-1], owner[-1].with_kind(OWNS), token_of(owned)]
 
 
 def _measuring(tokens: list[Token]) -> list[Token]:
@@ -126,8 +126,8 @@ def _measuring(tokens: list[Token]) -> list[Token]:
     if not verb or not value or not value[0].kind & VALUE or len(value) > 3 or not _is_noun(tokens[:verb]):
         return tokens
     if attribute == "length" and len(value) == 2 and value[1].raw in LASTING:
-        return [*tokens[:verb], said("lasts"), *_ended(value, tokens[-1])]
-    return [*_owning(tokens[:verb], attribute), said("is"), *_of_age(value, attribute, tokens[-1])]
+        return [*tokens[:verb], token_of("lasts"), *_ended(value, tokens[-1])]
+    return [*_owning(tokens[:verb], attribute), token_of("is"), *_of_age(value, attribute, tokens[-1])]
 
 
 def _of_age(value: list[Token], attribute: str, last: Token) -> list[Token]:
@@ -144,7 +144,7 @@ def _having(tokens: list[Token]) -> list[Token]:
     if at > 2 and [token.raw for token in tokens[at - 2 : at]] == ["has", "a"] and tokens[at + 1 : at + 2]:
         value = tokens[at + 2 :]
         if tokens[at + 1].raw == "of" and value and value[0].kind & VALUE and _is_noun(tokens[: at - 2]):
-            return [*_owning(tokens[: at - 2], noun), said("is"), *_of_age(value, noun, tokens[-1])]
+            return [*_owning(tokens[: at - 2], noun), token_of("is"), *_of_age(value, noun, tokens[-1])]
     if noun == "age" and len(tokens) > 2 and tokens[-1].raw in YEARS and tokens[-2].kind & VALUE:
         return [*tokens[:-2], *_of_age(tokens[-2:], noun, tokens[-1])]
     return tokens
@@ -168,7 +168,7 @@ def _in_office(tokens: list[Token]) -> list[Token]:
         return tokens
     if (what[0].raw not in DEFINITE and not what[0].kind & OWNS) or what[-1].raw.endswith("s"):
         return tokens
-    return [*tokens[:at], *_words("is the"), said(ROLES[tokens[at].raw]), said("of"), *what]
+    return [*tokens[:at], *_words("is the"), token_of(ROLES[tokens[at].raw]), token_of("of"), *what]
 
 
 def _employed(tokens: list[Token]) -> list[Token]:
@@ -195,11 +195,11 @@ def _reporting(tokens: list[Token]) -> list[Token]:
     to = at and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "to"
     if not to or not _is_name(tokens[:at]) or not _is_name(tokens[at + 2 :]):
         return tokens
-    return [*_owning(tokens[:at], "manager"), said("is"), *tokens[at + 2 :]]
+    return [*_owning(tokens[:at], "manager"), token_of("is"), *tokens[at + 2 :]]
 
 
 def _boss(tokens: list[Token]) -> list[Token]:
-    return [said("manager").with_kind(token.kind & BREAKING) if token.raw == "boss" else token for token in tokens]
+    return [token_of("manager").with_kind(token.kind & BREAKING) if token.raw == "boss" else token for token in tokens]
 
 
 def _taking_over(tokens: list[Token]) -> list[Token]:
@@ -244,7 +244,7 @@ def _mutual(tokens: list[Token]) -> list[Token]:
     if not _is_noun(one) or not _is_noun(other) or any(token.kind & PRONOUN for token in (*one, *other)):
         return tokens
     first, second = sorted((one, other), key=lambda each: [token.word for token in each if token.kind & SAID])
-    whole = [*first, said("is"), tokens[at], said("to"), *second]
+    whole = [*first, token_of("is"), tokens[at], token_of("to"), *second]
     return _ended(whole, tokens[-1])
 
 
@@ -253,14 +253,14 @@ def _compared(tokens: list[Token]) -> list[Token]:
     at = _place(tokens, "than")
     how = tokens[at - 1].raw if at else ""
     if at + 1 < len(tokens) and tokens[at + 1].kind & VALUE and how in LESS | MORE:
-        return [*tokens[: at - 1], said("under" if how in LESS else "over"), *tokens[at + 1 :]]
+        return [*tokens[: at - 1], token_of("under" if how in LESS else "over"), *tokens[at + 1 :]]
     if how not in CONTRARY or at < 3 or any(token.kind & NEGATION for token in tokens):
         return tokens
     one, verb, other = tokens[: at - 2], tokens[at - 2], tokens[at + 1 :]
     if not (verb.raw in IS or verb.raw.endswith("s")) or not _is_noun(one) or not _is_noun(other):
         return tokens
     contrary = "taller" if how == "shorter" and _is_name(one) else CONTRARY[how]
-    return _ended([*other, verb, said(contrary), tokens[at], *one], tokens[-1])
+    return _ended([*other, verb, token_of(contrary), tokens[at], *one], tokens[-1])
 
 
 def _cleft(tokens: list[Token]) -> list[Token]:
@@ -270,7 +270,7 @@ def _cleft(tokens: list[Token]) -> list[Token]:
     if at < 2 or len(clause) < 2 or any(token.kind & BREAKING for token in tokens[:-1]):
         return tokens
     if tokens[at].raw == "where" and tokens[at - 1].raw == "is" and _is_noun(tokens[: at - 1]):
-        return _ended([*clause, said("in"), *tokens[: at - 1]], tokens[-1])
+        return _ended([*clause, token_of("in"), *tokens[: at - 1]], tokens[-1])
     if tokens[at].raw == "who":
         if [token.raw for token in tokens[:2]] == ["it", "is"] and _is_name(tokens[2:at]):
             return [*tokens[2:at], *clause]
@@ -302,8 +302,8 @@ def _impersonal(tokens: list[Token]) -> list[Token]:
     be = ("were" if plural else "was") if past else ("are" if plural else "is")
     rest = tokens[end:]
     if rest[0].raw == "using":
-        rest = [said("with"), *rest[1:]]
-    return [tokens[0], *what, said(be), said(participle), *rest]
+        rest = [token_of("with"), *rest[1:]]
+    return [tokens[0], *what, token_of(be), token_of(participle), *rest]
 
 
 ADVERBIAL = frozenset("using within every daily weekly monthly yearly annually nightly until before after".split())
@@ -336,7 +336,7 @@ def _with_means(tokens: list[Token]) -> list[Token]:
     """ "Are hashed using X" is "are hashed with X"."""
     at = _place(tokens, "using")
     passive = any(token.raw in IS for token in tokens[: at - 1]) and at > 1 and tokens[at - 1].raw.endswith("ed")
-    return [*tokens[:at], said("with"), *tokens[at + 1 :]] if passive else tokens
+    return [*tokens[:at], token_of("with"), *tokens[at + 1 :]] if passive else tokens
 
 
 def _renamed(tokens: list[Token]) -> list[Token]:
@@ -378,7 +378,7 @@ def _ordered(tokens: list[Token]) -> list[Token]:
     if not base or any(token.kind & PRONOUN for token in tokens[:at]):
         return tokens
     modal = tokens[at:be] if tokens[at].raw in ("can", "may") else tokens[at + 1 : be]
-    return _ended([*modal, said(base), *tokens[:at], *tokens[be + 2 :]], tokens[-1])
+    return _ended([*modal, token_of(base), *tokens[:at], *tokens[be + 2 :]], tokens[-1])
 
 
 PASSIVE_AFTER = frozenset("must should can may".split())
@@ -393,7 +393,7 @@ def _due(tokens: list[Token]) -> list[Token]:
     dated = when and when[0].kind & VALUE and len(when) <= 3 and not any(token.kind & PREPOSITION for token in when)
     if at < 2 or tokens[at - 1].raw not in IS or not dated or not _is_noun(tokens[: at - 1]):
         return tokens
-    return [*_words("the deadline for"), *tokens[: at - 1], said("is"), *when]
+    return [*_words("the deadline for"), *tokens[: at - 1], token_of("is"), *when]
 
 
 def _lasting(tokens: list[Token]) -> list[Token]:
@@ -406,7 +406,7 @@ def _lasting(tokens: list[Token]) -> list[Token]:
         return tokens
     timed = 1 < len(span) <= 5 and span[-1].raw in LASTING
     timed = timed and all(token.kind & VALUE or token.raw in BETWEEN for token in span[:-1])
-    return [*tokens[:at], said("lasts"), *span] if at and timed and _is_noun(tokens[:at]) else tokens
+    return [*tokens[:at], token_of("lasts"), *span] if at and timed and _is_noun(tokens[:at]) else tokens
 
 
 BETWEEN = frozenset("from between to and".split())
@@ -426,10 +426,10 @@ def _numbered(tokens: list[Token]) -> list[Token]:
     what, where = tokens[at + 2 : within], tokens[within + 1 : verb]
     if not _is_noun(what) or not _is_noun(where):
         return tokens
-    return _ended([*where, said("has"), *many, *what], tokens[-1])
+    return _ended([*where, token_of("has"), *many, *what], tokens[-1])
 
 
-def _named(tokens: list[Token]) -> list[Token]:
+def _without_called(tokens: list[Token]) -> list[Token]:
     """ "Ana has a dog called Rex" is "Ana's dog is Rex"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in ("called", "named"))
     has = next((place for place in range(at) if tokens[place].raw == "has"), 0)
@@ -437,7 +437,7 @@ def _named(tokens: list[Token]) -> list[Token]:
     one = has and tokens[has + 1].raw in ("a", "an") and _is_noun(tokens[:has])
     if not one or not what or not _is_name(name):
         return tokens
-    return [*tokens[: has - 1], tokens[has - 1].with_kind(OWNS), *what, said("is"), *name]
+    return [*tokens[: has - 1], tokens[has - 1].with_kind(OWNS), *what, token_of("is"), *name]
 
 
 def _has(tokens: Sequence[Token], raw: str) -> bool:
@@ -451,7 +451,7 @@ def _included(tokens: list[Token]) -> list[Token]:
     what, where = tokens[: at - 1], tokens[at + 2 :]
     if not within or not _is_noun(what) or not _is_noun(where) or any(token.kind & NEGATION for token in tokens):
         return tokens
-    return _ended([*where, said("includes"), *what], tokens[-1])
+    return _ended([*where, token_of("includes"), *what], tokens[-1])
 
 
 def _studying(tokens: list[Token]) -> list[Token]:
@@ -461,7 +461,7 @@ def _studying(tokens: list[Token]) -> list[Token]:
     subject = tokens[at - 1] if plain else None
     if subject is None or not subject.raw.endswith(("s", "y", "law", "art", "medicine", "ture", "ing")):
         return tokens
-    return [*tokens[: at - 3], said("studies"), subject.with_kind(tokens[at].kind & BREAKING), *tokens[at + 1 :]]
+    return [*tokens[: at - 3], token_of("studies"), subject.with_kind(tokens[at].kind & BREAKING), *tokens[at + 1 :]]
 
 
 def _on_the_clock(tokens: list[Token]) -> list[Token]:
@@ -484,9 +484,9 @@ def _preferring(tokens: list[Token]) -> list[Token]:
         if tokens[place].kind & BREAKING:
             break
         if tokens[place].raw == "to":
-            return [*tokens[:place], said("over"), *tokens[place + 1 :]]
+            return [*tokens[:place], token_of("over"), *tokens[place + 1 :]]
         if tokens[place].raw == "rather" and tokens[place + 1].raw == "than":
-            return [*tokens[:place], said("over"), *tokens[place + 2 :]]
+            return [*tokens[:place], token_of("over"), *tokens[place + 2 :]]
     return tokens
 
 
@@ -503,7 +503,7 @@ def _riding(tokens: list[Token]) -> list[Token]:
     where = tokens[verb + 1 : at]
     if not where and tokens[verb].raw.startswith("commute"):
         where = _words("to work")
-    return _ended([*tokens[:verb], said(form), *where], tokens[-1]) if where else tokens
+    return _ended([*tokens[:verb], token_of(form), *where], tokens[-1]) if where else tokens
 
 
 def _moved_abroad(tokens: list[Token]) -> list[Token]:
@@ -517,7 +517,7 @@ def _moved_abroad(tokens: list[Token]) -> list[Token]:
         return tokens
     within = {"wohnt": "in", "mieszka": "w", "vive": "en", "habite": "à"}[lives]
     now = {"wohnt": "jetzt", "mieszka": "teraz", "vive": "ahora", "habite": "maintenant"}[lives]
-    return _ended([*kept[:start], said(lives), said(now), said(within), *kept[where + 1 :]], tokens[-1])
+    return _ended([*kept[:start], token_of(lives), token_of(now), token_of(within), *kept[where + 1 :]], tokens[-1])
 
 
 def _employed_in_german(tokens: list[Token]) -> list[Token]:
@@ -526,7 +526,7 @@ def _employed_in_german(tokens: list[Token]) -> list[Token]:
     at = next((place for place, token in enumerate(tokens) if token.raw == "ist"), 0)
     if last.raw not in ("beschäftigt", "angestellt") or not at:
         return tokens
-    return _ended([*tokens[:at], said("arbeitet"), *tokens[at + 1 : -1]], last)
+    return _ended([*tokens[:at], token_of("arbeitet"), *tokens[at + 1 : -1]], last)
 
 
 # By the word without which there is no such form.
@@ -540,7 +540,7 @@ RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(("where", "who"), _cleft),
     **dict.fromkeys(PASSIVE_AFTER, _ordered),
     **dict.fromkeys(("takes", "runs"), _lasting),
-    **dict.fromkeys(("called", "named"), _named),
+    **dict.fromkeys(("called", "named"), _without_called),
     "due": _due,
     "number": _numbered,
     **dict.fromkeys(("half", "quarter"), _on_the_clock),

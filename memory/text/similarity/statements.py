@@ -144,7 +144,7 @@ class Spoken:
         return b"".join([token.bytes for token in self.tokens if token.kind & ORDERED])
 
     @property
-    def named(self) -> frozenset[int]:
+    def names(self) -> frozenset[int]:
         """The codes of the words that a capital inside a sentence marks as names. A title and a shout mark none."""
         if not self.kinds & CAPITAL:
             return frozenset()
@@ -167,7 +167,7 @@ class Spoken:
         """Each negation, or word of direction, with what it is said of: what follows it, or else what went before."""
         if not self.kinds & kind:
             return []
-        said = [token for token in self.tokens if token.kind & (SAID | AND)] if within_clause else self._said()
+        said = [token for token in self.tokens if token.kind & (SAID | AND)] if within_clause else self._said_tokens()
         pairs = []
         for at, token in enumerate(said):
             if token.kind & kind:
@@ -182,7 +182,7 @@ class Spoken:
         tokens = [meant.get(token.code, token) for token in self.tokens]
         return Spoken(tokens, self.kinds | reduce(or_, (word.kind for word in meant.values()), 0))
 
-    def _said(self) -> list[Token]:
+    def _said_tokens(self) -> list[Token]:
         return [token for token in self.tokens if token.kind & SAID]
 
     @property
@@ -190,7 +190,7 @@ class Spoken:
         """The words that may be a slip of the pen, each with what may have been meant: never a name."""
         if self.strict or not self.kinds & UNKNOWN:
             return []
-        names = self.named
+        names = self.names
         loose = [token for token in self.tokens if token.kind & UNKNOWN and token.code not in names]
         return [(token, word) for token in loose for word in meant_by(token.raw)]
 
@@ -202,7 +202,7 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         return _record(text)
     if not text.isascii() and OTHER_SCRIPT.search(text):
         return _strict(text)
-    found = tokens.of(text)
+    found = tokens.split(text)
     kinds = 0
     for token in found:
         kinds |= token.kind

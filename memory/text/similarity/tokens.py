@@ -137,7 +137,7 @@ class Tokens(dict[str, tuple[Token, ...]]):
         found = self[chunk] = tuple(_of_chunk(chunk))
         return found
 
-    def of(self, text: str) -> list[Token]:
+    def split(self, text: str) -> list[Token]:
         """The tokens of ``text`` in their order."""
         if "+" in text:
             text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
@@ -378,5 +378,5 @@ def _together(roles: Iterable[tuple[bool, int]]) -> int:
 def _spelled(text: str, base: str, capital: int) -> int:
     if any(ord(letter) >= LATIN_END for letter in text):
         return FOREIGN
-    standing = words.COMMON if base in CANONICAL else words.standing(text)
+    standing = words.COMMON if base in CANONICAL else words.classify(text)
     return COMMON if standing == words.COMMON else UNKNOWN if standing == words.UNKNOWN else 0

@@ -1153,7 +1153,7 @@ def base_of(participle: str) -> str:
         return participle[:-3] + "y"
     if len(participle) > 5 and participle[-3] == participle[-4] and participle[-3] not in "sl":
         return participle[:-3]
-    return next((form for form in forms[:2] if standing(form) == COMMON), "")
+    return next((form for form in forms[:2] if classify(form) == COMMON), "")
 
 
 def third_person(verb: str) -> str:
@@ -1174,7 +1174,7 @@ def without_number(word: str) -> str:
     return word[:-2] if word.endswith(("shes", "ches", "xes", "zes", "sses")) else word[:-1]
 
 
-def standing(word: str) -> str:
+def classify(word: str) -> str:
     """``COMMON``, ``UNKNOWN``, or ``OTHER``: names, short words, and whatever is not plain letters."""
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return OTHER
@@ -1215,9 +1215,9 @@ def meant_by(slip: str) -> list[str]:
     near = swapped | {word for word in single | doubled if word not in NAMES}
     near = {word for word in near if len(word) >= SHORTEST}
     plain = [
-        word for word in near if word in NEGATIONS or word in CANONICAL or (_rank(word) and standing(word) == COMMON)
+        word for word in near if word in NEGATIONS or word in CANONICAL or (_rank(word) and classify(word) == COMMON)
     ]
-    return sorted(plain or [word for word in near if standing(word) == COMMON])
+    return sorted(plain or [word for word in near if classify(word) == COMMON])
 
 
 def _is_a_word(text: str) -> bool:
