@@ -276,7 +276,7 @@ def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list
     scope.check("agents:read")
     found = {each.name: each for each in registry.agents(scope.tenant_id)}
     names = list(found)
-    usage = adapter.usage_of(scope, names, now=now) if scope.can("memory:read") else {}
+    usage = adapter.agent_usage(scope, names, now=now) if scope.can("memory:read") else {}
     armed = _armed(scope) if scope.can("memory:read") else {}
     return [_row(each, entry_of(each, document), usage, armed) for each in found.values()]
 

@@ -40,7 +40,7 @@ def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now
     if not 1 <= len(chosen) <= MOST:
         message = f"Select 1 to {MOST} entries."
         raise Unprocessable(message, errors=[_error("id", f"must be 1 to {MOST}")])
-    found = adapter.by_ids(scope, [each for each in chosen if each], now=now)
+    found = adapter.entries_by_id(scope, [each for each in chosen if each], now=now)
     if len(found) < len(chosen):
         raise NotFound("Not all of these entries are there.")
     return [found[each] for each in chosen if each]
@@ -133,5 +133,5 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
 
 
 def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetime) -> list[UUID]:
-    there = list(adapter.by_ids(scope, part, now=now))
+    there = list(adapter.entries_by_id(scope, part, now=now))
     return ledger.without_taken_keys(scope.tenant_id, there) if action == "restore" else there

@@ -183,7 +183,7 @@ def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) 
     if form == JSON_LINES:
         # What has no filter goes in the order in which it was written, as ``export_memory`` prints it.
         every = wanted.is_empty
-        chunks = adapter.exported_in_order(scope, now=now) if every else search.export_chunks(scope, wanted, now=now)
+        chunks = adapter.export_all(scope, now=now) if every else search.export_chunks(scope, wanted, now=now)
         for chunk in chunks:
             lines = [line for entry in chunk if (line := transfers.json_line(entry))]
             yield b"".join(lines), len(lines), len(chunk) - len(lines)

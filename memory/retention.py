@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db.models import Count, Min, Q
 
 from memory import adapter, ledger, policies
-from memory.adapter import Keeping, WeekOf
+from memory.adapter import RetentionFigures, WeekOf
 from memory.host import sql
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
@@ -171,7 +171,7 @@ def growth_by(scope: TenantScope, kind: str, *, now: datetime) -> list[Growth]:
     since = now.date() - timedelta(days=now.weekday() + 7 * (WEEKS - 1))
     starts = [since + timedelta(days=7 * week) for week in range(WEEKS)]
     found: dict[str, dict[int, WeekOf]] = defaultdict(dict)
-    for row in adapter.growth_of(scope, kind, since=since):
+    for row in adapter.weekly_growth(scope, kind, since=since):
         found[row.writer][row.week] = row
     rows = [
         Growth(writer, [weeks.get(week, WeekOf(writer, week, 0, 0, 0, 0)) for week in range(WEEKS)], starts)
@@ -193,7 +193,7 @@ class ArchivesKept:
 class Outlook:
     """What leaves memory by itself, under which policy, and who adds what never leaves."""
 
-    keeping: Keeping
+    keeping: RetentionFigures
     policy: Policy
     archives: ArchivesKept
     timeless: list[tuple[str, int]]
@@ -207,9 +207,9 @@ class Outlook:
 
 def outlook(scope: TenantScope, *, now: datetime) -> Outlook:
     """As it stands at ``now``; the agents with most entries that never expire first."""
-    timeless = adapter.timeless_of(scope)
+    timeless = adapter.count_timeless(scope)
     return Outlook(
-        adapter.keeping_of(scope, now=now),
+        adapter.retention_figures(scope, now=now),
         policies.policy_of(scope.tenant_id),
         _archives(scope),
         sorted(timeless.items(), key=lambda each: (-each[1], each[0])),
@@ -233,8 +233,8 @@ def shortening(scope: TenantScope, wanted: Policy, *, now: datetime) -> Shorteni
     shorter = [name for name in DAYS if getattr(wanted, name) < getattr(before, name)]
     if not shorter:
         return None
-    removed = adapter.taken_away_before(scope, now - timedelta(days=wanted.restore_days))
-    return Shortening(shorter, adapter.keeping_of(scope, now=now).waiting, removed, _archives(scope).total)
+    removed = adapter.count_retired_before(scope, now - timedelta(days=wanted.restore_days))
+    return Shortening(shorter, adapter.retention_figures(scope, now=now).waiting, removed, _archives(scope).total)
 
 
 def _archives(scope: TenantScope) -> ArchivesKept:

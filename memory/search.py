@@ -202,7 +202,7 @@ def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) ->
             yield from _every_by_relevance(scope, search.with_meaning(meaning))
         return
     after = None
-    while chunk := adapter.exported(scope, _newest(scope, wanted, now, after)[: adapter.EXPORTED]):
+    while chunk := adapter.export_rows(scope, _newest(scope, wanted, now, after)[: adapter.EXPORTED]):
         yield chunk
         after = chunk[-1].entry_id
 
@@ -237,13 +237,13 @@ def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime
     """The first ``size`` that match, for facets to count: the newest, or those that have the words of a search."""
     wanted = wanted.with_fields()
     if not search_form(wanted.text):
-        return adapter.sampled(scope, _newest(scope, wanted, now, None)[:size])
+        return adapter.sample_rows(scope, _newest(scope, wanted, now, None)[:size])
     search = _Search.build(scope, wanted, now)
     if wanted.order == NEWEST:
         positions = search.page_below(scope, None, size).positions
     else:
-        positions = adapter.best(scope, search.rows, search.words, limit=size).positions
-    return adapter.sampled(scope, search.shown.filter(position__in=positions)) if positions else []
+        positions = adapter.best_matches(scope, search.rows, search.words, limit=size).positions
+    return adapter.sample_rows(scope, search.shown.filter(position__in=positions)) if positions else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,29 +256,29 @@ class _Search:
 
     @classmethod
     def build(cls, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "_Search":
-        times, span = adapter.written_between(wanted.since, wanted.until)
+        times, span = adapter.creation_window(wanted.since, wanted.until)
         rows = _matching(scope, wanted, now).filter(times, **span.lookups("id"))
         words, shown = sought(wanted.text), _at_address(rows, scope, wanted)
         if wanted.tag:
-            shown = adapter.tagged(shown, scope, wanted.tag)
+            shown = adapter.with_tag(shown, scope, wanted.tag)
         literals = words.literals if wanted.order == NEWEST else words.phrases
         for literal in literals:
             shown = shown.filter(search_text__contains=literal)
         is_every_row = wanted == LedgerFilter(text=wanted.text, order=wanted.order) and not literals
-        return cls(words, shown, None if is_every_row and adapter.shows_all(scope, now=now) else shown)
+        return cls(words, shown, None if is_every_row and adapter.is_every_row_visible(scope, now=now) else shown)
 
     def with_meaning(self, meaning: Meaning) -> "_Search":
         return replace(self, words=replace(self.words, meaning=meaning.vector))
 
     def page_below(self, scope: TenantScope, below: int | None, limit: int) -> adapter.Found:
-        return adapter.matching(scope, self.rows, self.words, below=below, limit=limit)
+        return adapter.newest_matches(scope, self.rows, self.words, below=below, limit=limit)
 
 
 def _page_by_relevance(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
     behind = None
     if after is not None:
         behind = search.shown.filter(id=after).values_list("position", flat=True).first() or -1
-    found = adapter.best(scope, search.rows, search.words, after=behind, seen=seen, limit=size)
+    found = adapter.best_matches(scope, search.rows, search.words, after=behind, seen=seen, limit=size)
     entries = _at(scope, search.shown, found.positions)
     total = found.count if found.is_exact else seen + len(entries) + (not found.is_end)
     more = entries[-1].id if entries and not found.is_end else None
@@ -286,10 +286,10 @@ def _page_by_relevance(scope: TenantScope, search: _Search, after: UUID | None, 
 
 
 def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[list[adapter.Exported]]:
-    found = adapter.best(scope, search.rows, search.words, limit=adapter.COUNTED)
+    found = adapter.best_matches(scope, search.rows, search.words, limit=adapter.COUNTED)
     for chunk in sql.in_chunks(found.positions):
         places = {position: place for place, position in enumerate(chunk)}
-        rows = adapter.exported(scope, search.shown.filter(position__in=chunk))
+        rows = adapter.export_rows(scope, search.shown.filter(position__in=chunk))
         yield sorted(rows, key=lambda row: places[row.position])
 
 
@@ -299,12 +299,12 @@ def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen
     found = search.page_below(scope, below, size + 1)
     count, is_all = len(found.positions), found.floor is None
     if below is not None or count > size:
-        count, is_all = adapter.count_matching(scope, search.rows, search.words, limit=adapter.COUNTED + 1)
+        count, is_all = adapter.count_matches(scope, search.rows, search.words, limit=adapter.COUNTED + 1)
     entries = _at(scope, search.shown, found.positions[:size])
     if len(found.positions) > size:
-        more, is_partial = adapter.id_at(scope, found.positions[size - 1]), False
+        more, is_partial = adapter.entry_id_at(scope, found.positions[size - 1]), False
     else:
-        more, is_partial = adapter.id_at(scope, found.floor) if found.floor else None, found.floor is not None
+        more, is_partial = adapter.entry_id_at(scope, found.floor) if found.floor else None, found.floor is not None
     is_exact = is_all and count <= adapter.COUNTED
     total = count if is_exact else max(min(count, adapter.COUNTED), seen + len(entries))
     return LedgerPage(entries, total, is_exact, seen + 1, more, is_partial)
@@ -314,7 +314,7 @@ def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[list[adapte
     below: int | None = None
     while True:
         found = search.page_below(scope, below, sql.CHUNK)
-        yield adapter.exported(scope, search.shown.filter(position__in=found.positions).order_by("-position"))
+        yield adapter.export_rows(scope, search.shown.filter(position__in=found.positions).order_by("-position"))
         below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
         if below is None:
             return
@@ -346,7 +346,7 @@ def within_budget(
     records = (
         adapter.list_entries(place, now=now, limit=limit, tag=tag, wanted=wanted, written_by=bound) if place else []
     )
-    rows = adapter.by_ids(scope, [record.id for record in records], now=now)
+    rows = adapter.entries_by_id(scope, [record.id for record in records], now=now)
     total, exact = _total(scope, of_ref, now)
     return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None, meaning=meaning)
 
@@ -373,34 +373,38 @@ def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID
     leading = {} if wanted.tag else _stated_alone(scope, wanted)
     if leading:
         wanted = replace(wanted, system="", thread="", node="" if "node" in leading else wanted.node)
-    rows, (times, written) = _matching(scope, wanted, now), adapter.written_between(wanted.since, wanted.until)
+    rows, (times, written) = _matching(scope, wanted, now), adapter.creation_window(wanted.since, wanted.until)
     rows, span = rows.filter(times), written.behind(after)
     if wanted.tag:
-        return adapter.newest_tagged(_at_address(rows, scope, wanted), scope, wanted.tag, span=span)
+        return adapter.newest_with_tag(_at_address(rows, scope, wanted), scope, wanted.tag, span=span)
     if leading:
-        return adapter.newest_stated(_at_address(rows, scope, wanted), scope, span=span, **leading)
+        return adapter.newest_with_stated_origin(_at_address(rows, scope, wanted), scope, span=span, **leading)
     leads = (wanted.agent, wanted.run, wanted.node, wanted.memory_ref, wanted.subject)
     if any(wanted.place.values()) and not any(leads):
-        return adapter.newest_addressed(rows, scope, span=span, **wanted.place)
+        return adapter.newest_at_address(rows, scope, span=span, **wanted.place)
     return _at_address(rows, scope, wanted).filter(**span.lookups("id")).order_by("-id")
 
 
 def _at_address(rows: "QuerySet[MemoryEntry]", scope: TenantScope, wanted: LedgerFilter) -> "QuerySet[MemoryEntry]":
-    return adapter.addressed(rows, scope, **wanted.place)
+    return adapter.at_address(rows, scope, **wanted.place)
 
 
 def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int, bool]:
     by_writer = LedgerFilter(state=wanted.state, order=wanted.order, agent=wanted.agent, node=wanted.node)
-    stated = bool(wanted.node) and adapter.is_stated(scope, node=wanted.node)  # the days count what was seen alone
+    stated = bool(wanted.node) and adapter.has_stated_origin(
+        scope, node=wanted.node
+    )  # the days count what was seen alone
     if wanted == by_writer and not stated and scope.principal.agent_ids is None:
-        return adapter.total(scope, state=wanted.state, agent_id=wanted.agent, node_id=wanted.node, now=now), True
+        return adapter.count_entries(
+            scope, state=wanted.state, agent_id=wanted.agent, node_id=wanted.node, now=now
+        ), True
     counted = _newest(scope, wanted, now, None).values("id")[: adapter.COUNTED + 1].count()
     return min(counted, adapter.COUNTED), counted <= adapter.COUNTED
 
 
 def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "QuerySet[MemoryEntry]":
     """What matches but for its tag and its address, which lead to the rows where they are given."""
-    rows = adapter.live(scope, now=now)
+    rows = adapter.visible_entries(scope, now=now)
     if wanted.state != "all":
         rows = rows.filter(retired_at__isnull=wanted.state != "retired")
     if wanted.run:
@@ -408,7 +412,7 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
     if wanted.node:
         rows = _of_node(scope, rows, wanted.node)
     if stated := _stated(wanted):
-        rows = adapter.stated(rows, scope, **stated)
+        rows = adapter.with_stated_origin(rows, scope, **stated)
     if wanted.subject:
         rows = rows.filter(~Q(subject=""), subject=wanted.subject)  # as the index of subjects says it
     exact = {"agent_id": wanted.agent, "memory_ref": wanted.memory_ref}
@@ -424,7 +428,7 @@ def _stated(wanted: LedgerFilter) -> dict[str, str]:
 def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
     """The same with the node, where no node of this host has that name: all that origins alone can answer."""
     stated, node = _stated(wanted), wanted.node
-    if node and adapter.is_stated(scope, node=node) and not adapter.is_observed(scope, node_id=node):
+    if node and adapter.has_stated_origin(scope, node=node) and not adapter.has_observed_write(scope, node_id=node):
         return stated | {"node": node}
     return stated
 
@@ -432,19 +436,23 @@ def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
 def _of_node(scope: TenantScope, rows: "QuerySet[MemoryEntry]", node: str) -> "QuerySet[MemoryEntry]":
     """What a node of that name wrote, as this host has seen or as an agent elsewhere states. Whichever nobody wrote is
     not asked for: two conditions at once are read more slowly than one."""
-    if not adapter.is_stated(scope, node=node):
+    if not adapter.has_stated_origin(scope, node=node):
         return rows.filter(node_id=node)
-    stated = adapter.stated(rows, scope, node=node)
-    return stated | rows.filter(node_id=node) if adapter.is_observed(scope, node_id=node) else stated
+    stated = adapter.with_stated_origin(rows, scope, node=node)
+    return stated | rows.filter(node_id=node) if adapter.has_observed_write(scope, node_id=node) else stated
 
 
 def _of_run(scope: TenantScope, rows: "QuerySet[MemoryEntry]", run: str) -> "QuerySet[MemoryEntry]":
     """What stands on the log of a run here, by its id, or what is stated to come from a run elsewhere of that id."""
     run_id = ids.parse("run", run)
     found = rows.filter(run_id=run_id) if run_id else rows.none()
-    if run_id and adapter.is_stated(scope, run_id=run_id):
-        found |= adapter.stated(rows, scope, run_id=run_id)
-    return found | adapter.stated(rows, scope, run_ref=run) if adapter.is_stated(scope, run_ref=run) else found
+    if run_id and adapter.has_stated_origin(scope, run_id=run_id):
+        found |= adapter.with_stated_origin(rows, scope, run_id=run_id)
+    return (
+        found | adapter.with_stated_origin(rows, scope, run_ref=run)
+        if adapter.has_stated_origin(scope, run_ref=run)
+        else found
+    )
 
 
 SAMPLED = 1_000

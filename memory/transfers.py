@@ -56,7 +56,7 @@ STORED, THERE = "stored", "already here"
 def export_lines(scope: TenantScope, *, now: datetime) -> Iterator[tuple[str, bytes]]:
     """Every entry that can be read now, in the order in which it was written: its id and its line, which is empty where
     the entry is left out."""
-    for chunk in adapter.exported_in_order(scope, now=now):
+    for chunk in adapter.export_all(scope, now=now):
         for entry in chunk:
             yield entry.id, json_line(entry)
 

@@ -151,7 +151,7 @@ FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
     "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
     "fgt": ("forget-request", lambda scope, found, now: plans.find(scope, found)),
     "hld": ("forget-hold", lambda scope, found, now: holds.find(scope, found)),
-    "mem": ("memory-entry", lambda scope, found, now: adapter.entry(scope, found, now=now)),
+    "mem": ("memory-entry", lambda scope, found, now: adapter.find_entry(scope, found, now=now)),
     "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),
     "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
     "run": ("run", _find_run),

@@ -29,14 +29,14 @@ EXPORTED = 2000
 Owned = TypeVar("Owned", bound=TenantOwned)
 
 
-def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
+def visible_entries(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
     """Every unexpired entry that the principal may see, retired ones too: what the pages of the console start from."""
     scope.check("memory:read")
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.in_scope(scope).unexpired(now)
     return rows
 
 
-def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
+def with_tag(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` that carry ``tag``, for a search that something else leads."""
     return rows.filter(id__in=EntryTag.objects.of(scope.tenant_id).filter(tag=tag).values("id"))
 
@@ -58,7 +58,7 @@ class Span(NamedTuple):
         return Span(self.first, min(limits, default=None))
 
 
-def written_between(since: datetime | None, until: datetime | None) -> tuple[Q, Span]:
+def creation_window(since: datetime | None, until: datetime | None) -> tuple[Q, Span]:
     """What was written from ``since`` to before ``until``, and the span of the ledger in which all of it stands: an
     entry's id is made about when it was written."""
     times = Q() if since is None else Q(created_at__gte=since)
@@ -68,13 +68,13 @@ def written_between(since: datetime | None, until: datetime | None) -> tuple[Q, 
     return times, Span(first, ids.first_of(until + ids.NEAR) if until else None)
 
 
-def newest_tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span) -> QuerySet[MemoryEntry]:
+def newest_with_tag(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` that carry ``tag``, newest first: read from the table of tags in its order."""
     within = span.lookups("tagged__id")
     return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **within).order_by("-tagged__id")
 
 
-def newest_addressed(
+def newest_at_address(
     rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: str
 ) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` with such an address, newest first: read from the table of addresses in its order."""
@@ -83,7 +83,7 @@ def newest_addressed(
     return found.order_by("-addressed__id")
 
 
-def addressed(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> QuerySet[MemoryEntry]:
+def at_address(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` with such an address: of that ``tier``, ``namespace`` or ``sensitivity``, as far as given. What
     few entries have is listed; what many have is looked up of each row, which something else leads to."""
     if not any(exact.values()):
@@ -104,28 +104,28 @@ def _at(exact: Mapping[str, str], address: str = "") -> list[Q | Exact]:
     return [Exact(in_order(f"{address}{leads}"), exact[leads]), has_one, Q(**rest)]
 
 
-def is_stated(scope: TenantScope, **exact: object) -> bool:
+def has_stated_origin(scope: TenantScope, **exact: object) -> bool:
     """Whether the last write of any entry was stated so; asked of an index."""
     return bool(_last_origins(scope, exact).exists())
 
 
-def is_observed(scope: TenantScope, **exact: object) -> bool:
+def has_observed_write(scope: TenantScope, **exact: object) -> bool:
     """Whether any entry of the tenant was written so, as this host has seen it."""
     return bool(MemoryEntry.objects.of(scope.tenant_id).filter(**exact).exists())
 
 
-def stated(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: object) -> QuerySet[MemoryEntry]:
+def with_stated_origin(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: object) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` whose last write was stated so, for a list that something else leads."""
-    return _told_to(scope, rows).filter(id__in=_last_origins(scope, exact).values("entry_id"))
+    return _shown_to(scope, rows).filter(id__in=_last_origins(scope, exact).values("entry_id"))
 
 
-def newest_stated(
+def newest_with_stated_origin(
     rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: object
 ) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` whose last write was stated so, newest first: read from the table of origins in its order."""
     within = span.lookups("origins__entry_id")
     wanted = {f"origins__{name}": value for name, value in exact.items()}
-    found = _told_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **within)
+    found = _shown_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **within)
     return found.order_by("-origins__entry_id")
 
 
@@ -133,7 +133,7 @@ def _last_origins(scope: TenantScope, exact: dict[str, object]) -> QuerySet[Entr
     return EntryOrigin.objects.of(scope.tenant_id).filter(current=True, **exact)
 
 
-def _told_to(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> QuerySet[MemoryEntry]:
+def _shown_to(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> QuerySet[MemoryEntry]:
     """Without what is confidential to this principal: what is stated of it is not found either."""
     return rows if scope.can("memory:retire") else rows.filter(sealed=False)
 
@@ -187,7 +187,7 @@ class Sampled(NamedTuple):
     system: str | None
 
 
-def sampled(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
+def sample_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
     """``rows`` in their order, with how sensitive they are said to be and what is stated of their last writes, where
     that is not confidential to the principal."""
     at = EntryAddress.objects.of(scope.tenant_id).filter(id=OuterRef("id")).values("sensitivity")
@@ -247,7 +247,7 @@ class Exported(NamedTuple):
 TOLD = ("memory_ref", "content", "subject", "node_id", "agent_id", "sealed", "position")
 
 
-def exported(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
+def export_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
     """``rows`` in their order, with the addresses that they have, and what was stated of their last writes."""
     as_text = [Cast(name, TextField()) for name in ("tags", "created_at", "expires_at", "retired_at")]
     columns: list[Any] = [sql.wire_id("mem", "id"), sql.wire_id("run", "run_id"), *as_text, *TOLD]
@@ -257,25 +257,25 @@ def exported(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
         return []
     keyed = [row.entry_id for row in found if row.memory_ref.startswith(PREFIX)]
     known = {row.id: row for row in _addresses(scope).filter(sql.is_among("id", keyed))} if keyed else {}
-    told = _origins_of(scope, [row.entry_id for row in found]) if is_stated(scope) else {}
+    told = _origins_of(scope, [row.entry_id for row in found]) if has_stated_origin(scope) else {}
     if not known and not told:
         return found
     keys = [row.entry_id for row in found]
     return [row._replace(address=known.get(own), origin=told.get(own)) for own, row in zip(keys, found, strict=True)]
 
 
-def exported_in_order(scope: TenantScope, *, now: datetime) -> Iterator[list[Exported]]:
+def export_all(scope: TenantScope, *, now: datetime) -> Iterator[list[Exported]]:
     """Every entry that can be read now, in the order in which they were written; read in chunks."""
     scope.check("memory:read")
     rows, position = MemoryEntry.objects.in_scope(scope).live(now).order_by("position"), 0
-    while chunk := exported(scope, rows.filter(position__gt=position)[:EXPORTED]):
+    while chunk := export_rows(scope, rows.filter(position__gt=position)[:EXPORTED]):
         yield chunk
         position = chunk[-1].position
 
 
-def entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry | None:
+def find_entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry | None:
     """One unexpired entry with its run and its address, retired or not."""
-    found = list(live(scope, now=now).select_related("run").filter(id=entry_id)[:1])
+    found = list(visible_entries(scope, now=now).select_related("run").filter(id=entry_id)[:1])
     return with_addresses(scope, found)[0] if found else None
 
 
@@ -283,18 +283,20 @@ def neighbours(
     scope: TenantScope, entry: MemoryEntry, *, now: datetime
 ) -> tuple[MemoryEntry | None, MemoryEntry | None]:
     """The unexpired entries of the same ref that were written just before and just after this one, retired or not."""
-    rows = live(scope, now=now).filter(memory_ref=entry.memory_ref)
+    rows = visible_entries(scope, now=now).filter(memory_ref=entry.memory_ref)
     before, after = rows.filter(id__lt=entry.id).order_by("-id"), rows.filter(id__gt=entry.id).order_by("id")
     return before.first(), after.first()
 
 
-def by_ids(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
+def entries_by_id(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
     """The unexpired entries among ``entry_ids``, with their addresses."""
-    found = with_addresses(scope, list(live(scope, now=now).filter(id__in=entry_ids)))
+    found = with_addresses(scope, list(visible_entries(scope, now=now).filter(id__in=entry_ids)))
     return {row.id: row for row in found}
 
 
-def naming_live(rows: QuerySet[Owned], scope: TenantScope, *columns: str, now: datetime) -> QuerySet[Owned]:
+def rows_naming_live_entries(
+    rows: QuerySet[Owned], scope: TenantScope, *columns: str, now: datetime
+) -> QuerySet[Owned]:
     """Those of the rows of another table that name, in each of these columns, an entry that a pass may take: live, not
     protected, not sealed, and one that the principal may see."""
     scope.check("memory:read")
@@ -309,14 +311,14 @@ def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombston
     return {row.id: row for row in Tombstone.objects.of(scope.tenant_id).filter(id__in=entry_ids)}
 
 
-def removed(scope: TenantScope, since: datetime, until: datetime) -> QuerySet[Tombstone]:
+def removed_between(scope: TenantScope, since: datetime, until: datetime) -> QuerySet[Tombstone]:
     """What remains of the entries that were removed from ``since`` to before ``until``."""
     scope.check("memory:read")
     rows: QuerySet[Tombstone] = Tombstone.objects.of(scope.tenant_id)
     return rows.filter(removed_at__gte=since, removed_at__lt=until)
 
 
-def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, str]:
+def entry_states(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, str]:
     """What became of each of these entries: ``live``, ``retired``, ``expired``, or why it was removed.
 
     An id that was never an entry here has none.
@@ -331,7 +333,9 @@ def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -
     return found
 
 
-def total(scope: TenantScope, *, state: str = "present", agent_id: str = "", node_id: str = "", now: datetime) -> int:
+def count_entries(
+    scope: TenantScope, *, state: str = "present", agent_id: str = "", node_id: str = "", now: datetime
+) -> int:
     """How many entries of the tenant are there, or of an agent, a node or both: ``present`` (those that can be read
     now), ``retired`` or ``all``. By the maintained counts, less what expired and was not swept."""
     wanted = {name: value for name, value in (("agent_id", agent_id), ("node_id", node_id)) if value}
@@ -364,14 +368,14 @@ def _counted_by_writer(scope: TenantScope, wanted: dict[str, str]) -> tuple[int,
     return int(found["every"] or 0), int(found["live"] or 0)
 
 
-def shows_all(scope: TenantScope, *, now: datetime) -> bool:
+def is_every_row_visible(scope: TenantScope, *, now: datetime) -> bool:
     """Whether every row of the tenant is one that can be read now: none is retired, expired or another agent's."""
     head = LedgerHead.objects.of(scope.tenant_id).first()
     hidden = scope.principal.agent_ids is not None or head is None or head.retired
     return not hidden and not MemoryEntry.objects.of(scope.tenant_id).expired(now).exists()
 
 
-def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:
+def agent_usage(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:
     """For each of these agents that has written: how many entries can be read, counted up to ``COUNTED`` and one more,
     and when the newest was made. By the index of the agents, whatever the size of the ledger."""
     scope.check("memory:read")
@@ -394,7 +398,7 @@ def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict
 VALUES = {"ref": ("memory_memoryentry", "memory_ref"), "namespace": ("memory_namespace", "name")}
 
 
-def values_of(scope: TenantScope, name: str, *, limit: int) -> list[str]:
+def distinct_values(scope: TenantScope, name: str, *, limit: int) -> list[str]:
     """The first ``limit`` of the tenant's values of one of ``VALUES``; a step in the index for each.
 
     Of namespaces these are the ones that agents share.

@@ -68,7 +68,7 @@ class Named(NamedTuple):
     names: dict[str, str]
 
 
-def names_beside(tenant_id: UUID) -> set[str]:
+def all_names(tenant_id: UUID) -> set[str]:
     """Every name that stands beside an entry, once: of its address, and of who wrote it."""
     makers = EntryAddress.objects.of(tenant_id).order_by().values_list("created_by", "curated_by").distinct()
     names = {name for pair in makers for name in pair}
@@ -78,15 +78,15 @@ def names_beside(tenant_id: UUID) -> set[str]:
     return names
 
 
-def bearing(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
+def entries_with_name(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
     """The names beside every entry that has one of ``names`` beside it."""
     for part in sql.in_chunks(sorted(names), NAMES_AT_ONCE):
         has_one = Q(*(Q(**{f"{column}__in": part}) for column in NAMES), _connector=Q.OR)
         yield from _of_addresses(EntryAddress.objects.of(tenant_id).filter(has_one))
-        yield from written_as(tenant_id, part)
+        yield from entries_written_by(tenant_id, part)
 
 
-def written_as(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
+def entries_written_by(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
     """Every entry that one of these agents wrote."""
     yield from _of_writers(MemoryEntry.objects.of(tenant_id).filter(agent_id__in=names))
 
@@ -107,20 +107,20 @@ def _of_writers(rows: QuerySet[MemoryEntry]) -> Iterator[Named]:
         yield Named(row, {"agent_id": agent_id})
 
 
-def whole_addresses(tenant_id: UUID) -> Iterator[tuple[UUID, list[Any]]]:
+def addresses_with_writers(tenant_id: UUID) -> Iterator[tuple[UUID, list[Any]]]:
     """The names of every address, and of its entry what says who wrote it."""
     rows = EntryAddress.objects.of(tenant_id).order_by("id").values_list("id", *NAMES, "entry__agent_id")
     for row, *values in rows.iterator(chunk_size=sql.CHUNK):
         yield row, values
 
 
-def sealed(tenant_id: UUID) -> Iterator[EntryAddress]:
+def sealed_addresses(tenant_id: UUID) -> Iterator[EntryAddress]:
     """Every address whose value is sealed, with the entry and the key."""
     rows = EntryAddress.objects.of(tenant_id).exclude(sealed=None).select_related("entry", "vault_key").order_by("id")
     yield from rows.iterator(chunk_size=sql.CHUNK)
 
 
-def reasons_of_retired(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> Iterator[tuple[UUID, str]]:
+def retirement_reasons(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> Iterator[tuple[UUID, str]]:
     """Why people have retired the entries that are, or those of ``rows``."""
     entries = MemoryEntry.objects.of(tenant_id)
     retired = Retirement.objects.of(tenant_id).values("entry_id")
@@ -132,7 +132,7 @@ def reasons_of_retired(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> I
 # Memory as a forget looks for a subject in it, by two paths (design.md 3.8).
 
 
-def mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = None) -> dict[UUID, Mention]:
+def find_mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = None) -> dict[UUID, Mention]:
     """How surely each entry that mentions one of ``terms`` names the subject: retired and expired ones too; with
     ``since``, of those that were written or rewritten behind this position of the ledger.
 
@@ -150,13 +150,13 @@ def mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = Non
     return {row: how for row, how in found if how}
 
 
-def unchanged_among(tenant_id: UUID, entry_ids: Sequence[UUID], *, since: int) -> set[UUID]:
+def unchanged_since(tenant_id: UUID, entry_ids: Sequence[UUID], *, since: int) -> set[UUID]:
     """Those of ``entry_ids`` that are there and say what they said at this position of the ledger."""
     changed = sql.rows(CHANGED, [sql.key(tenant_id), since])
     return set(_among(THERE, "id", entry_ids, [sql.key(tenant_id)])).difference(sql.as_uuid(row) for (row,) in changed)
 
 
-def went_into(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+def descendants_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """Everything that was made of one of these entries."""
     return set(_among(WENT_INTO, "source_id", list(entry_ids), [sql.key(tenant_id)]))
 
@@ -167,7 +167,7 @@ def _among(statement: str, column: str, rows: Sequence[UUID], given: list[Any]) 
         yield from (sql.as_uuid(row) for (row,) in sql.rows(statement + condition, [*given, keys]))
 
 
-def traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
+def find_traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
     """The same by another path: every text of every row, and the table of tags, looked through for the encodings of the
     names, whatever is stored in search form."""
     pages = [(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
@@ -206,27 +206,27 @@ def _searched_text(row: Sequence[object]) -> str:
     return "\n".join([str(text) for text in row[1:] if text])
 
 
-def said_by(tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+def searched_texts(tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
     """What a few entries say in their columns that are searched, for a preview."""
     found = MemoryEntry.objects.of(tenant_id).filter(id__in=rows)
     columns = found.values_list("id", "content", "subject", "memory_ref", "tags")
     return {row: [content, subject, memory_ref, *tags] for row, content, subject, memory_ref, tags in columns}
 
 
-def closed_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
+def closed_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` of which nothing may be made any more: they were forgotten, or are kept encrypted now."""
     rows = MemoryEntry.objects.of(tenant_id).filter(sealed=True)
     sealed = {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
-    return sealed | forgotten_among(tenant_id, entry_ids)
+    return sealed | forgotten_entries(tenant_id, entry_ids)
 
 
-def derived_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
+def derived_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that a pass made of others."""
     rows = MemoryEntry.objects.of(tenant_id).exclude(derived="")
     return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
 
 
-def forgotten_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
+def forgotten_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that were forgotten."""
     stones = Tombstone.objects.of(tenant_id).filter(reason="forgotten")
     return {row for part in sql.in_chunks(entry_ids) for row in stones.filter(id__in=part).values_list("id", flat=True)}

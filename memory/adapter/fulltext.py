@@ -113,7 +113,7 @@ class Chosen(NamedTuple):
     in_context: bool = False
 
 
-def best(
+def best_matches(
     scope: TenantScope, rows: Rows | None, wanted: Sought, *, after: int | None = None, seen: int = 0, limit: int
 ) -> Best:
     """The ``limit`` of ``rows`` that the query is most about, behind the position ``after``: behind the first ``seen``
@@ -123,10 +123,10 @@ def best(
     if rows is not None:
         positions = rows.order_by().values_list("position", flat=True)
         chosen = Chosen(lambda found: _among(rows, found), lambda most: list(positions[:most]))
-    return best_among(scope.tenant_id, chosen, wanted, after=after, seen=seen, limit=limit)
+    return best_readable(scope.tenant_id, chosen, wanted, after=after, seen=seen, limit=limit)
 
 
-def best_among(
+def best_readable(
     tenant_id: UUID, chosen: Chosen | None, wanted: Sought, *, after: int | None = None, seen: int = 0, limit: int
 ) -> Best:
     """``best`` of entries that the caller may read. Where many come into question, the best of the tenant are looked
@@ -154,7 +154,7 @@ def best_among(
     return Best(ranked[start : start + limit], len(ranked), is_all, start + limit >= len(ranked))
 
 
-def part_among(
+def ranked_slice(
     tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, last: int
 ) -> tuple[dict[int, float], int]:
     """The positions from the place ``first`` to before ``last`` in the order of ``rank``, each with its score, and how
@@ -440,7 +440,7 @@ class Found(NamedTuple):
     floor: int | None
 
 
-def matching(scope: TenantScope, rows: Rows | None, wanted: Sought, *, below: int | None, limit: int) -> Found:
+def newest_matches(scope: TenantScope, rows: Rows | None, wanted: Sought, *, below: int | None, limit: int) -> Found:
     """The first ``limit`` of ``rows`` below a position that have the words; None are all rows of the tenant."""
     scope.check("memory:read")
     tenant_id, top = scope.tenant_id, _top(scope.tenant_id, below)
@@ -519,9 +519,9 @@ def _having(tenant_id: UUID, wanted: Sought, positions: list[int]) -> list[int]:
     return [position for position in positions if wanted.is_in(texts.get(position, ""))]
 
 
-def count_matching(scope: TenantScope, rows: Rows | None, wanted: Sought, *, limit: int) -> tuple[int, bool]:
+def count_matches(scope: TenantScope, rows: Rows | None, wanted: Sought, *, limit: int) -> tuple[int, bool]:
     """How many ``matching`` would find from the newest down, at most ``limit``; and whether it would look at all."""
-    found = matching(scope, rows, wanted, below=None, limit=limit)
+    found = newest_matches(scope, rows, wanted, below=None, limit=limit)
     return len(found.positions), found.floor is None
 
 
@@ -532,7 +532,7 @@ def position_of(scope: TenantScope, entry_id: UUID) -> int:
     return 0 if found is None else int(found[1]) + (found[0] != entry_id)
 
 
-def id_at(scope: TenantScope, position: int) -> UUID | None:
+def entry_id_at(scope: TenantScope, position: int) -> UUID | None:
     """The oldest entry that is not below a position."""
     rows = MemoryEntry.objects.of(scope.tenant_id).filter(position__gte=position).order_by("position")
     found: UUID | None = rows.values_list("id", flat=True).first()

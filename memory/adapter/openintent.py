@@ -271,14 +271,14 @@ def has_plain(tenant_id: UUID, agent_id: str) -> bool:
     return bool(sql.rows(statement, [sql.key(tenant_id), agent_id, PREFIX]))
 
 
-def plain_listed(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:
+def list_plain(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:
     """What the agent remembered in runs, without an address, as if the ref were the namespace and the id the key.
 
     Such entries are episodic, of no task, and never pinned.
     """
     short = bool(wanted.among or wanted.rare)
     tags = () if short else _groups_of(wanted.tags, wanted.tags_any)
-    untagged = plain_listed(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
+    untagged = list_plain(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
     wanted, shape, values = _shaped("plain", wanted, now)
     return Listing(
         partial(_plain_rows, wanted), "created_at", short, wanted.tenant_id, now, lapsing, shape, values, tags, untagged
@@ -298,7 +298,7 @@ def _plain_rows(wanted: Selection) -> EntryQuerySet:
     return rows
 
 
-def has_lapsed(tenant_id: UUID, *, now: datetime) -> bool:
+def has_lapsed_entries(tenant_id: UUID, *, now: datetime) -> bool:
     """Whether entries of the tenant have lapsed and are not swept yet."""
     return bool(_lapsed_asked().fetch(tenant_id, now))
 
@@ -319,7 +319,7 @@ def search_listed(
 
     def listings(**more: Any) -> list[Listing]:
         found = [list_addressed(replace(each, **more), now=now) for each in addressed]
-        return [*found, plain_listed(replace(plain, **more), now=now)] if plain else found
+        return [*found, list_plain(replace(plain, **more), now=now)] if plain else found
 
     def among(positions: list[int]) -> list[int]:
         there = _entries_at(tenant_id, positions)
@@ -330,7 +330,7 @@ def search_listed(
         return [position for each in listings() for position in each.positions(most)]
 
     chosen = fulltext.Chosen(among, every)
-    positions, total = fulltext.part_among(tenant_id, chosen, words, first=first, last=last)
+    positions, total = fulltext.ranked_slice(tenant_id, chosen, words, first=first, last=last)
     ids_at = {position: entry_id for entry_id, position in _entries_at(tenant_id, list(positions)).items()}
     return {ids_at[position]: score for position, score in positions.items() if position in ids_at}, total
 
@@ -342,13 +342,13 @@ def _entries_at(tenant_id: UUID, positions: list[int]) -> dict[UUID, int]:
     return {sql.as_uuid(entry_id): position for entry_id, position in sql.rows(statement, [sql.key(tenant_id), given])}
 
 
-def plain_rows_of(tenant_id: UUID, wanted: list[UUID]) -> dict[UUID, EntryAddress]:
+def plain_rows(tenant_id: UUID, wanted: list[UUID]) -> dict[UUID, EntryAddress]:
     """The entries without an address of these ids, at the address that each has in the eyes of RFC-0015."""
     rows = MemoryEntry.objects.of(tenant_id).defer("search_text").in_bulk_by_id(wanted)
     return {entry_id: _as_addressed(entry) for entry_id, entry in rows.items()}
 
 
-def plain(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
+def plain_entry(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
     """One entry that has an agent and no address, as ``plain_rows_of`` gives it; None when it cannot be read."""
     rows = MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, id=entry_id)
     found = rows.exclude(agent_id="").first()
@@ -507,31 +507,31 @@ class AccessOf(Func):
         )
 
 
-def meets(row: EntryAddress, condition: Q) -> bool:
+def meets_condition(row: EntryAddress, condition: Q) -> bool:
     """Whether the entry is among those that the condition is true of."""
     return bool(EntryAddress.objects.of(row.tenant_id).filter(condition, id=row.id).exists())
 
 
-def meeting(tenant_id: UUID, entries: Sequence[UUID], condition: Q) -> list[UUID]:
+def filter_meeting(tenant_id: UUID, entries: Sequence[UUID], condition: Q) -> list[UUID]:
     """Those of the entries that the condition is true of, in their order."""
     rows = EntryAddress.objects.of(tenant_id).filter(condition)
     found = {row for part in sql.in_chunks(entries) for row in rows.filter(id__in=part).values_list("id", flat=True)}
     return [row for row in entries if row in found]
 
 
-def shared_counts(tenant_id: UUID, names: "QuerySet[Any] | Sequence[str]", *, now: datetime) -> dict[str, int]:
+def count_by_namespace(tenant_id: UUID, names: "QuerySet[Any] | Sequence[str]", *, now: datetime) -> dict[str, int]:
     """How many live entries each of these namespaces of semantic memory holds; one that holds none is left out."""
     rows = EntryAddress.objects.of(tenant_id).live(now).filter(tier="semantic", namespace__in=names)
     return dict(rows.values("namespace").annotate(entries=Count("id")).values_list("namespace", "entries"))
 
 
-def rows_of(tenant_id: UUID, wanted: Sequence[UUID]) -> dict[UUID, EntryAddress]:
+def addressed_rows(tenant_id: UUID, wanted: Sequence[UUID]) -> dict[UUID, EntryAddress]:
     """The addressed entries of these ids, each with its entry and, where it is sealed, the key of its seal."""
     condition, keys = sql.among("a.id", [sql.key(each) for each in wanted])
     return _read(tenant_id, condition, keys) if wanted else {}
 
 
-def row_of(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
+def addressed_row(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
     """The one of that id, or None."""
     return _read(tenant_id, "a.id = %s", sql.key(entry_id)).get(entry_id)
 
@@ -584,7 +584,7 @@ def _row(tenant_id: UUID, values: Sequence[Any]) -> EntryAddress:
 
 # What ends with a task: its working memory, and of the other tiers what lives as long as it (RFC-0015 1.1, 2.1).
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """What is left of one agent in a task: ``live`` is working memory that can be read, ``over`` has lapsed, was
     retired, or is of another tier and bound to the task alone."""
 
@@ -593,7 +593,7 @@ class Left:
     over: tuple[UUID, ...]
 
 
-def bound_to(tenant_id: UUID, task_id: str) -> list[UUID]:
+def entries_of_task(tenant_id: UUID, task_id: str) -> list[UUID]:
     """All entries that end with the task."""
     return list(EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id).values_list("id", flat=True))
 
@@ -604,7 +604,7 @@ def is_used_by_others(tenant_id: UUID, task_id: str, *, but: str) -> bool:
     return bool(rows.exclude(agent_id=but).exists())
 
 
-def left_in(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Left]:
+def remaining_by_agent(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Remaining]:
     """The same by agent, in the order in which they were made; without their texts."""
     rows = EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id).order_by("agent_id", "id")
     live: dict[str, list[UUID]] = {}
@@ -612,7 +612,7 @@ def left_in(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Left]:
     for agent_id, row, tier, hidden, ends in rows.values_list("agent_id", "id", "tier", "hidden", "entry__expires_at"):
         stays = tier == Tier.WORKING and not hidden and not has_expired(ends, now)
         (live if stays else over).setdefault(agent_id, []).append(row)
-    return [Left(name, tuple(live.get(name, ())), tuple(over.get(name, ()))) for name in sorted({*live, *over})]
+    return [Remaining(name, tuple(live.get(name, ())), tuple(over.get(name, ()))) for name in sorted({*live, *over})]
 
 
 def addresses_of_rows(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
@@ -622,7 +622,7 @@ def addresses_of_rows(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAd
         yield from (found[row] for row in part if row in found)
 
 
-def keyed_in(scope: MemoryScope) -> frozenset[UUID]:
+def entries_with_key(scope: MemoryScope) -> frozenset[UUID]:
     """The entries of the ref that stand at a key; only refs of OpenIntent have any."""
     if not scope.memory_ref.startswith(PREFIX):
         return frozenset()
@@ -633,42 +633,44 @@ def keyed_in(scope: MemoryScope) -> frozenset[UUID]:
 # Whether an entry is there: an expired or retired one is not. One of RFC-0015 is found by its id, with its address.
 def readable(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
     """The entry of that id and its address, in one query; None when there is none that anybody could read."""
-    found = row_of(tenant_id, entry_id)
-    return found if found is not None and is_there(found, now) else None
+    found = addressed_row(tenant_id, entry_id)
+    return found if found is not None and is_live(found, now) else None
 
 
-def is_there(row: EntryAddress, now: datetime) -> bool:
+def is_live(row: EntryAddress, now: datetime) -> bool:
     """Whether the entry is neither retired nor past its end."""
     return row.entry.retired_at is None and not has_expired(row.entry.expires_at, now)
 
 
 # How much room addressed entries take, and which of them would go first (RFC-0015 2.2, 6.5, 9.4).
-class Taken(NamedTuple):
+class Usage(NamedTuple):
     """So many live entries, and the bytes of their values."""
 
     entries: int
     size: int
 
 
-def taken_in_task(tenant_id: UUID, task_id: str, *, now: datetime) -> Taken:
+def task_usage(tenant_id: UUID, task_id: str, *, now: datetime) -> Usage:
     """What the working memory of all agents takes in that task."""
     rows = EntryAddress.objects.of(tenant_id).filter(task_id=task_id, tier=Tier.WORKING).exclude(task_id="")
     found = rows.live(now).aggregate(entries=Count("id"), size=Sum("size"))
-    return Taken(found["entries"], found["size"] or 0)
+    return Usage(found["entries"], found["size"] or 0)
 
 
-def episodic_count(tenant_id: UUID, agent_id: str, *, at_least: int, now: datetime) -> int:
+def count_episodic(tenant_id: UUID, agent_id: str, *, at_least: int, now: datetime) -> int:
     """How many live episodic entries the agent has; nothing more exact than that they are fewer than ``at_least``."""
     ((most,),) = sql.rows(EPISODIC, [sql.key(tenant_id), agent_id])
     return int(most) if most < at_least else int(_episodic(tenant_id, agent_id).live(now).count())
 
 
-def pinned_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
+def count_pinned(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
     """How many of them are never evicted."""
     return int(_episodic(tenant_id, agent_id).filter(pinned=True).live(now).count())
 
 
-def first_to_go(tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[UUID] = (), now: datetime) -> list[UUID]:
+def next_to_evict(
+    tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[UUID] = (), now: datetime
+) -> list[UUID]:
     """The next to be evicted: of the lowest priority, and of those the least recently accessed (C12)."""
     rows = _episodic(tenant_id, agent_id).filter(pinned=False).live(now).exclude(id__in=but)
     return list(rows.order_by("priority", "accessed_at", "id").values_list("id", flat=True)[:limit])

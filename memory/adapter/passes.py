@@ -54,7 +54,7 @@ def corpus(scope: MemoryScope, *, now: datetime, chunk: int = CHUNK) -> Iterator
         after = found[-1].id
 
 
-def written_since(
+def corpus_since(
     scope: MemoryScope, position: int, *, now: datetime, chunk: int = CHUNK
 ) -> Iterator[list[CorpusEntry]]:
     """Those of them that were written after ``position``: by the ledger's own order, whatever the size of the ref."""
@@ -64,11 +64,11 @@ def written_since(
         position = found[-1].position
 
 
-def most_about(scope: MemoryScope, text: str, *, limit: int, now: datetime) -> list[CorpusEntry]:
+def corpus_about(scope: MemoryScope, text: str, *, limit: int, now: datetime) -> list[CorpusEntry]:
     """The live, unretired entries of the ref that rank best in a search for ``text``, in no order."""
     asked = Sought((), (), asked=tuple(words_of(search_form(text))[:MOST_ASKED]))
     rows = MemoryEntry.objects.in_scope(scope).live(now).filter(sealed=False)
-    found = fulltext.best(scope.tenant, rows, asked, limit=limit).positions
+    found = fulltext.best_matches(scope.tenant, rows, asked, limit=limit).positions
     if not found:
         return []
     condition, among = sql.among("position", found)
@@ -84,7 +84,7 @@ def corpus_entries(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: dateti
     return sorted(found, key=lambda each: each.id)
 
 
-def still_there(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetime) -> set[UUID]:
+def live_among(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetime) -> set[UUID]:
     """Which of ``entry_ids`` are live, unretired entries of the ref."""
     wanted = {sql.key(each): each for each in entry_ids}
     condition, among = sql.among("id", list(wanted))
@@ -117,7 +117,7 @@ def outline(scope: MemoryScope, *, derived: Sequence[str], now: datetime) -> lis
     return [Outline._make(row) for row in sql.rows(statement, values)]
 
 
-def strengths_under(scope: MemoryScope) -> dict[UUID, tuple[int, datetime]]:
+def strengths_of_ref(scope: MemoryScope) -> dict[UUID, tuple[int, datetime]]:
     """Of how many sources each corroborated entry of the ref speaks, and when the last was written."""
     rows = Strength.objects.of(scope.tenant_id).filter(entry__memory_ref=scope.memory_ref, entry__retired_at=None)
     return {row: (sources, last) for row, sources, last in rows.values_list("id", "sources", "last_said_at")}
@@ -161,7 +161,7 @@ def _tags(stored: object) -> tuple[str, ...]:
     return tuple(sql.as_document(stored))
 
 
-def head(tenant_id: UUID) -> int:
+def ledger_head(tenant_id: UUID) -> int:
     """The position of the tenant's last change; 0 before the first."""
     found: LedgerHead | None = LedgerHead.objects.of(tenant_id).first()
     return found.position if found else 0
@@ -176,7 +176,7 @@ class RefFigures(NamedTuple):
     position: int
 
 
-def written_by_runs(tenant_id: UUID, *, now: datetime) -> list[RefFigures]:
+def ref_figures(tenant_id: UUID, *, now: datetime) -> list[RefFigures]:
     """Ref by ref, without OpenIntent's. Reads the whole ledger of the tenant."""
     rows = MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, derived="", sealed=False)
     found = rows.values("memory_ref").annotate(n=Count("id"), t=Sum("tokens"), last=Max("position"))
@@ -203,12 +203,12 @@ def has_memory(scope: MemoryScope) -> bool:
     return bool(MemoryEntry.objects.of(scope.tenant_id).filter(memory_ref=scope.memory_ref).exists())
 
 
-def counts_of(scope: MemoryScope, *, now: datetime) -> Counts:
+def count_live(scope: MemoryScope, *, now: datetime) -> Counts:
     found = _live(scope.tenant, now).filter(memory_ref=scope.memory_ref).aggregate(n=Count("id"), t=Sum("tokens"))
     return Counts(found["n"], found["t"] or 0)
 
 
-def refs_of(scope: TenantScope, *, now: datetime, limit: int = 500) -> list[tuple[str, int]]:
+def list_refs(scope: TenantScope, *, now: datetime, limit: int = 500) -> list[tuple[str, int]]:
     """The refs of the tenant with how many live entries each has, the fullest first."""
     scope.check("memory:read")
     rows = _live(scope, now).values("memory_ref").annotate(n=Count("id")).order_by("-n", "memory_ref")
@@ -220,7 +220,7 @@ def _live(scope: TenantScope, now: datetime) -> QuerySet[MemoryEntry]:
     return rows
 
 
-class Standing(NamedTuple):
+class EntryFate(NamedTuple):
     """What became of an entry, and whether it still is in the database, so that somebody may show it again."""
 
     what: str
@@ -250,7 +250,7 @@ class News(NamedTuple):
         return self.changed_at or self.created_at
 
 
-def news(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[list[News], int]:
+def news_after(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[list[News], int]:
     """At most ``limit`` entries behind the position ``after``, and the position up to which there are no more."""
     found: LedgerHead | None = LedgerHead.objects.of(tenant_id).first()
     last = found.position if found else 0
@@ -272,22 +272,22 @@ def tenants_with_news(among: Collection[UUID], *, now: datetime) -> list[UUID]:
     return list(rows.values_list("tenant_id", flat=True))
 
 
-def standing_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Standing]:
+def entry_fates(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, EntryFate]:
     """What became of each of these entries: ``live``, ``expired``, ``retired`` by somebody, what a pass did to it, or
     why it was removed. One that is not there at all is missing here too."""
-    found: dict[UUID, Standing] = {}
+    found: dict[UUID, EntryFate] = {}
     for part in sql.in_chunks(entry_ids):
         stones = Tombstone.objects.of(tenant_id).filter(id__in=part).values_list("id", "reason")
-        found |= {row: Standing(reason, there=False) for row, reason in stones}
+        found |= {row: EntryFate(reason, there=False) for row, reason in stones}
         rows = MemoryEntry.objects.of(tenant_id).filter(id__in=part)
         for row, retired_at, kind, expires_at in rows.values_list("id", "retired_at", "retired_kind", "expires_at"):
             lapsed = has_expired(expires_at, now)
             what = "expired" if lapsed else (kind or "retired") if retired_at else "live"
-            found[row] = Standing(what, there=not lapsed)
+            found[row] = EntryFate(what, there=not lapsed)
     return found
 
 
-def texts_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, str]:
+def stored_texts(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, str]:
     """The text of each of these entries that is still in the database, hidden or not: for the host's own comparisons,
     never to be shown."""
     rows = MemoryEntry.objects.of(tenant_id)
@@ -298,7 +298,7 @@ def texts_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, str]:
     }
 
 
-def stored_among(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+def stored_ids(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that are in the database, hidden and expired ones too."""
     rows = MemoryEntry.objects.of(tenant_id)
     return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
@@ -309,7 +309,7 @@ def stored_among(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
 TAKES = (LineageKind.MERGED, LineageKind.SUPERSEDED, LineageKind.COMPACTED)
 
 
-class TakenAway(NamedTuple):
+class RetiredCounts(NamedTuple):
     """How many entries a pass took away, how many of them are read again, and how many can be restored."""
 
     entries: int = 0
@@ -322,9 +322,9 @@ class TakenAway(NamedTuple):
         return self.entries - self.restored - self.restorable
 
 
-def taken_by(
+def retired_by_passes(
     scope: TenantScope, pass_ids: Collection[UUID], *, since: datetime, now: datetime
-) -> dict[UUID, TakenAway]:
+) -> dict[UUID, RetiredCounts]:
     """What each of these passes took away; restorable is what it took after ``since``. By what they did, however large
     the ledger is."""
     entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
@@ -334,20 +334,20 @@ def taken_by(
         .annotate(
             entries=Count("id"),
             restored=Count("id", filter=Exists(entries.live(now))),
-            restorable=Count("id", filter=Exists(_still_away(entries, since))),
+            restorable=Count("id", filter=Exists(_still_retired(entries, since))),
         )
     )
     found = counted.values_list("pass_id", "entries", "restored", "restorable")
-    return {pass_id: TakenAway(*figures) for pass_id, *figures in found if pass_id}
+    return {pass_id: RetiredCounts(*figures) for pass_id, *figures in found if pass_id}
 
 
-def restorable_of(
+def next_restorable(
     scope: TenantScope, pass_id: UUID, *, since: datetime, after: UUID | None, limit: int
 ) -> list[tuple[UUID, UUID, datetime]]:
     """The next entries that the pass took away after ``since`` and that are as it left them, behind that lineage row:
     the row, the entry, and when it was taken."""
     entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
-    rows = _retired_by(scope, [pass_id]).filter(Exists(_still_away(entries, since)))
+    rows = _retired_by(scope, [pass_id]).filter(Exists(_still_retired(entries, since)))
     rows = rows.filter(id__gt=after) if after else rows
     return list(rows.order_by("id").values_list("id", "source_id", "created_at")[:limit])
 
@@ -357,6 +357,6 @@ def _retired_by(scope: TenantScope, pass_ids: Collection[UUID]) -> QuerySet[Line
     return rows
 
 
-def _still_away(entries: EntryQuerySet, since: datetime) -> EntryQuerySet:
+def _still_retired(entries: EntryQuerySet, since: datetime) -> EntryQuerySet:
     """Taken by that very pass: it notes an entry's descent in the transaction in which it takes the entry away."""
     return entries.filter(retired_at=OuterRef("created_at"), retired_at__gt=since).exclude(retired_kind="")

@@ -185,7 +185,7 @@ def _ranked(
     chosen = fulltext.Chosen(lambda found: _sized(source(found), len(found)), every, in_context=True)
     limit = min(most, max(BEST, wanted.token_budget // SHORTEST)) if wanted.token_budget else most
     words = replace(sought(wanted.query), meaning=wanted.meaning)
-    found = fulltext.best_among(scope.tenant_id, chosen, words, limit=limit).positions
+    found = fulltext.best_readable(scope.tenant_id, chosen, words, limit=limit).positions
     rows = _sized(source(found), len(found))
     return {position: rows[position] for position in found if position in rows}
 

@@ -46,7 +46,7 @@ class Figures(NamedTuple):
     newest: datetime | None = None
 
 
-def figures_of(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, Figures]:
+def tier_figures(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, Figures]:
     """The figures of each tier in which the agent owns entries."""
     rows = EntryAddress.objects.of(tenant_id).live(now).filter(~Q(tier=Tier.SEMANTIC), agent_id=agent_id)
     counted = rows.values("tier").annotate(
@@ -60,13 +60,13 @@ def figures_of(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, Fi
     return {tier: Figures(*figures) for tier, *figures in found}
 
 
-def tasks_remembered(tenant_id: UUID, agent_id: str, *, now: datetime) -> list[str]:
+def tasks_with_memory(tenant_id: UUID, agent_id: str, *, now: datetime) -> list[str]:
     """The tasks in which the agent has working memory, in the order of their ids."""
     rows = EntryAddress.objects.of(tenant_id).live(now).filter(agent_id=agent_id, tier=Tier.WORKING)
     return sorted(rows.exclude(task_id="").values_list("task_id", flat=True).distinct())
 
 
-def plain_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
+def count_plain(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
     """How many live entries the agent wrote without an address."""
     return int(MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, agent_id=agent_id).count())
 
@@ -75,7 +75,7 @@ def plain_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class RetentionFigures:
     """What leaves a ledger by itself, and when.
 
     ``lapsed`` entries have expired and wait for the sweep; no read finds them. These and what expires soon are counted
@@ -95,14 +95,14 @@ class Keeping:
         return sum(self.taken_away.values())
 
 
-def keeping_of(scope: TenantScope, *, now: datetime) -> Keeping:
+def retention_figures(scope: TenantScope, *, now: datetime) -> RetentionFigures:
     """By what is counted with each write; what expires is counted by its index, up to ``COUNTED`` and one more."""
     scope.check("memory:read")
     rows = MemoryEntry.objects.of(scope.tenant_id)
     soon = rows.filter(expires_at__gt=now)
     taken = rows.exclude(retired_kind="").filter(retired_at__isnull=False)
     counted = LedgerDay.objects.of(scope.tenant_id).aggregate(**{kind: Sum(kind) for kind in RetiredKind.values})
-    return Keeping(
+    return RetentionFigures(
         _up_to_counted(soon.filter(expires_at__lte=now + DAY)),
         _up_to_counted(soon.filter(expires_at__lte=now + WEEK)),
         _up_to_counted(rows.expired(now)),
@@ -116,14 +116,14 @@ def _up_to_counted(rows: QuerySet[MemoryEntry]) -> int:
     return int(rows.values("expires_at")[: COUNTED + 1].count())
 
 
-def taken_away_before(scope: TenantScope, before: datetime) -> int:
+def count_retired_before(scope: TenantScope, before: datetime) -> int:
     """How many entries passes took away before then, and nobody has restored."""
     scope.check("memory:read")
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).filter(retired_at__lt=before)
     return rows.exclude(retired_kind="").count()
 
 
-def timeless_of(scope: TenantScope) -> dict[str, int]:
+def count_timeless(scope: TenantScope) -> dict[str, int]:
     """How many entries of each agent can be read and never expire, of the agents that have any."""
     scope.check("memory:read")
     rows = LedgerDay.objects.of(scope.tenant_id).values("agent_id").annotate(n=Sum("timeless"))
@@ -146,7 +146,7 @@ WRITERS = {"agent": "agent_id", "node": "node_id"}
 GROWN = ("entries", "merged", "superseded", "tokens", "bytes")
 
 
-def growth_of(scope: TenantScope, by: str, *, since: date) -> list[WeekOf]:
+def weekly_growth(scope: TenantScope, by: str, *, since: date) -> list[WeekOf]:
     """By agent or by node, week by week from the day ``since`` on, which begins week 0."""
     scope.check("memory:read")
     rows = LedgerDay.objects.of(scope.tenant_id).filter(day__gte=since)
@@ -169,14 +169,14 @@ def writes_by_day(scope: TenantScope, *, since: date) -> list[tuple[date, str, i
     return [(day, agent, int(n)) for day, agent, n in counted.values_list("day", "agent_id", "n")]
 
 
-def strengths_of(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:
+def source_strengths(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:
     """Of how many sources each of them speaks that a pass found corroborated, and when the last was written."""
     scope.check("memory:read")
     rows = Strength.objects.of(scope.tenant_id).filter(id__in=list(entry_ids))
     return {row.id: (row.sources, row.last_said_at) for row in rows}
 
 
-def was_written_to(
+def was_written_by_others(
     scope: TenantScope, memory_ref: str, *, since: datetime, until: datetime, but_by: UUID | None = None
 ) -> bool:
     """Whether somebody but that run wrote an entry of the ref in that time, as far as it is still there.

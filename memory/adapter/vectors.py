@@ -34,7 +34,7 @@ NEAREST = (
 )
 
 
-def texts_behind(tenant_id: UUID, position: int, most: int) -> list[tuple[int, str]]:
+def texts_after(tenant_id: UUID, position: int, most: int) -> list[tuple[int, str]]:
     """The next entries behind a position, with their texts; "" for one that is sealed."""
     found = sql.rows(BEHIND, [sql.key(tenant_id), position, most])
     return [(each, "" if sealed else content) for each, content, sealed in found]

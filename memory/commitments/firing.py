@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, policies, provenance
-from memory.adapter import News, Standing
+from memory.adapter import EntryFate, News
 from memory.commitments import rows
 from memory.host import cron, event_log, registry, sql
 from memory.host.events import RunCompleted, RunFailed
@@ -27,7 +27,7 @@ Vocabularies = Mapping[UUID, frozenset[str]]
 LIVE, FORGOTTEN = "live", "forgotten"
 TAKEN_IN = frozenset({LineageKind.MERGED, LineageKind.COMPACTED})
 LONGEST_LINEAGE = 20
-NOWHERE = Standing("", there=False)
+NOWHERE = EntryFate("", there=False)
 UNFIRED, GONE, FAILED, MERGED = rows.UNFIRED, rows.GONE, rows.FAILED, rows.MERGED
 PART = sql.CHUNK
 
@@ -170,7 +170,7 @@ def sources_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -
     for generation in range(LONGEST_LINEAGE):
         if not walking:
             break
-        standing = adapter.standing_of(tenant_id, {each.at for each in walking}, now=now)
+        standing = adapter.entry_fates(tenant_id, {each.at for each in walking}, now=now)
         for each in walking:
             _stop_at(each, standing.get(each.at, NOWHERE), first=generation == 0)
         taken = [each for each in walking if standing.get(each.at, NOWHERE).what in TAKEN_IN]
@@ -179,7 +179,7 @@ def sources_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -
     return found
 
 
-def _stop_at(source: Source, standing: Standing, *, first: bool) -> None:
+def _stop_at(source: Source, standing: EntryFate, *, first: bool) -> None:
     if standing.what == LIVE:
         source.today = source.at
     source.returns = source.returns or standing.there
@@ -219,7 +219,7 @@ def later_ones(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
     if not doubtful:
         return {}
     entries = {row.entry_id for group in doubtful for row, _ in group}
-    texts, ranks = adapter.texts_of(tenant_id, entries), _ranks(tenant_id, entries)
+    texts, ranks = adapter.stored_texts(tenant_id, entries), _ranks(tenant_id, entries)
     found: dict[UUID, UUID] = {}
     for group in doubtful:
         found |= _later_in([(row, _marks(row, source, texts, ranks)) for row, source in group])

@@ -37,7 +37,7 @@ def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     Whether there may be more.
     """
     watch = rows.watch_of(tenant_id)
-    entries, reached = adapter.news(tenant_id, after=watch.position, limit=limit, now=now)
+    entries, reached = adapter.news_after(tenant_id, after=watch.position, limit=limit, now=now)
     if reached == watch.position:
         return False
     policy = policies.policy_of(tenant_id)
@@ -58,7 +58,7 @@ def _call_off(tenant_id: UUID, entries: Iterable[News], now: datetime) -> None:
     for entry in entries:
         for words in intentions.called_off(entry.content):
             open_now = [row for row in rows.living_of(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
-            texts = adapter.texts_of(tenant_id, {row.entry_id for row in open_now})
+            texts = adapter.stored_texts(tenant_id, {row.entry_id for row in open_now})
             meant = [row for row in open_now if set(words) <= _words(texts.get(row.entry_id, ""), row)]
             if len(meant) == 1:
                 rows.move(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)

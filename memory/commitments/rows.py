@@ -384,7 +384,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
     """A possible commitment was meant: it fires from now on as others do. Audited."""
     scope.check("memory:retire")
     row = _locked_possible(scope, commitment_id)
-    if row.entry_id not in adapter.by_ids(scope, [row.entry_id], now=now):
+    if row.entry_id not in adapter.entries_by_id(scope, [row.entry_id], now=now):
         raise Conflict("The entry that the commitment stands in is gone.", state=row.state)
     due_at = _next_due(row, now) if row.repeats else row.due_at
     if due_at is not None and due_at <= now:
@@ -450,7 +450,7 @@ def _mine(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
 
 
 def _shown(scope: TenantScope, found: Sequence[Commitment], now: datetime) -> list[Shown]:
-    entries = adapter.by_ids(scope, [row.entry_id for row in found], now=now)
+    entries = adapter.entries_by_id(scope, [row.entry_id for row in found], now=now)
     redactor = redaction.for_tenant(scope.tenant_id)
     return [Shown(row, _redacted_sentence(row, entries.get(row.entry_id), redactor)) for row in found]
 

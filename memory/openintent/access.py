@@ -207,14 +207,14 @@ def may_read(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
     if not caller.scope.can(READ) or row.tenant_id != caller.tenant_id:
         return False
     own = _owns(caller, row) and not caller.looks_on
-    return caller.operates or own or openintent.meets(row, visible(caller, now=now))
+    return caller.operates or own or openintent.meets_condition(row, visible(caller, now=now))
 
 
 def may_write(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
     """Whether the entry is among what the caller may change or delete."""
     if not caller.scope.can(WRITE) or row.tenant_id != caller.tenant_id:
         return False
-    return caller.operates or openintent.meets(row, writable(caller, now=now))
+    return caller.operates or openintent.meets_condition(row, writable(caller, now=now))
 
 
 def require_read(caller: Caller, row: "EntryAddress", *, now: datetime) -> None:
@@ -286,7 +286,7 @@ def _require_fence(caller: Caller, tier: str, namespace: str, now: datetime) -> 
 
 def _require_there(row: "EntryAddress") -> None:
     """An entry that has gone since it was found is not there, and nobody is a stranger to it."""
-    if not openintent.meets(row, Q()):
+    if not openintent.meets_condition(row, Q()):
         raise NotFound("There is no memory entry by that id.")
 
 

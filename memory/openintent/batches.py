@@ -96,7 +96,7 @@ def find_targets(caller: Caller, targets: Sequence[Target], *, now: datetime) ->
     """The same with what is there, in a few queries for all of them."""
     named = [each.item.entry_id for each in targets if each.item.entry_id]
     held = ledger.find_at_any(caller.tenant_id, [each.place for each in targets if each.place])
-    rows = adapter.rows_of(caller.tenant_id, list({*named, *held}))
+    rows = adapter.addressed_rows(caller.tenant_id, list({*named, *held}))
     at = {_key_of(row): rows[row.id] for row in rows.values() if row.id in set(held)}
     return [_with_row(each, rows, at, now) for each in targets]
 
@@ -105,7 +105,7 @@ def _with_row(
     target: Target, rows: dict[UUID, "EntryAddress"], at: dict[object, "EntryAddress"], now: datetime
 ) -> Target:
     row = at.get(_key_of(target.place)) if target.place else rows.get(target.item.entry_id or UUID(int=0))
-    there = row is not None and adapter.is_there(row, now)
+    there = row is not None and adapter.is_live(row, now)
     lapsed = row.id if row is not None and target.place and not there else None
     return Target(target.index, target.item, target.place, row if there else None, lapsed)
 
@@ -118,7 +118,7 @@ def require_access(caller: Caller, targets: Sequence[Target], *, now: datetime) 
     """Refuse what the caller may not make at its place, whether something is there or not, or may not change."""
     rows = [each.row.id for each in targets if each.row]
     allowed = access.writable(caller, now=now)
-    writable = set(openintent.meeting(caller.tenant_id, rows, allowed)) if rows else set()
+    writable = set(openintent.filter_meeting(caller.tenant_id, rows, allowed)) if rows else set()
     asked: set[object] = set()
     for each in targets:
         with At(each.index):
@@ -222,7 +222,7 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
 def _writable(caller: Caller, wanted: Wanted, now: datetime) -> list[UUID]:
     """What ``wanted`` finds, as far as the caller may change it: what it only reads is left as if it were not there."""
     seen = queries.ids_matching(caller, wanted, now=now)
-    return openintent.meeting(caller.tenant_id, seen, access.writable(caller, now=now)) if seen else []
+    return openintent.filter_meeting(caller.tenant_id, seen, access.writable(caller, now=now)) if seen else []
 
 
 def _require_still(caller: Caller, found: Sequence[Target], now: datetime) -> None:

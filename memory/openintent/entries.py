@@ -160,7 +160,7 @@ def _made_of(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     while fresh:
         came = provenance.came_of(tenant_id, fresh)
         into = {each.target_id for rows in came.values() for each in rows if each.kind in TAKEN_IN}
-        fresh = adapter.derived_among(tenant_id, list(into - found))
+        fresh = adapter.derived_entries(tenant_id, list(into - found))
         found |= fresh
     return sorted(found)
 
@@ -460,7 +460,7 @@ def put_entry(
 
 def _is_kept(caller: Caller, held: "EntryAddress", place: Address, origin: Origin | None, now: datetime) -> bool:
     """Whether the entry is there, and stays there while it is changed: it is locked, as by a change of it."""
-    if not adapter.is_there(held, now):
+    if not adapter.is_live(held, now):
         return False
     access.require_write(caller, held, now=now)
     _stated(caller, origin, now)
@@ -572,7 +572,7 @@ def find_entry(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAd
 def _plain(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
     """What a run wrote in the name of an agent, for that agent and for operators."""
     caller.scope.check(access.READ)
-    row = adapter.plain(caller.tenant_id, entry_id, now=now) if entry_id else None
+    row = adapter.plain_entry(caller.tenant_id, entry_id, now=now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
     if not caller.operates and row.agent_id != caller.agent_id:
@@ -622,7 +622,7 @@ def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "
 
 def require_version(row: "EntryAddress", version: int | None, now: datetime) -> None:
     """Refuse when the locked entry is not there any more, or in another version than the one that was said."""
-    if not adapter.is_there(row, now):
+    if not adapter.is_live(row, now):
         raise NotFound("There is no memory entry by that id.")
     if version is not None and row.version != version:
         raise VersionMismatch(current_value=ledger.value_of(row), **state_of(row))
@@ -639,7 +639,7 @@ def _require_free(caller: Caller, place: Address, now: datetime) -> list[UUID]:
     held = ledger.find_at(caller.tenant_id, place)
     if held is None:
         return []
-    if not adapter.is_there(held, now):
+    if not adapter.is_live(held, now):
         return [held.id]
     if access.may_read(caller, held, now):
         raise KeyExists(**state_of(held))
@@ -667,7 +667,7 @@ def state_of(row: "EntryAddress") -> JSONObject:
 def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> JSONObject:
     """The value of the entry, opened; who asked is on record, and nothing of what was shown."""
     scope.check("memory:retire")
-    if adapter.entry(scope, entry_id, now=now) is None:
+    if adapter.find_entry(scope, entry_id, now=now) is None:
         raise NotFound("There is no memory entry by that id.")
     value = ledger.value_of(ledger.locked(scope.tenant_id, entry_id))
     target = ids.wire("mem", entry_id)

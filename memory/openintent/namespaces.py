@@ -152,7 +152,7 @@ def list_namespaces(caller: "Caller", *, limit: int, offset: int = 0, now: datet
     caller.scope.check("memory:read")
     rows = _rows(caller, now).filter(access__in=at_least("read")).order_by("name")
     page = list(rows[offset : offset + limit])
-    counts = openintent.shared_counts(caller.tenant_id, [row.name for row in page], now=now)
+    counts = openintent.count_by_namespace(caller.tenant_id, [row.name for row in page], now=now)
     return HeldPage([Held(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
 
 
@@ -197,7 +197,7 @@ def _rows(caller: "Caller", now: datetime | None, fence: Fence | None = None) ->
 def namespace_for(caller: "Caller", name: str, *, now: datetime) -> Held:
     """The namespace as it is for the caller, who may have no access to it any more."""
     row = Namespace.objects.of(caller.tenant_id).filter(name=name)
-    counts = openintent.shared_counts(caller.tenant_id, row.values("name"), now=now)
+    counts = openintent.count_by_namespace(caller.tenant_id, row.values("name"), now=now)
     return Held(row.get(), access(caller, [name], now=now)[name], counts.get(name, 0))
 
 

@@ -360,9 +360,9 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
         scores, total = adapter.search_listed(selections, plain, words, first=first, last=first + wanted.limit, now=now)
         found = list(scores)
     else:
-        lapsing = adapter.has_lapsed(caller.tenant_id, now=now)
+        lapsing = adapter.has_lapsed_entries(caller.tenant_id, now=now)
         listings = [adapter.list_addressed(each, lapsing=lapsing, now=now) for each in selections]
-        listings += [adapter.plain_listed(plain, lapsing=lapsing, now=now)] if plain is not None else []
+        listings += [adapter.list_plain(plain, lapsing=lapsing, now=now)] if plain is not None else []
         keys, (total, is_exact) = _merged(listings, first, wanted.limit)
         found = [entry_id for _, entry_id in keys]
     rows = _rows(caller.tenant_id, found, plain is not None)
@@ -388,7 +388,7 @@ def _filtered(
         found = list(scores)
     else:
         listings = [adapter.list_addressed(each, now=now) for each in selections]
-        listings += [adapter.plain_listed(plain, now=now)] if plain is not None else []
+        listings += [adapter.list_plain(plain, now=now)] if plain is not None else []
         found = [entry_id for _, entry_id in _merged(listings, 0, most)[0]]
     if len(found) > LOOKED_THROUGH:
         message = f"would have to look through more than {LOOKED_THROUGH} entries; narrow the list by something else"
@@ -511,10 +511,10 @@ def _at_least(shown: int, counted: Counted) -> Counted:
 
 def _rows(tenant_id: UUID, wanted: list[UUID], with_plain: bool) -> "list[EntryAddress]":
     """The entries of these ids in their order; one that has gone meanwhile is left out."""
-    found = adapter.rows_of(tenant_id, wanted)
+    found = adapter.addressed_rows(tenant_id, wanted)
     missing = [entry_id for entry_id in wanted if entry_id not in found]
     if with_plain and missing:
-        found |= adapter.plain_rows_of(tenant_id, missing)
+        found |= adapter.plain_rows(tenant_id, missing)
     return [found[entry_id] for entry_id in wanted if entry_id in found]
 
 
@@ -563,17 +563,17 @@ def summarize_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
     tenant_id = caller.tenant_id
     seen = Agent.objects.of(tenant_id).filter(agent_id=agent_id).first()
     agent = seen or Agent(tenant_id=tenant_id, agent_id=agent_id)
-    figures = adapter.figures_of(tenant_id, agent_id, now=now)
+    figures = adapter.tier_figures(tenant_id, agent_id, now=now)
     own = caller.operates or caller.agent_id == agent_id
     itself = Caller(caller.scope, agent_id, alone=True)
     return Summary(
         agent_id=agent_id,
         working=figures.get(Tier.WORKING, Figures()),
-        tasks=adapter.tasks_remembered(tenant_id, agent_id, now=now),
+        tasks=adapter.tasks_with_memory(tenant_id, agent_id, now=now),
         episodic=figures.get(Tier.EPISODIC, Figures()),
         capacity=work.capacity_of(agent, now=now),
         namespaces=sorted(namespaces.names_with(itself, "read", now=now).values_list("name", flat=True)),
-        plain=adapter.plain_count(tenant_id, agent_id, now=now) if own else None,
+        plain=adapter.count_plain(tenant_id, agent_id, now=now) if own else None,
     )
 
 

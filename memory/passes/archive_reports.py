@@ -146,7 +146,7 @@ def report_archive(scope: TenantScope, row: Archive, *, now: datetime) -> Report
 
 def _references(scope: TenantScope, sources: Sequence[JSONObject], now: datetime) -> list[Reference]:
     parsed = [ids.parse("mem", str(each["id"])) for each in sources]
-    states = adapter.states_of(scope, [each for each in parsed if each], now=now)
+    states = adapter.entry_states(scope, [each for each in parsed if each], now=now)
     return [
         Reference(
             number, str(each["id"]), str(each.get("sha256", "")), states.get(found, "unknown") if found else "given"

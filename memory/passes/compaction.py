@@ -110,7 +110,7 @@ def _with_room(work: Pass, groups: list[Candidates]) -> tuple[Candidates, Conden
 def _candidates(work: Pass, scope: MemoryScope, clock: Clock) -> list[Candidates]:
     """Those of each agent and subject, or of none, that have at least two; first the group with the oldest of all."""
     groups: dict[tuple[str, str], list[CorpusEntry]] = {}
-    most, seen, total = work.options["maxInputEntries"], 0, adapter.counts_of(scope, now=clock()).entries
+    most, seen, total = work.options["maxInputEntries"], 0, adapter.count_live(scope, now=clock()).entries
     for chunk in adapter.corpus(scope, now=clock()):
         for entry in filter(_may_be_taken, chunk):
             group = groups.setdefault((entry.agent_id, entry.subject), [])

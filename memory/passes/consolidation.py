@@ -87,7 +87,7 @@ class Look:
 def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> Look:
     """The ref as this pass has to see it."""
     known = None if work.options.get("full") else consolidation_state.state_of(scope.tenant_id, scope.memory_ref)
-    head, now = adapter.head(scope.tenant_id), clock()
+    head, now = adapter.ledger_head(scope.tenant_id), clock()
     if known is None or known.method != similarity.METHOD:
         return _at_all(work, scope, head, clock)
     if known.head == head and (known.until is None or now < known.until):
@@ -112,11 +112,11 @@ def uncollected() -> Iterator[None]:
 @uncollected()
 def _at_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> Look:
     entries: dict[UUID, CorpusEntry] = {}
-    total, keyed = adapter.counts_of(scope, now=clock()).entries, adapter.keyed_in(scope)
+    total, keyed = adapter.count_live(scope, now=clock()).entries, adapter.entries_with_key(scope)
     for chunk in adapter.corpus(scope, now=clock()):
         entries.update((entry.id, _kept_at_key(entry, keyed)) for entry in chunk if entry.derived in TAKEN)
         passes.progress(work, done=len(entries), total=max(total, len(entries)), doing="reading", now=clock())
-    strengths = adapter.strengths_under(scope)
+    strengths = adapter.strengths_of_ref(scope)
     reading = _read(work, entries, strengths, clock)
     return Look(head, _numbers_in(entries.values()), entries, strengths, reading)
 
@@ -149,10 +149,10 @@ def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
 
 def _at_what_is_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) -> Look | None:
     """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
-    head, now = adapter.head(scope.tenant_id), clock()
+    head, now = adapter.ledger_head(scope.tenant_id), clock()
     there = adapter.outline(scope, derived=TAKEN, now=now)
     stored = [Signatures.from_bytes(each) for each in consolidation_state.signatures(scope.tenant_id, scope.memory_ref)]
-    keyed = adapter.keyed_in(scope)
+    keyed = adapter.entries_with_key(scope)
     free = comparable(_free(there, keyed))
     fresh = np.setdiff1d(free, np.concatenate([free[:0], *(comparable(each.ids) for each in stored)]))
     if len(fresh) > FEW * len(there):
@@ -165,7 +165,7 @@ def _at_what_is_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) 
         for entry in adapter.corpus_entries(scope, sorted(near), now=now)
         if entry.derived in TAKEN
     } | new
-    strengths = adapter.strengths_of(scope.tenant, list(entries))
+    strengths = adapter.source_strengths(scope.tenant, list(entries))
     reading = _read(work, entries, strengths, clock)
     reading.used_before = np.concatenate(
         [reading.used_before, *(each.odd_beside(packed([*entries])) for each in stored)]
@@ -407,7 +407,7 @@ class Acting:
     def _require_there(self, done: list[Change], anew: set[UUID], hidden: set[UUID], now: datetime) -> None:
         """Every target is there still; one that is to be written anew was until just now, and has something to take."""
         targets = {self._target(change).id for change in done}
-        standing = adapter.still_there(self.scope, targets - anew - hidden, now=now)
+        standing = adapter.live_among(self.scope, targets - anew - hidden, now=now)
         gone = (targets - anew - hidden - standing) | {each for each in anew if (each in hidden) != (each in targets)}
         if gone:
             raise TargetGone(gone)
@@ -601,7 +601,7 @@ def _foreseen(seen: Look, changes: Sequence[Change]) -> JSONObject:
 def _store_state(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now: datetime) -> None:
     """What the next pass starts from: the signatures of what is left, and how the ledger stands if only we wrote."""
     done, tenant = acting.done, scope.tenant_id
-    head = adapter.head(tenant)
+    head = adapter.ledger_head(tenant)
     alone = head == seen.head + done.steps - before.steps
     left = State(
         similarity.METHOD,

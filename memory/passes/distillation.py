@@ -192,7 +192,7 @@ def read(
         return _gather_given(asked.given, redact)
     found = Gathered([], {}, {})
     sources: list[Source] = []
-    total = adapter.counts_of(scope, now=clock()).entries
+    total = adapter.count_live(scope, now=clock()).entries
     seen = 0
     for chunk in adapter.corpus(scope, now=clock()):
         entries = [entry for entry in chunk if _is_taken(entry, asked, keep_until)]
@@ -215,7 +215,7 @@ def _sources(
     scope: MemoryScope, entries: list[CorpusEntry], redact: Redact, digests: dict[str, str]
 ) -> Iterator[Source]:
     for part in sql.in_chunks(entries):
-        strengths = adapter.strengths_of(scope.tenant, [entry.id for entry in part])
+        strengths = adapter.source_strengths(scope.tenant, [entry.id for entry in part])
         for entry in part:
             count, last = strengths.get(entry.id, (1, entry.created_at))
             source = _source_of(entry, redact)
@@ -384,7 +384,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
     sources = [commission.gathered.entries[each] for each in made.distilled.covered if commission.gathered.entries]
     if (
         written.content != made.distilled.text  # the vault has learnt of a secret since
-        or adapter.closed_among(work.tenant_id, sources)
+        or adapter.closed_entries(work.tenant_id, sources)
         or same_work(commission, now=now)
     ):
         raise Overtaken
@@ -556,4 +556,4 @@ def _anew(row: Archive, clock: Callable[[], datetime]) -> str | None:
 
 
 def _is_small(scope: MemoryScope, row: Archive, now: datetime) -> bool:
-    return row.corpus_count <= MOST and adapter.counts_of(scope, now=now).entries <= MOST
+    return row.corpus_count <= MOST and adapter.count_live(scope, now=now).entries <= MOST

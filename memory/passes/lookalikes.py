@@ -61,8 +61,8 @@ def find_after(work: Pass, *, clock: Clock) -> int:
     if room <= 0:
         return 0
     position = consolidation_state.compared(scope.tenant_id, scope.memory_ref)
-    fresh = next(adapter.written_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
-    keyed = adapter.keyed_in(scope)
+    fresh = next(adapter.corpus_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
+    keyed = adapter.entries_with_key(scope)
     found: dict[tuple[UUID, UUID], int] = {}
     for entry in fresh:
         found |= _pairs_of(scope, entry, keyed, now=clock()) if _is_free(entry, keyed) else {}
@@ -81,7 +81,7 @@ def _pairs_of(
 ) -> dict[tuple[UUID, UUID], int]:
     """The entries that are like this one, each as a pair of the older and the newer, with the percentage."""
     found = {}
-    for other in adapter.most_about(scope, entry.content, limit=NEAREST + 1, now=now):
+    for other in adapter.corpus_about(scope, entry.content, limit=NEAREST + 1, now=now):
         apart = other.id == entry.id or other.agent_id != entry.agent_id or not _is_free(other, keyed)
         if apart or not _have_one_owner((entry, other)):
             continue
@@ -174,7 +174,7 @@ def near(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> list[Nea
     if place is None or entry.sealed:
         return []
     others = [
-        each for each in adapter.most_about(place, entry.content, limit=NEAREST + 1, now=now) if each.id != entry.id
+        each for each in adapter.corpus_about(place, entry.content, limit=NEAREST + 1, now=now) if each.id != entry.id
     ]
     found = [Near(each, round(100 * likeness(entry.content, each.content))) for each in others]
     return sorted((each for each in found if each.percent), key=lambda each: -each.percent)
@@ -220,7 +220,7 @@ def _fullness(entry: "CorpusEntry | MemoryEntry") -> tuple[int, datetime, UUID]:
 
 def _open(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
     rows = LookAlike.objects.of(scope.tenant_id).filter(decision="")
-    return adapter.naming_live(rows, scope, "older_id", "newer_id", now=now)
+    return adapter.rows_naming_live_entries(rows, scope, "older_id", "newer_id", now=now)
 
 
 def waiting(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
@@ -246,7 +246,7 @@ def page(
     rows = _with_entry(_open(scope, now=now), entry_id)
     rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
     found = read_page(rows, after, size)
-    texts = adapter.by_ids(scope, [each for row in found.rows for each in (row.older_id, row.newer_id)], now=now)
+    texts = adapter.entries_by_id(scope, [each for row in found.rows for each in (row.older_id, row.newer_id)], now=now)
     return found.of(
         [
             Pair(row, texts[row.older_id], texts[row.newer_id])
@@ -334,7 +334,7 @@ def _hold(scope: TenantScope, chosen: Sequence[Choice], refs: dict[UUID, str], n
     for memory_ref in set(refs.values()):
         place = tenancy.memory_scope(scope, memory_ref)
         assert place is not None, "the pairs are of refs that the principal may see"
-        keyed = adapter.keyed_in(place)
+        keyed = adapter.entries_with_key(place)
         found = adapter.corpus_entries(place, sorted(wanted), now=now)
         entries |= {each.id: each for each in found if _is_free(each, keyed)}
     held = {
@@ -357,8 +357,10 @@ def _carry_out(scope: TenantScope, work: Pass, verb: str, held: list[_Held], now
     redact = redaction.for_derived(work.tenant_id)
     changes = _merges(held, redact) if verb == Verb.MERGE else _replacements(held)
     taken = [entry for change in changes for entry in change.sources]
-    count, tokens = adapter.counts_of(place, now=now)
-    strengths = adapter.strengths_of(place.tenant, [entry for each in held for entry in (each.older.id, each.newer.id)])
+    count, tokens = adapter.count_live(place, now=now)
+    strengths = adapter.source_strengths(
+        place.tenant, [entry for each in held for entry in (each.older.id, each.newer.id)]
+    )
     acting = Acting(work, place, redact, strengths, Totals())
     acting.act(changes, lambda: now)
     if acting.done.merged + acting.done.superseded != len(taken):

@@ -94,7 +94,7 @@ def wanted_tonight(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
     """What is to be consolidated, and then what is to be distilled, each with what has waited longest first; a ref that
     holds a secret is kept in no pass."""
     clean, above = redaction.for_tenant(tenant_id).redact_json, policies.policy_of(tenant_id).distill_above
-    refs = [each for each in adapter.written_by_runs(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref]
+    refs = [each for each in adapter.ref_figures(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref]
     return [
         Wanted(kind, memory_ref, trigger=Trigger.SCHEDULED)
         for kind, found in (
@@ -207,7 +207,7 @@ def figures(scope: TenantScope, night: Night) -> Figures:
         distilled=_sum("sourceCount", DISTILLED),
     )
     reasons = {name: Count("id", filter=Q(reason__in=of)) for name, of in REMOVALS.items()}
-    gone = adapter.removed(scope, night.begins, night.ends).aggregate(**reasons)
+    gone = adapter.removed_between(scope, night.begins, night.ends).aggregate(**reasons)
     return Figures(
         passes=counted["passes"],
         **{name: counted[f"{name}_entries"] or 0 for name in ("merged", "superseded", "compacted")},
@@ -256,5 +256,5 @@ def page_of_firings(scope: TenantScope, night: Night, *, after: UUID | None, siz
 
 def page_of_removed(scope: TenantScope, night: Night, show: str, *, after: UUID | None, size: int) -> Page[Any]:
     """The tombstones behind a figure: an id, why it is gone, and when it went."""
-    rows = adapter.removed(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
+    rows = adapter.removed_between(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
     return read_page(rows, after, size)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from memory import adapter, passes, policies, provenance
-from memory.adapter import TakenAway
+from memory.adapter import RetiredCounts
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
 from memory.host.paging import Page, cursor, cut, read_page
@@ -163,7 +163,7 @@ def _entry_id(text: object) -> UUID | None:
 def _groups(scope: TenantScope, links: list[_Link], now: datetime, *, may_restore: bool) -> list[Group]:
     targets = {link.target: None for link in links if link.target}
     places = _places(scope, [*(link.source for link in links), *targets], now)
-    strengths = adapter.strengths_of(scope, list(targets))
+    strengths = adapter.source_strengths(scope, list(targets))
     window = timedelta(days=policies.policy_of(scope.tenant_id).restore_days if may_restore else 0)
     found = []
     for _, together in groupby(links, key=lambda link: link.group):
@@ -179,7 +179,7 @@ def _groups(scope: TenantScope, links: list[_Link], now: datetime, *, may_restor
 def _places(scope: TenantScope, entry_ids: Iterable[UUID], now: datetime) -> dict[UUID, Place]:
     """Each of these entries, or what became of it; in two queries."""
     wanted = list(dict.fromkeys(entry_ids))
-    there = adapter.by_ids(scope, wanted, now=now)
+    there = adapter.entries_by_id(scope, wanted, now=now)
     gone = adapter.tombstones(scope, [each for each in wanted if each not in there])
     found = {}
     for each in wanted:
@@ -284,7 +284,7 @@ class Summary:
     work: Pass
     went_in: int | None
     came_out: int | None
-    taken: TakenAway = NOTHING
+    taken: RetiredCounts = NOTHING
 
     @property
     def ratio(self) -> float | None:
@@ -310,7 +310,7 @@ class Summary:
         return ""
 
 
-def summary(work: Pass, taken: TakenAway = NOTHING) -> Summary:
+def summary(work: Pass, taken: RetiredCounts = NOTHING) -> Summary:
     """What went in and what came out, in entries, with those restored since: one archive or compacted entry stands for
     all that went into it."""
     outcome = work.outcome
@@ -353,4 +353,4 @@ def last_repeat(scope: TenantScope) -> Repeat | None:
 
 def _came_upon_something_new(scope: TenantScope, work: Pass, before: Pass, since: datetime) -> bool:
     until = work.created_at
-    return adapter.was_written_to(scope, work.memory_ref, since=since, until=until, but_by=before.run_id)
+    return adapter.was_written_by_others(scope, work.memory_ref, since=since, until=until, but_by=before.run_id)

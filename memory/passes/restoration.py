@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, entry_drafts, ledger, passes, policies, redaction
-from memory.adapter import TakenAway
+from memory.adapter import RetiredCounts
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid
 from memory.host.tenancy import TenantScope
@@ -16,7 +16,7 @@ from memory.models import Pass
 from memory.passes import orders
 
 MOST = 5000  # entries one request restores, in transactions of CHUNK each; the next request goes on
-NOTHING = TakenAway()
+NOTHING = RetiredCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Restored:
     """How many entries one request restored, and what has become of all that the pass took away."""
 
     entries: int
-    taken: TakenAway
+    taken: RetiredCounts
 
 
-def taken_by(scope: TenantScope, pass_ids: Collection[UUID], *, now: datetime) -> dict[UUID, TakenAway]:
+def taken_by(scope: TenantScope, pass_ids: Collection[UUID], *, now: datetime) -> dict[UUID, RetiredCounts]:
     """What has become of what each of these passes took away; none of one that took nothing."""
     scope.check("memory:read")
-    return adapter.taken_by(scope, pass_ids, since=_restorable_since(scope, now), now=now) if pass_ids else {}
+    return adapter.retired_by_passes(scope, pass_ids, since=_restorable_since(scope, now), now=now) if pass_ids else {}
 
 
 def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: datetime) -> Restored:
@@ -49,7 +49,7 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
     since, restored, after = _restorable_since(scope, now), 0, None
     while restored < MOST:
         limit = min(sql.CHUNK, MOST - restored)
-        found = adapter.restorable_of(scope, work.id, since=since, after=after, limit=limit)
+        found = adapter.next_restorable(scope, work.id, since=since, after=after, limit=limit)
         if not found:
             break
         restored += _restore(scope, work, {entry: at for _, entry, at in found}, said, now)

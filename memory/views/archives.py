@@ -180,7 +180,7 @@ def distill(request: HttpRequest) -> HttpResponse:
         sent = pages.submit(form, lambda data: _order(scope, data, now), called=called, not_found="ref")
         if sent.result:
             return redirect("pass", ids.wire("pass", sent.result.id))
-    context = {"nav": "archives", "form": form, "refs": adapter.values_of(scope, "ref", limit=REFS_OFFERED)}
+    context = {"nav": "archives", "form": form, "refs": adapter.distinct_values(scope, "ref", limit=REFS_OFFERED)}
     return pages.render(request, "memory/archives_distill.html", context, status=422 if form.is_bound else 200)
 
 

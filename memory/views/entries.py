@@ -66,7 +66,7 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     if request.GET.get("format") == "json":
         now = timezone.now()
         kin = pass_reports.kinship(scope, found, now=now)
-        for row in adapter.exported(scope, adapter.live(scope, now=now).filter(id=found.id)):
+        for row in adapter.export_rows(scope, adapter.visible_entries(scope, now=now).filter(id=found.id)):
             return exports.document(
                 transfers.document_of(row) | {"provenance": _document(told), "lineage": _lineage(kin)}
             )

@@ -77,7 +77,9 @@ def forget(request: HttpRequest) -> HttpResponseBase:
         rows = (_row(found) for found in plans.export_requests(scope))
         return exports.listing(request.GET["format"], "requests", rows, columns=COLUMNS)
     found = (
-        adapter.entry(scope, entry_id, now=now) if (entry_id := ids.parse("mem", request.GET.get("from", ""))) else None
+        adapter.find_entry(scope, entry_id, now=now)
+        if (entry_id := ids.parse("mem", request.GET.get("from", "")))
+        else None
     )
     form = SubjectForm(initial={"subject": found.subject if found else ""})
     return pages.render(request, "memory/forget.html", _find_context(request, scope, form) | {"found": found})

@@ -282,7 +282,7 @@ def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now:
         *(_facet(name, getattr(wanted, FIELDS[name]), counted[FIELDS[name]]) for name in LABELS),
     ]
     days = {name: (text, "date" if not text or pages.DAY.fullmatch(text) else "text") for name, text in bounds.items()}
-    shared = [] if pages.wants_fragment(request) else adapter.values_of(scope, "namespace", limit=OFFERED)
+    shared = [] if pages.wants_fragment(request) else adapter.distinct_values(scope, "namespace", limit=OFFERED)
     return {"facets": [each for each in offered if each], "namespaces": shared, "days": days}
 
 

@@ -117,7 +117,7 @@ def _receipt(scope: TenantScope, sources: list[Kin]) -> list[Mark]:
 def find_entry(scope: TenantScope, mem_id: str, *, now: datetime) -> "MemoryEntry":
     """The unexpired entry of that id, or ``NotFound``."""
     entry_id = ids.parse("mem", mem_id)
-    found = adapter.entry(scope, entry_id, now=now) if entry_id else None
+    found = adapter.find_entry(scope, entry_id, now=now) if entry_id else None
     if found is None:
         raise NotFound("There is no memory entry by that id.")
     return found

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import commitments, passes, tasks
-from memory.adapter import TakenAway
+from memory.adapter import RetiredCounts
 from memory.api.passes import night_document
 from memory.forms import AuditedForm
 from memory.host import access, exports, ids, pages, tenancy
@@ -109,7 +109,7 @@ def _is_plan(work: Pass) -> bool:
     return work.dry_run and work.kind == "distill" and "groups" in work.outcome
 
 
-def _outcome(work: Pass, taken: TakenAway) -> dict[str, object]:
+def _outcome(work: Pass, taken: RetiredCounts) -> dict[str, object]:
     """What came of it, as it stands today; of a dry run, what would have become of the index."""
     outcome: JSONObject = work.outcome
     if taken.restored and work.kind == "consolidate" and "outputCount" in outcome:

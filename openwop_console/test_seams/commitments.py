@@ -115,7 +115,7 @@ def _satisfy(memory: MemoryScope, row: Commitment) -> None:
 
 
 def _clause_of(memory: MemoryScope, row: Commitment) -> str:
-    entry = adapter.by_ids(memory.tenant, [row.entry_id], now=timezone.now()).get(row.entry_id)
+    entry = adapter.entries_by_id(memory.tenant, [row.entry_id], now=timezone.now()).get(row.entry_id)
     text = entry.content[row.starts : row.ends] if entry else ""
     found = intentions.found_in(text, zone=row.timezone, written_at=timezone.now())
     return found[0].clause if found else " ".join(row.predicate["words"])

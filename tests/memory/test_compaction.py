@@ -48,7 +48,7 @@ def events(work: Pass) -> list[tuple[str, dict[str, Any]]]:
 
 
 def entry(ada: Any, wire_id: str) -> MemoryEntry:
-    found = adapter.entry(ada, ids.parse("mem", wire_id) or ids.new_id(), now=timezone.now())
+    found = adapter.find_entry(ada, ids.parse("mem", wire_id) or ids.new_id(), now=timezone.now())
     assert found is not None
     return found
 

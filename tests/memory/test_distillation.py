@@ -422,7 +422,7 @@ def test_what_is_forgotten_while_the_archive_is_made_is_not_in_it(monkeypatch: p
 def test_a_source_that_keeps_going_ends_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    monkeypatch.setattr(adapter, "closed_among", lambda *_: {ids.new_id()})
+    monkeypatch.setattr(adapter, "closed_entries", lambda *_: {ids.new_id()})
     work = distil(acme)
     assert (work.state, work.code) == ("refused", "conflict")
     assert left_behind(acme) == [0, 0, 0]

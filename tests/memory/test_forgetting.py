@@ -508,7 +508,7 @@ def test_the_verification_finds_what_is_on_any_page_of_any_of_its_readers(monkey
     rows = MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id)
     for each in rows.order_by("id").values_list("id", flat=True):
         rows.filter(id=each).update(content=ENCODED[0])
-        assert adapter_forget.traces(acme.tenant_id, (MARTA,)) == {each: Mention.EXACT}
+        assert adapter_forget.find_traces(acme.tenant_id, (MARTA,)) == {each: Mention.EXACT}
         rows.filter(id=each).update(content="a note")
 
 

@@ -150,7 +150,7 @@ def test_an_expired_entry_is_gone_to_the_millisecond_before_any_sweep() -> None:
     assert building.contents(acme, now=end) == []
     assert adapter.get_entry(scope, written.id, now=end) is None
     assert search.ledger_page(acme, search.LedgerFilter(), now=end).total == 0
-    assert adapter.entry(acme, written.id, now=end) is None
+    assert adapter.find_entry(acme, written.id, now=end) is None
 
 
 def test_the_sweep_removes_what_expired_and_leaves_a_tombstone_without_content() -> None:
@@ -165,7 +165,7 @@ def test_the_sweep_removes_what_expired_and_leaves_a_tombstone_without_content()
     assert EntryTag.objects.count() == 0
     stone = Tombstone.objects.of(acme.tenant_id).get()
     assert (stone.id, stone.reason) == (lapsing.id, "expired")
-    assert adapter.total(acme, now=now) == 1
+    assert adapter.count_entries(acme, now=now) == 1
 
 
 def test_retire_hides_and_restore_shows_again() -> None:
@@ -177,7 +177,7 @@ def test_retire_hides_and_restore_shows_again() -> None:
     assert search.ledger_page(acme, search.LedgerFilter(state="retired"), now=timezone.now()).total == 1
     ledger.restore_entry(acme, written.id, now=timezone.now())
     assert building.contents(acme) == ["stale"]
-    assert adapter.total(acme, now=timezone.now()) == 1
+    assert adapter.count_entries(acme, now=timezone.now()) == 1
 
 
 @pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "auditor"])
@@ -346,9 +346,13 @@ def test_the_maintained_count_is_what_a_count_would_say() -> None:
     ledger.retire_entry(acme, rows[4].id, reason="", now=now)
     ledger.retire_entry(acme, rows[0].id, reason="", now=now)
     later = now + timedelta(seconds=2)
-    assert adapter.total(acme, now=later) == adapter.live(acme, now=later).filter(retired_at=None).count() == 3
+    assert (
+        adapter.count_entries(acme, now=later)
+        == adapter.visible_entries(acme, now=later).filter(retired_at=None).count()
+        == 3
+    )
     sweep(now=later)
-    assert adapter.total(acme, now=later) == 3
+    assert adapter.count_entries(acme, now=later) == 3
 
 
 def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,8 +364,8 @@ def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypa
     ledger.retire_entry(acme, rows[3].id, reason="", now=now)
     later = now + timedelta(seconds=2)
     asked = ["acme.bot", "acme.other", "acme.silent"]
-    assert adapter.usage_of(acme, asked, now=later) == {"acme.bot": (3, now), "acme.other": (1, now)}
-    assert adapter.usage_of(building.scope("globex"), asked, now=later) == {}
-    assert adapter.usage_of(acme, [], now=later) == {}
+    assert adapter.agent_usage(acme, asked, now=later) == {"acme.bot": (3, now), "acme.other": (1, now)}
+    assert adapter.agent_usage(building.scope("globex"), asked, now=later) == {}
+    assert adapter.agent_usage(acme, [], now=later) == {}
     monkeypatch.setattr(console, "COUNTED", 1)
-    assert adapter.usage_of(acme, asked, now=later)["acme.bot"] == (2, now)
+    assert adapter.agent_usage(acme, asked, now=later)["acme.bot"] == (2, now)

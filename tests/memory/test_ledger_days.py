@@ -128,10 +128,10 @@ def test_growth_and_writes_are_read_without_a_look_at_entries() -> None:
         return execute(statement, parameters, many, context)
 
     with connection.execute_wrapper(noted):
-        grown = adapter.growth_of(acme, "agent", since=monday.date())
-        by_node = adapter.growth_of(acme, "node", since=monday.date())
+        grown = adapter.weekly_growth(acme, "agent", since=monday.date())
+        by_node = adapter.weekly_growth(acme, "node", since=monday.date())
         written = adapter.writes_by_day(acme, since=monday.date() + timedelta(days=6))
-        timeless = adapter.timeless_of(acme)
+        timeless = adapter.count_timeless(acme)
     assert [(each.week, each.entries, each.bytes) for each in grown] == [(0, 2, 20), (1, 1, 10)]
     assert [each.writer for each in by_node] == ["n", "n"]
     assert [(day.isoformat(), agent, number) for day, agent, number in written] == [
@@ -140,7 +140,7 @@ def test_growth_and_writes_are_read_without_a_look_at_entries() -> None:
     ]
     assert timeless == {"a": 3}
     assert not [each for each in asked if "memory_memoryentry" in each]
-    assert adapter.timeless_of(building.scope("globex")) == {}
+    assert adapter.count_timeless(building.scope("globex")) == {}
 
 
 def test_the_totals_of_an_agent_and_of_a_node_are_exact_however_many_there_are(

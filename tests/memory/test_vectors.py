@@ -98,7 +98,7 @@ def stored(owner: TenantScope) -> tuple[set[int], set[int]]:
 
 
 def positions(owner: TenantScope) -> set[int]:
-    return {position for position, _ in adapter.texts_behind(owner.tenant_id, -1, 100)}
+    return {position for position, _ in adapter.texts_after(owner.tenant_id, -1, 100)}
 
 
 # What is found.

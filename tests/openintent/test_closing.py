@@ -90,11 +90,13 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     assert tables_with("pelican") == []
     assert ledger.value_of(changed) == {"note": WORDS}
     assert archive.entry_id
-    assert not adapter.stored_among(first.tenant_id, [compacted, archive.entry_id])
+    assert not adapter.stored_ids(first.tenant_id, [compacted, archive.entry_id])
     left = archives.get_archive(building.scope(), archive.id)
     assert (left.state, left.withdrawn_because, distilled.state) == ("withdrawn", "sealed", "done")
     assert not recordings.are_served(run.tenant_id, run.id, ["reader"])
-    assert [row.id for row in adapter.live(building.scope(), now=timezone.now()).filter(id=other.id)] == [other.id]
+    assert [row.id for row in adapter.visible_entries(building.scope(), now=timezone.now()).filter(id=other.id)] == [
+        other.id
+    ]
 
 
 @pytest.mark.engines
@@ -105,7 +107,7 @@ def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -
     successor = remembered("c", "a gull of today")
     passed("distill", tokenBudget=500)
     raised(first)
-    there = {row.id: adapter.is_there(row, timezone.now()) for row in EntryAddress.objects.select_related("entry")}
+    there = {row.id: adapter.is_live(row, timezone.now()) for row in EntryAddress.objects.select_related("entry")}
     assert there == {first.id: True, second.id: True, third.id: False, successor.id: True}
     waiting = Pass.objects.get(state="waiting")
     assert (waiting.kind, waiting.memory_ref) == ("distill", REF)

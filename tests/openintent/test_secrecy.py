@@ -172,10 +172,10 @@ def test_R93_no_pass_takes_a_sealed_value_and_no_context_its_place() -> None:
         remembered(each, {"note": "the pelican"}, sensitivity="restricted")
     place = building.ref(building.scope(), "openintent/semantic/shared")
     assert [row.id for chunk in adapter.corpus(place, now=now) for row in chunk] == [open_one.id]
-    assert [row.id for chunk in adapter.written_since(place, -1, now=now) for row in chunk] == [open_one.id]
-    assert adapter.counts_of(place, now=now).entries == 1
+    assert [row.id for chunk in adapter.corpus_since(place, -1, now=now) for row in chunk] == [open_one.id]
+    assert adapter.count_live(place, now=now).entries == 1
     everyone = list(MemoryEntry.objects.values_list("id", flat=True))
-    assert adapter.still_there(place, everyone, now=now) == {open_one.id}
+    assert adapter.live_among(place, everyone, now=now) == {open_one.id}
     assert [row.id for row in adapter.corpus_entries(place, everyone, now=now)] == [open_one.id]
     assert len(adapter.outline(place, derived=[""], now=now)) == 1
     for wanted in (Injection(token_budget=1000), Injection(rank="relevance", query="sealed")):

@@ -498,7 +498,7 @@ def test_retention_tells_what_leaves_and_what_never_does(ada: Client) -> None:
     building.write(owner, run, "over", now=past, expires_at=past + timedelta(hours=1))
     building.remember("acme", "x", "X", memory_ref="twice")
     carried_out("twice")
-    found = adapter.keeping_of(owner, now=timezone.now())
+    found = adapter.retention_figures(owner, now=timezone.now())
     assert (found.in_a_day, found.in_a_week, found.lapsed) == (1, 2, 1)
     assert found.taken_away == {"merged": 2}
     shown = page(ada, "/retention")

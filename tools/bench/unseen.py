@@ -124,7 +124,7 @@ def _answers(talk: Talk, *, every: bool) -> Iterator[tuple[float, float]]:
     reading = tenancy.host_scope(owner)
     budget = min(CONTEXT, sum(map(token_budget.count, talk.turns)) // 4)
     for question in talk.questions:
-        best = adapter.best(reading, None, sought(question.text), limit=FIRST).positions
+        best = adapter.best_matches(reading, None, sought(question.text), limit=FIRST).positions
         wanted = adapter.Injection(budget, adapter.RELEVANCE, question.text)
         put_in = {each.id for each in adapter.list_entries(scope, now=timezone.now(), wanted=wanted)}
         first = [place + 1 in best for place in question.places]
