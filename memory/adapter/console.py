@@ -30,25 +30,25 @@ Owned = TypeVar("Owned", bound=TenantOwned)
 
 
 def visible_entries(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
-    """Every unexpired entry that the principal may see, retired ones too: what the pages of the console start from."""
+    """Every unexpired entry that the principal may see, retired ones included: the base of the console's lists."""
     scope.check("memory:read")
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.in_scope(scope).unexpired(now)
     return rows
 
 
 def with_tag(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` that carry ``tag``, for a search that something else leads."""
+    """The rows with ``tag``, for a query that another condition leads."""
     return rows.filter(id__in=EntryTag.objects.of(scope.tenant_id).filter(tag=tag).values("id"))
 
 
 class Span(NamedTuple):
-    """A part of the ledger in the order of its ids: from ``first``, up to before ``below``. None is no limit."""
+    """A range of ids, which is a range of time: from ``first`` to before ``below``; None is no limit."""
 
     first: UUID | None = None
     below: UUID | None = None
 
     def lookups(self, column: str) -> dict[str, UUID]:
-        """The limits as a query has them: of the column that leads it."""
+        """The limits as lookups on ``column``."""
         limits = {f"{column}__gte": self.first, f"{column}__lt": self.below}
         return {name: limit for name, limit in limits.items() if limit is not None}
 
@@ -59,8 +59,8 @@ class Span(NamedTuple):
 
 
 def creation_window(since: datetime | None, until: datetime | None) -> tuple[Q, Span]:
-    """What was written from ``since`` to before ``until``, and the span of the ledger in which all of it stands: an
-    entry's id is made about when it was written."""
+    """The condition for entries written from ``since`` to before ``until``, and the span of ids that contains them: an
+    id is made within moments of the write."""
     times = Q() if since is None else Q(created_at__gte=since)
     if until is not None:
         times &= Q(created_at__lt=until)
@@ -69,7 +69,7 @@ def creation_window(since: datetime | None, until: datetime | None) -> tuple[Q, 
 
 
 def newest_with_tag(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` that carry ``tag``, newest first: read from the table of tags in its order."""
+    """The rows with ``tag``, newest first, read from the table of tags in its order."""
     within = span.lookups("tagged__id")
     return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **within).order_by("-tagged__id")
 
@@ -77,15 +77,15 @@ def newest_with_tag(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *
 def newest_at_address(
     rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: str
 ) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` with such an address, newest first: read from the table of addresses in its order."""
+    """The rows with such an address, newest first, read from the table of addresses in its order."""
     within = span.lookups("addressed__id")
     found = rows.filter(*_at(exact, "addressed__"), addressed__tenant_id=scope.tenant_id, **within)
     return found.order_by("-addressed__id")
 
 
 def at_address(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` with such an address: of that ``tier``, ``namespace`` or ``sensitivity``, as far as given. What
-    few entries have is listed; what many have is looked up of each row, which something else leads to."""
+    """The rows with an address of that ``tier``, ``namespace`` or ``sensitivity``, as far as given. Rare values are
+    listed first; common ones are checked row by row, with another condition leading."""
     if not any(exact.values()):
         return rows
     at, found = _at(exact), EntryAddress.objects.of(scope.tenant_id)
@@ -97,7 +97,7 @@ def at_address(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) ->
 
 
 def _at(exact: Mapping[str, str], address: str = "") -> list[Q | Exact]:
-    """Such an address; the first two conditions are what an index leads to, by the column that divides the most."""
+    """The address condition; its first two parts are what an index leads to, by the most selective column."""
     leads = next(name for name in ("sensitivity", "namespace", "tier") if exact[name])
     has_one = Q(**{f"{address}sensitivity__gt": ""}) if leads == "sensitivity" else Q()
     rest = {f"{address}{name}": value for name, value in exact.items() if value and name != leads}
@@ -105,24 +105,24 @@ def _at(exact: Mapping[str, str], address: str = "") -> list[Q | Exact]:
 
 
 def has_stated_origin(scope: TenantScope, **exact: object) -> bool:
-    """Whether the last write of any entry was stated so; asked of an index."""
+    """Whether the last write of any entry has this stated origin; answered from an index."""
     return bool(_last_origins(scope, exact).exists())
 
 
 def has_observed_write(scope: TenantScope, **exact: object) -> bool:
-    """Whether any entry of the tenant was written so, as this host has seen it."""
+    """Whether any entry of the tenant has such a write, as observed by this host."""
     return bool(MemoryEntry.objects.of(scope.tenant_id).filter(**exact).exists())
 
 
 def with_stated_origin(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: object) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` whose last write was stated so, for a list that something else leads."""
+    """The rows whose last write has this stated origin, for a query that another condition leads."""
     return _shown_to(scope, rows).filter(id__in=_last_origins(scope, exact).values("entry_id"))
 
 
 def newest_with_stated_origin(
     rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: object
 ) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` whose last write was stated so, newest first: read from the table of origins in its order."""
+    """The rows whose last write has this stated origin, newest first, read from the table of origins."""
     within = span.lookups("origins__entry_id")
     wanted = {f"origins__{name}": value for name, value in exact.items()}
     found = _shown_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **within)
@@ -134,12 +134,12 @@ def _last_origins(scope: TenantScope, exact: dict[str, object]) -> QuerySet[Entr
 
 
 def _shown_to(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> QuerySet[MemoryEntry]:
-    """Without what is confidential to this principal: what is stated of it is not found either."""
+    """Without entries that are confidential to this principal: their stated origins are not found either."""
     return rows if scope.can("memory:retire") else rows.filter(sealed=False)
 
 
 def with_origins(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
-    """``rows`` with what was stated of their last writes, in one query where any can have that."""
+    """The rows with the stated origins of their last writes, in one query where any can have one."""
     wanted = [row.id for row in rows if row.run.may_state or row.memory_ref.startswith(PREFIX)]
     if wanted:
         found = _origins_of(scope, wanted)
@@ -149,13 +149,13 @@ def with_origins(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntr
 
 
 def _origins_of(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, Origin]:
-    """What was stated of the last writes of these, where that is not confidential to the principal."""
+    """The stated origins of the last writes of these, unless confidential to the principal."""
     rows = _last_origins(scope, {} if scope.can("memory:retire") else {"entry__sealed": False})
     return {row.entry_id: row.origin for row in rows.filter(sql.is_among("entry_id", entry_ids))}
 
 
 def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
-    """``rows`` with the addresses that they have, in one query; sealed values stay where they are."""
+    """The rows with their addresses, in one query; sealed values are not loaded."""
     wanted = [row.id for row in rows if row.memory_ref.startswith(PREFIX)]
     if wanted:
         addresses = sql.fetch(_addresses(scope).filter(sql.is_among("id", wanted)))
@@ -172,8 +172,8 @@ def _addresses(scope: TenantScope) -> AddressQuerySet:
 
 
 class Sampled(NamedTuple):
-    """An entry as facets count it: a row as the driver gives it, its tags as JSON and its time as text. ``system`` and
-    ``sensitivity`` are empty or None where nothing is stated."""
+    """An entry as facets count it: a raw row with its tags as JSON and its time as text. ``system`` and ``sensitivity``
+    are empty or None where not stated."""
 
     agent_id: str
     node_id: str
@@ -188,8 +188,7 @@ class Sampled(NamedTuple):
 
 
 def sample_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
-    """``rows`` in their order, with how sensitive they are said to be and what is stated of their last writes, where
-    that is not confidential to the principal."""
+    """The rows in their order, with sensitivity and stated origin, unless confidential to the principal."""
     at = EntryAddress.objects.of(scope.tenant_id).filter(id=OuterRef("id")).values("sensitivity")
     origin = _last_origins(scope, {}).filter(entry_id=OuterRef("id")).values("system")
     told = Subquery(origin[:1]) if scope.can("memory:retire") else Case(When(sealed=False, then=Subquery(origin[:1])))
@@ -202,8 +201,8 @@ def sample_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled
 
 
 class Exported(NamedTuple):
-    """An entry as files have it: ids in the form of the wire, tags and times as the database casts them to text. Made
-    from the row as the driver gives it, since objects cost more than all the rest."""
+    """An entry as files contain it: ids in wire form, tags and times as the database casts them to text. A raw row,
+    since building objects costs more than everything else."""
 
     id: str
     run_id: str
@@ -248,7 +247,7 @@ TOLD = ("memory_ref", "content", "subject", "node_id", "agent_id", "sealed", "po
 
 
 def export_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
-    """``rows`` in their order, with the addresses that they have, and what was stated of their last writes."""
+    """The rows in their order, with their addresses and the stated origins of their last writes."""
     as_text = [Cast(name, TextField()) for name in ("tags", "created_at", "expires_at", "retired_at")]
     columns: list[Any] = [sql.wire_id("mem", "id"), sql.wire_id("run", "run_id"), *as_text, *TOLD]
     try:
@@ -265,7 +264,7 @@ def export_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exporte
 
 
 def export_all(scope: TenantScope, *, now: datetime) -> Iterator[list[Exported]]:
-    """Every entry that can be read now, in the order in which they were written; read in chunks."""
+    """Every readable entry in ledger order, read in chunks."""
     scope.check("memory:read")
     rows, position = MemoryEntry.objects.in_scope(scope).live(now).order_by("position"), 0
     while chunk := export_rows(scope, rows.filter(position__gt=position)[:EXPORTED]):
@@ -282,7 +281,7 @@ def find_entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEn
 def neighbours(
     scope: TenantScope, entry: MemoryEntry, *, now: datetime
 ) -> tuple[MemoryEntry | None, MemoryEntry | None]:
-    """The unexpired entries of the same ref that were written just before and just after this one, retired or not."""
+    """The unexpired entries of the same ref written just before and just after this one, retired or not."""
     rows = visible_entries(scope, now=now).filter(memory_ref=entry.memory_ref)
     before, after = rows.filter(id__lt=entry.id).order_by("-id"), rows.filter(id__gt=entry.id).order_by("id")
     return before.first(), after.first()
@@ -297,8 +296,8 @@ def entries_by_id(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -
 def rows_naming_live_entries(
     rows: QuerySet[Owned], scope: TenantScope, *columns: str, now: datetime
 ) -> QuerySet[Owned]:
-    """Those of the rows of another table that name, in each of these columns, an entry that a pass may take: live, not
-    protected, not sealed, and one that the principal may see."""
+    """The rows of another table that reference, in each of these columns, an entry that a pass may remove: live, not
+    protected, not sealed, and visible to the principal."""
     scope.check("memory:read")
     entries = MemoryEntry.objects.in_scope(scope).live(now).filter(protected=False, sealed=False)
     found = [Exists(entries.filter(id=OuterRef(column))) for column in columns]
@@ -306,13 +305,13 @@ def rows_naming_live_entries(
 
 
 def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombstone]:
-    """What remains of those among ``entry_ids`` that are gone."""
+    """The tombstones of those among ``entry_ids`` that were removed."""
     scope.check("memory:read")
     return {row.id: row for row in Tombstone.objects.of(scope.tenant_id).filter(id__in=entry_ids)}
 
 
 def removed_between(scope: TenantScope, since: datetime, until: datetime) -> QuerySet[Tombstone]:
-    """What remains of the entries that were removed from ``since`` to before ``until``."""
+    """The tombstones of entries removed from ``since`` to before ``until``."""
     scope.check("memory:read")
     rows: QuerySet[Tombstone] = Tombstone.objects.of(scope.tenant_id)
     return rows.filter(removed_at__gte=since, removed_at__lt=until)
@@ -336,8 +335,8 @@ def entry_states(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime
 def count_entries(
     scope: TenantScope, *, state: str = "present", agent_id: str = "", node_id: str = "", now: datetime
 ) -> int:
-    """How many entries of the tenant are there, or of an agent, a node or both: ``present`` (those that can be read
-    now), ``retired`` or ``all``. By the maintained counts, less what expired and was not swept."""
+    """How many entries the tenant has, or an agent, a node or both: ``present`` (readable now), ``retired`` or ``all``.
+    From the maintained counts, less what has expired and is not swept yet."""
     wanted = {name: value for name, value in (("agent_id", agent_id), ("node_id", node_id)) if value}
     if not wanted:
         return _total_of_all(scope, state, now)
@@ -369,15 +368,15 @@ def _counted_by_writer(scope: TenantScope, wanted: dict[str, str]) -> tuple[int,
 
 
 def is_every_row_visible(scope: TenantScope, *, now: datetime) -> bool:
-    """Whether every row of the tenant is one that can be read now: none is retired, expired or another agent's."""
+    """Whether every row of the tenant is readable now: none retired, expired or another agent's."""
     head = LedgerHead.objects.of(scope.tenant_id).first()
     hidden = scope.principal.agent_ids is not None or head is None or head.retired
     return not hidden and not MemoryEntry.objects.of(scope.tenant_id).expired(now).exists()
 
 
 def agent_usage(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:
-    """For each of these agents that has written: how many entries can be read, counted up to ``COUNTED`` and one more,
-    and when the newest was made. By the index of the agents, whatever the size of the ledger."""
+    """For each of these agents that has written: how many readable entries, counted up to ``COUNTED`` and one more, and
+    when the newest was made. Read from the agents' index, in a ledger of any size."""
     scope.check("memory:read")
     if not agent_ids:
         return {}
@@ -399,10 +398,7 @@ VALUES = {"ref": ("memory_memoryentry", "memory_ref"), "namespace": ("memory_nam
 
 
 def distinct_values(scope: TenantScope, name: str, *, limit: int) -> list[str]:
-    """The first ``limit`` of the tenant's values of one of ``VALUES``; a step in the index for each.
-
-    Of namespaces these are the ones that agents share.
-    """
+    """The first ``limit`` distinct values of one of ``VALUES``; one index step each. Of namespaces, the shared ones."""
     scope.check("memory:read")
     table, column = VALUES[name]
     least = f"SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND {column} > "  # noqa: S608

@@ -62,14 +62,14 @@ WENT_INTO = "SELECT target_id FROM memory_lineage WHERE tenant_id = %s AND "
 
 
 class Named(NamedTuple):
-    """The names that stand beside the text of an entry, by column."""
+    """The names in the columns of an entry other than its text, by column."""
 
     id: UUID
     names: dict[str, str]
 
 
 def all_names(tenant_id: UUID) -> set[str]:
-    """Every name that stands beside an entry, once: of its address, and of who wrote it."""
+    """Every name in the columns of an entry other than its text, once: of its address and its writer."""
     makers = EntryAddress.objects.of(tenant_id).order_by().values_list("created_by", "curated_by").distinct()
     names = {name for pair in makers for name in pair}
     for table, column in INDEXED_NAMES:
@@ -79,7 +79,7 @@ def all_names(tenant_id: UUID) -> set[str]:
 
 
 def entries_with_name(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
-    """The names beside every entry that has one of ``names`` beside it."""
+    """The entries that have one of ``names`` in a column other than the text, with those names."""
     for part in sql.in_chunks(sorted(names), NAMES_AT_ONCE):
         has_one = Q(*(Q(**{f"{column}__in": part}) for column in NAMES), _connector=Q.OR)
         yield from _of_addresses(EntryAddress.objects.of(tenant_id).filter(has_one))
@@ -92,7 +92,7 @@ def entries_written_by(tenant_id: UUID, names: Collection[str]) -> Iterator[Name
 
 
 def names_of_entries(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[Named]:
-    """The names beside these entries: of the address of each, and of who wrote it."""
+    """The names of these entries: of the address of each, and of its writer."""
     yield from _of_addresses(EntryAddress.objects.of(tenant_id).filter(id__in=rows))
     yield from _of_writers(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).exclude(agent_id=""))
 
@@ -108,7 +108,7 @@ def _of_writers(rows: QuerySet[MemoryEntry]) -> Iterator[Named]:
 
 
 def addresses_with_writers(tenant_id: UUID) -> Iterator[tuple[UUID, list[Any]]]:
-    """The names of every address, and of its entry what says who wrote it."""
+    """The names of every address, and the writer of its entry."""
     rows = EntryAddress.objects.of(tenant_id).order_by("id").values_list("id", *NAMES, "entry__agent_id")
     for row, *values in rows.iterator(chunk_size=sql.CHUNK):
         yield row, values
@@ -121,7 +121,7 @@ def sealed_addresses(tenant_id: UUID) -> Iterator[EntryAddress]:
 
 
 def retirement_reasons(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> Iterator[tuple[UUID, str]]:
-    """Why people have retired the entries that are, or those of ``rows``."""
+    """The reasons people gave for retiring entries; of ``rows``, or of all."""
     entries = MemoryEntry.objects.of(tenant_id)
     retired = Retirement.objects.of(tenant_id).values("entry_id")
     found = entries.filter(id__in=retired) if rows is None else entries.filter(id__in=rows)
@@ -151,13 +151,13 @@ def find_mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None 
 
 
 def unchanged_since(tenant_id: UUID, entry_ids: Sequence[UUID], *, since: int) -> set[UUID]:
-    """Those of ``entry_ids`` that are there and say what they said at this position of the ledger."""
+    """Those of ``entry_ids`` that exist and have the text they had at this position of the ledger."""
     changed = sql.rows(CHANGED, [sql.key(tenant_id), since])
     return set(_among(THERE, "id", entry_ids, [sql.key(tenant_id)])).difference(sql.as_uuid(row) for (row,) in changed)
 
 
 def descendants_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
-    """Everything that was made of one of these entries."""
+    """Every entry that was made from one of these entries."""
     return set(_among(WENT_INTO, "source_id", list(entry_ids), [sql.key(tenant_id)]))
 
 
@@ -168,8 +168,8 @@ def _among(statement: str, column: str, rows: Sequence[UUID], given: list[Any]) 
 
 
 def find_traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
-    """The same by another path: every text of every row, and the table of tags, looked through for the encodings of the
-    names, whatever is stored in search form."""
+    """A second, independent search for mentions: every text of every row, and the table of tags, searched for the
+    encodings of the names, whatever is stored in search form."""
     pages = [(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
     readers = READERS_OF_POSTGRES if sql.is_postgres() else 1
     found: dict[UUID, Mention] = {}
@@ -183,7 +183,7 @@ def find_traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
 
 
 def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any]]:
-    """Behind which row each page begins, and its last row; the last page has what is still being written, too."""
+    """After which row each page begins, and its last row; the last page includes rows being written now."""
     statement, after = LAST_OF_PAGE.format(table=table), sql.key(BEGINNING)
     while found := sql.rows(statement, [sql.key(tenant_id), after, LOOKED_AT - 1]):
         yield after, found[0][0]
@@ -202,26 +202,26 @@ def _traces_in(tenant_id: UUID, terms: tuple[str, ...], table: str, after: objec
 
 
 def _searched_text(row: Sequence[object]) -> str:
-    """Everything that a row of ``WRITTEN`` says."""
+    """The searched columns of a row of ``WRITTEN``, as one text."""
     return "\n".join([str(text) for text in row[1:] if text])
 
 
 def searched_texts(tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-    """What a few entries say in their columns that are searched, for a preview."""
+    """The searched columns of a few entries, for a preview."""
     found = MemoryEntry.objects.of(tenant_id).filter(id__in=rows)
     columns = found.values_list("id", "content", "subject", "memory_ref", "tags")
     return {row: [content, subject, memory_ref, *tags] for row, content, subject, memory_ref, tags in columns}
 
 
 def closed_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
-    """Those of ``entry_ids`` of which nothing may be made any more: they were forgotten, or are kept encrypted now."""
+    """Those of ``entry_ids`` from which nothing may be derived: forgotten, or sealed by now."""
     rows = MemoryEntry.objects.of(tenant_id).filter(sealed=True)
     sealed = {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
     return sealed | forgotten_entries(tenant_id, entry_ids)
 
 
 def derived_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
-    """Those of ``entry_ids`` that a pass made of others."""
+    """Those of ``entry_ids`` that a pass derived from others."""
     rows = MemoryEntry.objects.of(tenant_id).exclude(derived="")
     return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
 

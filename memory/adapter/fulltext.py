@@ -67,7 +67,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """What a tenant's index holds; ``number`` is 0 before its first entry."""
+    """The state of a tenant's index; ``number`` is 0 before its first entry."""
 
     number: int = 0
     mark: int = -1
@@ -84,8 +84,7 @@ class _Index:
 
 
 class Ranked(NamedTuple):
-    """Positions, the best first, and their scores; ``is_all`` unless entries that have nothing but a common word were
-    left out."""
+    """Positions with their scores, best first; ``is_all`` unless matches of a common word alone are left out."""
 
     positions: list[int]
     is_all: bool
@@ -94,7 +93,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """A part of what a query is about, the best first. There are ``count``, or more when it is not exact."""
+    """A page of the best matches. There are ``count``, or more when it is not exact."""
 
     positions: list[int]
     count: int
@@ -103,10 +102,8 @@ class Best:
 
 
 class Chosen(NamedTuple):
-    """The entries among which is searched: those of some positions that are, and the first so many of all of them.
-
-    With ``in_context`` they are what was said in one place: what stands right before or behind an entry counts for it.
-    """
+    """The entries to search: the existing ones among some positions, or the first few of all of them. With
+    ``in_context`` they come from one conversation: the entries directly before and after a match add to its score."""
 
     among: Callable[[list[int]], Collection[int]]
     every: Callable[[int], list[int]]
@@ -177,7 +174,7 @@ def ranked_slice(
 
 
 def _scored(ranked: Ranked, positions: list[int]) -> dict[int, float]:
-    """These of the ranked positions, in their order, each with its score."""
+    """These ranked positions, in their order, each with its score."""
     place = {position: place for place, position in enumerate(ranked.positions)}
     return {position: float(ranked.scores[place[position]]) for position in positions}
 
@@ -195,7 +192,7 @@ def rank(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None = None,
 
 
 def _fused(*orders: list[int]) -> tuple[list[int], Array]:
-    """One order of several (reciprocal rank fusion): an entry gets ``1 / (EVEN + place)`` of each that it is in."""
+    """One order from several (reciprocal rank fusion): each adds ``1 / (EVEN + place)`` to an entry's score."""
     positions = np.concatenate([np.array(order, np.int64) for order in orders])
     points = np.concatenate([1 / (EVEN + 1 + np.arange(len(order))) for order in orders])
     found, which = np.unique(positions, return_inverse=True)
@@ -240,7 +237,7 @@ def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | No
 
 
 def _in_context(given: Array, found: Array, points: Array) -> tuple[Array, Array]:
-    """The points with a share of those of the neighbours: an answer stands behind its question."""
+    """The scores with a share of the neighbours': an answer comes after its question."""
     own = np.zeros(given.size)
     own[np.searchsorted(given, found)] = points
     shared = own.copy()
@@ -306,7 +303,7 @@ class _Tail:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where a word stands: the positions of the entries, how often each has it, and how many words each has."""
+    """The postings of a word: positions of entries, how often each has it, and how many words each has."""
 
     positions: Array
     times: Array
@@ -324,7 +321,7 @@ class _Places:
 
 
 class _Scores:
-    """The points of each entry, word by word."""
+    """The score of each entry, accumulated word by word."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[Array, Array]] = []
@@ -340,8 +337,8 @@ class _Scores:
 
 
 def _terms(index: _Index, tail: _Tail, words: Sequence[str], languages: int) -> list[_Term]:
-    """The words of the query that are in the ledger, the rarest first; of which there is no form, those that begin with
-    it. Words of the same forms are one."""
+    """The query's words that occur in the ledger, rarest first; a word without any form stands for those that begin
+    with it. Words with the same forms count once."""
     found: dict[object, _Term] = {}
     for word, forms in _forms(index, words, languages).items():
         numbers, in_tail = forms, tail.forms_of(word, languages)
@@ -356,7 +353,7 @@ def _terms(index: _Index, tail: _Tail, words: Sequence[str], languages: int) -> 
 
 
 def _forms(index: _Index, words: Sequence[str], languages: int) -> dict[str, dict[int, int]]:
-    """The numbers of each word and of all that have a stem with it, with how many entries have each."""
+    """The numbers of each word and of all words that share a stem with it, with how many entries have each."""
     found: dict[str, dict[int, int]] = {word: {} for word in words}
     condition, given = sql.among("word", list(words))
     for word, number, entries in sql.rows(WORDS + condition, [index.number, given]):
@@ -374,12 +371,12 @@ def _forms(index: _Index, words: Sequence[str], languages: int) -> dict[str, dic
 
 
 def _beginning(index: _Index, word: str, most: int) -> list[tuple[int, int]]:
-    """The words that begin so, with how many entries have each; ``most`` and one more are too many."""
+    """The words with this prefix, with how many entries have each; more than ``most`` are too many."""
     return [tuple(row) for row in sql.rows(BEGINNING, [index.number, word, word + LAST, most + 1])]
 
 
 def _places(numbers: list[int], blocks: Array | None = None, floor: float = 0) -> _Places:
-    """Where any of these words stands: everywhere, in some blocks, or from the block ``floor`` up."""
+    """The postings of any of these words: all, of some blocks, or from the block ``floor`` up."""
     condition, given = sql.among("word", numbers)
     more, parameters = " AND block >= %s", [given, int(floor)]
     if blocks is not None:
@@ -393,7 +390,7 @@ def _places(numbers: list[int], blocks: Array | None = None, floor: float = 0) -
 
 
 def _joined(*places: _Places) -> _Places:
-    """Each position once: an entry that has several forms has the word as often as all of them."""
+    """Each position once: an entry with several forms has the word as often as all of them together."""
     some = [each for each in places if each.positions.size]
     if not some:
         return places[0]
@@ -409,7 +406,7 @@ def _blocks(positions: Array) -> Array:
 
 
 def _different(values: Array) -> Array:
-    """The values, each once, sorted: numpy's own ``unique`` makes a hash table, which takes twenty times as long."""
+    """The values, each once, sorted. numpy's ``unique`` builds a hash table, which takes twenty times as long."""
     found = np.sort(values)
     different: Array = found[np.flatnonzero(np.diff(found, prepend=-1))]
     return different
@@ -434,14 +431,14 @@ def _first_of(chosen: Chosen, ranked: list[int], limit: int) -> Best:
 
 
 class Found(NamedTuple):
-    """Positions, newest first. With ``floor`` all from there up was looked at, and there is more below."""
+    """Positions, newest first. With ``floor``, all from there up was scanned, and more remains below."""
 
     positions: list[int]
     floor: int | None
 
 
 def newest_matches(scope: TenantScope, rows: Rows | None, wanted: Sought, *, below: int | None, limit: int) -> Found:
-    """The first ``limit`` of ``rows`` below a position that have the words; None are all rows of the tenant."""
+    """The first ``limit`` of ``rows`` below a position that have the words; None means all rows of the tenant."""
     scope.check("memory:read")
     tenant_id, top = scope.tenant_id, _top(scope.tenant_id, below)
     if top == 0 or not wanted.words:
@@ -460,17 +457,15 @@ def newest_matches(scope: TenantScope, rows: Rows | None, wanted: Sought, *, bel
 
 
 def _unindexed(tenant_id: UUID, rows: Rows | None, wanted: Sought, top: int, bottom: int) -> tuple[list[int], int]:
-    """Those that match among the entries from ``bottom`` up, and from where up they were looked at."""
+    """The matches among the entries from ``bottom`` up, and the position down to which they were scanned."""
     texts = sql.rows(UNINDEXED, [sql.key(tenant_id), bottom, top, UNINDEXED_LOOKED])
     floor = texts[-1][0] if len(texts) == UNINDEXED_LOOKED else bottom
     return _among(rows, [position for position, text in texts if wanted.is_in(text)]), floor
 
 
 def _candidates(tenant_id: UUID, index: _Index, wanted: Sought, top: int) -> Iterator[tuple[list[int], int]]:
-    """The positions below ``top`` that have the words, a few blocks at a time, and down to where they were looked for.
-
-    A word that too many words begin with is looked for in the texts that the others leave.
-    """
+    """The positions below ``top`` that have the words, a few blocks at a time, and how far down was scanned. A word
+    that too many words begin with is checked in the texts that the others leave."""
     terms = [_beginning(index, word, MANY_FORMS) for word in wanted.words]
     if not all(terms):
         return
@@ -491,7 +486,7 @@ def _candidates(tenant_id: UUID, index: _Index, wanted: Sought, top: int) -> Ite
 
 
 def _blocks_below(numbers: list[int] | None, block: int, most: int) -> list[int]:
-    """The next blocks in which any of these words stands, or just the next, from the highest down."""
+    """The next blocks that contain any of these words, or just the next, from the highest down."""
     if numbers is None:
         return [block]
     condition, given = sql.among("word", numbers)
@@ -499,7 +494,7 @@ def _blocks_below(numbers: list[int] | None, block: int, most: int) -> list[int]
 
 
 def _together(numbers: list[list[int]], blocks: Array) -> Array:
-    """The positions in these blocks that have one of each list of words."""
+    """The positions in these blocks that occur in every one of the lists of words."""
     found = _different(_places(numbers[0], blocks).positions)
     for each in numbers[1:]:
         found = found[np.isin(found, _places(each, _blocks(found)).positions)]
@@ -513,34 +508,34 @@ def _every(tenant_id: UUID, blocks: list[int]) -> Array:
 
 
 def _having(tenant_id: UUID, wanted: Sought, positions: list[int]) -> list[int]:
-    """Those whose text has the words, read and looked at."""
+    """The positions whose text has the words, by reading the texts."""
     condition, given = sql.among("position", positions)
     texts = dict(sql.rows(TEXTS + condition, [sql.key(tenant_id), given]))
     return [position for position in positions if wanted.is_in(texts.get(position, ""))]
 
 
 def count_matches(scope: TenantScope, rows: Rows | None, wanted: Sought, *, limit: int) -> tuple[int, bool]:
-    """How many ``matching`` would find from the newest down, at most ``limit``; and whether it would look at all."""
+    """How many ``newest_matches`` would find, at most ``limit``, and whether it would scan everything."""
     found = newest_matches(scope, rows, wanted, below=None, limit=limit)
     return len(found.positions), found.floor is None
 
 
 def position_of(scope: TenantScope, entry_id: UUID) -> int:
-    """The position below which the entries older than this one are; it need not be there any more."""
+    """The position below which all older entries are; the entry itself may be gone."""
     rows = MemoryEntry.objects.of(scope.tenant_id).filter(id__lte=entry_id).order_by("-id")
     found = rows.values_list("id", "position").first()
     return 0 if found is None else int(found[1]) + (found[0] != entry_id)
 
 
 def entry_id_at(scope: TenantScope, position: int) -> UUID | None:
-    """The oldest entry that is not below a position."""
+    """The oldest entry at or above a position."""
     rows = MemoryEntry.objects.of(scope.tenant_id).filter(position__gte=position).order_by("position")
     found: UUID | None = rows.values_list("id", flat=True).first()
     return found
 
 
 def _top(tenant_id: UUID, below: int | None) -> int:
-    """The position right above the newest entry below a position; 0 when there is none."""
+    """The position just above the newest entry below a position; 0 without any."""
     rows = MemoryEntry.objects.of(tenant_id) if below is None else _below(tenant_id, below)
     newest: int | None = rows.order_by("-position").values_list("position", flat=True).first()
     return 0 if newest is None else newest + 1
@@ -556,7 +551,7 @@ def _stopped(tenant_id: UUID, positions: list[int], limit: int, floor: int) -> F
 
 
 def _among(rows: Rows | None, positions: list[int]) -> list[int]:
-    """Those of the positions that are among the rows, newest first; all of them without rows."""
+    """The positions that are among the rows, newest first; all of them without rows."""
     if rows is None or not positions:
         return positions
     condition, given = sql.among("memory_memoryentry.position", positions)

@@ -77,8 +77,8 @@ BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a reader may see: ``condition`` makes it. Conditions of one ``form`` differ in the reader's ``agent_id``
-    alone; with a form of None in anything."""
+    """What a reader may see: ``condition`` builds the SQL. Conditions of one ``form`` differ in ``agent_id`` alone; a
+    form of None may differ in anything."""
 
     condition: Callable[[], Q] = Q
     form: Hashable = ()
@@ -114,14 +114,14 @@ class Selection:
 
 
 class Counted(NamedTuple):
-    """How many entries a list has; at least so many, when it was not counted to its end."""
+    """How many entries a list has; a lower bound when the count stopped early."""
 
     entries: int
     is_exact: bool = True
 
 
 class Aside(Func):
-    """A column that leads no index: SQLite would take the first that offers itself."""
+    """A column that must not lead an index: SQLite would take the first index that offers itself."""
 
     arity = 1
     template = "%(expressions)s"
@@ -212,8 +212,8 @@ class Listing:
 
 
 def list_addressed(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:
-    """The addressed entries of the selection; a retired one is in no list. ``lapsing`` is ``has_lapsed`` for who has
-    asked."""
+    """The addressed entries of the selection, without retired ones. ``lapsing`` is ``has_lapsed_entries``, for a caller
+    that has asked already."""
     short = bool(wanted.among or wanted.rare) or _names_address(wanted)
     tags = () if short else _groups_of(wanted.tags, wanted.tags_any)
     untagged = list_addressed(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
@@ -263,7 +263,7 @@ def _shaped(
 
 
 def has_plain(tenant_id: UUID, agent_id: str) -> bool:
-    """Whether anything without an address is the agent's; mostly nothing is, and that is soon known."""
+    """Whether the agent has any entry without an address; mostly it has none, which is known quickly."""
     unaddressed = f"NOT (substr(memory_ref, 1, {len(PREFIX)}) = %s) AND retired_at IS NULL"
     # The order leads PostgreSQL to their own index: it takes what is rare for what is everywhere, and would read all.
     of_agent = f"tenant_id = %s AND agent_id = %s AND {unaddressed} ORDER BY created_at DESC, id"
@@ -272,10 +272,8 @@ def has_plain(tenant_id: UUID, agent_id: str) -> bool:
 
 
 def list_plain(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:
-    """What the agent remembered in runs, without an address, as if the ref were the namespace and the id the key.
-
-    Such entries are episodic, of no task, and never pinned.
-    """
+    """What the agent wrote in runs, without an address, as if the ref were the namespace and the id the key. Such
+    entries are episodic, of no task, and never pinned."""
     short = bool(wanted.among or wanted.rare)
     tags = () if short else _groups_of(wanted.tags, wanted.tags_any)
     untagged = list_plain(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
@@ -305,7 +303,7 @@ def has_lapsed_entries(tenant_id: UUID, *, now: datetime) -> bool:
 
 @cache
 def _lapsed_asked() -> sql.Written:
-    """For a tenant and the time."""
+    """For one tenant at one time."""
     tenant_id, now = UUID(int=0), datetime.min.replace(tzinfo=UTC)
     return sql.Written(MemoryEntry.objects.of(tenant_id).expired(now).values_list("tenant_id")[:1], tenant_id, now)
 
@@ -336,32 +334,32 @@ def search_listed(
 
 
 def _entries_at(tenant_id: UUID, positions: list[int]) -> dict[UUID, int]:
-    """Which entries are at these positions."""
+    """The entries at these positions."""
     condition, given = sql.among("position", positions)
     statement = f"SELECT id, position FROM memory_memoryentry WHERE tenant_id = %s AND {condition}"  # noqa: S608
     return {sql.as_uuid(entry_id): position for entry_id, position in sql.rows(statement, [sql.key(tenant_id), given])}
 
 
 def plain_rows(tenant_id: UUID, wanted: list[UUID]) -> dict[UUID, EntryAddress]:
-    """The entries without an address of these ids, at the address that each has in the eyes of RFC-0015."""
+    """The entries of these ids that have no address, at the address that RFC-0015 sees them at."""
     rows = MemoryEntry.objects.of(tenant_id).defer("search_text").in_bulk_by_id(wanted)
     return {entry_id: _as_addressed(entry) for entry_id, entry in rows.items()}
 
 
 def plain_entry(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
-    """One entry that has an agent and no address, as ``plain_rows_of`` gives it; None when it cannot be read."""
+    """One entry that has an agent and no address, as ``plain_rows`` gives it; None when it cannot be read."""
     rows = MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, id=entry_id)
     found = rows.exclude(agent_id="").first()
     return _as_addressed(found) if found else None
 
 
 def is_plain(row: EntryAddress) -> bool:
-    """Whether the entry has no address but the one that ``plain_rows_of`` gave it: OpenIntent only reads it."""
+    """Whether the entry has only the address that ``plain_rows`` made up: OpenIntent may read it, not change it."""
     return not row.entry.memory_ref.startswith(PREFIX)
 
 
 def _as_addressed(entry: MemoryEntry) -> EntryAddress:
-    """An address that is stored nowhere; the entry's content has the form of a value."""
+    """An address that is not stored; the entry's content is given as a value."""
     value = {"content": entry.content}
     entry.content = canonical(value)
     row = EntryAddress(
@@ -382,7 +380,8 @@ def _as_addressed(entry: MemoryEntry) -> EntryAddress:
 
 
 def _exact(name: str, value: str, leads: str) -> Q:
-    """``name`` is ``value``; by its index where it leads, which of tasks and intents has no entry that is of none."""
+    """``name`` equals ``value``; through its index where that leads (for tasks and intents, entries without any are in
+    no index)."""
     if name != leads:
         return Q(Exact(Aside(name), value))
     return Q(~Q(**{name: ""}), **{name: value}) if name in ("task_id", "intent_id") else Q(**{name: value})
@@ -393,14 +392,14 @@ def _of_tier(wanted: Selection) -> Q:
 
 
 def _limits(wanted: Selection, name: str, moment: str) -> list[Q]:
-    """How the namespace begins, and between which times the last change lies. Case counts, and no sign is special."""
+    """The prefix of the namespace, and the range of the last change. Case-sensitive, without wildcards."""
     begins = Q(Exact(Substr(name, 1, len(wanted.prefix)), wanted.prefix)) if wanted.prefix else Q()
     after = Q(**{f"{moment}__gt": wanted.after}) if wanted.after else Q()
     return [begins, after, Q(**{f"{moment}__lt": wanted.before}) if wanted.before else Q()]
 
 
 def _tagged(wanted: Selection) -> list[Exists]:
-    """An entry has the tags; of those that are rare it is known already, as it was found by them."""
+    """Entries with the tags; rare tags were checked when the entries were selected by them."""
     tags = EntryTag.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("id"))
     every = [Exists(tags.filter(tag=tag)) for tag in wanted.tags if (tag,) != wanted.rare]
     one_of = bool(wanted.tags_any) and wanted.tags_any != wanted.rare
@@ -408,7 +407,7 @@ def _tagged(wanted: Selection) -> list[Exists]:
 
 
 def _with_phrases(wanted: Selection, text: str) -> list[Q]:
-    """An entry has the phrases; they are in search form, as its text is."""
+    """Entries with the phrases, which are in search form like the stored text."""
     return [Q(**{f"{text}__contains": phrase}) for phrase in wanted.phrases]
 
 
@@ -424,7 +423,7 @@ def _among(wanted: Selection, model: type[EntryAddress | MemoryEntry]) -> Q | No
 
 
 def _at_address(wanted: Selection) -> Q | None:
-    """The one or two entries that have the address, when the selection names one (RFC-0015 1.2)."""
+    """The one or two entries at the address that the selection names (RFC-0015 1.2)."""
     if not _names_address(wanted):
         return None
     rows = EntryAddress.objects.of(wanted.tenant_id).filter(namespace=wanted.namespace, key=wanted.key, hidden=False)
@@ -437,7 +436,7 @@ def _names_address(wanted: Selection) -> bool:
 
 
 def rare_tags(tenant_id: UUID, tags: tuple[str, ...], tags_any: tuple[str, ...]) -> tuple[str, ...]:
-    """The rarest of ``tags``, or all of ``tags_any``, when no more than a few entries of the tenant have it."""
+    """The rarest of ``tags``, or all of ``tags_any``, when only a few entries of the tenant have it."""
     groups = _groups_of(tags, tags_any)
     for most in FEW if groups else ():
         fewest, rarest = min(zip(_counts_of_tags(tenant_id, groups, most), groups, strict=True))
@@ -463,7 +462,7 @@ def _having(tenant_id: UUID, groups: Sequence[tuple[str, ...]], entry: str) -> t
 
 
 def _counts_of_tags(tenant_id: UUID, groups: Sequence[tuple[str, ...]], most: int) -> tuple[int, ...]:
-    """How many times entries have one of the tags of each group; ``most`` and one more are many."""
+    """How often entries have one of the tags of each group; more than ``most`` are many."""
     counts, given = [], list[Any]()
     for group in groups:
         marks = ", ".join(["%s"] * len(group))
@@ -475,7 +474,7 @@ def _counts_of_tags(tenant_id: UUID, groups: Sequence[tuple[str, ...]], most: in
 
 
 def _under_rare_tag(wanted: Selection) -> Q | None:
-    """What carries one of the rare tags; None when there are none."""
+    """The entries with one of the rare tags; None when there are no rare tags."""
     rows = EntryTag.objects.of(wanted.tenant_id).filter(tag__in=wanted.rare)
     return Q(id__in=rows.values("id")) if wanted.rare else None
 
@@ -508,19 +507,19 @@ class AccessOf(Func):
 
 
 def meets_condition(row: EntryAddress, condition: Q) -> bool:
-    """Whether the entry is among those that the condition is true of."""
+    """Whether the condition is true of the entry."""
     return bool(EntryAddress.objects.of(row.tenant_id).filter(condition, id=row.id).exists())
 
 
 def filter_meeting(tenant_id: UUID, entries: Sequence[UUID], condition: Q) -> list[UUID]:
-    """Those of the entries that the condition is true of, in their order."""
+    """The entries of which the condition is true, in their order."""
     rows = EntryAddress.objects.of(tenant_id).filter(condition)
     found = {row for part in sql.in_chunks(entries) for row in rows.filter(id__in=part).values_list("id", flat=True)}
     return [row for row in entries if row in found]
 
 
 def count_by_namespace(tenant_id: UUID, names: "QuerySet[Any] | Sequence[str]", *, now: datetime) -> dict[str, int]:
-    """How many live entries each of these namespaces of semantic memory holds; one that holds none is left out."""
+    """How many live entries each of these semantic namespaces holds; empty ones are left out."""
     rows = EntryAddress.objects.of(tenant_id).live(now).filter(tier="semantic", namespace__in=names)
     return dict(rows.values("namespace").annotate(entries=Count("id")).values_list("namespace", "entries"))
 
@@ -532,13 +531,13 @@ def addressed_rows(tenant_id: UUID, wanted: Sequence[UUID]) -> dict[UUID, EntryA
 
 
 def addressed_row(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
-    """The one of that id, or None."""
+    """The addressed entry of that id, or None."""
     return _read(tenant_id, "a.id = %s", sql.key(entry_id)).get(entry_id)
 
 
 def _read(tenant_id: UUID, condition: str, parameter: object) -> dict[UUID, EntryAddress]:
-    """The rows, and the keys of their seals. A key that is gone when it is asked for was rotated away meanwhile: then
-    the rows are read once more, and are under another."""
+    """The rows and the keys of their seals. A key that is missing was rotated away meanwhile: the rows are then read
+    once more, and have another."""
     statement = f"SELECT {_columns()} {SOURCE}{condition}"
     for _ in range(READINGS):
         found = [_row(tenant_id, values) for values in sql.rows(statement, [sql.key(tenant_id), parameter])]
@@ -548,7 +547,7 @@ def _read(tenant_id: UUID, condition: str, parameter: object) -> dict[UUID, Entr
 
 
 def _has_all_keys(found: Sequence[EntryAddress]) -> bool:
-    """The sealed ones have the keys of their seals, all but those that are gone; whether there are none such."""
+    """Whether every sealed row has its key, not counting keys that no longer exist."""
     sealed = [row for row in found if row.vault_key_id is not None]
     opening = VaultKey.objects.in_bulk({row.vault_key_id for row in sealed}) if sealed else {}
     for row in sealed:
@@ -585,8 +584,8 @@ def _row(tenant_id: UUID, values: Sequence[Any]) -> EntryAddress:
 # What ends with a task: its working memory, and of the other tiers what lives as long as it (RFC-0015 1.1, 2.1).
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What is left of one agent in a task: ``live`` is working memory that can be read, ``over`` has lapsed, was
-    retired, or is of another tier and bound to the task alone."""
+    """What is left of one agent in a task: ``live`` is readable working memory; ``over`` has lapsed, was retired, or is
+    of another tier and bound to the task alone."""
 
     agent_id: str
     live: tuple[UUID, ...]
@@ -605,7 +604,7 @@ def is_used_by_others(tenant_id: UUID, task_id: str, *, but: str) -> bool:
 
 
 def remaining_by_agent(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Remaining]:
-    """The same by agent, in the order in which they were made; without their texts."""
+    """The same by agent, in the order in which they were made, without their texts."""
     rows = EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id).order_by("agent_id", "id")
     live: dict[str, list[UUID]] = {}
     over: dict[str, list[UUID]] = {}
@@ -623,7 +622,7 @@ def addresses_of_rows(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAd
 
 
 def entries_with_key(scope: MemoryScope) -> frozenset[UUID]:
-    """The entries of the ref that stand at a key; only refs of OpenIntent have any."""
+    """The entries of the ref that have a key; only refs of OpenIntent have any."""
     if not scope.memory_ref.startswith(PREFIX):
         return frozenset()
     rows = EntryAddress.objects.of(scope.tenant_id).filter(hidden=False, entry__memory_ref=scope.memory_ref)
@@ -632,33 +631,33 @@ def entries_with_key(scope: MemoryScope) -> frozenset[UUID]:
 
 # Whether an entry is there: an expired or retired one is not. One of RFC-0015 is found by its id, with its address.
 def readable(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
-    """The entry of that id and its address, in one query; None when there is none that anybody could read."""
+    """The entry of that id and its address, in one query; None when it is expired, retired or unknown."""
     found = addressed_row(tenant_id, entry_id)
     return found if found is not None and is_live(found, now) else None
 
 
 def is_live(row: EntryAddress, now: datetime) -> bool:
-    """Whether the entry is neither retired nor past its end."""
+    """Whether the entry is neither retired nor expired."""
     return row.entry.retired_at is None and not has_expired(row.entry.expires_at, now)
 
 
 # How much room addressed entries take, and which of them would go first (RFC-0015 2.2, 6.5, 9.4).
 class Usage(NamedTuple):
-    """So many live entries, and the bytes of their values."""
+    """How many live entries, and the bytes of their values."""
 
     entries: int
     size: int
 
 
 def task_usage(tenant_id: UUID, task_id: str, *, now: datetime) -> Usage:
-    """What the working memory of all agents takes in that task."""
+    """What the working memory of all agents uses in that task."""
     rows = EntryAddress.objects.of(tenant_id).filter(task_id=task_id, tier=Tier.WORKING).exclude(task_id="")
     found = rows.live(now).aggregate(entries=Count("id"), size=Sum("size"))
     return Usage(found["entries"], found["size"] or 0)
 
 
 def count_episodic(tenant_id: UUID, agent_id: str, *, at_least: int, now: datetime) -> int:
-    """How many live episodic entries the agent has; nothing more exact than that they are fewer than ``at_least``."""
+    """How many live episodic entries the agent has; counted only as far as ``at_least``."""
     ((most,),) = sql.rows(EPISODIC, [sql.key(tenant_id), agent_id])
     return int(most) if most < at_least else int(_episodic(tenant_id, agent_id).live(now).count())
 
@@ -671,12 +670,12 @@ def count_pinned(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
 def next_to_evict(
     tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[UUID] = (), now: datetime
 ) -> list[UUID]:
-    """The next to be evicted: of the lowest priority, and of those the least recently accessed (C12)."""
+    """The next entry to evict: of the lowest priority, the least recently accessed (C12)."""
     rows = _episodic(tenant_id, agent_id).filter(pinned=False).live(now).exclude(id__in=but)
     return list(rows.order_by("priority", "accessed_at", "id").values_list("id", flat=True)[:limit])
 
 
 def _episodic(tenant_id: UUID, agent_id: str) -> AddressQuerySet:
-    """All of them; that each is pinned or not leads SQLite to the index of episodic ones alone."""
+    """All of them; the condition on ``pinned`` leads SQLite to the index of episodic entries alone."""
     of_agent = EntryAddress.objects.of(tenant_id).filter(agent_id=agent_id, tier=Tier.EPISODIC)
     return of_agent.filter(pinned__in=(False, True))

@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 class CorpusEntry(NamedTuple):
-    """One live entry, as a pass weighs it. ``derived`` says which pass made it; empty for what a run wrote."""
+    """One live entry as a pass reads it. ``derived`` names the kind of pass that made it; empty for a run's write."""
 
     id: UUID
     content: str
@@ -57,7 +57,7 @@ def corpus(scope: MemoryScope, *, now: datetime, chunk: int = CHUNK) -> Iterator
 def corpus_since(
     scope: MemoryScope, position: int, *, now: datetime, chunk: int = CHUNK
 ) -> Iterator[list[CorpusEntry]]:
-    """Those of them that were written after ``position``: by the ledger's own order, whatever the size of the ref."""
+    """Those written after ``position``, by ledger order, in a ref of any size."""
     condition = "memory_ref || '' = %s AND position > %s"  # kept out of the index of refs, word for word
     while found := _read(scope, now, condition, [scope.memory_ref, position], "position", chunk):
         yield found
@@ -65,7 +65,7 @@ def corpus_since(
 
 
 def corpus_about(scope: MemoryScope, text: str, *, limit: int, now: datetime) -> list[CorpusEntry]:
-    """The live, unretired entries of the ref that rank best in a search for ``text``, in no order."""
+    """The live entries of the ref that rank best in a search for ``text``, unordered."""
     asked = Sought((), (), asked=tuple(words_of(search_form(text))[:MOST_ASKED]))
     rows = MemoryEntry.objects.in_scope(scope).live(now).filter(sealed=False)
     found = fulltext.best_matches(scope.tenant, rows, asked, limit=limit).positions
@@ -76,7 +76,7 @@ def corpus_about(scope: MemoryScope, text: str, *, limit: int, now: datetime) ->
 
 
 def corpus_entries(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: datetime) -> list[CorpusEntry]:
-    """The live, unretired entries of the ref among ``entry_ids``, oldest first."""
+    """The live entries of the ref among ``entry_ids``, oldest first."""
     found: list[CorpusEntry] = []
     for part in sql.in_chunks(map(sql.key, entry_ids)):
         marks = ", ".join(["%s"] * len(part))
@@ -85,7 +85,7 @@ def corpus_entries(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: dateti
 
 
 def live_among(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetime) -> set[UUID]:
-    """Which of ``entry_ids`` are live, unretired entries of the ref."""
+    """Which of ``entry_ids`` are live entries of the ref."""
     wanted = {sql.key(each): each for each in entry_ids}
     condition, among = sql.among("id", list(wanted))
     statement = (
@@ -97,7 +97,7 @@ def live_among(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetime
 
 
 class Outline(NamedTuple):
-    """A live entry of a ref as it is counted, without its text; its id in the form of the engine."""
+    """A live entry of a ref without its text, for counting; its id in the engine's form."""
 
     id: Any
     protected: bool
@@ -106,7 +106,7 @@ class Outline(NamedTuple):
 
 
 def outline(scope: MemoryScope, *, derived: Sequence[str], now: datetime) -> list[Outline]:
-    """The live, unretired entries of the ref that are derived so, in no order."""
+    """The live entries of the ref with this ``derived``, unordered."""
     marks = ", ".join(["%s"] * len(derived))
     statement = (
         f"SELECT id, protected, tokens, {sql.time_column('expires_at')} FROM memory_memoryentry "  # noqa: S608
@@ -118,7 +118,7 @@ def outline(scope: MemoryScope, *, derived: Sequence[str], now: datetime) -> lis
 
 
 def strengths_of_ref(scope: MemoryScope) -> dict[UUID, tuple[int, datetime]]:
-    """Of how many sources each corroborated entry of the ref speaks, and when the last was written."""
+    """For each corroborated entry of the ref: how many sources support it, and when the last was written."""
     rows = Strength.objects.of(scope.tenant_id).filter(entry__memory_ref=scope.memory_ref, entry__retired_at=None)
     return {row: (sources, last) for row, sources, last in rows.values_list("id", "sources", "last_said_at")}
 
@@ -135,7 +135,7 @@ def _read(
 
 
 def _entries(rows: list[Any]) -> list[CorpusEntry]:
-    """Many entries have the same run or the same tags, which are converted once."""
+    """Rows to entries; runs and tags that many rows share are converted once."""
     as_uuid, at, as_instant = sql.as_uuid, sql.at, sql.as_instant
     run_of, tags_of = cache(as_uuid), cache(_tags)
     return [
@@ -168,7 +168,7 @@ def ledger_head(tenant_id: UUID) -> int:
 
 
 class RefFigures(NamedTuple):
-    """What runs wrote under one ref and is live: how many entries of how many tokens, and the position of the last."""
+    """Live entries that runs wrote under one ref: how many, their tokens, and the position of the last."""
 
     memory_ref: str
     entries: int
@@ -184,7 +184,7 @@ def ref_figures(tenant_id: UUID, *, now: datetime) -> list[RefFigures]:
 
 
 def tokens_written_after(tenant_id: UUID, memory_ref: str, entry_id: UUID | None, *, now: datetime) -> int:
-    """The tokens of what runs wrote under the ref after that entry, or ever if it is gone, and is live."""
+    """The tokens of live entries that runs wrote under the ref after that entry, or ever if it is gone."""
     entries = MemoryEntry.objects.of(tenant_id)
     position = entries.filter(id=entry_id).values_list("position", flat=True).first() if entry_id else None
     rows = entries.live(now).filter(memory_ref=memory_ref, position__gt=position or 0, derived="", sealed=False)
@@ -209,7 +209,7 @@ def count_live(scope: MemoryScope, *, now: datetime) -> Counts:
 
 
 def list_refs(scope: TenantScope, *, now: datetime, limit: int = 500) -> list[tuple[str, int]]:
-    """The refs of the tenant with how many live entries each has, the fullest first."""
+    """The refs of the tenant with how many live entries each has, the largest first."""
     scope.check("memory:read")
     rows = _live(scope, now).values("memory_ref").annotate(n=Count("id")).order_by("-n", "memory_ref")
     return list(rows.values_list("memory_ref", "n")[:limit])
@@ -221,7 +221,7 @@ def _live(scope: TenantScope, now: datetime) -> QuerySet[MemoryEntry]:
 
 
 class EntryFate(NamedTuple):
-    """What became of an entry, and whether it still is in the database, so that somebody may show it again."""
+    """What became of an entry, and whether it is still in the database, so that it can be restored."""
 
     what: str
     there: bool
@@ -265,7 +265,7 @@ def news_after(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tup
 
 
 def tenants_with_news(among: Collection[UUID], *, now: datetime) -> list[UUID]:
-    """Those of the tenants whose ledger has changes that their watch has not seen, and whose watch nobody holds."""
+    """Tenants whose ledger has changes after their watch's position, and whose watch is not leased."""
     watch = CommitmentWatch.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("tenant_id"))
     seen_or_held = watch.filter(Q(position__gte=OuterRef("position")) | Q(lease_until__gt=now))
     rows = LedgerHead.objects.filter(~Exists(seen_or_held), tenant_id__in=list(among), position__gt=0)
@@ -288,8 +288,8 @@ def entry_fates(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) 
 
 
 def stored_texts(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, str]:
-    """The text of each of these entries that is still in the database, hidden or not: for the host's own comparisons,
-    never to be shown."""
+    """The text of each of these entries that is in the database, hidden or not: for the host's own comparisons, never
+    for display."""
     rows = MemoryEntry.objects.of(tenant_id)
     return {
         row: text
@@ -299,7 +299,7 @@ def stored_texts(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, str
 
 
 def stored_ids(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
-    """Those of ``entry_ids`` that are in the database, hidden and expired ones too."""
+    """Those of ``entry_ids`` that are in the database, hidden and expired ones included."""
     rows = MemoryEntry.objects.of(tenant_id)
     return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
 
@@ -310,7 +310,7 @@ TAKES = (LineageKind.MERGED, LineageKind.SUPERSEDED, LineageKind.COMPACTED)
 
 
 class RetiredCounts(NamedTuple):
-    """How many entries a pass took away, how many of them are read again, and how many can be restored."""
+    """How many entries a pass retired, how many of them were restored, and how many can be."""
 
     entries: int = 0
     restored: int = 0
@@ -358,5 +358,5 @@ def _retired_by(scope: TenantScope, pass_ids: Collection[UUID]) -> QuerySet[Line
 
 
 def _still_retired(entries: EntryQuerySet, since: datetime) -> EntryQuerySet:
-    """Taken by that very pass: it notes an entry's descent in the transaction in which it takes the entry away."""
+    """Retired by that very pass: lineage is written in the transaction that retires the entry."""
     return entries.filter(retired_at=OuterRef("created_at"), retired_at__gt=since).exclude(retired_kind="")

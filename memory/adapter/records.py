@@ -41,7 +41,7 @@ INHERITED = " OR (e.run_id = %s AND e.position <= %s)"
 
 
 class MemoryRecord(NamedTuple):
-    """An entry as the adapter gives it: nothing but what the protocol's MemoryEntry holds."""
+    """An entry as the adapter returns it: exactly the fields of the protocol's MemoryEntry."""
 
     id: UUID
     memory_ref: str
@@ -68,7 +68,7 @@ class RunView:
 
 
 def _inherited(run: Run) -> tuple[tuple[UUID, int], ...]:
-    """The runs a branch comes from, and up to where it reads what each wrote; never more than the fork between read."""
+    """The runs a branch descends from, and up to where it reads each one's writes; never past the fork."""
     found, until = [], run.inherits_until or 0
     while run.source_run_id:
         until = until if run.inherits_until is None else min(until, run.inherits_until)
@@ -78,7 +78,7 @@ def _inherited(run: Run) -> tuple[tuple[UUID, int], ...]:
 
 
 def last_position(tenant_id: UUID, entry_ids: list[UUID]) -> int:
-    """The position of the last of these entries that is there; 0 when none is."""
+    """The position of the last of these entries that exists; 0 when none does."""
     last = 0
     for part in sql.in_chunks(entry_ids):
         rows = MemoryEntry.objects.of(tenant_id).filter(id__in=part)
@@ -149,7 +149,7 @@ def _source(
     more: str,
     positions: Sequence[int] | None = None,
 ) -> Source:
-    """What stands behind the columns of a list, up to the LIMIT; of some positions alone where they are given."""
+    """The FROM clause of a list, up to the LIMIT; restricted to some positions where given."""
     seen, parameters = _visibility(view, now)
     source = "memory_memoryentry e"
     if tag:
@@ -176,7 +176,7 @@ def _sized(source: Source, most: int) -> dict[int, tuple[Any, int]]:
 def _ranked(
     scope: MemoryScope, wanted: Injection, source: Callable[..., Source], most: int
 ) -> dict[int, tuple[Any, int]]:
-    """As many of the entries that the query is about as a context may have room for, the best first."""
+    """As many of the best matches as a context may have room for, best first."""
 
     def every(limit: int) -> list[int]:
         statement, parameters = source()
@@ -191,7 +191,7 @@ def _ranked(
 
 
 def _fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:
-    """The first ``most`` that fit beside those before them; without a budget all do."""
+    """The first ``most`` that fit the budget together; without a budget all do."""
     kept: list[Any] = []
     left = budget
     for row in found:
@@ -204,7 +204,7 @@ def _fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:
 
 
 def _in_order(scope: MemoryScope, keys: list[Any]) -> list[MemoryRecord]:
-    """The entries of these keys, as the database gave them, in their order."""
+    """The entries of these keys, in the order of the keys."""
     if not keys:
         return []
     marks = ", ".join(["%s"] * len(keys))
@@ -214,7 +214,7 @@ def _in_order(scope: MemoryScope, keys: list[Any]) -> list[MemoryRecord]:
 
 
 def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunView | None = None) -> MemoryRecord | None:
-    """One live entry of a ref, or None: missing, expired, retired and foreign are one answer."""
+    """One live entry of a ref, or None: missing, expired, retired and foreign are indistinguishable."""
     seen, parameters = _visibility(view, now)
     statement = (
         f"SELECT {_columns()} FROM memory_memoryentry e "  # noqa: S608

@@ -36,8 +36,7 @@ DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
 
 class Figures(NamedTuple):
-    """Of the live entries of one tier: how many, how many of them pinned, their bytes, when the first and the last was
-    made."""
+    """Live entries of one tier: how many, how many pinned, their bytes, and when the first and the last was made."""
 
     entries: int = 0
     pinned: int = 0
@@ -61,7 +60,7 @@ def tier_figures(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, 
 
 
 def tasks_with_memory(tenant_id: UUID, agent_id: str, *, now: datetime) -> list[str]:
-    """The tasks in which the agent has working memory, in the order of their ids."""
+    """The tasks in which the agent has working memory, ordered by id."""
     rows = EntryAddress.objects.of(tenant_id).live(now).filter(agent_id=agent_id, tier=Tier.WORKING)
     return sorted(rows.exclude(task_id="").values_list("task_id", flat=True).distinct())
 
@@ -96,7 +95,7 @@ class RetentionFigures:
 
 
 def retention_figures(scope: TenantScope, *, now: datetime) -> RetentionFigures:
-    """By what is counted with each write; what expires is counted by its index, up to ``COUNTED`` and one more."""
+    """From the maintained counts; expiring entries are counted in their index, up to ``COUNTED`` and one more."""
     scope.check("memory:read")
     rows = MemoryEntry.objects.of(scope.tenant_id)
     soon = rows.filter(expires_at__gt=now)
@@ -117,14 +116,14 @@ def _up_to_counted(rows: QuerySet[MemoryEntry]) -> int:
 
 
 def count_retired_before(scope: TenantScope, before: datetime) -> int:
-    """How many entries passes took away before then, and nobody has restored."""
+    """How many entries passes retired before then that were not restored."""
     scope.check("memory:read")
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).filter(retired_at__lt=before)
     return rows.exclude(retired_kind="").count()
 
 
 def count_timeless(scope: TenantScope) -> dict[str, int]:
-    """How many entries of each agent can be read and never expire, of the agents that have any."""
+    """How many readable entries of each agent never expire, for agents that have any."""
     scope.check("memory:read")
     rows = LedgerDay.objects.of(scope.tenant_id).values("agent_id").annotate(n=Sum("timeless"))
     return {agent: int(n) for agent, n in rows.filter(n__gt=0).values_list("agent_id", "n")}
@@ -170,7 +169,7 @@ def writes_by_day(scope: TenantScope, *, since: date) -> list[tuple[date, str, i
 
 
 def source_strengths(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:
-    """Of how many sources each of them speaks that a pass found corroborated, and when the last was written."""
+    """For each corroborated entry: how many sources support it, and when the last was written."""
     scope.check("memory:read")
     rows = Strength.objects.of(scope.tenant_id).filter(id__in=list(entry_ids))
     return {row.id: (row.sources, row.last_said_at) for row in rows}
@@ -179,10 +178,8 @@ def source_strengths(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID
 def was_written_by_others(
     scope: TenantScope, memory_ref: str, *, since: datetime, until: datetime, but_by: UUID | None = None
 ) -> bool:
-    """Whether somebody but that run wrote an entry of the ref in that time, as far as it is still there.
-
-    By the index of refs: ids rise with time.
-    """
+    """Whether any other run wrote an existing entry of the ref in that time. Uses the index of refs: ids rise with
+    time."""
     scope.check("memory:read")
     rows = MemoryEntry.objects.of(scope.tenant_id).filter(memory_ref=memory_ref, id__lt=ids.first_of(until))
     rows = rows.filter(id__gte=ids.first_of(since))
@@ -190,7 +187,7 @@ def was_written_by_others(
 
 
 def workflow_ids(tenant_id: UUID) -> list[str]:
-    """The ids of workflows that the tenant's runs have, in their order, at most NAMES."""
+    """The ids of workflows that the tenant's runs use, sorted, at most NAMES."""
     tenant = sql.key(tenant_id)
     with connection.cursor() as cursor:
         cursor.execute(WORKFLOWS, [tenant, tenant, NAMES])

@@ -35,13 +35,13 @@ NEAREST = (
 
 
 def texts_after(tenant_id: UUID, position: int, most: int) -> list[tuple[int, str]]:
-    """The next entries behind a position, with their texts; "" for one that is sealed."""
+    """The next entries after a position, with their texts; "" for a sealed one."""
     found = sql.rows(BEHIND, [sql.key(tenant_id), position, most])
     return [(each, "" if sealed else content) for each, content, sealed in found]
 
 
 def nearest(tenant_id: UUID, vector: Array, *, most: int, among: Sequence[int] | None = None) -> list[int]:
-    """The positions of up to ``most`` entries, the nearest first; only of those ``among`` some where they are given."""
+    """The positions of up to ``most`` entries, nearest first; only ``among`` some where they are given."""
     if has_pgvector():
         return _nearest_by_pgvector(tenant_id, vector, most, among)
     candidates = list(among) if among is not None else None
@@ -59,7 +59,7 @@ def nearest(tenant_id: UUID, vector: Array, *, most: int, among: Sequence[int] |
 
 
 def _by_signs(tenant_id: UUID, signs: Array, among: list[int] | None) -> list[int]:
-    """The candidates, read block by block: no more than ``READ_AT_ONCE`` blocks are in memory at a time."""
+    """The candidates, read block by block: at most ``READ_AT_ONCE`` blocks are in memory at a time."""
     wanted = None if among is None else np.array(among)
     blocks = None if wanted is None else np.unique(wanted >> BLOCK).tolist()
     best, after = np.empty((0, 2), np.int64), -1
