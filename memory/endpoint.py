@@ -136,8 +136,10 @@ async def chat(
     async with _answered(f"{url.rstrip('/')}/chat/completions", headers, asked, seconds) as answer:
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
             async for line in outbound.lines(answer, most=MAX_BYTES):
-                if not line.startswith("data:") or (data := line[5:].strip()) == "[DONE]":
+                if not line.startswith("data:"):
                     continue
+                if (data := line[5:].strip()) == "[DONE]":
+                    break  # whether the endpoint closes the stream or not
                 heard.take(data, "delta")
         else:
             heard.take((await outbound.read(answer, most=MAX_BYTES)).decode(errors="replace"), "message")

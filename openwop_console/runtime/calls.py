@@ -34,7 +34,7 @@ from memory.host.events import (
     TokenUse,
 )
 from memory.host.json_types import JSONObject
-from memory.host.models import Run
+from memory.host.models import Run, Tenant
 from memory.host.node_types import Call, NodeFailure, Sending
 from memory.host.outbound import OutboundFailed
 from openwop_console.runtime import execution, expressions, steps
@@ -48,6 +48,8 @@ TELL_EVERY = 0.25
 SLACK = 1.0  # a call of several requests ends in its time too; one request ends by itself
 # A call fits into what a task may take, when the worker has had the run for TURN at most.
 TURN = timedelta(seconds=5)
+# How soon a run whose call has no worker is looked at again.
+SOONEST, LATEST = timedelta(seconds=0.5), timedelta(seconds=5)
 LONGEST = settings.TASK_TIMEOUT - 15.0
 FAILED = execution.CRASHED
 FINISHED = {each: each for each in ("stop", "length", "tool_calls", "content_filter")}  # what the wire knows
@@ -102,6 +104,29 @@ class Ended:
     answer: JSONObject
     failure: Failure | None = None
     final: bool = False
+
+
+def are_too_many(run: Run, *, now: datetime) -> bool:
+    """Whether calls of the tenant's other runs have all workers of this host but one, which is for what has no call to
+    wait for, and for other tenants. A host with one tenant or one worker keeps none."""
+    here = f"{run.holder.rpartition('/')[0]}/"
+    held = Run.objects.of(run.tenant_id).filter(holder__startswith=here, ready_at__gt=now).exclude(id=run.id)
+    most = settings.OPENWOP_WORKERS - 1
+    others = list(held.order_by().values_list("id", flat=True)[: settings.OPENWOP_WORKERS]) if most else []
+    if len(others) < most or not others:
+        return False
+    calling = Step.objects.of(run.tenant_id).filter(run_id__in=others, state=StepState.STARTED)
+    return (
+        calling.order_by().values("run_id").distinct().count() >= most
+        and Tenant.objects.exclude(id=run.tenant_id).exists()
+    )
+
+
+def next_try(run: Run, *, now: datetime) -> datetime:
+    """When a run whose call has no worker is looked at again: the longer it has waited, the later, so that many that
+    wait do not keep the workers busy with looking."""
+    waited = now - (run.started_at or now)
+    return now + min(max(waited / 10, SOONEST), LATEST)
 
 
 def begin(position: Position, step: Step, call: Call, now: datetime) -> UnderWay:

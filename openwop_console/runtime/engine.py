@@ -31,7 +31,7 @@ from memory.host.events import (
 from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
-from memory.host.node_types import Call
+from memory.host.node_types import Call, makes_calls
 from memory.host.waking import Topic
 from openwop_console.runtime import calls, chains, endings, graph, replay, run_options, steps, workflows
 from openwop_console.runtime.calls import UnderWay
@@ -171,7 +171,7 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
         return True
     due = next((step for step in done.values() if _is_due(run, step, now)), None)
     if due:
-        return _execute(Position(run, definition, due.node_id, done), clock, now)
+        return _execute_in_turn(Position(run, definition, due.node_id, done), clock, now)
     try:
         outlook = graph.outlook(definition, done, run.variables)
     except TooHeavy:
@@ -185,7 +185,7 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
         _skip(run, definition, outlook.skip[0], now)
         return True
     if outlook.begin:
-        more = _execute(Position(run, definition, outlook.begin[0], done), clock, now)
+        more = _execute_in_turn(Position(run, definition, outlook.begin[0], done), clock, now)
         return more if more is not True else not _has_ended(run, definition, done, clock())
     if any(step.state in IN_FLIGHT for step in done.values()):
         _rest(run, done, now)
@@ -252,6 +252,15 @@ def _is_due(run: Run, step: Step, now: datetime) -> bool:
     return step.state == StepState.STARTED or step.wake_at is None or step.wake_at <= now
 
 
+def _execute_in_turn(position: Position, clock: Clock, now: datetime) -> Progress:
+    """The node is executed; one that would call the world outside waits while its tenant has its share of workers."""
+    run = position.run
+    if makes_calls(position.node["typeId"]) and calls.are_too_many(run, now=now):
+        _rest(run, position.steps, now, until=calls.next_try(run, now=now))
+        return False
+    return _execute(position, clock, now)
+
+
 def _execute(position: Position, clock: Clock, now: datetime) -> Progress:
     run, node = position.run, position.node
     step = position.steps.get(position.node_id)
@@ -283,10 +292,10 @@ def _skip(run: Run, definition: JSONObject, node_id: str, now: datetime) -> None
     runs.progress(run, skipped, ready_at=runs.LEASE.end(now), now=now)
 
 
-def _rest(run: Run, done: dict[str, Step], now: datetime) -> None:
-    """Nothing can go on: the run waits for somebody, or for the next of its times."""
+def _rest(run: Run, done: dict[str, Step], now: datetime, *, until: datetime | None = None) -> None:
+    """Nothing can go on: the run waits for somebody, or for the next of its times, one of which may be ``until``."""
     asked = _asked(run, done)
-    times = [each.timeout_at for each in asked] + [run.deadline_at]
+    times = [each.timeout_at for each in asked] + [run.deadline_at, until]
     times += [step.deadline_at for step in done.values() if step.state in IN_FLIGHT]
     times += [step.wake_at for step in done.values() if step.state == StepState.SLEEPING]
     status = Interrupt.KINDS[asked[0].kind] if asked else RunStatus.RUNNING

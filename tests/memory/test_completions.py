@@ -2,8 +2,10 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -210,6 +212,20 @@ def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
 def test_a_model_that_hangs_is_left_in_time(model: Server) -> None:
     model.answers = serving.streams("Hel", pause=lambda: model.over.wait(5))
     assert failure_of(executed({**PROMPT, "timeoutSeconds": 0.3})) == "timeout"
+
+
+def test_a_model_that_has_said_all_and_keeps_the_stream_open_is_not_waited_for(model: Server) -> None:
+    said = serving.streams("Hello, ", "Ada.")
+
+    def stays(asked: BaseHTTPRequestHandler) -> None:
+        said(asked)
+        asked.wfile.flush()
+        model.over.wait(5)
+
+    model.answers = stays
+    began = time.monotonic()
+    assert outputs_of(executed({**PROMPT, "timeoutSeconds": 3}))["text"] == "Hello, Ada."
+    assert time.monotonic() - began < 3
 
 
 def test_a_tenant_without_an_endpoint_has_no_model() -> None:

@@ -1,6 +1,7 @@
 """``core.http.request``: what leaves this host, what comes of the answer, and what a worker's death leaves."""
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -272,6 +273,41 @@ def test_a_call_that_takes_long_renews_the_lease_and_ends_when_the_run_is_cancel
     assert runs.find(run.tenant_id, run.id).status == "cancelled"
     assert ends[-1] > ends[2]
     assert types_of(run)[-2:] == ["node.cancelled", "run.cancelled"]
+
+
+@pytest.mark.parametrize("others", [True, False], ids=["several tenants", "one tenant"])
+def test_calls_of_one_tenant_leave_a_worker_to_the_others(
+    server: Server, monkeypatch: pytest.MonkeyPatch, settings: Any, others: bool
+) -> None:
+    settings.OPENWOP_WORKERS = 2
+    monkeypatch.setattr(calls, "RENEW_EVERY", 0.05)
+    if others:
+        building.tenant("globex")
+    install({"url": server.url, "method": "POST"})
+    first, second, answered = created(), created(), threading.Event()
+    found: list[Run] = []
+
+    def slow(asked: BaseHTTPRequestHandler) -> None:
+        answered.wait(5)
+
+    server.answers = serving.one_by_one(slow, serving.answers(b"fine", Content_Type="text/plain"))
+
+    def clock() -> Any:
+        if server.asked and not found:
+            engine.advance(second.tenant_id, second.id, holder="test/2", clock=timezone.now)
+            found.append(runs.find(second.tenant_id, second.id))
+            answered.set()
+        return timezone.now()
+
+    engine.advance(first.tenant_id, first.id, holder="test/1", clock=clock)
+    assert len(found) == 1
+    if others:
+        assert (found[0].status, found[0].holder) == ("running", "")
+        assert found[0].ready_at
+        again = found[0].ready_at
+        engine.advance(second.tenant_id, second.id, holder="test/2", clock=lambda: again)
+    assert runs.find(second.tenant_id, second.id).status == "completed"
+    assert types_of(second).count("console.call.sent") == 1
 
 
 def test_a_run_that_has_called_for_long_is_handed_back_and_goes_on(server: Server) -> None:
