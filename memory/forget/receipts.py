@@ -45,12 +45,15 @@ def document(
     audit_seq: int,
     now: datetime,
 ) -> JSONObject:
-    """The receipt of a forget that was verified at ``now``; its signature stands beside it.
+    """The receipt of a forget that was verified at ``now``; its signature stands beside it. It names the host by the
+    key that signs it, and by its address where the administrator has said which.
 
     ``gone`` are the archives that were withdrawn, ``anew`` the passes that distil once more, from what remains.
     """
     return {
         "id": ids.wire("fgt", request.id),
+        "tenant": {"id": ids.wire("tenant", request.tenant_id), "slug": request.tenant.slug},
+        "host": {"address": settings.OPENWOP_PUBLIC_URL or None, "keyId": public_keys()[0]["keyId"]},
         "subjectKey": request.subject_key,
         "planSha256": request.plan_sha256,
         "requestedBy": request.requested_by,

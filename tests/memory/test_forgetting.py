@@ -457,6 +457,29 @@ def test_a_receipt_of_before_the_signing_keys_is_genuine_by_its_seal() -> None:
     assert not receipts.is_genuine(done)
 
 
+@pytest.mark.parametrize("address", ["https://memory.acme.example", ""])
+def test_a_receipt_names_its_tenant_and_its_host(settings: Any, address: str) -> None:
+    settings.OPENWOP_PUBLIC_URL = address
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    shown = receipts.proof(forget(acme))
+    assert shown["receipt"]["tenant"] == {"id": ids.wire("tenant", acme.tenant_id), "slug": "acme"}
+    assert shown["receipt"]["host"] == {"address": address or None, "keyId": shown["publicKeys"][0]["keyId"]}
+
+
+def test_a_receipt_that_names_neither_tenant_nor_host_is_genuine_and_shown(client: Client) -> None:
+    owner = building.operator()
+    done = forget(building.scope())
+    for member in ("tenant", "host"):
+        del done.receipt[member]
+    done.signature = receipts.signature_of(done.receipt or {})
+    done.save(by=forgetting.WRITER)
+    assert receipts.is_genuine(done)
+    client.force_login(owner)
+    page = client.get(f"/forget/{ids.wire('fgt', done.id)}")
+    assert b"genuine" in page.content
+
+
 def test_a_receipt_comes_with_the_key_that_anybody_verifies_it_with() -> None:
     acme = building.scope()
     building.remember("acme", MARTA)
