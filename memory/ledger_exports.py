@@ -139,7 +139,7 @@ def remove(scope: TenantScope, *, now: datetime) -> None:
         raise NotFound("You have no export.")
     with transaction.atomic():
         if found.is_open:
-            passes.stop(scope.tenant_id, found.work.id, now=now)
+            passes.request_stop(scope.tenant_id, found.work.id, now=now)
         _remove_parts(scope.tenant_id, [found.work.id])
         _record(scope, "export.removed", found.work, {}, now)
 

@@ -95,7 +95,7 @@ def end_ephemeral(instance: str, *, now: datetime) -> int:
 
 def collect_archives(*, now: datetime) -> int:
     """Archives whose time is over are withdrawn, and what endpoints made that is as old is gone; how many archives."""
-    return archives.gc(now=now)
+    return archives.withdraw_expired(now=now)
 
 
 def sweep_merged(*, now: datetime) -> int:

@@ -44,7 +44,7 @@ def forget(tenant: str, request: str) -> None:
     """Carry out the request; the next forget of the tenant that waits is queued."""
     tenant_id, request_id = UUID(hex=tenant), UUID(hex=request)
     ended = forgetting.execute(tenant_id, request_id, holder=worker_name(), now=timezone.now(), clock=timezone.now)
-    if ended and ended.pass_id and (following := passes.next_over(tenant_id, ended.pass_id, now=timezone.now())):
+    if ended and ended.pass_id and (following := passes.next_waiting(tenant_id, ended.pass_id, now=timezone.now())):
         _enqueue(following)
     if sql.is_postgres():
         transaction.on_commit(scrub)  # VACUUM cannot run inside a transaction
@@ -94,7 +94,7 @@ def lapse_previews() -> int:
 
 def enqueue_unattended() -> int:
     """Passes that nobody holds are queued again: their worker died, or their queue row was lost."""
-    found = passes.unattended(now=timezone.now())
+    found = passes.unclaimed(now=timezone.now())
     for row in found:
         _enqueue(row)
     return len(found)
@@ -133,8 +133,8 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     """
     work = passes.find(tenant_id, pass_id)
     flow = entry_selection if work and work.kind == entry_selection.KIND else None
-    ended = orders.carry_out(tenant_id, pass_id, holder=worker_name(), flow=flow, clock=timezone.now)
-    following = passes.next_over(tenant_id, pass_id, now=timezone.now())
+    ended = orders.run_pass(tenant_id, pass_id, holder=worker_name(), flow=flow, clock=timezone.now)
+    following = passes.next_waiting(tenant_id, pass_id, now=timezone.now())
     if following is not None:
         enqueue_pass(following)
     if ended and ended.kind == consolidation.KIND and ended.state == PassState.DONE and not ended.dry_run:
@@ -149,14 +149,14 @@ def enqueue_export(row: Pass) -> None:
 
 def export(tenant: str, pass_id: str) -> None:
     holder = worker_name()
-    orders.carry_out(UUID(hex=tenant), UUID(hex=pass_id), holder=holder, flow=ledger_exports, clock=timezone.now)
+    orders.run_pass(UUID(hex=tenant), UUID(hex=pass_id), holder=holder, flow=ledger_exports, clock=timezone.now)
 
 
 def find_look_alikes(tenant: str, pass_id: str) -> None:
     """Pairs for a person, in the ref that the pass went over."""
     work = passes.find(UUID(hex=tenant), UUID(hex=pass_id))
     if work is not None:
-        lookalikes.find_after(work, clock=timezone.now)
+        lookalikes.find_pairs(work, clock=timezone.now)
 
 
 def fire_pass_schedules(now: datetime) -> int:

@@ -132,14 +132,14 @@ def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
         "failed": run_timeline.failed_since(scope, now - FAILED_WITHIN)
         if scope.can("runs:create") and scope.can("runs:read")
         else None,
-        "possible": commitments.possible(scope).order_by("id")
+        "possible": commitments.list_possible(scope).order_by("id")
         if scope.can("memory:retire") and scope.can("memory:read")
         else None,
         "forgets": plans.unfinished(scope) if erases else None,
         "seconds": plans.awaiting_second(scope, now=now) if erases else None,
         "previews": plans.previews_to_decide(scope, now=now) if erases else None,
         "suspects": plans.with_undecided(scope) if erases else None,
-        "duplicates": lookalikes.waiting(scope, now=now) if scope.can("passes:run") else None,
+        "duplicates": lookalikes.open_pairs(scope, now=now) if scope.can("passes:run") else None,
     }
 
 

@@ -24,7 +24,7 @@ def synthesize(tenant: str, pass_id: str) -> None:
 
 def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     """The pass as it ended; None when it is not this process's to carry out."""
-    return orders.carry_out(tenant_id, pass_id, holder=worker_name(), flow=learning, clock=timezone.now)
+    return orders.run_pass(tenant_id, pass_id, holder=worker_name(), flow=learning, clock=timezone.now)
 
 
 def order_syntheses() -> int:

@@ -397,9 +397,9 @@ def _look_alikes(world: World) -> dict[str, Any]:
     texts = "The invoices are kept in the blue cabinet.", "Our blue cabinet in the hall holds all invoices."
     building.remember(world.slug, *texts, memory_ref="alike")
     order = orders.order(world.scope, Wanted("consolidate", "alike"), now=timezone.now())
-    work = orders.carry_out(world.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
+    work = orders.run_pass(world.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
     assert work
-    lookalikes.find_after(work, clock=timezone.now)
+    lookalikes.find_pairs(work, clock=timezone.now)
     (pair,) = lookalikes.page(world.scope, after=None, size=1, now=timezone.now()).rows
     return {"decision": "keep", "pairs": [{"id": pair.id, "sha256": pair.sha256}]}
 

@@ -595,7 +595,9 @@ def forget_document(request: ForgetRequest) -> JSONObject:
         "receipt": request.receipt,
         "signature": None,
         "undecided": request.undecided,
-        "archives": [_withdrawn(each) for each in archive_reports.withdrawn_by(request.tenant_id, request.receipt)],
+        "archives": [
+            _withdrawn(each) for each in archive_reports.withdrawn_by_receipt(request.tenant_id, request.receipt)
+        ],
         **receipts.proof(request),
     }
 

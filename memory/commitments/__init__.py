@@ -4,8 +4,8 @@ Created and cancelled are records of this console; the wire knows ``commitment.f
 ``openwop_console.runtime.timed.commitments``, because a firing may start a run.
 """
 
-from memory.commitments.firing import Claim, claim, due, give_up, review_open, runs_ended, settle
-from memory.commitments.inference import Look, read_on, wanting_a_look
+from memory.commitments.firing import Claim, abandon, claim, due_commitments, record_ended_runs, review_open, settle
+from memory.commitments.inference import DueTenants, due_tenants, read_next
 from memory.commitments.rows import (
     LEASE,
     LIVING,
@@ -21,13 +21,13 @@ from memory.commitments.rows import (
     find,
     find_many,
     firings_of,
+    lease_watch,
+    list_possible,
     page,
-    possible,
-    release,
+    release_watch,
     remove,
     sentences,
     snooze,
-    take,
 )
 
 __all__ = [
@@ -35,31 +35,31 @@ __all__ = [
     "LIVING",
     "OPEN",
     "Claim",
-    "Look",
+    "DueTenants",
     "Shown",
     "Wanted",
+    "abandon",
     "arm",
     "can_become",
     "cancel",
     "claim",
     "count_by_state",
     "dismiss",
-    "due",
+    "due_commitments",
+    "due_tenants",
     "export_commitments",
     "find",
     "find_many",
     "firings_of",
-    "give_up",
+    "lease_watch",
+    "list_possible",
     "page",
-    "possible",
-    "read_on",
-    "release",
+    "read_next",
+    "record_ended_runs",
+    "release_watch",
     "remove",
     "review_open",
-    "runs_ended",
     "sentences",
     "settle",
     "snooze",
-    "take",
-    "wanting_a_look",
 ]

@@ -51,24 +51,26 @@ def record_statements(
     by_ref: dict[str, list[News]] = defaultdict(list)
     for entry in entries:
         by_ref[entry.memory_ref].append(entry)
-    waiting = rows.watching(tenant_id, by_ref, *rows.OPEN) + rows.lost_watching(tenant_id, by_ref) if entries else []
+    waiting = rows.lock_watching(tenant_id, by_ref, *rows.OPEN) + rows.lock_lost(tenant_id, by_ref) if entries else []
     denying = {entry.memory_ref for entry in entries if intentions.DENIAL.search(entry.content)}
-    waiting += rows.watching(tenant_id, denying, CommitmentState.FIRED) if denying else []
+    waiting += rows.lock_watching(tenant_id, denying, CommitmentState.FIRED) if denying else []
     refs = {row.memory_ref for row in waiting}
     known = {each.id: intentions.vocabulary(each.content, each.tags) for each in entries if each.memory_ref in refs}
     changed = [
         row
         for row in waiting
-        if _listen(row, _later(by_ref[row.memory_ref], written_at.get(row.entry_id, -1)), known, stale_after, now)
+        if _apply_statements(
+            row, _later(by_ref[row.memory_ref], written_at.get(row.entry_id, -1)), known, stale_after, now
+        )
     ]
-    rows.turned(changed)
+    rows.record_conditions(changed)
 
 
 def _later(entries: Iterable[News], position: int) -> Iterable[News]:
     return (entry for entry in entries if entry.position > position)
 
 
-def _listen(
+def _apply_statements(
     row: Commitment, entries: Iterable[News], known: Vocabularies, stale_after: timedelta, now: datetime
 ) -> bool:
     """Whether the row has changed by what the entries say, in their order."""
@@ -77,11 +79,11 @@ def _listen(
         if wanted <= known[entry.id]:
             said = intentions.verdict(wanted, entry.content, entry.tags)
             if said is not None:
-                changed |= _turn(row, said != row.predicate["negated"], entry.created_at, stale_after, now)
+                changed |= _set_condition(row, said != row.predicate["negated"], entry.created_at, stale_after, now)
     return changed
 
 
-def _turn(row: Commitment, holds: bool, at: datetime, stale_after: timedelta, now: datetime) -> bool:
+def _set_condition(row: Commitment, holds: bool, at: datetime, stale_after: timedelta, now: datetime) -> bool:
     """Whether the condition is another one now. Only the change to true makes it due, after what it was put off to."""
     if holds == row.holds:
         return False
@@ -99,20 +101,20 @@ def _turn(row: Commitment, holds: bool, at: datetime, stale_after: timedelta, no
 
 
 @transaction.atomic
-def runs_ended(tenant_id: UUID, *, now: datetime) -> None:
+def record_ended_runs(tenant_id: UUID, *, now: datetime) -> None:
     """What runs that have ended since the last look say of conditions is on record.
 
     An event is committed a moment after the time it bears, so the last minute is always looked at again; what was
     true already does not change by it.
     """
-    watch = rows.watch_of(tenant_id)
+    watch = rows.lock_watch(tenant_id)
     since = max(watch.runs_until or now - event_log.LATEST, now - FARTHEST_BACK)
-    ended = event_log.streams_with(tenant_id, ENDS, since=since) if rows.is_any_watching(tenant_id) else []
-    waiting = rows.watching(tenant_id, None, *rows.OPEN) if ended else []
+    ended = event_log.streams_with(tenant_id, ENDS, since=since) if rows.has_watching(tenant_id) else []
+    waiting = rows.lock_watching(tenant_id, None, *rows.OPEN) if ended else []
     texts = _texts(tenant_id, ended)
     changed = [row for row in waiting if not row.holds and _came_true(row, ended, texts, now)]
-    rows.turned(changed)
-    rows.read_up_to(watch, runs_until=now)
+    rows.record_conditions(changed)
+    rows.advance_watch(watch, runs_until=now)
 
 
 Ended = Sequence[tuple[UUID, str, datetime]]
@@ -137,7 +139,7 @@ def _came_true(row: Commitment, ended: Ended, texts: Mapping[UUID, Collection[st
         if names is None or at <= since or predicate["negated"] or run_id.hex == predicate["run"]:
             continue
         if wanted & set(names) - GENERAL and wanted <= {*names, *intentions.words_of(ENDS[kind])}:
-            return _turn(row, True, at, timedelta(), now)
+            return _set_condition(row, True, at, timedelta(), now)
     return False
 
 
@@ -159,11 +161,11 @@ class Source:
     forgotten: bool = False
 
 
-def source_of(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> Source:
-    return sources_of(tenant_id, [entry_id], now=now)[entry_id]
+def current_source(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> Source:
+    return current_sources(tenant_id, [entry_id], now=now)[entry_id]
 
 
-def sources_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Source]:
+def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Source]:
     """The source of what stands in each of these entries; some queries for each generation, however many they are."""
     found = {each: Source(each, each) for each in entry_ids}
     walking = list(found.values())
@@ -175,7 +177,7 @@ def sources_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -
             _stop_at(each, standing.get(each.at, NOWHERE), first=generation == 0)
         taken = [each for each in walking if standing.get(each.at, NOWHERE).what in TAKEN_IN]
         into = provenance.came_of(tenant_id, {each.at for each in taken}) if taken else {}
-        walking = [each for each in taken if _go_on(each, into.get(each.at, []))]
+        walking = [each for each in taken if _next_step(each, into.get(each.at, []))]
     return found
 
 
@@ -186,7 +188,7 @@ def _stop_at(source: Source, standing: EntryFate, *, first: bool) -> None:
     source.forgotten = source.forgotten or (first and standing.what == FORGOTTEN)
 
 
-def _go_on(source: Source, went_into: Iterable[Lineage]) -> bool:
+def _next_step(source: Source, went_into: Iterable[Lineage]) -> bool:
     """Whether there is one further on, at which the way is now: the last that it went into."""
     into = [each for each in went_into if each.kind in TAKEN_IN]
     if not into:
@@ -197,7 +199,7 @@ def _go_on(source: Source, went_into: Iterable[Lineage]) -> bool:
     return True
 
 
-def taken_into(tenant_id: UUID, entry_id: UUID) -> set[UUID]:
+def entry_descendants(tenant_id: UUID, entry_id: UUID) -> set[UUID]:
     """The entry, and every one that passes have made it of."""
     found, fresh = {entry_id}, {entry_id}
     for _ in range(LONGEST_LINEAGE):
@@ -210,28 +212,28 @@ def taken_into(tenant_id: UUID, entry_id: UUID) -> set[UUID]:
 Spoken = tuple[Commitment, Source]
 
 
-def later_ones(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
+def find_duplicates(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
     """Those that an earlier one of another entry says already, each with that one; what is put off comes first."""
     groups: dict[Hashable, list[Spoken]] = defaultdict(list)
     for row, source in spoken:
-        groups[source.today, _waits_for(row)].append((row, source))
+        groups[source.today, _condition_key(row)].append((row, source))
     doubtful = [each for each in groups.values() if len({row.entry_id for row, _ in each}) > 1]
     if not doubtful:
         return {}
     entries = {row.entry_id for group in doubtful for row, _ in group}
-    texts, ranks = adapter.stored_texts(tenant_id, entries), _ranks(tenant_id, entries)
+    texts, ranks = adapter.stored_texts(tenant_id, entries), _ordinals(tenant_id, entries)
     found: dict[UUID, UUID] = {}
     for group in doubtful:
-        found |= _later_in([(row, _marks(row, source, texts, ranks)) for row, source in group])
+        found |= _duplicates_in([(row, _identity_keys(row, source, texts, ranks)) for row, source in group])
     return found
 
 
-def _waits_for(row: Commitment) -> Hashable:
+def _condition_key(row: Commitment) -> Hashable:
     looked_for = (tuple(row.predicate.get("words", ())), row.predicate.get("negated"))
     return row.agent_id, row.condition, row.due_at, row.timezone, row.repeats, row.every, row.holds, looked_for
 
 
-def _ranks(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, int], int]:
+def _ordinals(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, int], int]:
     """Of every intention of these entries, as the how-many-eth it stands there."""
     places: dict[UUID, list[int]] = defaultdict(list)
     for part in sql.in_chunks(entry_ids):
@@ -241,7 +243,7 @@ def _ranks(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, int
     return {(entry, starts): rank for entry, each in places.items() for rank, starts in enumerate(sorted(each))}
 
 
-def _marks(
+def _identity_keys(
     row: Commitment, source: Source, texts: dict[UUID, str], ranks: dict[tuple[UUID, int], int]
 ) -> list[Hashable]:
     """By each of these it is known again."""
@@ -250,7 +252,7 @@ def _marks(
     return [place, ("words", words)] if words else [place]
 
 
-def _later_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[UUID, UUID]:
+def _duplicates_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[UUID, UUID]:
     known: dict[Hashable, Commitment] = {}
     found: dict[UUID, UUID] = {}
     for row, marks in sorted(marked, key=lambda each: (each[0].state != CommitmentState.SNOOZED, each[0].id)):
@@ -263,17 +265,19 @@ def _later_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[UUID,
     return found
 
 
-def later_ones_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUID, UUID]:
+def duplicates_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUID, UUID]:
     """``later_ones`` among all that stand where ``row`` does today and wait for the same."""
     if source.today is None:
         return {}
-    entries = list(taken_into(row.tenant_id, source.today))
+    entries = list(entry_descendants(row.tenant_id, source.today))
     if len(entries) == 1:
         return {}
-    alike = [each for each in rows.open_in(row.tenant_id, entries) if _waits_for(each) == _waits_for(row)]
-    found = sources_of(row.tenant_id, {each.entry_id for each in alike}, now=now)
+    alike = [
+        each for each in rows.open_of_entries(row.tenant_id, entries) if _condition_key(each) == _condition_key(row)
+    ]
+    found = current_sources(row.tenant_id, {each.entry_id for each in alike}, now=now)
     here = [(each, found[each.entry_id]) for each in alike if found[each.entry_id].today == source.today]
-    return later_ones(row.tenant_id, here)
+    return find_duplicates(row.tenant_id, here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +291,7 @@ class Claim:
     next_at: datetime | None
 
 
-def due(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -> list[UUID]:
+def due_commitments(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -> list[UUID]:
     """Commitments whose time has come or whose condition has come true, the longest due first."""
     mine = Commitment.objects.of(tenant_id).filter(state__in=rows.OPEN, due_at__lte=now)
     return list(mine.order_by("due_at", "id").values_list("id", flat=True)[:limit])
@@ -302,13 +306,13 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | Non
     if row.state not in rows.OPEN or row.due_at is None or row.due_at > now:
         return None
     if row.stale_at is not None and row.condition == Condition.TIME and row.stale_at <= now:
-        rows.end(tenant_id, [row.id], UNFIRED, now=now)
+        rows.make_stale(tenant_id, [row.id], UNFIRED, now=now)
         return None
-    source = source_of(tenant_id, row.entry_id, now=now)
+    source = current_source(tenant_id, row.entry_id, now=now)
     if source.today is None:
-        _lose(tenant_id, [(row, source)], now)
+        _mark_lost(tenant_id, [(row, source)], now)
         return None
-    if _is_said_already(row, source, now):
+    if _is_duplicate(row, source, now):
         return None
     found = _occasion(row, source.today, now)
     if Firing.objects.of(tenant_id).filter(commitment_id=row.id, occasion=found.occasion).exists():
@@ -317,14 +321,14 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | Non
     return found
 
 
-def _is_said_already(row: Commitment, source: Source, now: datetime) -> bool:
+def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
     """Whether an earlier one says the same; if not, the later ones that do are stale by now, and this one fires for
     all. Only the first of them touches the others, so no two wait for each other."""
-    later = later_ones_of(row, source, now=now)
+    later = duplicates_of(row, source, now=now)
     if row.id in later:
-        rows.end(row.tenant_id, [row.id], MERGED, now=now)
+        rows.make_stale(row.tenant_id, [row.id], MERGED, now=now)
         return True
-    rows.end(row.tenant_id, [each for each, first in later.items() if first == row.id], MERGED, now=now)
+    rows.make_stale(row.tenant_id, [each for each, first in later.items() if first == row.id], MERGED, now=now)
     return False
 
 
@@ -341,7 +345,7 @@ def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
 
 def settle(claimed: Claim, firing: Firing, *, now: datetime) -> None:
     """The commitment has fired on its occasion, and rests or is armed again."""
-    rows.record(claimed.row, firing)
+    rows.record_firing(claimed.row, firing)
     _rest(claimed, now=now)
 
 
@@ -349,15 +353,15 @@ def _rest(claimed: Claim, *, now: datetime) -> None:
     """Armed while it may fire again: at its next instant, or once what was denied comes true."""
     row, denied = claimed.row, claimed.row.condition == Condition.PREDICATE and not claimed.row.holds
     state = CommitmentState.ARMED if claimed.next_at or denied else CommitmentState.FIRED
-    rows.move(row, state, now=now, due_at=claimed.next_at, snoozed_until=None)
+    rows.change_state(row, state, now=now, due_at=claimed.next_at, snoozed_until=None)
 
 
 @transaction.atomic
-def give_up(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
+def abandon(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
     """A commitment that cannot be fired by a fault of this host is not tried for ever."""
     row = rows.locked(tenant_id, commitment_id)
     if row.state in rows.OPEN:
-        rows.end(tenant_id, [row.id], FAILED, now=now, last_code=FAILED)
+        rows.make_stale(tenant_id, [row.id], FAILED, now=now, last_code=FAILED)
 
 
 @transaction.atomic
@@ -366,36 +370,36 @@ def review_open(tenant_id: UUID, *, now: datetime) -> None:
     its time is near; what is too old, or came from an entry that is gone, is stale, and armed again when the entry is
     back; of equal ones whose entries became one, the first stays; what came from a forgotten entry is removed. A
     possible one is stale when nobody has armed it in time."""
-    watch = rows.watch_of(tenant_id)
-    part = rows.next_to_look_over(tenant_id, after=watch.looked_until, limit=PART)
-    rows.read_up_to(watch, looked_until=part[-1].id if len(part) == PART else None)
-    found = sources_of(tenant_id, {row.entry_id for row in part}, now=now) if part else {}
+    watch = rows.lock_watch(tenant_id)
+    part = rows.next_to_review(tenant_id, after=watch.looked_until, limit=PART)
+    rows.advance_watch(watch, looked_until=part[-1].id if len(part) == PART else None)
+    found = current_sources(tenant_id, {row.entry_id for row in part}, now=now) if part else {}
     rows.remove(tenant_id, [row.id for row in part if found[row.entry_id].forgotten])
     known = [(row, found[row.entry_id]) for row in part if not found[row.entry_id].forgotten]
-    _look_for_lost(tenant_id, [each for each in known if each[0].state == CommitmentState.STALE], now)
-    _look_at_open(tenant_id, [each for each in known if each[0].state in rows.OPEN], now)
-    _look_at_possible(tenant_id, [each for each in known if each[0].state == CommitmentState.POSSIBLE], now)
+    _review_lost(tenant_id, [each for each in known if each[0].state == CommitmentState.STALE], now)
+    _review_armed(tenant_id, [each for each in known if each[0].state in rows.OPEN], now)
+    _review_possible(tenant_id, [each for each in known if each[0].state == CommitmentState.POSSIBLE], now)
 
 
-def _look_at_possible(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
-    rows.end(tenant_id, [row.id for row, _ in found if _is_too_old(row, now)], UNFIRED, now=now)
+def _review_possible(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+    rows.make_stale(tenant_id, [row.id for row, _ in found if _is_too_old(row, now)], UNFIRED, now=now)
     gone = [row.id for row, source in found if source.today is None and not source.returns]
-    rows.end(tenant_id, gone, GONE, now=now)
+    rows.make_stale(tenant_id, gone, GONE, now=now)
 
 
-def _look_for_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+def _review_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     over = [row.id for row, source in found if _is_too_old(row, now) or not (source.today or source.returns)]
-    rows.end(tenant_id, over, GONE, now=now)
+    rows.make_stale(tenant_id, over, GONE, now=now)
     back = {row.id for row, source in found if source.today} - set(over)
-    rows.bring_back(tenant_id, sorted(back), now=now)
+    rows.restore(tenant_id, sorted(back), now=now)
 
 
-def _look_at_open(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+def _review_armed(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     old = [row.id for row, _ in found if _is_too_old(row, now) and (row.due_at is None or row.condition == "time")]
-    rows.end(tenant_id, old, UNFIRED, now=now)
-    _lose(tenant_id, [each for each in found if each[1].today is None], now)
-    rows.end(tenant_id, list(later_ones(tenant_id, _armed_today(found))), MERGED, now=now)
-    rows.wake(tenant_id, [row.id for row, _ in found if _has_slept(row, now)], now=now)
+    rows.make_stale(tenant_id, old, UNFIRED, now=now)
+    _mark_lost(tenant_id, [each for each in found if each[1].today is None], now)
+    rows.make_stale(tenant_id, list(find_duplicates(tenant_id, _armed_today(found))), MERGED, now=now)
+    rows.rearm(tenant_id, [row.id for row, _ in found if _has_slept(row, now)], now=now)
 
 
 def _is_too_old(row: Commitment, now: datetime) -> bool:
@@ -412,10 +416,10 @@ def _armed_today(found: Sequence[Spoken]) -> list[Spoken]:
     return [each for each in found if each[1].today is not None]
 
 
-def _lose(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+def _mark_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     """Whose entry is gone is stale: until somebody restores it, or for good when nobody can."""
-    rows.end(tenant_id, [row.id for row, source in found if not source.returns], GONE, now=now)
+    rows.make_stale(tenant_id, [row.id for row, source in found if not source.returns], GONE, now=now)
     away = [row.id for row, source in found if source.returns]
     if away:
         until = now + timedelta(days=policies.policy_of(tenant_id).stale_days)
-        rows.lose(tenant_id, away, until=until, now=now)
+        rows.mark_lost(tenant_id, away, until=until, now=now)

@@ -30,45 +30,48 @@ PART = sql.CHUNK
 
 
 @transaction.atomic
-def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
+def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     """The next part of the ledger was read: its intentions are armed, or possible where they are in doubt, and what it
     says of others is on record.
 
     Whether there may be more.
     """
-    watch = rows.watch_of(tenant_id)
+    watch = rows.lock_watch(tenant_id)
     entries, reached = adapter.news_after(tenant_id, after=watch.position, limit=limit, now=now)
     if reached == watch.position:
         return False
     policy = policies.policy_of(tenant_id)
-    fresh = [each for entry in entries for each in commitments_in(tenant_id, entry, policy, now)]
+    fresh = [each for entry in entries for each in infer_commitments(tenant_id, entry, policy, now)]
     if replaced := {entry.id for entry in entries if entry.changed_at}:
         kept = [each for each in fresh if each.entry_id not in replaced]
-        fresh = [*kept, *rows.follow(tenant_id, replaced, [each for each in fresh if each.entry_id in replaced])]
+        fresh = [
+            *kept,
+            *rows.follow_replacement(tenant_id, replaced, [each for each in fresh if each.entry_id in replaced]),
+        ]
     written_at = {entry.id: entry.position for entry in entries}
     rows.store(fresh)
-    _call_off(tenant_id, entries, now)
+    _cancel_called_off(tenant_id, entries, now)
     firing.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
-    rows.read_up_to(watch, position=reached, **({"lease_until": rows.LEASE.end(now)} if watch.holder else {}))
+    rows.advance_watch(watch, position=reached, **({"lease_until": rows.LEASE.end(now)} if watch.holder else {}))
     return len(entries) == limit
 
 
-def _call_off(tenant_id: UUID, entries: Iterable[News], now: datetime) -> None:
+def _cancel_called_off(tenant_id: UUID, entries: Iterable[News], now: datetime) -> None:
     """What a later entry of the ref calls off is cancelled, when it can only mean the one."""
     for entry in entries:
         for words in intentions.called_off(entry.content):
-            open_now = [row for row in rows.living_of(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
+            open_now = [row for row in rows.lock_living(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
             texts = adapter.stored_texts(tenant_id, {row.entry_id for row in open_now})
             meant = [row for row in open_now if set(words) <= _words(texts.get(row.entry_id, ""), row)]
             if len(meant) == 1:
-                rows.move(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)
+                rows.change_state(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)
 
 
 def _words(text: str, row: Commitment) -> set[str]:
     return set(intentions.words_of(text[row.starts : row.ends]))
 
 
-def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:
+def infer_commitments(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:
     """The commitments that ``entry`` makes, but for those that would be stale by now."""
     for found in intentions.found_in(entry.content, zone=policy.timezone, written_at=entry.written_at, doubtful=True):
         stale_at = _stale_at(found, entry, timedelta(days=policy.stale_days))
@@ -108,14 +111,14 @@ def _state_of(found: Intention, now: datetime) -> str:
     return CommitmentState.DORMANT if found.at and found.at > now + FARTHEST else CommitmentState.ARMED
 
 
-class Look(NamedTuple):
+class DueTenants(NamedTuple):
     """Tenants that need a look, of one part of all; ``after`` is where the next part begins, None behind the last."""
 
     tenants: list[UUID]
     after: UUID | None
 
 
-def wanting_a_look(*, since: datetime, whole: bool, after: UUID | None = None, now: datetime) -> Look:
+def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now: datetime) -> DueTenants:
     """Of at most 500 tenants behind ``after``: those whose ledger has news, who have a commitment due, or whose runs
     ended since then while one waits; with ``whole`` all that have one which may fire, or may come back."""
     asked = _of_open("due", Q(due_at__lte=now), by="due_at") | _of_open("waiting", Q(condition=Condition.PREDICATE))
@@ -128,7 +131,7 @@ def wanting_a_look(*, since: datetime, whole: bool, after: UUID | None = None, n
     found += [each["id"] for each in part if any(each[name] for name in asked if not name.startswith("waiting"))]
     waiting = [each["id"] for each in part if any(each[name] for name in asked if name.startswith("waiting"))]
     found += event_log.tenants_where(firing.ENDS, among=waiting, since=since) if waiting else []
-    return Look(list(dict.fromkeys(found)), part[-1]["id"] if len(part) == PART else None)
+    return DueTenants(list(dict.fromkeys(found)), part[-1]["id"] if len(part) == PART else None)
 
 
 def _of_open(name: str, of: Q, *, by: str = "id") -> dict[str, Subquery]:

@@ -68,7 +68,7 @@ def locked(tenant_id: UUID, commitment_id: UUID | None) -> Commitment:
     return row
 
 
-def move(row: Commitment, to: str, *, now: datetime, **values: object) -> None:
+def change_state(row: Commitment, to: str, *, now: datetime, **values: object) -> None:
     """The locked commitment is in the state ``to``, with ``values``; refused when that does not follow."""
     if not can_become(row, to):
         raise Conflict(f"A commitment that is {row.state} cannot become {to}.", state=row.state)
@@ -80,13 +80,15 @@ def move(row: Commitment, to: str, *, now: datetime, **values: object) -> None:
     row.save(by=WRITER, update_fields=list(changes))
 
 
-def wake(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
+def rearm(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
     """Those of them that are put off or dormant are armed."""
     for row in _locked(tenant_id, commitment_ids, Q(state__in=(CommitmentState.SNOOZED, CommitmentState.DORMANT))):
-        move(row, CommitmentState.ARMED, now=now, snoozed_until=None)
+        change_state(row, CommitmentState.ARMED, now=now, snoozed_until=None)
 
 
-def end(tenant_id: UUID, commitment_ids: Sequence[UUID], reason: str, *, now: datetime, last_code: str = "") -> None:
+def make_stale(
+    tenant_id: UUID, commitment_ids: Sequence[UUID], reason: str, *, now: datetime, last_code: str = ""
+) -> None:
     """Those of them that were living, or waited for their entry to come back, are stale for good."""
     ended = _locked(tenant_id, commitment_ids, Q(state__in=LIVING) | MAY_RETURN)
     for row in ended:
@@ -96,7 +98,7 @@ def end(tenant_id: UUID, commitment_ids: Sequence[UUID], reason: str, *, now: da
     _stopped(ended)
 
 
-def lose(tenant_id: UUID, commitment_ids: Sequence[UUID], *, until: datetime, now: datetime) -> None:
+def mark_lost(tenant_id: UUID, commitment_ids: Sequence[UUID], *, until: datetime, now: datetime) -> None:
     """Those of them that are open are stale while their entry is away: as they are, until they are too old to come back
     or, when they never are, ``until`` then."""
     lost = _locked(tenant_id, commitment_ids, Q(state__in=OPEN))
@@ -105,7 +107,7 @@ def lose(tenant_id: UUID, commitment_ids: Sequence[UUID], *, until: datetime, no
     _stopped(lost)
 
 
-def bring_back(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
+def restore(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
     """Those of them whose entry was away are armed again. A time that comes again leaves out what lay in between."""
     back = _locked(tenant_id, commitment_ids, MAY_RETURN)
     for row in back:
@@ -133,7 +135,7 @@ def _without_words(row: Commitment) -> JSONObject:
     return {"turn": row.predicate["turn"]} if row.predicate else {}
 
 
-def open_in(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
+def open_of_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
     """The open commitments whose intention stands in one of these entries."""
     mine = Commitment.objects.of(tenant_id).filter(state__in=OPEN)
     found: list[Commitment] = []
@@ -142,13 +144,13 @@ def open_in(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
     return found
 
 
-def living_of(tenant_id: UUID, memory_ref: str) -> list[Commitment]:
+def lock_living(tenant_id: UUID, memory_ref: str) -> list[Commitment]:
     """The living commitments of a ref, locked."""
     mine = Commitment.objects.of(tenant_id).filter(state__in=LIVING, memory_ref=memory_ref)
     return list(mine.select_for_update().order_by("id"))
 
 
-def next_to_look_over(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[Commitment]:
+def next_to_review(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[Commitment]:
     """The next commitments behind ``after`` that are living or may come back, by their ids: from an index each."""
     mine = Commitment.objects.of(tenant_id)
     kinds: list[QuerySet[Commitment]] = [*(mine.filter(state=state) for state in LIVING), mine.filter(MAY_RETURN)]
@@ -161,7 +163,7 @@ def store(found: Sequence[Commitment]) -> None:
     Commitment.objects.written_by(WRITER).bulk_create(found, batch_size=sql.CHUNK, ignore_conflicts=True)
 
 
-def follow(tenant_id: UUID, entry_ids: Collection[UUID], found: Sequence[Commitment]) -> list[Commitment]:
+def follow_replacement(tenant_id: UUID, entry_ids: Collection[UUID], found: Sequence[Commitment]) -> list[Commitment]:
     """Of entries whose value was replaced: what they still say stays as it is, at its new place, and what they say no
     more is gone. Those of ``found`` that are new."""
     fresh = {(each.entry_id, each.said_sha256): each for each in found}
@@ -183,12 +185,12 @@ def follow(tenant_id: UUID, entry_ids: Collection[UUID], found: Sequence[Commitm
     return list(fresh.values())
 
 
-def turned(changed: Sequence[Commitment]) -> None:
+def record_conditions(changed: Sequence[Commitment]) -> None:
     """What was found of the conditions of these locked rows is on record."""
     Commitment.objects.written_by(WRITER).bulk_update(changed, TURNED, batch_size=sql.CHUNK)
 
 
-def record(row: Commitment, firing: Firing) -> None:
+def record_firing(row: Commitment, firing: Firing) -> None:
     """The locked commitment has fired once more: this row is what makes it happen once."""
     firing.insert(by=WRITER)
     row.fired_count += 1
@@ -205,7 +207,7 @@ def remove(tenant_id: UUID, commitment_ids: Sequence[UUID]) -> int:
     return gone
 
 
-def watch_of(tenant_id: UUID) -> CommitmentWatch:
+def lock_watch(tenant_id: UUID) -> CommitmentWatch:
     """The tenant's watch, locked until the transaction ends: whoever reads on for intentions goes one after another."""
     rows = CommitmentWatch.objects.of(tenant_id).select_for_update().filter(id=tenant_id)
     found: CommitmentWatch | None = rows.first()
@@ -219,7 +221,7 @@ def _opened(tenant_id: UUID, rows: QuerySet[CommitmentWatch]) -> CommitmentWatch
     return found
 
 
-def read_up_to(watch: CommitmentWatch, **reached: object) -> None:
+def advance_watch(watch: CommitmentWatch, **reached: object) -> None:
     """The locked watch has got so far."""
     for name, value in reached.items():
         setattr(watch, name, value)
@@ -227,31 +229,31 @@ def read_up_to(watch: CommitmentWatch, **reached: object) -> None:
 
 
 @transaction.atomic
-def take(tenant_id: UUID, holder: str, *, now: datetime) -> bool:
+def lease_watch(tenant_id: UUID, holder: str, *, now: datetime) -> bool:
     """Whether ``holder`` looks after the tenant's commitments for the next half minute; one does at a time."""
-    watch_of(tenant_id)  # the row may not be there yet
+    lock_watch(tenant_id)  # the row may not be there yet
     return LEASE.claim(tenant_id, tenant_id, holder=holder, now=now)
 
 
-def release(tenant_id: UUID, holder: str) -> None:
+def release_watch(tenant_id: UUID, holder: str) -> None:
     """Whoever comes next need not wait for the end of the lease."""
     LEASE.release(tenant_id, tenant_id, holder=holder)
 
 
-def watching(tenant_id: UUID, refs: Iterable[str] | None, *states: str) -> list[Commitment]:
+def lock_watching(tenant_id: UUID, refs: Iterable[str] | None, *states: str) -> list[Commitment]:
     """The predicate commitments in these states, of some refs or of all, locked."""
     rows = Commitment.objects.of(tenant_id).filter(condition="predicate", state__in=states)
     rows = rows if refs is None else rows.filter(memory_ref__in=list(refs))
     return list(rows.select_for_update().order_by("id"))
 
 
-def lost_watching(tenant_id: UUID, refs: Iterable[str]) -> list[Commitment]:
+def lock_lost(tenant_id: UUID, refs: Iterable[str]) -> list[Commitment]:
     """The predicate commitments of these refs whose entry may come back, locked."""
     rows = Commitment.objects.of(tenant_id).filter(MAY_RETURN, condition="predicate", memory_ref__in=list(refs))
     return list(rows.select_for_update().order_by("id"))
 
 
-def is_any_watching(tenant_id: UUID) -> bool:
+def has_watching(tenant_id: UUID) -> bool:
     """Whether a condition of the tenant may come true."""
     return bool(Commitment.objects.of(tenant_id).filter(condition="predicate", state__in=OPEN).exists())
 
@@ -321,7 +323,7 @@ def count_by_state(scope: TenantScope) -> dict[str, int]:
 
 def find(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Shown:
     """One commitment; unknown, foreign and malformed ids are one ``NotFound``."""
-    return _shown(scope, [_mine(scope, commitment_id)], now)[0]
+    return _shown(scope, [_visible(scope, commitment_id)], now)[0]
 
 
 def find_many(scope: TenantScope, commitment_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Shown]:
@@ -346,14 +348,14 @@ def firings_of(scope: TenantScope, commitment_id: UUID, *, limit: int = SHOWN_FI
 def snooze(scope: TenantScope, commitment_id: UUID | None, *, until: datetime, now: datetime) -> Commitment:
     """It does not fire before ``until``, at most 90 days ahead. A time that comes again goes on behind it. Audited."""
     scope.check("memory:retire")
-    row = locked(scope.tenant_id, _mine(scope, commitment_id).id)
+    row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
     if not now < until <= now + FARTHEST:
         message = "must lie in the future, and at most 90 days ahead"
         raise Invalid("The commitment was not put off.", errors=[{"field": "until", "message": message}])
     patience = timedelta(days=policies.policy_of(scope.tenant_id).stale_days)
     stale_at = row.stale_at and max(row.stale_at, until + patience)
     put_off = {"snoozed_until": until, "due_at": _due_behind(row, until), "stale_at": stale_at}
-    move(row, CommitmentState.SNOOZED, now=now, **put_off)
+    change_state(row, CommitmentState.SNOOZED, now=now, **put_off)
     _audit(scope, "snoozed", row, now)
     return row
 
@@ -374,7 +376,7 @@ def _next_due(row: Commitment, after: datetime) -> datetime | None:
     return due_at
 
 
-def possible(scope: TenantScope) -> QuerySet[Commitment]:
+def list_possible(scope: TenantScope) -> QuerySet[Commitment]:
     """Those that wait for a person to arm or dismiss them."""
     return _matching(scope, Wanted(CommitmentState.POSSIBLE))
 
@@ -391,7 +393,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
         raise Conflict("The time of the commitment is over.", state=row.state)
     patience = timedelta(days=policies.policy_of(scope.tenant_id).stale_days)
     state = CommitmentState.DORMANT if due_at and due_at > now + FARTHEST else CommitmentState.ARMED
-    move(row, state, now=now, due_at=due_at, stale_at=None if row.repeats else (due_at or now) + patience)
+    change_state(row, state, now=now, due_at=due_at, stale_at=None if row.repeats else (due_at or now) + patience)
     _audit(scope, "armed", row, now)
     return row
 
@@ -401,13 +403,13 @@ def dismiss(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) ->
     """A possible commitment was not meant: it is cancelled. Audited."""
     scope.check("memory:retire")
     row = _locked_possible(scope, commitment_id)
-    move(row, CommitmentState.CANCELLED, now=now, reason=DISMISSED, due_at=None)
+    change_state(row, CommitmentState.CANCELLED, now=now, reason=DISMISSED, due_at=None)
     _audit(scope, "dismissed", row, now)
     return row
 
 
 def _locked_possible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
-    row = locked(scope.tenant_id, _mine(scope, commitment_id).id)
+    row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
     if row.state != CommitmentState.POSSIBLE:
         raise Conflict(f"The commitment is {row.state}: only a possible one is armed or dismissed.", state=row.state)
     return row
@@ -417,13 +419,13 @@ def _locked_possible(scope: TenantScope, commitment_id: UUID | None) -> Commitme
 def cancel(scope: TenantScope, commitment_id: UUID | None, *, reason: str, now: datetime) -> Commitment:
     """It never fires again; the reason stays with it, without the tenant's secrets. Audited."""
     scope.check("memory:retire")
-    row = locked(scope.tenant_id, _mine(scope, commitment_id).id)
+    row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
     said = (
         redaction.for_tenant(scope.tenant_id)
         .redact(entry_drafts.checked_reason(reason))
         .text[: entry_drafts.MAX_REASON]
     )
-    move(row, CommitmentState.CANCELLED, now=now, reason=said, due_at=None, snoozed_until=None)
+    change_state(row, CommitmentState.CANCELLED, now=now, reason=said, due_at=None, snoozed_until=None)
     _audit(scope, "cancelled", row, now)
     return row
 
@@ -442,7 +444,7 @@ def _matching(scope: TenantScope, wanted: Wanted) -> QuerySet[Commitment]:
     return found.filter(memory_ref=wanted.memory_ref) if wanted.memory_ref else found
 
 
-def _mine(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
+def _visible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
     row = _matching(scope, Wanted()).filter(id=commitment_id).first() if commitment_id else None
     if row is None:
         raise NotFound("There is no commitment by that id.")

@@ -140,7 +140,7 @@ def build(tenant_id: UUID, request_id: UUID, *, holder: str, clock: Clock) -> Fo
         return None
     except PassCancelled:
         with transaction.atomic():
-            passes.cancelled(work, now=clock())
+            passes.finish_cancelled(work, now=clock())
             return _ended(request, ForgetState.LAPSED)
     except Exception:
         _given_up(request, work, BROKEN, clock())
@@ -584,7 +584,7 @@ def _leave_residue(request: ForgetRequest, work: Pass, residue: dict[str, int], 
 
 @transaction.atomic
 def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remains], now: datetime) -> ForgetRequest:
-    gone = archives.forgotten(request.tenant_id, since=request.confirmed_at or now)
+    gone = archives.withdrawn_by_forget(request.tenant_id, since=request.confirmed_at or now)
     record = audit.append(
         request.tenant_id,
         actor=request.requested_by,
@@ -652,7 +652,7 @@ def lapse_previews(*, now: datetime) -> int:
 def _lapse(request: ForgetRequest, now: datetime) -> int:
     work = passes.find(request.tenant_id, request.pass_id) if request.pass_id else None
     if work is not None and work.state in passes.OPEN:
-        passes.stop(request.tenant_id, work.id, now=now)
+        passes.request_stop(request.tenant_id, work.id, now=now)
     return _forget_previews(ForgetRequest.objects.of(request.tenant_id).filter(id=request.id))
 
 

@@ -130,7 +130,7 @@ def beside(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     """The entries that change with it, to be locked before anything does: what passes made of it, and of what else, and
     those that stand for archives."""
     made = _made_of(tenant_id, entry_id)
-    archived = archives.entries_resting_on(tenant_id, [entry_id, *made])
+    archived = archives.dependent_entries(tenant_id, [entry_id, *made])
     return sorted({*made, *_sources_of(tenant_id, made), *archived} - {entry_id})
 
 
@@ -144,7 +144,7 @@ def close(row: "EntryAddress", *, now: datetime) -> None:
     others = _sources_of(tenant_id, made) - {row.id, *made}
     for part in sql.in_chunks(made):
         ledger.remove_entries(tenant_id, part, reason=REASON, now=now)
-    lost = archives.seal_made_of(tenant_id, [row.id, *made], row.entry.memory_ref, now=now)
+    lost = archives.withdraw_of_sealed(tenant_id, [row.id, *made], row.entry.memory_ref, now=now)
     read = [each.entry_id for each in lost if each.entry_id]
     recordings.blank_entries(tenant_id, [row.id, *made, *read])
     if others:

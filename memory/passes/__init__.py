@@ -98,12 +98,12 @@ def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass
     Passes that change a ref go over it one after the other, and so do the forgets of a tenant, or each would count what
     another takes away.
     """
-    found: Pass | None = Pass.objects.of(tenant_id).filter(_nobody_has(now), id=pass_id).first()
-    if found is None or _has_to_wait(found, now):
+    found: Pass | None = Pass.objects.of(tenant_id).filter(_is_unclaimed(now), id=pass_id).first()
+    if found is None or _must_wait(found, now):
         return None
     with transaction.atomic():
         access.lock_tenant(tenant_id)
-        if _has_to_wait(found, now) or not _claim(found, holder, now):
+        if _must_wait(found, now) or not _claim(found, holder, now):
             return None
     row: Pass = Pass.objects.of(tenant_id).select_related("run__tenant").get(id=pass_id)
     if row.run.started_at is None:
@@ -112,29 +112,29 @@ def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass
     return row
 
 
-def _nobody_has(now: datetime) -> Q:
+def _is_unclaimed(now: datetime) -> Q:
     return LEASE.free(now) & Q(state__in=OPEN)
 
 
-def _has_to_wait(row: Pass, now: datetime) -> bool:
+def _must_wait(row: Pass, now: datetime) -> bool:
     """Whether another pass is at work on the same; a dry run waits for none, and none waits for it."""
-    return not row.dry_run and _takes_turns(row) and _over_ref(row, now).exclude(id=row.id).exists()
+    return not row.dry_run and _is_serial(row) and _claimed_over_ref(row, now).exclude(id=row.id).exists()
 
 
-def _takes_turns(row: Pass) -> bool:
+def _is_serial(row: Pass) -> bool:
     return bool(row.memory_ref) or row.kind in OVER_ALL
 
 
-def _same(row: Pass) -> JSONObject:
+def _same_target(row: Pass) -> JSONObject:
     """What passes that wait for one another have in common: their ref, or that they go over all of the tenant's."""
     return {"memory_ref": row.memory_ref} | ({} if row.memory_ref else {"kind": row.kind})
 
 
-def _over_ref(row: Pass, now: datetime) -> QuerySet[Pass]:
+def _claimed_over_ref(row: Pass, now: datetime) -> QuerySet[Pass]:
     """The passes that a worker has, and that change the same as ``row``."""
     claimed = {"state": PassState.CLAIMED, "state__in": OPEN}  # as the index of what is open says it
     at_work: QuerySet[Pass] = Pass.objects.of(row.tenant_id).filter(**claimed, lease_until__gt=now)
-    return at_work.filter(**_same(row), dry_run=False)
+    return at_work.filter(**_same_target(row), dry_run=False)
 
 
 def _claim(row: Pass, holder: str, now: datetime) -> bool:
@@ -142,12 +142,12 @@ def _claim(row: Pass, holder: str, now: datetime) -> bool:
     return LEASE.claim(row.tenant_id, row.id, holder=holder, now=now, where=Q(state__in=OPEN), **claimed)
 
 
-def next_over(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass | None:
+def next_waiting(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass | None:
     """The oldest pass that waits to go over the same as that one; None while another is at work there."""
     row = find(tenant_id, pass_id)
-    if row is None or not _takes_turns(row) or _over_ref(row, now).exists():
+    if row is None or not _is_serial(row) or _claimed_over_ref(row, now).exists():
         return None
-    open_there = Pass.objects.of(tenant_id).filter(**_same(row), state__in=OPEN)
+    open_there = Pass.objects.of(tenant_id).filter(**_same_target(row), state__in=OPEN)
     found: Pass | None = open_there.filter(state=PassState.WAITING).order_by("id").first()
     return found
 
@@ -200,14 +200,14 @@ def fail(
 
 
 @transaction.atomic
-def cancelled(row: Pass, *, outcome: JSONObject | None = None, now: datetime) -> None:
+def finish_cancelled(row: Pass, *, outcome: JSONObject | None = None, now: datetime) -> None:
     """The pass has stopped because somebody asked; what it did before stands, and its run is cancelled."""
     _close(row, PassState.CANCELLED, PassCancelled.code, outcome, now)
     runs.cancel(runs.request_cancel(_run(row), now=now), now=now)
 
 
 @transaction.atomic
-def stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
+def request_stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
     """The pass leaves off at its next step; one that nobody has taken yet is cancelled at once."""
     row: Pass | None = Pass.objects.of(tenant_id).select_for_update().filter(id=pass_id).first()
     if row is None:
@@ -217,7 +217,7 @@ def stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
     row.stopping = True
     row.save(by=WRITER, update_fields=["stopping"])
     if row.state == PassState.WAITING:
-        cancelled(row, now=now)
+        finish_cancelled(row, now=now)
     return row
 
 
@@ -242,7 +242,7 @@ def _announce(row: Pass, now: datetime) -> None:
     outbox.announce(row.tenant_id, kind, told, run_id=row.run_id, now=now)
 
 
-def note(row: Pass, outcome: JSONObject) -> None:
+def store_note(row: Pass, outcome: JSONObject) -> None:
     """What the pass knows already, kept for whoever might take it over."""
     rows = LEASE.while_held(row.tenant_id, row.id, holder=row.holder)
     if rows.filter(state=PassState.CLAIMED).update(outcome=outcome) != 1:
@@ -281,10 +281,10 @@ def of_kinds(tenant_id: UUID, kinds: tuple[str, ...], memory_ref: str = "") -> Q
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows
 
 
-def unattended(*, now: datetime, limit: int = 50) -> list[Pass]:
+def unclaimed(*, now: datetime, limit: int = 50) -> list[Pass]:
     """Open passes of all tenants that nobody holds: new ones, and those whose worker died; in no order.
 
     By the index of what is not finished, however many passes are: a partial index over a list of states is none to
     SQLite when the states are parameters.
     """
-    return list(Pass.objects.filter(_nobody_has(now), finished_at=None)[:limit])
+    return list(Pass.objects.filter(_is_unclaimed(now), finished_at=None)[:limit])

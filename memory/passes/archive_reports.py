@@ -28,7 +28,7 @@ EXPORTED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Night:
+class ArchiveOutcome:
     """One line of the list: an archive, or a distillation that came to none."""
 
     id: UUID
@@ -92,7 +92,9 @@ def list_archives(
     return paging.read_page(_archives(scope, memory_ref), before, limit)
 
 
-def nights(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> paging.Page[Night]:
+def list_outcomes(
+    scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int
+) -> paging.Page[ArchiveOutcome]:
     """The archives and the distillations that were refused or have failed, in one list, the newest first."""
     kept, missed = _archives(scope, memory_ref), _missed(scope, memory_ref)
     found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
@@ -101,23 +103,23 @@ def nights(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = No
     return paging.Page(shown, kept.count() + missed.count(), last.id if last else None)
 
 
-def every_night(scope: TenantScope, *, memory_ref: str = "") -> Iterator[Night]:
+def export_outcomes(scope: TenantScope, *, memory_ref: str = "") -> Iterator[ArchiveOutcome]:
     """All of them, newest first, for a file."""
-    page = nights(scope, memory_ref=memory_ref, limit=EXPORTED)
+    page = list_outcomes(scope, memory_ref=memory_ref, limit=EXPORTED)
     yield from page.rows
     while page.after:
-        page = nights(scope, memory_ref=memory_ref, before=page.after, limit=EXPORTED)
+        page = list_outcomes(scope, memory_ref=memory_ref, before=page.after, limit=EXPORTED)
         yield from page.rows
 
 
 def refs_of(scope: TenantScope) -> list[str]:
     """The first refs, by name, that have archives."""
-    rows = archives.visible(scope).order_by("memory_ref").values_list("memory_ref", flat=True).distinct()
+    rows = archives.visible_archives(scope).order_by("memory_ref").values_list("memory_ref", flat=True).distinct()
     return list(rows[:REFS_OFFERED])
 
 
 def _archives(scope: TenantScope, memory_ref: str) -> QuerySet[Archive]:
-    rows = archives.visible(scope).defer("body")
+    rows = archives.visible_archives(scope).defer("body")
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows
 
 
@@ -127,9 +129,12 @@ def _missed(scope: TenantScope, memory_ref: str) -> QuerySet[Pass]:
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows
 
 
-def _newest(rows: QuerySet[Pass] | QuerySet[Archive], before: UUID | None, limit: int) -> list[Night]:
+def _newest(rows: QuerySet[Pass] | QuerySet[Archive], before: UUID | None, limit: int) -> list[ArchiveOutcome]:
     found: Iterable[Pass | Archive] = paging.behind(rows, before)[: limit + 1]
-    return [Night(row.id, archive=row) if isinstance(row, Archive) else Night(row.id, missed=row) for row in found]
+    return [
+        ArchiveOutcome(row.id, archive=row) if isinstance(row, Archive) else ArchiveOutcome(row.id, missed=row)
+        for row in found
+    ]
 
 
 def report_archive(scope: TenantScope, row: Archive, *, now: datetime) -> Report:
@@ -183,10 +188,10 @@ def index_of(scope: TenantScope) -> MemoryIndex | None:
         return None
     found = [row for row in workspace.list_files(scope, prefix=archives.INDEX) if row.path == archives.INDEX]
     file = workspace.by_id(scope, found[0].id) if found else None
-    return MemoryIndex(file, _spread(file.content)) if file else None
+    return MemoryIndex(file, _pretty(file.content)) if file else None
 
 
-def _spread(text: str) -> str:
+def _pretty(text: str) -> str:
     """A JSON text with one member a line; any other text as it is, for a run may write that file too."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
@@ -209,7 +214,7 @@ class Withdrawn:
         return ids.wire("arc", self.made.id) if self.made else ""
 
 
-def withdrawn_by(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]:
+def withdrawn_by_receipt(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]:
     """The archives of a receipt, in its order, beside what stands in their place now: not signed, for it goes on."""
     told = receipt or {}
     signed = {row: each for each in told.get("archivesWithdrawn", []) if (row := ids.parse("arc", each["id"]))}
@@ -217,10 +222,13 @@ def withdrawn_by(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]
     by_ref = {work.memory_ref: work for work in passes.find_many(tenant_id, asked)}
     made = {ref: row for ref, work in by_ref.items() if (row := ids.parse("arc", work.outcome.get("archiveId", "")))}
     rows = archives.find_archives(tenant_id, [*signed, *made.values()])
-    return [_beside(each, by_ref.get(ref := rows[row].memory_ref), rows, made.get(ref)) for row, each in signed.items()]
+    return [
+        _replacements(each, by_ref.get(ref := rows[row].memory_ref), rows, made.get(ref))
+        for row, each in signed.items()
+    ]
 
 
-def _beside(signed: dict[str, str], work: Pass | None, rows: dict[UUID, Archive], made: UUID | None) -> Withdrawn:
+def _replacements(signed: dict[str, str], work: Pass | None, rows: dict[UUID, Archive], made: UUID | None) -> Withdrawn:
     if work is None:
         return Withdrawn(signed["id"], signed["sha256"])
     anew = rows.get(made) if made else None

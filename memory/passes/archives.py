@@ -60,7 +60,7 @@ def get_archive(scope: TenantScope, archive_id: UUID | None) -> Archive:
 
     A key that is bound to agents is shown none: an archive tells of what all agents of its ref wrote.
     """
-    row: Archive | None = visible(scope).filter(id=archive_id).first() if archive_id else None
+    row: Archive | None = visible_archives(scope).filter(id=archive_id).first() if archive_id else None
     if row is None:
         raise NotFound("There is no archive by that id.")
     return row
@@ -76,7 +76,7 @@ def find(scope: TenantScope, archive_id: UUID | None) -> Archive:
     return row
 
 
-def visible(scope: TenantScope) -> QuerySet[Archive]:
+def visible_archives(scope: TenantScope) -> QuerySet[Archive]:
     """The tenant's archives, as far as this principal may know of them."""
     scope.check("memory:read")
     rows = Archive.objects.of(scope.tenant_id)
@@ -91,7 +91,7 @@ def find_archives(tenant_id: UUID, archive_ids: Collection[UUID]) -> dict[UUID, 
 
 def archive_of_entry(scope: TenantScope, entry_id: UUID) -> Archive | None:
     """The archive whose text agents read under this entry, without its bytes."""
-    found: Archive | None = visible(scope).defer("body").filter(entry_id=entry_id).order_by("-id").first()
+    found: Archive | None = visible_archives(scope).defer("body").filter(entry_id=entry_id).order_by("-id").first()
     return found
 
 
@@ -127,7 +127,7 @@ def sources_of(body: bytes) -> list[UUID]:
 # the archives themselves, under the lock of the tenant, so passes that end together lose no line.
 
 
-def write(scope: TenantScope, archive: Archive, *, run: Run, now: datetime) -> None:
+def write_index(scope: TenantScope, archive: Archive, *, run: Run, now: datetime) -> None:
     """Both files have a new version that lists the current archives, after ``archive`` was made; told on ``run``."""
     lines, total = _lines(scope.tenant_id)
     newest = archive.sha256, archive.source_count
@@ -135,14 +135,14 @@ def write(scope: TenantScope, archive: Archive, *, run: Run, now: datetime) -> N
         workspace.write_file(scope, path, _draft(path, newest, lines, total, now), run=run, now=now)
 
 
-def take_out(tenant_id: UUID, withdrawn: Collection[Archive], *, now: datetime) -> None:
+def remove_from_index(tenant_id: UUID, withdrawn: Collection[Archive], *, now: datetime) -> None:
     """No file of the index names these archives, which were withdrawn; told on the tenant's log.
 
     A file that names none of them stays as it is, and none is made. Needs the lock of the tenant.
     """
     gone = {name for row in withdrawn for name in (ids.wire("arc", row.id), row.sha256)}
     scope = tenancy.host_scope(Tenant.objects.get(id=tenant_id))
-    paths = [path for path in _files_there(scope) if gone & _names_in(scope, path)]
+    paths = [path for path in _index_files(scope) if gone & _names_in(scope, path)]
     if not paths:
         return
     lines, total = _lines(tenant_id)
@@ -152,7 +152,7 @@ def take_out(tenant_id: UUID, withdrawn: Collection[Archive], *, now: datetime) 
         workspace.write_file(scope, path, _draft(path, newest, lines, total, now), now=now)
 
 
-def _files_there(scope: TenantScope) -> Iterable[str]:
+def _index_files(scope: TenantScope) -> Iterable[str]:
     there = {row.path for row in workspace.list_files(scope, prefix="MEMORY-INDEX")}
     return [path for path in PATHS if path in there]
 
@@ -241,7 +241,7 @@ class ArchiveDraft:
     index_updated: bool
 
 
-def same_work(scope: MemoryScope, sources_sha256: str) -> Archive | None:
+def find_same_work(scope: MemoryScope, sources_sha256: str) -> Archive | None:
     """The newest archive of that very work that has not been withdrawn."""
     rows = archives_of_ref(scope.tenant_id, scope.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
     found: Archive | None = rows.filter(sources_sha256=sources_sha256).order_by("-id").first()
@@ -284,7 +284,7 @@ def store(
 
 
 @transaction.atomic
-def recall(archive: Archive) -> None:
+def reinstate(archive: Archive) -> None:
     """The archive is the current one of its ref again, because its very work was asked for once more.
 
     Refuses with ``Conflict`` when it was withdrawn meanwhile.
@@ -302,14 +302,14 @@ def _supersede(tenant_id: UUID, memory_ref: str) -> None:
     rows.filter(state=ArchiveState.CURRENT).update(state=ArchiveState.SUPERSEDED)
 
 
-def remembered(tenant_id: UUID, request_sha256: str) -> str | None:
+def cached_answer(tenant_id: UUID, request_sha256: str) -> str | None:
     """What an endpoint has made of that very request before."""
     rows = Distillate.objects.of(tenant_id).filter(request_sha256=request_sha256)
     text: str | None = rows.values_list("text", flat=True).first()
     return text
 
 
-def remember(scope: MemoryScope, request_sha256: str, text: str, *, now: datetime) -> None:
+def cache_answer(scope: MemoryScope, request_sha256: str, text: str, *, now: datetime) -> None:
     """The endpoint's answer is kept, redacted; an answer to the same request that was kept before stays."""
     kept = Distillate(
         tenant_id=scope.tenant_id,
@@ -334,7 +334,7 @@ def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, no
     """
     rows = _with_bytes(tenant_id, archive_ids)
     if because != RETENTION:
-        rows = _and_resting_on_them(tenant_id, rows)
+        rows = _with_dependents(tenant_id, rows)
         _remove_beside(tenant_id, rows, now)
     if not rows:
         return 0
@@ -342,7 +342,7 @@ def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, no
     withdrawn = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id).exclude(state=ArchiveState.WITHDRAWN)
     empty = {"state": ArchiveState.WITHDRAWN, "body": b"", "withdrawn_at": now, "withdrawn_because": because}
     count: int = sum(withdrawn.filter(id__in=part).update(**empty) for part in sql.in_chunks(row.id for row in rows))
-    take_out(tenant_id, rows, now=now)
+    remove_from_index(tenant_id, rows, now=now)
     return count
 
 
@@ -351,10 +351,10 @@ def _with_bytes(tenant_id: UUID, archive_ids: Collection[UUID]) -> list[Archive]
     return [row for part in sql.in_chunks(archive_ids) for row in rows.filter(id__in=part)]
 
 
-def _and_resting_on_them(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
+def _with_dependents(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
     found, fresh = {row.id: row for row in rows}, rows
     while fresh:
-        made = resting_on(tenant_id, [row.entry_id for row in fresh if row.entry_id])
+        made = archives_of_sources(tenant_id, [row.entry_id for row in fresh if row.entry_id])
         fresh = _with_bytes(tenant_id, made - found.keys())
         found |= {row.id: row for row in fresh}
     return list(found.values())
@@ -367,12 +367,12 @@ def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
     distillates.filter(memory_ref__in={row.memory_ref for row in rows}).delete()
 
 
-def resting_on(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+def archives_of_sources(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """The archives with bytes that were distilled from one of these entries."""
     return {row.id for row in _with_bytes(tenant_id, adapter.descendants_of(tenant_id, entry_ids))}
 
 
-def resting_on_forgotten(tenant_id: UUID) -> set[UUID]:
+def archives_of_forgotten(tenant_id: UUID) -> set[UUID]:
     """The archives with bytes that were distilled from something which was forgotten since, by lineage."""
     rows = Archive.objects.of(tenant_id).exclude(state=ArchiveState.WITHDRAWN).order_by("id")
     found: set[UUID] = set()
@@ -384,46 +384,48 @@ def resting_on_forgotten(tenant_id: UUID) -> set[UUID]:
     return found
 
 
-def all_resting_on(tenant_id: UUID, archive_ids: Collection[UUID], entry_ids: Collection[UUID]) -> set[UUID]:
+def all_dependent_archives(tenant_id: UUID, archive_ids: Collection[UUID], entry_ids: Collection[UUID]) -> set[UUID]:
     """Those of these archives that have bytes, those distilled from these entries, and those distilled from such."""
-    first = {*archive_ids, *resting_on(tenant_id, entry_ids)}
-    return {row.id for row in _and_resting_on_them(tenant_id, _with_bytes(tenant_id, first))}
+    first = {*archive_ids, *archives_of_sources(tenant_id, entry_ids)}
+    return {row.id for row in _with_dependents(tenant_id, _with_bytes(tenant_id, first))}
 
 
-def entries_resting_on(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+def dependent_entries(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """The entries that stand for the archives which were distilled from these entries, or from such."""
-    first = _with_bytes(tenant_id, resting_on(tenant_id, entry_ids))
-    return {row.entry_id for row in _and_resting_on_them(tenant_id, first) if row.entry_id}
+    first = _with_bytes(tenant_id, archives_of_sources(tenant_id, entry_ids))
+    return {row.entry_id for row in _with_dependents(tenant_id, first) if row.entry_id}
 
 
-def withdraw_made_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> int:
+def withdraw_of_forgotten(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> int:
     """The entries were forgotten, and with them go the archives that were distilled from them.
 
     An archive that is being stored meanwhile is either seen here or sees that its source is gone.
     """
     access.lock_tenant(tenant_id)
-    made = resting_on(tenant_id, entry_ids)
+    made = archives_of_sources(tenant_id, entry_ids)
     return withdraw(tenant_id, made, FORGOTTEN, now=now) if made else 0
 
 
-def seal_made_of(tenant_id: UUID, entry_ids: Collection[UUID], memory_ref: str, *, now: datetime) -> list[Archive]:
+def withdraw_of_sealed(
+    tenant_id: UUID, entry_ids: Collection[UUID], memory_ref: str, *, now: datetime
+) -> list[Archive]:
     """The entries are confidential now: the archives that were distilled from them are withdrawn, and no text that an
     endpoint made for their ref is kept. Which archives they were, the oldest first."""
     access.lock_tenant(tenant_id)
-    going = all_resting_on(tenant_id, (), entry_ids)
+    going = all_dependent_archives(tenant_id, (), entry_ids)
     withdraw(tenant_id, going, SEALED, now=now)
     Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref).delete()
     rows = Archive.objects.of(tenant_id).defer("body").order_by("id")
     return sorted((row for part in sql.in_chunks(going) for row in rows.filter(id__in=part)), key=lambda row: row.id)
 
 
-def unname(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:
+def erase_ref_name(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:
     """The withdrawn archives of a ref that names a forgotten subject do not say their ref any more."""
     rows = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id, state=ArchiveState.WITHDRAWN)
     return sum(rows.filter(id__in=part).update(memory_ref=UNNAMED) for part in sql.in_chunks(archive_ids))
 
 
-def forgotten(tenant_id: UUID, *, since: datetime) -> list[Archive]:
+def withdrawn_by_forget(tenant_id: UUID, *, since: datetime) -> list[Archive]:
     """The archives that a forget has withdrawn since then, the oldest first."""
     rows = Archive.objects.of(tenant_id).filter(withdrawn_because=FORGOTTEN, withdrawn_at__gte=since)
     return list(rows.defer("body").order_by("id"))
@@ -455,7 +457,7 @@ def _order_redistillation(row: Archive, now: datetime) -> Pass:
     return passes.request(row.tenant_id, order, now=now)
 
 
-def gc(*, now: datetime) -> int:
+def withdraw_expired(*, now: datetime) -> int:
     """Archives whose time is over are withdrawn, of every tenant, and endpoint texts that are as old; how many."""
     withdrawn = 0
     while lapsed := _lapsed(now):

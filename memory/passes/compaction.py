@@ -112,7 +112,7 @@ def _candidates(work: Pass, scope: MemoryScope, clock: Clock) -> list[Candidates
     groups: dict[tuple[str, str], list[CorpusEntry]] = {}
     most, seen, total = work.options["maxInputEntries"], 0, adapter.count_live(scope, now=clock()).entries
     for chunk in adapter.corpus(scope, now=clock()):
-        for entry in filter(_may_be_taken, chunk):
+        for entry in filter(_is_compactable, chunk):
             group = groups.setdefault((entry.agent_id, entry.subject), [])
             if len(group) < most:
                 group.append(entry)
@@ -123,7 +123,7 @@ def _candidates(work: Pass, scope: MemoryScope, clock: Clock) -> list[Candidates
     return [Candidates(group, max(total, seen)) for group in groups.values() if len(group) >= FEWEST]
 
 
-def _may_be_taken(entry: CorpusEntry) -> bool:
+def _is_compactable(entry: CorpusEntry) -> bool:
     return entry.derived in TAKEN and not entry.protected and entry.expires_at is None
 
 
@@ -150,7 +150,7 @@ def condensed(entries: Iterable[CorpusEntry], clean: Callable[[str], str], *, ro
 @transaction.atomic
 def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *, now: datetime) -> None:
     """An entry that somebody retired, protected or forgot meanwhile is left out of the text, too."""
-    taken = _taken_away(work, made.sources, now)
+    taken = _retired(work, made.sources, now)
     left = made if taken == made.sources else condensed(taken, _clean(work), room=MAX_OUTPUT_BYTES)
     if len(taken) < FEWEST or left.sources != taken:
         raise NothingToCompact(eligible=len(taken))
@@ -163,7 +163,7 @@ def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *
     passes.finish(work, outcome={**outcome, "outputId": ids.wire("mem", written.id)}, now=now)
 
 
-def _taken_away(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[CorpusEntry]:
+def _retired(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[CorpusEntry]:
     """Those of ``sources`` that nobody reads any more from here on."""
     hidden = set()
     for part in sql.in_chunks(Hidden(entry.id, "compacted") for entry in sources):

@@ -69,7 +69,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RefView:
     """What was seen when the ledger stood at ``head``: the entries that were read, and what is known from before.
 
     ``known`` is None when everything was read, and else what an earlier pass left.
@@ -84,21 +84,21 @@ class Look:
     fresh: frozenset[UUID] = frozenset()
 
 
-def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> Look:
+def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> RefView:
     """The ref as this pass has to see it."""
     known = None if work.options.get("full") else consolidation_state.state_of(scope.tenant_id, scope.memory_ref)
     head, now = adapter.ledger_head(scope.tenant_id), clock()
     if known is None or known.method != similarity.METHOD:
-        return _at_all(work, scope, head, clock)
+        return _read_all(work, scope, head, clock)
     if known.head == head and (known.until is None or now < known.until):
-        return Look(head, Figures(known.entries, known.tokens, known.until), known=known)
+        return RefView(head, Figures(known.entries, known.tokens, known.until), known=known)
     if known.chunks >= consolidation_state.MOST_CHUNKS:
-        return _at_all(work, scope, head, clock)
-    return _at_what_is_new(work, scope, known, clock) or _at_all(work, scope, head, clock)
+        return _read_all(work, scope, head, clock)
+    return _read_new(work, scope, known, clock) or _read_all(work, scope, head, clock)
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Nothing here makes a cycle, and to look for some among all that was read takes a third of the time."""
     was = gc.isenabled()
     gc.disable()
@@ -109,8 +109,8 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@uncollected()
-def _at_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> Look:
+@without_garbage_collection()
+def _read_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> RefView:
     entries: dict[UUID, CorpusEntry] = {}
     total, keyed = adapter.count_live(scope, now=clock()).entries, adapter.entries_with_key(scope)
     for chunk in adapter.corpus(scope, now=clock()):
@@ -118,7 +118,7 @@ def _at_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> Look:
         passes.progress(work, done=len(entries), total=max(total, len(entries)), doing="reading", now=clock())
     strengths = adapter.strengths_of_ref(scope)
     reading = _read(work, entries, strengths, clock)
-    return Look(head, _numbers_in(entries.values()), entries, strengths, reading)
+    return RefView(head, _numbers_in(entries.values()), entries, strengths, reading)
 
 
 def _kept_at_key(entry: CorpusEntry, keyed: Collection[UUID]) -> CorpusEntry:
@@ -147,7 +147,7 @@ def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
     return Statement(entry.id, entry.content, said, (*entry.tags, *owner), entry.protected, entry.agent_id)
 
 
-def _at_what_is_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) -> Look | None:
+def _read_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) -> RefView | None:
     """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
     head, now = adapter.ledger_head(scope.tenant_id), clock()
     there = adapter.outline(scope, derived=TAKEN, now=now)
@@ -170,7 +170,7 @@ def _at_what_is_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) 
     reading.used_before = np.concatenate(
         [reading.used_before, *(each.odd_beside(packed([*entries])) for each in stored)]
     )
-    return Look(head, _outlined(there), entries, strengths, reading, known, frozenset(new))
+    return RefView(head, _outlined(there), entries, strengths, reading, known, frozenset(new))
 
 
 def _free(there: list[Outline], keyed: Collection[UUID]) -> Ids:
@@ -208,8 +208,8 @@ class Change:
     lacking: bool = False
 
 
-@uncollected()
-def planned(look: Look, redact: Redact) -> list[Change]:
+@without_garbage_collection()
+def plan_changes(look: RefView, redact: Redact) -> list[Change]:
     """The changes, merges first; none of them can be refused when it is written.
 
     In the order of what they take away, so that rows that stand side by side are changed in one transaction.
@@ -222,7 +222,7 @@ def planned(look: Look, redact: Redact) -> list[Change]:
     return sorted(merges, key=_place) + sorted(replaced, key=_place)
 
 
-def _merges(look: Look, found: Iterable[Merge], redact: Redact) -> tuple[list[Change], dict[UUID, list[UUID]]]:
+def _merges(look: RefView, found: Iterable[Merge], redact: Redact) -> tuple[list[Change], dict[UUID, list[UUID]]]:
     """The merges that can be made, and by their survivors the entries that stay apart from it all the same."""
     merges, apart = [], {}
     for each in found:
@@ -239,7 +239,7 @@ def _merges(look: Look, found: Iterable[Merge], redact: Redact) -> tuple[list[Ch
 
 
 def _replaced(
-    look: Look, found: Iterable[Supersession], merges: list[Change], apart: dict[UUID, list[UUID]]
+    look: RefView, found: Iterable[Supersession], merges: list[Change], apart: dict[UUID, list[UUID]]
 ) -> list[Change]:
     """What is replaced by what is there at least as long, whatever went into either."""
     ends = {change.target.id: draft_of(change.target, change.sources).expires_at for change in merges}
@@ -284,7 +284,7 @@ def _with_room(target: CorpusEntry, sources: tuple[CorpusEntry, ...]) -> tuple[C
     return tuple(taken)
 
 
-def _entries(look: Look, ids: Iterable[UUID]) -> tuple[CorpusEntry, ...]:
+def _entries(look: RefView, ids: Iterable[UUID]) -> tuple[CorpusEntry, ...]:
     return tuple(look.entries[each] for each in ids)
 
 
@@ -360,7 +360,7 @@ class Acting:
     def act(self, changes: Sequence[Change], clock: Callable[[], datetime]) -> None:
         """All of ``changes`` are made, part by part; progress is told between them."""
         total, at = sum(len(change.sources) for change in changes), 0
-        for part in parts(changes):
+        for part in in_parts(changes):
             passes.progress(self.work, done=at, total=total, doing="merging", now=clock())
             self._make(part, clock())
             at += sum(len(change.sources) for change in part)
@@ -368,7 +368,7 @@ class Acting:
     def _make(self, part: list[Change], now: datetime) -> None:
         """The part is made, but for what was to go into entries that are gone, and for what has expired by now."""
         there = {entry.id for change in part for entry in change.sources if not has_expired(entry.expires_at, now)}
-        part = [change for change in _of_those(part, there) if not has_expired(self._target(change).expires_at, now)]
+        part = [change for change in _restricted(part, there) if not has_expired(self._target(change).expires_at, now)]
         while part:
             try:
                 with transaction.atomic():
@@ -387,7 +387,7 @@ class Acting:
         away = [Hidden(entry.id, change.kind) for change in part for entry in change.sources]
         away += [Hidden(self._target(change).id, LineageKind.MERGED) for change in anew]
         hidden = set(ledger.hide_entries(tenant, away, now=now))
-        done = list(_of_those(part, hidden))
+        done = list(_restricted(part, hidden))
         self._require_there(done, {self._target(change).id for change in anew}, hidden, now)
         lacking = {change.target.id for change in anew}
         written = self._write([change for change in done if change.target.id in lacking], now)
@@ -398,7 +398,7 @@ class Acting:
         stronger = self._strengthen([change for change in done if change.kind == LineageKind.MERGED])
         self._count(done, len(written), stronger, bool(hidden))
         self.hidden |= hidden
-        passes.note(self.work, {**self.work.outcome, "totals": asdict(self.done)})
+        passes.store_note(self.work, {**self.work.outcome, "totals": asdict(self.done)})
 
     def _is_lacking(self, change: Change) -> bool:
         target = self._target(change)
@@ -463,7 +463,7 @@ class Acting:
         )
 
 
-def _of_those(changes: Iterable[Change], taken: set[UUID]) -> Iterator[Change]:
+def _restricted(changes: Iterable[Change], taken: set[UUID]) -> Iterator[Change]:
     """The changes as far as their sources were taken."""
     for change in changes:
         sources = tuple(entry for entry in change.sources if entry.id in taken)
@@ -471,7 +471,7 @@ def _of_those(changes: Iterable[Change], taken: set[UUID]) -> Iterator[Change]:
             yield change if len(sources) == len(change.sources) else replace(change, sources=sources)
 
 
-def parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
+def in_parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
     """The changes in parts that the ledger takes at once; one that is larger is made in several, one target in each."""
     part: list[Change] = []
     targets: set[UUID] = set()
@@ -511,9 +511,9 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     ledger.require_writable(scope, work.run)
     ledger.require_durable("agents.memoryConsolidation")
     seen, redact = load_ref(work, scope, clock), redaction.for_derived(work.tenant_id)
-    changes = planned(seen, redact)
+    changes = plan_changes(seen, redact)
     if work.dry_run:
-        passes.finish(work, outcome=_foreseen(seen, changes), now=clock())
+        passes.finish(work, outcome=_dry_run_outcome(seen, changes), now=clock())
         return
     before = Totals(**work.outcome.get("totals", {}))
     work.outcome |= _outcome(seen, before, before) | _reasons(work, changes)
@@ -523,7 +523,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
 
 
 @transaction.atomic
-def _end(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now: datetime) -> None:
+def _end(scope: MemoryScope, seen: RefView, acting: Acting, before: Totals, *, now: datetime) -> None:
     work, done = acting.work, acting.done
     outcome = _outcome(seen, done, before) | _reasons(work, ())
     counts = outcome["inputCount"], outcome["outputCount"]
@@ -533,7 +533,7 @@ def _end(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now:
     passes.finish(work, outcome=outcome, now=now)
 
 
-def leave_off(work: Pass, *, now: datetime) -> JSONObject:
+def stop_early(work: Pass, *, now: datetime) -> JSONObject:
     """The outcome of a pass that ends short of its end: its one event tells what it did, if it did anything."""
     done = Totals(**work.outcome.get("totals", {}))
     if done == Totals():
@@ -551,7 +551,7 @@ def merged_ids(work: Pass) -> tuple[UUID, ...] | None:
     return tuple(each.source_id for each in found) if len(found) <= ENUMERATED else None
 
 
-def _outcome(seen: Look, done: Totals, before: Totals) -> JSONObject:
+def _outcome(seen: RefView, done: Totals, before: Totals) -> JSONObject:
     """What the whole pass has done; ``before`` is what was done of it before the look."""
     count = seen.figures.entries + before.merged + before.superseded
     return figures(count, seen.figures.tokens + before.tokens, done)
@@ -579,7 +579,7 @@ def _reasons(work: Pass, changes: Sequence[Change]) -> JSONObject:
     return {"reasons": why} if why else {}
 
 
-def _foreseen(seen: Look, changes: Sequence[Change]) -> JSONObject:
+def _dry_run_outcome(seen: RefView, changes: Sequence[Change]) -> JSONObject:
     """What would be done if nobody else touched the ref, with the first groups, by ids alone."""
     merges = [change for change in changes if change.kind == LineageKind.MERGED]
     written = sum(change.lacking for change in changes)
@@ -598,7 +598,7 @@ def _foreseen(seen: Look, changes: Sequence[Change]) -> JSONObject:
     return {**_outcome(seen, totals, Totals()), "groups": groups, "groupCount": len(changes)}
 
 
-def _store_state(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now: datetime) -> None:
+def _store_state(scope: MemoryScope, seen: RefView, acting: Acting, before: Totals, *, now: datetime) -> None:
     """What the next pass starts from: the signatures of what is left, and how the ledger stands if only we wrote."""
     done, tenant = acting.done, scope.tenant_id
     head = adapter.ledger_head(tenant)
@@ -615,7 +615,7 @@ def _store_state(scope: MemoryScope, seen: Look, acting: Acting, before: Totals,
     store(tenant, scope.memory_ref, left, _chunks(seen, acting), position=seen.head, now=now)
 
 
-def _chunks(seen: Look, acting: Acting) -> list[bytes]:
+def _chunks(seen: RefView, acting: Acting) -> list[bytes]:
     """The signatures of what was read and is left, of what was new when the rest was known; none of nothing."""
     read = seen.reading.statements
     wanted = [each.id not in acting.hidden and (not seen.known or each.id in seen.fresh) for each in read]

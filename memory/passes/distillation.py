@@ -176,14 +176,14 @@ def gather(
     work: Pass, scope: MemoryScope, asked: Asked, keep_until: datetime, clock: Callable[[], datetime]
 ) -> Gathered:
     """What is to be distilled into an archive that is kept so long; refuses with ``Invalid`` when there is nothing."""
-    found = read(work, scope, asked, keep_until, clock)
+    found = read_sources(work, scope, asked, keep_until, clock)
     if not found.sources:
         field_error = {"field": "memoryRef", "message": "holds nothing that could be distilled and lasts"}
         raise Invalid("There is nothing to distil.", errors=[field_error])
     return found
 
 
-def read(
+def read_sources(
     work: Pass | None, scope: MemoryScope, asked: Asked, keep_until: datetime, clock: Callable[[], datetime]
 ) -> Gathered:
     """The sources as they stand now, if there are any; the pass, if this is one, is told how far it is."""
@@ -297,11 +297,11 @@ def build_archive(commission: Commission, clock: Callable[[], datetime]) -> Made
     """What the archive is to hold."""
     plan = _plan(commission, clock)
     if commission.policy.distiller != ENDPOINT:
-        return Made(plan, body(commission, plan))
+        return Made(plan, archive_bytes(commission, plan))
     return _ask_endpoint(commission, plan)
 
 
-def planned(commission: Commission, clock: Callable[[], datetime]) -> JSONObject:
+def dry_run_outcome(commission: Commission, clock: Callable[[], datetime]) -> JSONObject:
     """What a dry run tells: what would be covered, the first of it by its ids, and about how many tokens that takes."""
     plan = _plan(commission, clock)
     told = figures(commission, plan, index_updated=False) | {"byteSize": len(plan.text.encode())}
@@ -336,7 +336,7 @@ def _plan(commission: Commission, clock: Callable[[], datetime]) -> Distilled:
         raise Unprocessable("There is nothing to distil.", errors=[field_error]) from None
 
 
-def body(commission: Commission, distilled: Distilled) -> bytes:
+def archive_bytes(commission: Commission, distilled: Distilled) -> bytes:
     """The bytes of the archive."""
     document = distillers.document(
         distilled,
@@ -357,7 +357,7 @@ def _ask_endpoint(commission: Commission, plan: Distilled) -> Made:
     prompt = "\n".join([INSTRUCTIONS.format(room=room), *notes])
     request = hashlib.sha256(f"{commission.sources_sha256}\n{prompt}".encode()).hexdigest()
     tenant_id = commission.work.tenant_id
-    answer = archives.remembered(tenant_id, request)
+    answer = archives.cached_answer(tenant_id, request)
     if answer is None:
         from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
 
@@ -366,7 +366,7 @@ def _ask_endpoint(commission: Commission, plan: Distilled) -> Made:
         distilled = distillers.fit_answer(plan, answer, commission.asked.budget, target=commission.target)
     except NothingToKeep:
         raise EndpointFailed(reason="empty") from None
-    return Made(distilled, body(commission, distilled), (request, answer))
+    return Made(distilled, archive_bytes(commission, distilled), (request, answer))
 
 
 class Overtaken(RuntimeError):
@@ -385,7 +385,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
     if (
         written.content != made.distilled.text  # the vault has learnt of a secret since
         or adapter.closed_entries(work.tenant_id, sources)
-        or same_work(commission, now=now)
+        or find_same_work(commission, now=now)
     ):
         raise Overtaken
     archive_id = ids.new_id()
@@ -401,7 +401,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
     descents = (Descent(source, archive_id, LineageKind.DISTILLED) for source in sources)
     provenance.record(work.tenant_id, descents, pass_id=work.id, now=now)
     if made.answered:
-        archives.remember(scope, *made.answered, now=now)
+        archives.cache_answer(scope, *made.answered, now=now)
     _publish_outcome(commission, archive, sources, figures(commission, made.distilled, index_updated=asked.index), now)
 
 
@@ -409,10 +409,10 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
 def republish(commission: Commission, *, now: datetime) -> None:
     """The archive of that very work is the current one again, and the pass is done; there is no second archive."""
     access.lock_tenant(commission.work.tenant_id)
-    archive = same_work(commission, now=now)
+    archive = find_same_work(commission, now=now)
     if archive is None:
         raise Overtaken
-    archives.recall(archive)
+    archives.reinstate(archive)
     outcome = {
         "sourceCount": archive.source_count,
         "corpusCount": archive.corpus_count,
@@ -425,9 +425,9 @@ def republish(commission: Commission, *, now: datetime) -> None:
     _publish_outcome(commission, archive, archives.sources_of(bytes(archive.body)), outcome, now)
 
 
-def same_work(commission: Commission, *, now: datetime) -> Archive | None:
+def find_same_work(commission: Commission, *, now: datetime) -> Archive | None:
     """The archive of that very work, as long as agents can read it."""
-    found = archives.same_work(commission.scope, commission.sources_sha256)
+    found = archives.find_same_work(commission.scope, commission.sources_sha256)
     if found is None or (found.keep_until and found.keep_until <= now) or found.entry_id is None:
         return None
     return found if adapter.get_entry(commission.scope, found.entry_id, now=now) else None
@@ -457,7 +457,7 @@ def _publish_outcome(
     work = commission.work
     assert archive.entry_id is not None, "an archive of a pass has its entry"
     if commission.asked.index:
-        archives.write(commission.scope.tenant, archive, run=work.run, now=now)
+        archives.write_index(commission.scope.tenant, archive, run=work.run, now=now)
     entry = adapter.get_entry(commission.scope, archive.entry_id, now=now)
     assert entry is not None, "agents read the archive's text there"
     size = len(entry.content.encode())
@@ -497,8 +497,8 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
         work_done = Commission(work, scope, gathered, asked, policy, keep_until)
         try:
             if work.dry_run:
-                passes.finish(work, outcome=planned(work_done, clock), now=clock())
-            elif same_work(work_done, now=clock()):
+                passes.finish(work, outcome=dry_run_outcome(work_done, clock), now=clock())
+            elif find_same_work(work_done, now=clock()):
                 republish(work_done, now=clock())
             else:
                 store(work_done, build_archive(work_done, clock), now=clock())
@@ -535,10 +535,10 @@ def compare(scope: TenantScope, archive_id: UUID | None, *, clock: Callable[[], 
     row = archives.find(scope, archive_id)
     body = bytes(row.body)
     canonical = rfc8785.dumps(json.loads(body)) == body
-    return Comparison(row.sha256, hashlib.sha256(body).hexdigest(), canonical, _anew(row, clock))
+    return Comparison(row.sha256, hashlib.sha256(body).hexdigest(), canonical, _distil_again(row, clock))
 
 
-def _anew(row: Archive, clock: Callable[[], datetime]) -> str | None:
+def _distil_again(row: Archive, clock: Callable[[], datetime]) -> str | None:
     work = passes.find_by_run(row.tenant_id, row.run_id)
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref) if work else None
     policy = policies.policy_of(row.tenant_id)
@@ -547,12 +547,12 @@ def _anew(row: Archive, clock: Callable[[], datetime]) -> str | None:
     if not _is_small(scope, row, clock()):
         return None
     asked = Asked.parse(work.options)
-    gathered = read(None, scope, asked, row.keep_until, clock)
+    gathered = read_sources(None, scope, asked, row.keep_until, clock)
     commission = Commission(work, scope, gathered, asked, policy, row.keep_until)
     if commission.sources_sha256 != row.sources_sha256:
         return None
     plan = distillers.distil(gathered.sources, asked.budget, target=commission.target)
-    return hashlib.sha256(body(commission, plan)).hexdigest()
+    return hashlib.sha256(archive_bytes(commission, plan)).hexdigest()
 
 
 def _is_small(scope: MemoryScope, row: Archive, now: datetime) -> bool:

@@ -51,7 +51,7 @@ Clock = Callable[[], datetime]
 # Finding them: a bounded number of entries after each pass, from where the last one left off.
 
 
-def find_after(work: Pass, *, clock: Clock) -> int:
+def find_pairs(work: Pass, *, clock: Clock) -> int:
     """The pairs of the ref that the pass went over are on record, as far as there is room; how many are new."""
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert scope is not None, "a pass is over a ref of its tenant"
@@ -108,7 +108,7 @@ def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], positi
     both = {each for pair in found for each in pair}
     there = set(ledger.hold(scope.tenant_id, entries=sorted(both)))
     offered = LookAlike.objects.of(scope.tenant_id).filter(older_id__in=both, newer_id__in=both)
-    before, known = set(offered.values_list("older_id", "newer_id")), _kept_before(scope.tenant_id, found)
+    before, known = set(offered.values_list("older_id", "newer_id")), _earlier_decisions(scope.tenant_id, found)
     rows = [
         LookAlike(
             tenant_id=scope.tenant_id,
@@ -130,7 +130,7 @@ def _decided(by: str, at: datetime | None) -> dict[str, object]:
     return {"decision": Verb.KEEP, "decided_by": by, "decided_at": at}
 
 
-def _kept_before(
+def _earlier_decisions(
     tenant_id: UUID, pairs: Collection[tuple[UUID, UUID]]
 ) -> dict[tuple[UUID, UUID], tuple[str, datetime | None]]:
     """The pairs of which a person kept both, or both of what went into them: by whom, and when."""
@@ -160,14 +160,14 @@ def _kept_before(
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Similar:
     """Another entry of the ref that shares ``percent`` of its words with the one that was asked about."""
 
     entry: CorpusEntry
     percent: int
 
 
-def near(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> list[Near]:
+def find_similar(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> list[Similar]:
     """The entries that are like this one, whoever wrote them, the most alike first: among those that rank best in a
     search for its text."""
     place = tenancy.memory_scope(scope, entry.memory_ref)
@@ -176,7 +176,7 @@ def near(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> list[Nea
     others = [
         each for each in adapter.corpus_about(place, entry.content, limit=NEAREST + 1, now=now) if each.id != entry.id
     ]
-    found = [Near(each, round(100 * likeness(entry.content, each.content))) for each in others]
+    found = [Similar(each, round(100 * likeness(entry.content, each.content))) for each in others]
     return sorted((each for each in found if each.percent), key=lambda each: -each.percent)
 
 
@@ -223,7 +223,7 @@ def _open(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
     return adapter.rows_naming_live_entries(rows, scope, "older_id", "newer_id", now=now)
 
 
-def waiting(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
+def open_pairs(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
     """The pairs that wait for somebody who may decide."""
     scope.check("passes:run")
     return _open(scope, now=now)

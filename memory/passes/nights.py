@@ -62,7 +62,7 @@ def order_night(tenant_id: UUID, *, queue: Queue, now: datetime) -> list[Pass]:
     Each is ordered in a transaction of its own, so that no writer waits for a night. What a worker that dies meanwhile
     has not ordered comes first in the next one.
     """
-    wanted = wanted_tonight(tenant_id, now=now)
+    wanted = plan_night(tenant_id, now=now)
     tick_at = policies.claim_night(tenant_id, now=now)
     if tick_at is None:
         return []
@@ -84,13 +84,13 @@ def _skip(tenant_id: UUID, kind: str, left: int, window: str, now: datetime) -> 
 
 @transaction.atomic
 def _order(tenant_id: UUID, wanted: Wanted, window: str, queue: Queue, now: datetime) -> Pass:
-    row = orders.order_standing(tenant_id, "host", wanted, window=window, now=now)
+    row = orders.order_for(tenant_id, "host", wanted, window=window, now=now)
     if row.state == PassState.WAITING:
         queue(row)
     return row
 
 
-def wanted_tonight(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
+def plan_night(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
     """What is to be consolidated, and then what is to be distilled, each with what has waited longest first; a ref that
     holds a secret is kept in no pass."""
     clean, above = redaction.for_tenant(tenant_id).redact_json, policies.policy_of(tenant_id).distill_above
@@ -237,7 +237,7 @@ def page_of_passes(
 ) -> Page[Summary]:
     """The passes behind a figure, the newest first, each with what has become of what it took away."""
     page = read_page(_passes_of(scope, night).filter(PASSES[show]).select_related("run"), after, size)
-    taken = restoration.taken_by(scope, [row.id for row in page.rows], now=now)
+    taken = restoration.retired_counts(scope, [row.id for row in page.rows], now=now)
     return page.of([summary(row, taken.get(row.id, restoration.NOTHING)) for row in page.rows])
 
 

@@ -62,7 +62,7 @@ class Wanted:
 
 KINDS: dict[str, Kind] = {flow.KIND: flow for flow in (compaction, consolidation, distillation)}
 # Flows that may end short with something done; the others do all or nothing.
-LEAVING_OFF = {consolidation.KIND: consolidation.leave_off}
+LEAVING_OFF = {consolidation.KIND: consolidation.stop_early}
 
 
 def order_now(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Pass:
@@ -107,7 +107,7 @@ def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
     return replace(wanted, memory_ref=found.memory_ref, options=KINDS[wanted.kind].checked(clean(wanted.options)))
 
 
-def order_standing(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
+def order_for(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
     """The pass that ``principal``, who is not here, wants in that window, with what it may do now.
 
     What it may not do any more, or makes no sense any more, is on record as refused, with the code.
@@ -120,7 +120,7 @@ def order_standing(tenant_id: UUID, principal: str, wanted: Wanted, *, window: s
         return passes.decline(tenant_id, _order_of(wanted, window, principal), failure, refused=True, now=now)
 
 
-def order_failed(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
+def record_failed_order(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
     """The pass of that window, which the host could not so much as begin; on record as failed."""
     return passes.decline(tenant_id, _order_of(wanted, window, principal), BUG, refused=False, now=now)
 
@@ -137,7 +137,7 @@ def page(
     return read_page(passes.of_kinds(scope.tenant_id, kinds or tuple(sorted(KINDS)), memory_ref), before, size)
 
 
-def every(scope: TenantScope, *, kinds: tuple[str, ...], memory_ref: str = "") -> Iterator[Pass]:
+def export_passes(scope: TenantScope, *, kinds: tuple[str, ...], memory_ref: str = "") -> Iterator[Pass]:
     """All of them, newest first, for a file."""
     scope.check("memory:read")
     for chunk in read_all(passes.of_kinds(scope.tenant_id, kinds, memory_ref)):
@@ -156,7 +156,7 @@ def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
 def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     """The pass leaves off at its next step; what it has done stands. Audited."""
     scope.check("passes:run")
-    row = passes.stop(scope.tenant_id, find(scope, pass_id).id, now=now)
+    row = passes.request_stop(scope.tenant_id, find(scope, pass_id).id, now=now)
     target = ids.wire("pass", row.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="pass.stopped", target=target, now=now)
     return row
@@ -172,7 +172,7 @@ def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     return order(scope, wanted, window=f"again/{row.id.hex}/{now.timestamp():.3f}", now=now)
 
 
-def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, flow: Flow | None = None, clock: Clock) -> Pass | None:
+def run_pass(tenant_id: UUID, pass_id: UUID, *, holder: str, flow: Flow | None = None, clock: Clock) -> Pass | None:
     """The pass as it ended; None when another worker has it or is at work on its ref, or it was over before.
 
     ``flow`` carries out a kind that is none of ``KINDS``, because it stands on a floor above.
@@ -207,7 +207,7 @@ def _fail(
 
 @transaction.atomic
 def _cancel(work: Pass, *, now: datetime) -> None:
-    passes.cancelled(work, outcome=_left_off(work, now), now=now)
+    passes.finish_cancelled(work, outcome=_left_off(work, now), now=now)
 
 
 def _left_off(work: Pass, now: datetime) -> JSONObject:

@@ -198,7 +198,7 @@ def _source(link: _Link, place: Place, result: Place | None, window: timedelta, 
     return Source(place, link.kind, link.why, diff, until if until and until > now else None)
 
 
-def names_what_it_merged(work: Pass) -> bool | None:
+def names_merged_entries(work: Pass) -> bool | None:
     """Whether the pass's fact names the entries that went; None when there is no such fact on its log."""
     end = event_log.length(work.tenant_id, work.run_id)
     for event in event_log.read(work.tenant_id, work.run_id, after=end - 1 - LAST_EVENTS, limit=LAST_EVENTS):
@@ -346,11 +346,11 @@ def last_repeat(scope: TenantScope) -> Repeat | None:
     done = [row for row in rows if row.state == PassState.DONE and not row.dry_run]
     for place, row in enumerate(done):
         before = next((each for each in done[place + 1 :] if each.memory_ref == row.memory_ref), None)
-        if before and before.finished_at and not _came_upon_something_new(scope, row, before, before.finished_at):
+        if before and before.finished_at and not _found_changes(scope, row, before, before.finished_at):
             return Repeat(row, before)
     return None
 
 
-def _came_upon_something_new(scope: TenantScope, work: Pass, before: Pass, since: datetime) -> bool:
+def _found_changes(scope: TenantScope, work: Pass, before: Pass, since: datetime) -> bool:
     until = work.created_at
     return adapter.was_written_by_others(scope, work.memory_ref, since=since, until=until, but_by=before.run_id)

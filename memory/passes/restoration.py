@@ -27,7 +27,7 @@ class Restored:
     taken: RetiredCounts
 
 
-def taken_by(scope: TenantScope, pass_ids: Collection[UUID], *, now: datetime) -> dict[UUID, RetiredCounts]:
+def retired_counts(scope: TenantScope, pass_ids: Collection[UUID], *, now: datetime) -> dict[UUID, RetiredCounts]:
     """What has become of what each of these passes took away; none of one that took nothing."""
     scope.check("memory:read")
     return adapter.retired_by_passes(scope, pass_ids, since=_restorable_since(scope, now), now=now) if pass_ids else {}
@@ -54,7 +54,7 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
             break
         restored += _restore(scope, work, {entry: at for _, entry, at in found}, said, now)
         after = found[-1][0]
-    return Restored(restored, taken_by(scope, [work.id], now=now).get(work.id, NOTHING))
+    return Restored(restored, retired_counts(scope, [work.id], now=now).get(work.id, NOTHING))
 
 
 @transaction.atomic

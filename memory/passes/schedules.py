@@ -146,7 +146,7 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> 
         return None
     found = cron.due(row.cron, row.timezone, row.next_at, now)
     wanted = Wanted(row.kind, row.memory_ref, row.options, trigger=Trigger.SCHEDULED)
-    made = orders.order_standing(tenant_id, row.written_by, wanted, window=_window(found.tick_at), now=now)
+    made = orders.order_for(tenant_id, row.written_by, wanted, window=_window(found.tick_at), now=now)
     _settle(row, made, found.next_at)
     if made.state == PassState.WAITING:
         queue(made)
@@ -169,5 +169,5 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     if row is None or row.next_at is None:
         return
     wanted = Wanted(row.kind, row.memory_ref, trigger=Trigger.SCHEDULED)
-    made = orders.order_failed(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
+    made = orders.record_failed_order(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
     _settle(row, made, scheduling.next_tick(row, now=now))

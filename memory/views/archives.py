@@ -17,7 +17,7 @@ from memory.host import advertised, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Pass
 from memory.passes import archive_reports, archives, distillation, orders
-from memory.passes.archive_reports import Night, Report
+from memory.passes.archive_reports import ArchiveOutcome, Report
 from memory.passes.orders import Wanted
 from memory.wire import instant
 
@@ -36,11 +36,11 @@ COLUMNS = (
 def archive_list(request: HttpRequest) -> HttpResponseBase:
     """The archives and the distillations that failed, newest first; of one ref when the address says so."""
     scope, ref, cursor = tenancy.scope_of(request), pages.text_of(request, "ref"), pages.Cursor.of(request, "arc")
-    page = archive_reports.nights(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
+    page = archive_reports.list_outcomes(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
     if not capabilities.advertises(advertised.document(), "memory.distillation"):
         return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)
     if request.GET.get("format") in exports.FORMATS:
-        rows = map(_row, archive_reports.every_night(scope, memory_ref=ref))
+        rows = map(_row, archive_reports.export_outcomes(scope, memory_ref=ref))
         return exports.listing(request.GET["format"], "archives", rows, columns=COLUMNS)
     context = {
         "nav": "archives",
@@ -55,7 +55,7 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     return pages.render(request, "memory/archives.html", context, fragment="memory/archives_list.html")
 
 
-def _row(night: Night) -> dict[str, object]:
+def _row(night: ArchiveOutcome) -> dict[str, object]:
     """One line of the file: an archive, or the pass that made none."""
     if night.archive:
         return archive_row(night.archive)

@@ -54,7 +54,7 @@ def consolidation(request: HttpRequest) -> HttpResponseBase:
         return pages.unsupported(request, "consolidation", "Consolidation", "agents.memoryConsolidation", WHAT)
     if request.GET.get("format") in exports.FORMATS:
         scope.check("memory:read")
-        rows = (document(row) for row in orders.every(scope, kinds=kinds, memory_ref=ref))
+        rows = (document(row) for row in orders.export_passes(scope, kinds=kinds, memory_ref=ref))
         return exports.listing(request.GET["format"], "passes", rows, columns=COLUMNS)
     return _page(request, scope, PassForm(initial={"ref": ref}), PassScheduleForm(initial={"ref": ref}))
 

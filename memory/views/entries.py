@@ -98,7 +98,7 @@ def _beside(
     return {
         "drawn": lineage.draw(scope, found, told, kin, reads),
         "reads": reads,
-        "near": lookalikes.near(scope, found, now=now)[:NEAR],
+        "near": lookalikes.find_similar(scope, found, now=now)[:NEAR],
         "previous": before,
         "following": after,
         "acts": done,

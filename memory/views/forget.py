@@ -140,7 +140,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = plans.find(scope, ids.parse("fgt", forget_id))
     if request.GET.get("format") == "json":
-        withdrawn = archive_reports.withdrawn_by(found.tenant_id, found.receipt)
+        withdrawn = archive_reports.withdrawn_by_receipt(found.tenant_id, found.receipt)
         beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
         return exports.document(_row(found) | receipts.proof(found) | beside)
     if found.state in CONFIRMABLE:
@@ -150,7 +150,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
             return response
         return _preview_page(request, scope, found, forget_id)
     context = _context(request, found, forget_id)
-    withdrawn = archive_reports.withdrawn_by(found.tenant_id, found.receipt)
+    withdrawn = archive_reports.withdrawn_by_receipt(found.tenant_id, found.receipt)
     stores, empty = _counted(found)
     context |= {"genuine": receipts.is_genuine(found), "stores": stores, "empty": empty}
     context |= {

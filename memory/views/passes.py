@@ -78,7 +78,7 @@ def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
 def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report) -> dict[str, object]:
     over, now = work.state in passes.OVER, timezone.now()
     ended = work.finished_at or now
-    taken = restoration.taken_by(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
+    taken = restoration.retired_counts(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
     return {
         "nav": NAV.get(work.kind, "consolidation"),
         "work": work,
@@ -95,7 +95,7 @@ def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report
         "report": found,
         "sources_left_out": _is_plan(work) and found.total < work.outcome.get("sourceCount", 0),
         "groups_left_out": max(0, work.outcome.get("groupCount", 0) - len(work.outcome.get("groups", []))),
-        "names_ids": pass_reports.names_what_it_merged(work) if work.state == PassState.DONE else None,
+        "names_ids": pass_reports.names_merged_entries(work) if work.state == PassState.DONE else None,
         "names": access.names_of(work.tenant_id, [work.requested_by]),
         "older": pages.address(request, after=found.after, seen=found.last) if found.after else "",
         "newest": pages.address(request) if "after" in request.GET else "",
@@ -175,7 +175,7 @@ def undo(request: HttpRequest, pass_id: str) -> HttpResponse:
             messages.success(request, _restored_message(sent.result))
             return redirect(place)
         conflict, status = sent.conflict, sent.status
-    taken = restoration.taken_by(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
+    taken = restoration.retired_counts(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
     context = {
         "nav": NAV.get(work.kind, "consolidation"),
         "work": work,

@@ -231,7 +231,7 @@ def _to_its_end(work: Pass, clock: Clock) -> bool:
     while found.state not in passes.OVER:
         if clock() > deadline:
             raise RunStalled(f"pass {found.id} is {found.state}")
-        ended = orders.carry_out(work.tenant_id, work.id, holder=_holder(), clock=clock)
+        ended = orders.run_pass(work.tenant_id, work.id, holder=_holder(), clock=clock)
         if ended is None:
             sleep(POLL)
         found = ended or passes.find(work.tenant_id, work.id) or found

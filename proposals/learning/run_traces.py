@@ -436,7 +436,7 @@ def firings_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> tuple[Firing,
     rows = FiringRow.objects.of(tenant_id).select_related("commitment").filter(fired_at__gte=now - LOOKS_BACK)
     rows = rows.exclude(commitment__state=CommitmentState.CANCELLED).filter(fired_at__lte=now)
     found = list(rows.order_by("-id")[:MOST_FIRINGS])
-    stands = firing.sources_of(tenant_id, {row.commitment.entry_id for row in found}, now=now)
+    stands = firing.current_sources(tenant_id, {row.commitment.entry_id for row in found}, now=now)
     started = _started(tenant_id, found)
     return tuple(
         _firing(row, started.get(row.enqueued_run_id), sieve)

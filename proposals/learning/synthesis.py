@@ -67,7 +67,7 @@ def _propose_all(work: Pass, fresh: list[Finding], figures: Figures, clock: Cloc
             now = clock()
             passes.progress(work, done=done + at, total=done + len(fresh), doing="proposing", now=now)
             _count(proposing.propose(work.run.tenant, draft, run=work.run, now=now), figures)
-            passes.note(work, figures.document())
+            passes.store_note(work, figures.document())
 
 
 def _count(made: proposing.Proposing, figures: Figures) -> None:
@@ -166,7 +166,7 @@ def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
 def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     """The synthesis leaves off before its next proposal; what it has proposed stands. Audited."""
     scope.check(ORDERS)
-    row = passes.stop(scope.tenant_id, find(scope, pass_id).id, now=now)
+    row = passes.request_stop(scope.tenant_id, find(scope, pass_id).id, now=now)
     target = ids.wire("pass", row.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="pass.stopped", target=target, now=now)
     return row

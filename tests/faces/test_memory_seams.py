@@ -41,18 +41,18 @@ def compact(client: Client, **more: Any) -> tuple[int, dict[str, Any]]:
 
 
 def test_a_pass_that_a_worker_took_first_is_waited_for(client: Client, two_entries: None, monkeypatch: Any) -> None:
-    carry_out = orders.carry_out
+    carry_out = orders.run_pass
 
     def too_late(*args: Any, **options: Any) -> None:
         carry_out(*args, **options)
 
-    monkeypatch.setattr(orders, "carry_out", too_late)
+    monkeypatch.setattr(orders, "run_pass", too_late)
     status, found = compact(client)
     assert (status, found["outputContent"]) == (200, "one\ntwo")
 
 
 def test_a_pass_that_takes_too_long_is_503(client: Client, two_entries: None, monkeypatch: Any) -> None:
-    monkeypatch.setattr(orders, "carry_out", lambda *_, **__: None)
+    monkeypatch.setattr(orders, "run_pass", lambda *_, **__: None)
     monkeypatch.setattr(memory, "PATIENCE_S", 0.01)
     monkeypatch.setattr(memory, "LOOK_EVERY", 0.001)
     status, found = compact(client)

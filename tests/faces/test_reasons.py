@@ -222,7 +222,7 @@ def a_pause_of_a_schedule(acme: World, reason: str) -> None:
 def an_undone_pass(acme: World, reason: str) -> None:
     building.remember("acme", "The door is blue.", "The door is blue.")
     order = orders.order(acme.scope, Wanted("consolidate", "notes", {}), now=timezone.now())
-    assert orders.carry_out(acme.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
+    assert orders.run_pass(acme.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
     assert restoration.restore_pass(acme.scope, order.id, reason=reason, now=timezone.now()).entries == 1
 
 

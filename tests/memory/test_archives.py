@@ -69,11 +69,11 @@ def test_the_same_work_is_recognised_in_its_ref_until_it_is_withdrawn() -> None:
     made = archiving.distilled("acme", "one")
     acme = building.scope()
     notes, other = building.ref(acme, "notes"), building.ref(acme, "other")
-    assert archives.same_work(notes, made.sources_sha256) == made
-    assert archives.same_work(other, made.sources_sha256) is None
-    assert archives.same_work(notes, "0" * 64) is None
+    assert archives.find_same_work(notes, made.sources_sha256) == made
+    assert archives.find_same_work(other, made.sources_sha256) is None
+    assert archives.find_same_work(notes, "0" * 64) is None
     archives.withdraw(made.tenant_id, [made.id], archives.RETENTION, now=timezone.now())
-    assert archives.same_work(notes, made.sources_sha256) is None
+    assert archives.find_same_work(notes, made.sources_sha256) is None
 
 
 @pytest.mark.engines
@@ -123,11 +123,11 @@ def test_bytes_that_were_emptied_do_not_come_back() -> None:
 
 def test_an_archive_whose_work_is_asked_for_again_is_current_again() -> None:
     first, second = archiving.distilled("acme", "one"), archiving.distilled("acme", "two")
-    archives.recall(first)
+    archives.reinstate(first)
     assert [fresh(row).state for row in (first, second)] == ["current", "superseded"]
     archives.withdraw(first.tenant_id, [second.id], archives.RETENTION, now=timezone.now())
     with pytest.raises(Conflict):
-        archives.recall(second)
+        archives.reinstate(second)
     assert [fresh(row).state for row in (first, second)] == ["current", "withdrawn"]
 
 
@@ -184,8 +184,8 @@ def test_an_archive_whose_time_is_over_is_withdrawn_and_says_so() -> None:
     old = archiving.distilled("acme", "old", now=now - timedelta(days=40))
     young = archiving.distilled("acme", "young", now=now - timedelta(days=3))
     foreign = archiving.distilled("globex", "theirs", now=now - timedelta(days=31))
-    assert archives.gc(now=now) == 2
-    assert archives.gc(now=now) == 0
+    assert archives.withdraw_expired(now=now) == 2
+    assert archives.withdraw_expired(now=now) == 0
     assert [fresh(row).withdrawn_because for row in (old, young, foreign)] == ["retention", "", "retention"]
     assert (bytes(fresh(old).body), fresh(old).withdrawn_at) == (b"", now)
     with pytest.raises(Gone) as gone:
@@ -199,7 +199,7 @@ def test_an_archive_whose_time_is_over_is_withdrawn_and_says_so() -> None:
 @pytest.mark.engines
 def test_what_agents_read_of_an_archive_outlives_its_retention() -> None:
     made = archiving.distilled("acme", "old", now=timezone.now() - timedelta(days=40))
-    archives.gc(now=timezone.now())
+    archives.withdraw_expired(now=timezone.now())
     assert made.entry_id
     assert MemoryEntry.objects.filter(id=made.entry_id).exists()
 
@@ -207,11 +207,11 @@ def test_what_agents_read_of_an_archive_outlives_its_retention() -> None:
 @pytest.mark.engines
 def test_endpoint_texts_go_when_archives_of_their_day_would() -> None:
     now, acme = timezone.now(), building.scope()
-    archives.remember(building.ref(acme, "notes"), "a" * 64, "kept", now=now)
-    assert archives.gc(now=now + timedelta(days=29)) == 0
-    assert archives.remembered(acme.tenant_id, "a" * 64) == "kept"
-    archives.gc(now=now + timedelta(days=31))
-    assert archives.remembered(acme.tenant_id, "a" * 64) is None
+    archives.cache_answer(building.ref(acme, "notes"), "a" * 64, "kept", now=now)
+    assert archives.withdraw_expired(now=now + timedelta(days=29)) == 0
+    assert archives.cached_answer(acme.tenant_id, "a" * 64) == "kept"
+    archives.withdraw_expired(now=now + timedelta(days=31))
+    assert archives.cached_answer(acme.tenant_id, "a" * 64) is None
 
 
 # --- the memory index ------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ INDEX = ("MEMORY-INDEX.json", "MEMORY-INDEX.md")
 def distil(owner: TenantScope, memory_ref: str, **options: Any) -> Archive:
     """The archive of a distillation as a worker left it."""
     work = orders.order(owner, Wanted("distill", memory_ref, options), now=timezone.now())
-    done = orders.carry_out(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    done = orders.run_pass(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done
     return Archive.objects.of(owner.tenant_id).get(id=building.id_of("arc", done.outcome["archiveId"]))
 
@@ -265,7 +265,7 @@ def test_an_index_with_no_archive_left_says_so() -> None:
     acme = building.scope()
     building.remember("acme", "The depot is in Bremen.")
     gone = distil(acme, "notes")
-    archives.gc(now=timezone.now() + timedelta(days=31))
+    archives.withdraw_expired(now=timezone.now() + timedelta(days=31))
     document, _ = index_of(acme)
     assert (document["archives"], document["archiveCount"]) == ([], 0)
     assert (document["archiveChecksum"], document["entryCount"]) == (None, 0)
@@ -322,18 +322,18 @@ def test_a_withdrawal_that_is_undone_leaves_the_index_as_it_was() -> None:
 def test_the_first_answer_to_a_request_is_the_one_that_is_kept() -> None:
     acme = building.scope()
     notes = building.ref(acme, "notes")
-    assert archives.remembered(acme.tenant_id, "a" * 64) is None
+    assert archives.cached_answer(acme.tenant_id, "a" * 64) is None
     for text in ("first", "second"):
-        archives.remember(notes, "a" * 64, text, now=timezone.now())
-    assert archives.remembered(acme.tenant_id, "a" * 64) == "first"
-    assert archives.remembered(building.scope("globex").tenant_id, "a" * 64) is None
+        archives.cache_answer(notes, "a" * 64, text, now=timezone.now())
+    assert archives.cached_answer(acme.tenant_id, "a" * 64) == "first"
+    assert archives.cached_answer(building.scope("globex").tenant_id, "a" * 64) is None
 
 
 def test_a_kept_answer_holds_no_secret() -> None:
     acme = building.scope()
     vault.put(acme.tenant_id, "crm", "s3cret-value-of-the-crm", now=timezone.now())
-    archives.remember(building.ref(acme, "notes"), "a" * 64, "it is s3cret-value-of-the-crm", now=timezone.now())
-    assert archives.remembered(acme.tenant_id, "a" * 64) == "it is [REDACTED:crm]"
+    archives.cache_answer(building.ref(acme, "notes"), "a" * 64, "it is s3cret-value-of-the-crm", now=timezone.now())
+    assert archives.cached_answer(acme.tenant_id, "a" * 64) == "it is [REDACTED:crm]"
 
 
 # --- forgetting -----------------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def test_an_archive_that_names_the_subject_is_withdrawn_and_its_ref_distilled_an
     acme = building.scope()
     made = archiving.distilled("acme", f"{MARTA} wants a refund", "unrelated", token_budget=777)
     clean = archiving.distilled("acme", "nothing of her", memory_ref="other")
-    archives.remember(building.ref(acme, "notes"), "a" * 64, f"cached: {MARTA}", now=timezone.now())
+    archives.cache_answer(building.ref(acme, "notes"), "a" * 64, f"cached: {MARTA}", now=timezone.now())
     done = forget(acme)
     assert (done.state, done.receipt["stores"]["archives"]["erased"]) == (ForgetState.FORGOTTEN, 1)
     with pytest.raises(Gone) as gone:
@@ -403,7 +403,7 @@ def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_
     withdrawn = [{"id": ids.wire("arc", row.id), "sha256": row.sha256} for row in (old, alone)]
     assert done.receipt["archivesWithdrawn"] == withdrawn
     [pass_id] = done.receipt["distilledAnewBy"]
-    first, second = archive_reports.withdrawn_by(acme.tenant_id, done.receipt)
+    first, second = archive_reports.withdrawn_by_receipt(acme.tenant_id, done.receipt)
     assert (first.id, first.sha256, first.pass_id, first.pass_state, first.made) == (
         *withdrawn[0].values(), pass_id, "waiting", None
     )  # fmt: skip
@@ -411,7 +411,7 @@ def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_
     tasks.enqueue_unattended()
     drain()
     new = Archive.objects.get(memory_ref="notes", state="current")
-    first, second = archive_reports.withdrawn_by(acme.tenant_id, done.receipt)
+    first, second = archive_reports.withdrawn_by_receipt(acme.tenant_id, done.receipt)
     assert (first.pass_state, first.made, second.made) == ("done", new, None)
     assert first.made_id == ids.wire("arc", new.id)
     done.refresh_from_db()
@@ -421,8 +421,8 @@ def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_
 
 def test_a_receipt_of_before_archives_were_named_names_none() -> None:
     acme = building.scope()
-    assert archive_reports.withdrawn_by(acme.tenant_id, None) == []
-    assert archive_reports.withdrawn_by(acme.tenant_id, {"stores": {}}) == []
+    assert archive_reports.withdrawn_by_receipt(acme.tenant_id, None) == []
+    assert archive_reports.withdrawn_by_receipt(acme.tenant_id, {"stores": {}}) == []
 
 
 def test_an_archive_goes_with_a_source_of_it_although_it_does_not_name_the_subject() -> None:
@@ -487,7 +487,7 @@ def test_an_earlier_archive_that_goes_leaves_the_current_one_as_it_is() -> None:
 def test_a_ref_that_names_the_subject_is_said_by_no_archive_any_more() -> None:
     acme = building.scope()
     made = archiving.distilled("acme", "a note", memory_ref=f"customers/{MARTA}")
-    archives.remember(building.ref(acme, f"customers/{MARTA}"), "a" * 64, "cached", now=timezone.now())
+    archives.cache_answer(building.ref(acme, f"customers/{MARTA}"), "a" * 64, "cached", now=timezone.now())
     done = forget(acme)
     assert (done.state, fresh(made).memory_ref, fresh(made).state) == ("forgotten", "[FORGOTTEN]", "withdrawn")
     assert Distillate.objects.count() == 0
@@ -499,7 +499,7 @@ def test_a_name_inside_a_longer_one_is_suspected_in_an_archive_and_in_what_an_en
     acme = building.scope()
     building.remember("acme", "unrelated")
     made = archiving.archive("acme", [(f"ana{MARTA} called", [])])
-    archives.remember(building.ref(acme, "notes"), "a" * 64, f"ana{MARTA}", now=timezone.now())
+    archives.cache_answer(building.ref(acme, "notes"), "a" * 64, f"ana{MARTA}", now=timezone.now())
     cached = Distillate.objects.get()
     plan = planned(acme)
     assert plan["archives"]["suspected"] == [made.id.hex]

@@ -100,7 +100,7 @@ def test_a_ledger_longer_than_one_part_is_read_to_its_end(desk: Desk) -> None:
     for number in range(7):
         desk.says(f"Call customer {number} in 3 days.")
     parts = 0
-    while commitments.read_on(desk.tenant_id, now=desk.at, limit=2):
+    while commitments.read_next(desk.tenant_id, now=desk.at, limit=2):
         parts += 1
     assert (len(desk.all), parts) == (7, 3)
 
@@ -437,7 +437,7 @@ def test_no_state_follows_another_but_by_the_table(desk: Desk) -> None:
     desk.keeps(hours=72)
     for to in set(S) - rows.NEXT_STATES[S.FIRED]:
         with pytest.raises(Conflict):
-            rows.move(desk.only, to, now=desk.at)
+            rows.change_state(desk.only, to, now=desk.at)
 
 
 # --- where it came from -----------------------------------------------------------------------------------------------
@@ -516,13 +516,13 @@ def test_the_words_of_memory_are_read_there_and_redacted(desk: Desk) -> None:
 
 
 def test_a_lease_is_one_workers_until_it_ends(desk: Desk) -> None:
-    assert commitments.take(desk.tenant_id, "a", now=MONDAY)
-    assert not commitments.take(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=29))
-    assert commitments.take(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=30))
-    commitments.release(desk.tenant_id, "a")
-    assert not commitments.take(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
-    commitments.release(desk.tenant_id, "b")
-    assert commitments.take(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
+    assert commitments.lease_watch(desk.tenant_id, "a", now=MONDAY)
+    assert not commitments.lease_watch(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=29))
+    assert commitments.lease_watch(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=30))
+    commitments.release_watch(desk.tenant_id, "a")
+    assert not commitments.lease_watch(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
+    commitments.release_watch(desk.tenant_id, "b")
+    assert commitments.lease_watch(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
 
 
 def test_a_tenant_is_looked_after_when_there_is_news_or_something_is_due(desk: Desk) -> None:

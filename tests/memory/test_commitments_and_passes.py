@@ -39,7 +39,7 @@ class Desk(Keeping):
     def passes(self, kind: str = "consolidate") -> dict[str, Any]:
         """The outcome of one pass of that kind, done now."""
         row = orders.order(self.scope, Wanted(kind, "notes"), now=self.at)
-        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=lambda: self.at)
+        done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=lambda: self.at)
         assert done is not None
         assert done.state == PassState.DONE, done.outcome
         return done.outcome
@@ -160,7 +160,7 @@ def test_a_commitment_whose_retired_entry_was_restored_is_armed_again_and_fires(
     ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
     assert desk.ends == [(S.STALE, firing.GONE)]
-    assert desk.tenant_id in commitments.wanting_a_look(whole=True, since=desk.at, now=desk.at).tenants
+    assert desk.tenant_id in commitments.due_tenants(whole=True, since=desk.at, now=desk.at).tenants
     ledger.restore_entry(desk.scope, entry, now=desk.at)
     desk.keeps()
     assert (desk.ends, desk.only.due_at) == ([(S.ARMED, "")], due)

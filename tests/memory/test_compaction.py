@@ -38,7 +38,7 @@ def compact(ada: Any, memory_ref: str = "notes", *, dry_run: bool = False, **opt
 
 
 def carried_out(work: Pass) -> Pass:
-    ended = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    ended = orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert ended is not None
     return ended
 
@@ -402,10 +402,10 @@ def test_a_pass_whose_worker_died_at_any_step_compacts_once(ada: Any, run: Any, 
         with monkeypatch.context() as cut:
             cut.setattr(module, name, killed)
             with pytest.raises(KeyboardInterrupt):
-                orders.carry_out(work.tenant_id, work.id, holder=f"dead/{number}", clock=partial(max, at, at))
+                orders.run_pass(work.tenant_id, work.id, holder=f"dead/{number}", clock=partial(max, at, at))
         assert building.contents(ada) == ["two", "one"]
 
-    orders.carry_out(work.tenant_id, work.id, holder="test/2", clock=lambda: start + timedelta(hours=1))
+    orders.run_pass(work.tenant_id, work.id, holder="test/2", clock=lambda: start + timedelta(hours=1))
 
     assert building.contents(ada, now=start + timedelta(hours=1)) == ["one\ntwo"]
     kinds = [kind for kind, _ in events(work)]

@@ -50,7 +50,7 @@ class Desk:
         return orders.order(self.owner, Wanted("consolidate", HERE, **options), now=timezone.now())
 
     def work(self, row: Pass, at: datetime | None = None) -> Pass:
-        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=(lambda: at) if at else timezone.now)
+        done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=(lambda: at) if at else timezone.now)
         assert done is not None
         return done
 
@@ -355,7 +355,7 @@ def test_a_forget_takes_the_signatures_along(desk: Desk) -> None:
     desk.say("ana@example.com prefers email", "ana@example.com prefers e-mail.", "Ben prefers tea")
     desk.consolidate()
     desk.say("Nothing of note", memory_ref="elsewhere")
-    orders.carry_out(
+    orders.run_pass(
         desk.owner.tenant_id,
         orders.order(desk.owner, Wanted("consolidate", "elsewhere"), now=timezone.now()).id,
         holder="test/1",
@@ -426,7 +426,7 @@ def test_a_pass_that_is_taken_over_comes_to_the_same_end_and_tells_it_once(
     order = desk.order()
     with monkeypatch.context() as patching:
         interrupted_at(patching, 4, crash)
-        assert orders.carry_out(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
+        assert orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
     later = timezone.now() + timedelta(minutes=5)
     assert 6 < len(desk.texts()) < 19
 
@@ -455,7 +455,7 @@ def test_a_pass_keeps_in_a_word_why_each_was_superseded_when_it_was_taken_over_t
     order = desk.order()
     with monkeypatch.context() as patching:
         interrupted_at(patching, 2, crash)
-        assert orders.carry_out(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
+        assert orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
     assert 4 < len(desk.texts()) < 8
 
     done = desk.work(order, at=timezone.now() + timedelta(minutes=5))
@@ -468,7 +468,7 @@ def test_a_pass_keeps_in_a_word_why_each_was_superseded_when_it_was_taken_over_t
 def test_a_pass_that_is_stopped_leaves_what_it_has_done(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.say(*(f"Customer {number} prefers email" for number in range(4) for _ in range(3)))
     order = desk.order()
-    interrupted_at(monkeypatch, 2, lambda: passes.stop(order.tenant_id, order.id, now=timezone.now()))
+    interrupted_at(monkeypatch, 2, lambda: passes.request_stop(order.tenant_id, order.id, now=timezone.now()))
 
     done = desk.work(order)
 
@@ -490,10 +490,10 @@ def test_a_pass_that_is_stopped_while_it_compares_takes_nothing_away(
     def clock() -> datetime:
         row = Pass.objects.get(id=order.id)
         if (row.doing, row.done, row.stopping) == ("comparing", 12, False):
-            passes.stop(order.tenant_id, order.id, now=timezone.now())
+            passes.request_stop(order.tenant_id, order.id, now=timezone.now())
         return timezone.now()
 
-    done = orders.carry_out(order.tenant_id, order.id, holder="test/1", clock=clock)
+    done = orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=clock)
 
     assert done
     assert done.state == PassState.CANCELLED

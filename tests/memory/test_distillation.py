@@ -41,7 +41,7 @@ def distil(owner: TenantScope, memory_ref: str = "notes", *, dry_run: bool = Fal
     """A distillation as a worker left it."""
     wanted = Wanted("distill", memory_ref, options, dry_run)
     work = orders.order(owner, wanted, now=timezone.now())
-    found = orders.carry_out(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    found = orders.run_pass(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert found
     return found
 
@@ -231,12 +231,12 @@ def test_a_pass_that_is_taken_over_after_a_crash_tells_everything_once(monkeypat
 
     with monkeypatch.context() as patching, pytest.raises(Killed):
         patching.setattr(passes, "finish", killed)
-        orders.carry_out(acme.tenant_id, work.id, holder="dead/1", clock=timezone.now)
+        orders.run_pass(acme.tenant_id, work.id, holder="dead/1", clock=timezone.now)
 
     def later() -> Any:
         return timezone.now() + passes.LEASE.lasts * 2
 
-    done = orders.carry_out(acme.tenant_id, work.id, holder="test/2", clock=later)
+    done = orders.run_pass(acme.tenant_id, work.id, holder="test/2", clock=later)
     assert done
     assert done.state == "done"
     assert left_behind(acme) == [1, 1, 2]
@@ -254,7 +254,7 @@ def test_a_worker_that_lost_its_pass_writes_nothing(monkeypatch: pytest.MonkeyPa
         return write(*given, **named)
 
     monkeypatch.setattr(ledger, "write_derived", overtaken)
-    assert orders.carry_out(acme.tenant_id, work.id, holder="test/1", clock=timezone.now) is None
+    assert orders.run_pass(acme.tenant_id, work.id, holder="test/1", clock=timezone.now) is None
     assert left_behind(acme) == [0, 0, 0]
 
 
@@ -493,7 +493,7 @@ def test_a_pass_that_is_cancelled_while_it_weighs_leaves_nothing_behind(monkeypa
         return found
 
     monkeypatch.setattr(distillation, "gather", then_stopped)
-    assert orders.carry_out(acme.tenant_id, work.id, holder="test/1", clock=timezone.now).state == "cancelled"
+    assert orders.run_pass(acme.tenant_id, work.id, holder="test/1", clock=timezone.now).state == "cancelled"
     assert left_behind(acme) == [0, 0, 0]
 
 

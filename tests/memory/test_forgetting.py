@@ -94,7 +94,7 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: py
     building.install("acme", look)
     building.execute(acme, "look")
     archived = archiving.distilled("acme", f"She is {MARTA}.", "Somebody else wrote.")
-    archives.remember(building.ref(acme, "notes"), "a" * 64, f"of {MARTA}", now=timezone.now())
+    archives.cache_answer(building.ref(acme, "notes"), "a" * 64, f"of {MARTA}", now=timezone.now())
     assert MARTA in str(list(KeptContent.objects.values_list("text", flat=True)))
     assert MARTA in everything_stored()
     run_ids = list(Run.objects.of(acme.tenant_id).values_list("id", flat=True))

@@ -95,7 +95,7 @@ def everything(name: str) -> TenantScope:
         world.schedule, world.heartbeat, world.spare_key, world.commitment, world.template, world.webhook,
         world.mcp_server,
     ))  # fmt: skip
-    archives.remember(building.ref(acme, "notes"), "a" * 64, f"of {name}", now=now)
+    archives.cache_answer(building.ref(acme, "notes"), "a" * 64, f"of {name}", now=now)
     external_runs.write_entry(acme, "notes", EntryDraft("from elsewhere"), Origin("langgraph", node=name), now=now)
     world.made("PUT", "/v1/host/console/memory-policy", {"archiveDays": 60})
     world.ask("POST", "/v1/runs", {"workflowId": "conformance-noop"}, HTTP_IDEMPOTENCY_KEY="once-only-1")

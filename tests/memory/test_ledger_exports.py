@@ -165,7 +165,7 @@ def test_one_export_at_a_time_which_can_be_cancelled_before_and_while_it_is_made
     def keep_and_cancel(work: Pass, number: int, body: bytes) -> None:
         keep(work, number, body)
         if number == 1:
-            passes.stop(work.tenant_id, work.id, now=timezone.now())
+            passes.request_stop(work.tenant_id, work.id, now=timezone.now())
 
     monkeypatch.setattr(ledger_exports, "_store_part", keep_and_cancel)
     work = made(acme)
@@ -182,7 +182,7 @@ def test_an_export_whose_worker_was_killed_is_made_from_its_beginning_by_the_nex
     tasks.export(row.tenant_id.hex, row.id.hex)
     assert not is_there(acme)  # the dead worker's lease still holds
     passes.LEASE.release_held_by("dead", now=now)
-    (found,) = [each for each in passes.unattended(now=timezone.now()) if each.kind == ledger_exports.KIND]
+    (found,) = [each for each in passes.unclaimed(now=timezone.now()) if each.kind == ledger_exports.KIND]
     tasks.export(found.tenant_id.hex, found.id.hex)
     assert len(contents(acme)) == 7
 

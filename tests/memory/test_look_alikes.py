@@ -43,13 +43,13 @@ class Desk:
 
     def consolidate(self, memory_ref: str = HERE) -> Pass:
         row = orders.order(self.owner, Wanted("consolidate", memory_ref), now=timezone.now())
-        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
+        done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
         assert done
         assert done.state == PassState.DONE
         return done
 
     def look(self, memory_ref: str = HERE) -> list[Pair]:
-        lookalikes.find_after(self.consolidate(memory_ref), clock=timezone.now)
+        lookalikes.find_pairs(self.consolidate(memory_ref), clock=timezone.now)
         return self.pairs()
 
     def pairs(self) -> list[Pair]:

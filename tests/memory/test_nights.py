@@ -48,7 +48,7 @@ def come(now: datetime) -> list[Pass]:
 
 
 def carried_out(row: Pass) -> Pass | None:
-    return orders.carry_out(row.tenant_id, row.id, holder="here/1", clock=timezone.now)
+    return orders.run_pass(row.tenant_id, row.id, holder="here/1", clock=timezone.now)
 
 
 def kinds(made: list[Pass]) -> list[tuple[str, str, str]]:
@@ -114,7 +114,7 @@ def test_a_ref_is_not_new_to_the_next_night_because_somebody_wrote_elsewhere_dur
             building.remember("acme", "elsewhere", memory_ref="elsewhere")
         return timezone.now()
 
-    ended = orders.carry_out(made[0].tenant_id, made[0].id, holder="here/1", clock=clock)
+    ended = orders.run_pass(made[0].tenant_id, made[0].id, holder="here/1", clock=clock)
     assert ended
     assert ended.state == "done"
     assert come(next_night()) == []
@@ -230,14 +230,14 @@ def test_a_night_that_cannot_be_looked_up_stops_no_other(monkeypatch: pytest.Mon
     first = switched_on()
     policies.begin_nights(building.tenant("globex").id, now=timezone.now())
     building.remember("globex", SAME, SAME)
-    acme, look = building.tenant().id, nights.wanted_tonight
+    acme, look = building.tenant().id, nights.plan_night
 
     def broken(tenant_id: Any, *, now: datetime) -> Any:
         if tenant_id == acme:
             raise ValueError("a bug")
         return look(tenant_id, now=now)
 
-    monkeypatch.setattr(nights, "wanted_tonight", broken)
+    monkeypatch.setattr(nights, "plan_night", broken)
     due = max(first, next_night("globex"))
     assert [row.memory_ref for row in come(due)] == ["notes"]
     assert next_night() > due

@@ -152,7 +152,7 @@ def test_ten_who_look_at_once_make_one_pass_and_two_who_take_it_do_it_once(count
         try:
             fired = fire_due(minutes(1))
             for row in Pass.objects.of(acme.tenant_id):
-                orders.carry_out(acme.tenant_id, row.id, holder=f"host{number}/1", clock=lambda: minutes(1))
+                orders.run_pass(acme.tenant_id, row.id, holder=f"host{number}/1", clock=lambda: minutes(1))
             return fired
         finally:
             connection.close()

@@ -67,7 +67,7 @@ def order(owner: TenantScope, *, window: str = "", now: datetime = NOW, **given:
 
 
 def carry_out(row: Pass, *, holder: str = "here/1", at: datetime = NOW) -> Pass | None:
-    return orders.carry_out(row.tenant_id, row.id, holder=holder, clock=lambda: at)
+    return orders.run_pass(row.tenant_id, row.id, holder=holder, clock=lambda: at)
 
 
 def types(row: Pass) -> list[str]:
@@ -102,7 +102,7 @@ def test_a_pass_whose_worker_died_is_taken_over_after_its_lease_and_finished_onc
     assert passes.claim(acme.tenant_id, row.id, holder="dead/1", now=NOW)
     assert carry_out(row, holder="other/1", at=passes.LEASE.end(NOW) - timedelta(seconds=1)) is None
     late = passes.LEASE.end(NOW)
-    assert [each.id for each in passes.unattended(now=late)] == [row.id]
+    assert [each.id for each in passes.unclaimed(now=late)] == [row.id]
     done = carry_out(row, holder="other/1", at=late)
     assert done
     assert (done.state, done.attempts) == ("done", 2)
@@ -134,7 +134,7 @@ def test_workers_that_die_again_and_again_end_it_as_failed(flow: Counting) -> No
     failed = carry_out(row, at=at)
     assert failed
     assert (failed.state, failed.code, flow.finished) == ("failed", "worker_lost", 0)
-    assert passes.unattended(now=passes.LEASE.end(at)) == []
+    assert passes.unclaimed(now=passes.LEASE.end(at)) == []
 
 
 def test_a_refusal_is_on_record_with_its_code_and_details_and_can_be_run_again(flow: Counting) -> None:
@@ -305,18 +305,18 @@ def test_a_second_pass_over_a_ref_waits_until_the_first_is_over_whatever_its_kin
     meanwhile: list[Any] = []
 
     def also(work: Pass, step: int) -> None:
-        meanwhile.append((carry_out(second), passes.next_over(acme.tenant_id, first.id, now=NOW)))
+        meanwhile.append((carry_out(second), passes.next_waiting(acme.tenant_id, first.id, now=NOW)))
 
     flow.between = also
     assert carry_out(first)
     assert meanwhile == [(None, None)] * 2
-    waiting = passes.next_over(acme.tenant_id, first.id, now=NOW)
+    waiting = passes.next_waiting(acme.tenant_id, first.id, now=NOW)
     assert waiting
     assert (waiting.id, waiting.state, waiting.attempts) == (second.id, "waiting", 0)
     ended = carry_out(second)
     assert ended
     assert (ended.code, ended.attempts) == ("nothing_to_compact", 1)
-    assert passes.next_over(acme.tenant_id, first.id, now=NOW) is None
+    assert passes.next_waiting(acme.tenant_id, first.id, now=NOW) is None
 
 
 def test_passes_over_other_refs_of_other_tenants_and_dry_runs_wait_for_none(flow: Counting) -> None:

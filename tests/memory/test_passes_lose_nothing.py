@@ -43,7 +43,7 @@ class Desk:
         return orders.order(self.owner, Wanted(kind, "notes", options), now=timezone.now())
 
     def work(self, row: Pass, clock: Any = timezone.now) -> Pass:
-        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=clock)
+        done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=clock)
         assert done is not None
         return done
 
@@ -316,7 +316,7 @@ def test_a_pass_that_ends_short_says_what_it_did(desk: Desk, monkeypatch: pytest
 
     def stop() -> None:
         if end == "cancelled":
-            passes.stop(row.tenant_id, row.id, now=timezone.now())
+            passes.request_stop(row.tenant_id, row.id, now=timezone.now())
         elif end == "refused":
             raise Conflict("Somebody else is at it.", state="busy")
         else:
@@ -366,7 +366,7 @@ def test_a_pass_that_ends_before_it_did_anything_tells_of_nothing(desk: Desk, mo
     for text in SAME:
         desk.say(text)
     row = desk.order()
-    before_part(monkeypatch, 1, lambda: passes.stop(row.tenant_id, row.id, now=timezone.now()))
+    before_part(monkeypatch, 1, lambda: passes.request_stop(row.tenant_id, row.id, now=timezone.now()))
     monkeypatch.setattr(consolidation.Acting, "_settle", cancelled)
 
     done = desk.work(row)

@@ -78,7 +78,7 @@ class World:
     def carried_out(self, kind: str, *, dry_run: bool = False) -> Pass:
         options = {"targetTokens": 5000} if kind == "distill" else {}
         work = orders.order(self.acme, Wanted(kind, "notes", options, dry_run), now=timezone.now())
-        ended = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+        ended = orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
         assert ended is not None
         assert ended.state in {"done", "refused"}, ended.code
         return ended

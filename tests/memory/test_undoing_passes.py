@@ -31,7 +31,7 @@ WHY = {"reason": "merged what differs"}
 def consolidated(*contents: str, **options: Any) -> Pass:
     building.remember("acme", *contents)
     row = orders.order(building.scope(), Wanted("consolidate", "notes", **options), now=timezone.now())
-    ended = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
+    ended = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
     assert ended
     return ended
 
@@ -42,7 +42,7 @@ def undone(work: Pass, **options: Any) -> restoration.Restored:
 
 
 def figures(work: Pass) -> tuple[int, int, int, int]:
-    found = restoration.taken_by(building.scope(), [work.id], now=timezone.now())[work.id]
+    found = restoration.retired_counts(building.scope(), [work.id], now=timezone.now())[work.id]
     return found.entries, found.restored, found.restorable, found.lost
 
 

@@ -60,7 +60,7 @@ def test_no_look_at_commitments_reads_more_than_a_place_in_an_index_for_each_ten
         desk.says(f"Call customer {number} in 3 days. When invoice {number} clears, tell finance.")
     desk.keeps()
     later = desk.at + timedelta(seconds=2)
-    found = plans(lambda: commitments.wanting_a_look(whole=True, since=desk.at, now=later))
+    found = plans(lambda: commitments.due_tenants(whole=True, since=desk.at, now=later))
     about = [line for plan in found for line in lines_about(plan, "memory_commitment")]
     assert len(about) >= 4
     for name in ("due", "watching", "state", "may_return") if connection.vendor == "sqlite" else ():
@@ -77,7 +77,7 @@ def test_a_look_asks_as_much_of_many_as_of_one(count: int) -> None:
         desk.says("Call Ana in 3 days. When the invoice clears, tell finance.")
         desk.keeps()
     with CaptureQueriesContext(connection) as asked:
-        found = commitments.wanting_a_look(whole=False, since=desk.at, now=desk.at + timedelta(seconds=1))
+        found = commitments.due_tenants(whole=False, since=desk.at, now=desk.at + timedelta(seconds=1))
     assert (len(asked), found.tenants, found.after) == (3, [], None)
 
 
@@ -123,11 +123,11 @@ def test_passes_that_nobody_holds_are_found_among_the_open_ones_alone() -> None:
     owner, now = building.scope(), timezone.now()
     for number in range(60):
         row = passes.request(owner.tenant_id, PassOrder("compact", str(number), "host"), now=now)
-        passes.stop(owner.tenant_id, row.id, now=now)
+        passes.request_stop(owner.tenant_id, row.id, now=now)
     passes.request(owner.tenant_id, PassOrder("compact", "open", "host"), now=now)
-    (plan,) = plans(lambda: passes.unattended(now=now))
+    (plan,) = plans(lambda: passes.unclaimed(now=now))
     assert "memory_pass_unfinished" in plan
-    assert len(passes.unattended(now=now)) == 1
+    assert len(passes.unclaimed(now=now)) == 1
 
 
 @pytest.mark.engines

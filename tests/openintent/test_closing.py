@@ -41,7 +41,7 @@ def raised(row: EntryAddress, sensitivity: str = "confidential", version: int = 
 
 def passed(kind: str, **options: Any) -> Pass:
     work = orders.order(building.scope(), Wanted(kind, REF, options), now=timezone.now())
-    done = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    done = orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done is not None
     assert done.state == "done", done.code
     return done
@@ -80,7 +80,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     archive = Archive.objects.get()
     run, texts = read_by_a_run()
     assert sum("pelican" in each for each in texts) == 3
-    archives.remember(building.ref(building.scope(), REF), "0" * 64, WORDS, now=timezone.now())
+    archives.cache_answer(building.ref(building.scope(), REF), "0" * 64, WORDS, now=timezone.now())
     if connection.vendor == "sqlite":
         ledger.catch_up(first.tenant_id)
     assert {"memory_memoryentry", "memory_archive", "memory_keptcontent", "memory_distillate"} <= {
@@ -111,7 +111,7 @@ def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -
     assert there == {first.id: True, second.id: True, third.id: False, successor.id: True}
     waiting = Pass.objects.get(state="waiting")
     assert (waiting.kind, waiting.memory_ref) == ("distill", REF)
-    done = orders.carry_out(waiting.tenant_id, waiting.id, holder="test/1", clock=timezone.now)
+    done = orders.run_pass(waiting.tenant_id, waiting.id, holder="test/1", clock=timezone.now)
     assert done is not None
     body = bytes(Archive.objects.get(state="current").body).decode()
     assert ("heron" in body, "pelican" in body) == (True, False)
@@ -195,7 +195,7 @@ def test_no_pass_goes_over_working_memory(kind: str) -> None:
     remembered("k", WORDS, tier=Tier.WORKING)
     with pytest.raises(Unprocessable):
         orders.order(building.scope(), wanted, now=timezone.now())
-    standing = orders.order_standing(
+    standing = orders.order_for(
         building.tenant().id, building.scope().principal.id, wanted, window="night", now=timezone.now()
     )
     assert (standing.state, Pass.objects.count()) == ("refused", 1)

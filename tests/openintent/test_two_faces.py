@@ -259,7 +259,7 @@ def test_no_pass_goes_over_working_memory_by_any_door(client: Client, kind: str)
         orders.order(scope, Wanted(kind, ref), now=now)
     with pytest.raises(Unprocessable):
         schedules.set_schedule(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
-    by_clock = orders.order_standing(scope.tenant_id, scope.principal.id, Wanted(kind, ref), window="w", now=now)
+    by_clock = orders.order_for(scope.tenant_id, scope.principal.id, Wanted(kind, ref), window="w", now=now)
     assert (by_clock.state, by_clock.code) == (PassState.REFUSED, "validation_error")
     headers, body = building.headers(), {"kind": kind, "memoryRef": ref}
     for path, send in (("passes", client.post), ("pass-schedules", client.put)):
@@ -287,7 +287,7 @@ def test_a_consolidation_leaves_every_key_readable(options: dict[str, Any]) -> N
         kept.append(remember(f"later {number}", text, tier=Tier.EPISODIC))
         wanted = Wanted("consolidate", kept[0].entry.memory_ref, options=options)
         work = orders.order(building.scope(), wanted, now=timezone.now())
-        done = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+        done = orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
         assert done
         assert (done.state, done.outcome["merged"], done.outcome["superseded"]) == ("done", 0, 0)
     assert {each.id for each in kept} == {row.id for row in EntryAddress.objects.filter(hidden=False)}
@@ -335,7 +335,7 @@ def test_what_an_agent_writes_over_openintent_arms_a_commitment() -> None:
     remember("call", {"note": "Remind me on Friday to call the harbour office."}, tier=Tier.EPISODIC)
     remember("sealed", {"note": "Remind me on Friday to call."}, tier=Tier.EPISODIC, sensitivity="restricted")
     tenant_id = building.scope().tenant_id
-    while commitments.read_on(tenant_id, now=timezone.now()):
+    while commitments.read_next(tenant_id, now=timezone.now()):
         pass
     [row] = Commitment.objects.of(tenant_id)
     assert (row.agent_id, row.condition, row.state) == (OWN, "time", "armed")
@@ -348,7 +348,7 @@ def test_a_value_that_is_replaced_arms_from_what_it_says_now_and_leaves_alone_wh
     tenant_id = building.scope().tenant_id
 
     def read() -> dict[str, Commitment]:
-        while commitments.read_on(tenant_id, now=timezone.now()):
+        while commitments.read_next(tenant_id, now=timezone.now()):
             pass
         shown = commitments.page(building.scope(), commitments.Wanted(), now=timezone.now()).rows
         return {each.intention or "": each.row for each in shown}

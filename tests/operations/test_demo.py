@@ -351,7 +351,7 @@ def test_what_was_to_be_done_some_day_becomes_commitments(acme, globex):
         (acme, [("time", "armed"), ("predicate", "armed"), ("time", "possible")]),
         (globex, [("time", "armed")]),
     ):
-        while inference.read_on(tenant.id, now=timezone.now()):
+        while inference.read_next(tenant.id, now=timezone.now()):
             pass
         found = Commitment.objects.of(tenant.id).filter(memory_ref="desk/facts").order_by("id")
         assert [(row.condition, row.state) for row in found] == states

@@ -67,7 +67,7 @@ def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Any)
     assert runs.claim(acme.tenant_id, run.id, holder="dead/1", now=before)
     assert passes.claim(acme.tenant_id, row.id, holder="dead/2", now=before)
     assert runs.due(now=runs.LEASE.end(before) - timedelta(seconds=1)) == []
-    assert passes.unattended(now=passes.LEASE.end(before) - timedelta(seconds=1)) == []
+    assert passes.unclaimed(now=passes.LEASE.end(before) - timedelta(seconds=1)) == []
 
     scheduler.Scheduler().tick(now)
     assert {"advance", "carry_out_pass"} <= set(queued())

@@ -276,7 +276,7 @@ def test_what_a_pass_takes_away_is_hidden_and_restoring_gives_the_key_back(ada: 
     pass_id = ids.parse("pass", answer["Location"].rpartition("/")[2])
     tenant_id = building.scope().tenant_id
     assert pass_id is not None
-    done = orders.carry_out(tenant_id, pass_id, holder="test/1", clock=timezone.now)
+    done = orders.run_pass(tenant_id, pass_id, holder="test/1", clock=timezone.now)
     assert done
     assert done.state == "done"
     taken = {row["id"] for row in rows_of(ada, "state=retired")}
@@ -306,10 +306,10 @@ def test_no_page_lets_a_pass_go_over_working_memory(ada: Client, url: str, body:
 def test_what_an_agent_intends_in_a_text_of_its_value_becomes_a_commitment() -> None:
     remember("count", value={"todo": 9, "at": "2026-12-01"})
     tenant_id = building.scope().tenant_id
-    inference.read_on(tenant_id, now=timezone.now())
+    inference.read_next(tenant_id, now=timezone.now())
     assert not Commitment.objects.of(tenant_id).exists()
     remember("todo", value={"todo": "Remind Ana tomorrow at nine to call the bank."})
-    inference.read_on(tenant_id, now=timezone.now())
+    inference.read_next(tenant_id, now=timezone.now())
     assert Commitment.objects.of(tenant_id).count() == 1
 
 

@@ -50,7 +50,7 @@ def test_the_list_says_of_each_archive_what_it_cost_and_what_became_of_it(ada: C
     assert "No archives yet" in body_of(ada.get("/archives"))
     old = archiving.distilled("acme", "old", now=timezone.now() - timedelta(days=40))
     archiving.distilled("acme", "one", "two", token_budget=8123, index_updated=False)
-    archives.gc(now=timezone.now())
+    archives.withdraw_expired(now=timezone.now())
     work = missed()
     shown = body_of(ada.get("/archives"))
     for words in (
@@ -248,7 +248,7 @@ def test_a_withdrawn_archive_says_why_and_what_came_after(ada: Client) -> None:
     old, new = archiving.distilled("acme", "of nobody"), archiving.distilled("acme", "new")
     lapsed = archiving.distilled("acme", "lapsed", memory_ref="other", now=timezone.now() - timedelta(days=40))
     archives.withdraw(old.tenant_id, [old.id], archives.FORGOTTEN, now=timezone.now())
-    archives.gc(now=timezone.now())
+    archives.withdraw_expired(now=timezone.now())
     shown = body_of(ada.get(address(old)))
     assert "A subject was forgotten" in shown
     assert f'href="{address(new)}"' in shown

@@ -105,7 +105,7 @@ def carried_out(ref: str = "notes", **given: Any) -> str:
     pass_id = ordered(ref, **given)
     found = ids.parse("pass", pass_id)
     assert found
-    orders.carry_out(building.tenant().id, found, holder="test/1", clock=timezone.now)
+    orders.run_pass(building.tenant().id, found, holder="test/1", clock=timezone.now)
     return pass_id
 
 

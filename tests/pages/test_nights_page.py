@@ -34,7 +34,7 @@ def page(browser: Client, url: str = "/nights") -> str:
 
 
 def carried_out(row: Pass) -> Pass:
-    ended = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
+    ended = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
     assert ended
     return ended
 

@@ -225,7 +225,7 @@ def test_a_pass_that_is_stopped_keeps_what_it_has_proposed(monkeypatch: pytest.M
 
     def stops_behind_the_first(*given: Any, **more: Any) -> Any:
         made = honest(*given, **more)
-        passes.stop(row.tenant_id, row.id, now=timezone.now())
+        passes.request_stop(row.tenant_id, row.id, now=timezone.now())
         return made
 
     monkeypatch.setattr(proposing, "propose", stops_behind_the_first)

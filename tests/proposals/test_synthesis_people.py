@@ -137,7 +137,7 @@ def learnt_by(desk: Desk) -> dict[str, Any]:
     """What a synthesis tells that is carried out an hour after the desk's last moment."""
     then = desk.at + timedelta(hours=1)
     row = synthesis.order(desk.scope, now=then)
-    ended = orders.carry_out(row.tenant_id, row.id, holder="test/1", flow=synthesis, clock=lambda: then)
+    ended = orders.run_pass(row.tenant_id, row.id, holder="test/1", flow=synthesis, clock=lambda: then)
     assert ended is not None
     return learning.ending_with(ended)
 

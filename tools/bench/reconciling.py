@@ -53,7 +53,7 @@ class Told:
         row = orders.order(scope, Wanted(consolidation.KIND, REF), now=timezone.now())
         rounds.sweep()
         began = perf_counter()
-        ended = orders.carry_out(owner.id, row.id, holder="bench", clock=timezone.now)
+        ended = orders.run_pass(owner.id, row.id, holder="bench", clock=timezone.now)
         taken = perf_counter() - began
         if ended is None or ended.state != PassState.DONE:
             raise PassFailed(f"The pass ended as {ended and (ended.state, ended.code, ended.outcome)}.")

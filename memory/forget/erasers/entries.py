@@ -110,7 +110,7 @@ class LedgerEntries:
     ) -> int:
         """How many of ``rows`` are gone, those among them that went with their archive."""
         removed = ledger.remove_entries(tenant_id, rows, reason="forgotten", now=now)
-        archives.withdraw_made_of(tenant_id, rows, now=now)
+        archives.withdraw_of_forgotten(tenant_id, rows, now=now)
         return removed if removed == len(rows) else len(adapter.forgotten_entries(tenant_id, rows))
 
     def remains(
@@ -348,9 +348,9 @@ class Archives(Declared):
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         named, entries = super().find(tenant_id, subject), naming(tenant_id, subject)
-        certain = {*named.erase, *archives.resting_on_forgotten(tenant_id)}
-        exact = {*certain, *archives.all_resting_on(tenant_id, certain, entries.exact)}
-        rest = archives.all_resting_on(tenant_id, named.suspected, entries.suspected)
+        certain = {*named.erase, *archives.archives_of_forgotten(tenant_id)}
+        exact = {*certain, *archives.all_dependent_archives(tenant_id, certain, entries.exact)}
+        rest = archives.all_dependent_archives(tenant_id, named.suspected, entries.suspected)
         suspected = tuple(sorted({*named.suspected, *rest} - exact))
         return Holding(self.store, tuple(sorted(exact)), suspected)
 
@@ -375,7 +375,7 @@ class Archives(Declared):
         withdrawn = archives.withdraw(tenant_id, rows, archives.FORGOTTEN, now=now)
         refs = Archive.objects.of(tenant_id).filter(id__in=rows).values_list("id", "memory_ref")
         named = [row for row, ref in refs if mentioned_in(subject.terms, ref, rule_for(ticked=ticked))]
-        return max(withdrawn, archives.unname(tenant_id, named))
+        return max(withdrawn, archives.erase_ref_name(tenant_id, named))
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]

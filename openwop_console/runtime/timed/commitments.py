@@ -23,8 +23,8 @@ from openwop_console.runtime.timed import schedules
 KIND = "commitment"
 HOST = "host"
 Clock = Callable[[], datetime]
-take = commitments.take
-tenants = commitments.wanting_a_look
+take = commitments.lease_watch
+tenants = commitments.due_tenants
 
 
 def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
@@ -32,19 +32,19 @@ def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, c
 
     Any number of workers may do so at once: each step commits what it did and that it was done.
     """
-    while commitments.read_on(tenant_id, now=clock()):
+    while commitments.read_next(tenant_id, now=clock()):
         pass
-    commitments.runs_ended(tenant_id, now=clock())
+    commitments.record_ended_runs(tenant_id, now=clock())
     if whole:
         commitments.review_open(tenant_id, now=clock())
     fired = scheduling.fire_each(
         "Commitment",
-        commitments.due(tenant_id, now=clock()),
+        commitments.due_commitments(tenant_id, now=clock()),
         lambda key: fire(tenant_id, key, now=clock()) is not None,
-        give_up=lambda key: commitments.give_up(tenant_id, key, now=clock()),
+        give_up=lambda key: commitments.abandon(tenant_id, key, now=clock()),
     )
     if holder:
-        commitments.release(tenant_id, holder)
+        commitments.release_watch(tenant_id, holder)
     return fired
 
 
