@@ -134,4 +134,4 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
 
 def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetime) -> list[UUID]:
     there = list(adapter.entries_by_id(scope, part, now=now))
-    return ledger.without_taken_keys(scope.tenant_id, there) if action == "restore" else there
+    return ledger.without_occupied_keys(scope.tenant_id, there) if action == "restore" else there

@@ -354,7 +354,7 @@ def within_budget(
 def index_what_waits() -> int:
     """Every entry of every tenant is in the index of full text; how many were not."""
     done = 0
-    for tenant_id in ledger.behind():
+    for tenant_id in ledger.tenants_behind():
         while indexed := ledger.catch_up(tenant_id, most=INDEXED_AT_ONCE):
             done += indexed
     return done

@@ -234,9 +234,9 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported],
         return
     given = [each.what for each in entries if isinstance(each.what, Given)]
     for name in sorted({each.address.namespace for each in given if each.address.tier == Tier.SEMANTIC}):
-        namespaces.kept_name(scope, name)
-        made = namespaces.declare(scope.tenant_id, name, (), scope.principal.id, now)
-        namespaces.put_on_record(made, actor=scope.principal.id, now=now)
+        namespaces.redacted_name(scope, name)
+        made = namespaces.ensure_readable(scope.tenant_id, name, (), scope.principal.id, now)
+        namespaces.audit_changes(made, actor=scope.principal.id, now=now)
     ledger.import_addressed(scope, entries, run=run, now=now)
 
 

@@ -149,7 +149,7 @@ def forget_preview(request: Request, preview_id: str) -> Response:
         return Response(wire.preview_document(found, []))
     rows, last = plans.suspects(found, after=given.get("after"), limit=size)
     terms = forgetting.terms_of(scope, found)
-    shown, on_hold = plans.in_context(found, terms, rows), holds.active_on(found.tenant_id, terms)
+    shown, on_hold = plans.suspects_in_context(found, terms, rows), holds.active_on(found.tenant_id, terms)
     return Response(wire.preview_document(found, shown, cursor("sus", last), on_hold))
 
 

@@ -91,7 +91,7 @@ def request_preview(scope: TenantScope, names: list[str], *, now: datetime) -> F
     return _create_request(scope, plans.terms_of(names), now)
 
 
-def ask_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
+def request_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """A fresh preview for the subject of an earlier one, which stays as it was."""
     return _create_request(scope, _remembered(plans.find(scope, request_id)), now)
 
@@ -162,7 +162,7 @@ def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
     plan, now = plans.plan_of(holdings), clock()
     request.plan_sha256 = plans.digest_of(plan)
     request.plan = {each.store: {**plan[each.store], "shown": _hex(each.erase[:SHOWN])} for each in holdings}
-    request.found = plans.look_of(position, holdings)
+    request.found = plans.encode_matches(position, holdings)
     request.state, request.lapses_at = ForgetState.PREVIEWED, now + LIFETIME
     with transaction.atomic():
         if _locked(request).state != ForgetState.BUILDING:
@@ -230,7 +230,7 @@ def decide(
 
 
 @transaction.atomic
-def decide_about_the_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> None:
+def decide_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> None:
     """All suspects that are undecided are decided so."""
     request = _locked(plans.find(scope, request_id))
     _require_ready(request, now)
@@ -434,7 +434,7 @@ def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[
                 problem = {"field": "suspected", "message": "names a row that is no suspect of this preview"}
                 raise Invalid("The request was not confirmed.", errors=[problem])
             _decide(request, found, decision)
-    decided = plans.decided(request)
+    decided = plans.count_decisions(request)
     for store, entry in request.plan.items():
         entry["chosen"] = decided.get((store, Decision.TICKED), 0)
         entry["spared"] = decided.get((store, Decision.SPARED), 0)

@@ -85,7 +85,7 @@ def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -
     return read_page(ForgetHold.objects.of(scope.tenant_id), before, limit)
 
 
-def every(scope: TenantScope) -> Iterator[ForgetHold]:
+def export_holds(scope: TenantScope) -> Iterator[ForgetHold]:
     """All of them, newest first, for a file."""
     scope.check(SCOPE)
     for part in read_all(ForgetHold.objects.of(scope.tenant_id)):

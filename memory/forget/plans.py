@@ -75,7 +75,7 @@ class InContext:
     found_in: str
 
 
-def in_context(request: ForgetRequest, terms: tuple[str, ...], rows: Sequence[Suspect]) -> list[InContext]:
+def suspects_in_context(request: ForgetRequest, terms: tuple[str, ...], rows: Sequence[Suspect]) -> list[InContext]:
     """The rows in their order; their texts are read for this and kept nowhere."""
     redact = redaction.for_tenant(request.tenant_id).redact
     texts: dict[tuple[str, UUID], list[str]] = {}
@@ -145,7 +145,7 @@ def going_of(tenant_id: UUID, subject: Identifiers) -> Iterator[Holding]:
     return (erasure.find_going(eraser, tenant_id, subject) for eraser in erasure.registered())
 
 
-def look_of(position: int, holdings: Iterable[Holding]) -> bytes:
+def encode_matches(position: int, holdings: Iterable[Holding]) -> bytes:
     """What was found among the entries, to be kept with the request: ids alone."""
     for each in holdings:
         if each.store == erasure.ENTRIES:
@@ -188,7 +188,7 @@ def _digest_of_rows(holding: Holding) -> str:
     return found.hexdigest()
 
 
-def decided(request: ForgetRequest) -> dict[tuple[str, str], int]:
+def count_decisions(request: ForgetRequest) -> dict[tuple[str, str], int]:
     """How many suspects of each store were decided how."""
     rows = Suspect.objects.of(request.tenant_id).filter(request_id=request.id).order_by()
     counts = rows.values("store", "decision").annotate(rows=Count("id")).values_list("store", "decision", "rows")
@@ -231,7 +231,7 @@ def export_requests(scope: TenantScope) -> Iterator[ForgetRequest]:
     yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
 
 
-def that_removed(scope: TenantScope, moment: datetime) -> ForgetRequest | None:
+def request_that_removed(scope: TenantScope, moment: datetime) -> ForgetRequest | None:
     """The request that was carried out when an entry was forgotten; None when more than one was, or none."""
     rows = _confirmed(scope).filter(confirmed_at__lte=moment, finished_at__gte=moment)
     found: list[ForgetRequest] = list(rows.order_by("id")[:2])

@@ -7,16 +7,16 @@ Nobody can skip the redaction: the ledger asks the harness itself. An entry, its
 from memory.ledger.addressed import (
     Given,
     New,
-    find_at,
-    find_at_any,
+    find_by_key,
+    find_by_keys,
     import_addressed,
-    kept_addresses,
-    locked,
-    locked_all,
+    lock_address,
+    lock_addresses,
+    redacted_addresses,
     rewrite,
     rewrite_all,
     touch,
-    without_taken_keys,
+    without_occupied_keys,
     write_addressed,
 )
 from memory.ledger.bulk import Derivation, Imported, known_ids, protect, strengthen, write_derived, write_entries
@@ -25,8 +25,8 @@ from memory.ledger.entries import (
     require_durable,
     require_writable,
     reseal,
-    value_if_whole,
     value_of,
+    value_or_none,
     write_entry,
 )
 from memory.ledger.erase import (
@@ -40,7 +40,7 @@ from memory.ledger.erase import (
     remove_entries,
     removed_since,
 )
-from memory.ledger.index import behind, catch_up
+from memory.ledger.index import catch_up, tenants_behind
 from memory.ledger.origins import Stated, import_drafts, write_stated
 from memory.ledger.retirement import (
     Hidden,
@@ -50,7 +50,7 @@ from memory.ledger.retirement import (
     retire_entry,
     unhide_entries,
 )
-from memory.ledger.rows import hold, position
+from memory.ledger.rows import lock_entries, position
 from memory.ledger.vectors import (
     begin_vectors,
     claim_vectors,
@@ -70,7 +70,6 @@ __all__ = [
     "Stated",
     "Written",
     "begin_vectors",
-    "behind",
     "catch_up",
     "claim_vectors",
     "drop_vectors",
@@ -78,22 +77,22 @@ __all__ = [
     "erase_names",
     "erase_reasons",
     "expired_rows",
-    "find_at",
-    "find_at_any",
+    "find_by_key",
+    "find_by_keys",
     "hide_entries",
-    "hold",
     "import_addressed",
     "import_drafts",
-    "kept_addresses",
     "known_ids",
     "last_erased",
-    "locked",
-    "locked_all",
+    "lock_address",
+    "lock_addresses",
+    "lock_entries",
     "mark_erased",
     "merged_away_rows",
     "position",
     "postpone_vectors",
     "protect",
+    "redacted_addresses",
     "remove_entries",
     "removed_since",
     "require_durable",
@@ -106,13 +105,14 @@ __all__ = [
     "rewrite_all",
     "store_vectors",
     "strengthen",
+    "tenants_behind",
     "tenants_with_vectors",
     "touch",
     "unhide_entries",
-    "value_if_whole",
     "value_of",
+    "value_or_none",
     "vector_space",
-    "without_taken_keys",
+    "without_occupied_keys",
     "write_addressed",
     "write_derived",
     "write_entries",

@@ -33,7 +33,7 @@ from memory.ledger import bulk, entries, index, origins
 from memory.ledger.bulk import Imported, Prepared
 from memory.ledger.entries import Redact, Redraft
 from memory.ledger.origins import Stated
-from memory.ledger.rows import WRITER, gone_at, hold, move_head
+from memory.ledger.rows import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag
@@ -129,11 +129,11 @@ def release_keys(tenant_id: UUID, rows: list[UUID]) -> None:
     EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=True)
 
 
-def without_taken_keys(tenant_id: UUID, rows: list[UUID]) -> list[UUID]:
+def without_occupied_keys(tenant_id: UUID, rows: list[UUID]) -> list[UUID]:
     """Those of the retired ``rows`` that can have their keys again: no live entry has them, nor one before it here."""
     addresses = EntryAddress.objects.of(tenant_id).filter(id__in=rows).order_by("id")
     wanted = {row.id: Address(Tier(row.tier), row.agent_id, row.namespace, row.key) for row in addresses}
-    having = EntryAddress.objects.of(tenant_id).filter(id__in=find_at_any(tenant_id, list(wanted.values())))
+    having = EntryAddress.objects.of(tenant_id).filter(id__in=find_by_keys(tenant_id, list(wanted.values())))
     taken = {_place_of(row.tier, row) for row in having}
     left: set[UUID] = set()
     for entry_id, address in wanted.items():
@@ -159,7 +159,7 @@ def reclaim_keys(tenant_id: UUID, rows: list[UUID]) -> None:
 
 
 # Entries that have an address, as they are stored: locked and accessed.
-def locked(
+def lock_address(
     tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = (), runs: Collection[UUID] = ()
 ) -> EntryAddress:
     """The address, with its entry, locked until the transaction ends. One of a retired or lapsed entry too.
@@ -167,13 +167,13 @@ def locked(
     Its stream is held, and the entry is locked before its address, as by whoever removes it; together with the entries
     ``beside`` it, which will change with it, and with the streams of these ``runs``.
     """
-    hold(tenant_id, runs=runs, entries=[entry_id, *beside])
-    for row in locked_all(tenant_id, [entry_id]):
+    lock_entries(tenant_id, runs=runs, entries=[entry_id, *beside])
+    for row in lock_addresses(tenant_id, [entry_id]):
         return row
     raise NotFound("There is no memory entry by that id.")
 
 
-def locked_all(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddress]:
+def lock_addresses(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddress]:
     """The addresses of entries that are held already, locked in the order of their ids; those there are."""
     told = EntryOrigin.objects.filter(tenant_id=OuterRef("tenant_id"), entry_id=OuterRef("id"), current=True)
     rows = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",)).select_related("entry")
@@ -190,7 +190,7 @@ def touch(tenant_id: UUID, rows: Sequence[UUID], *, now: datetime) -> None:
 
 
 # Which entry has a key (RFC-0015 1.2). Every write asks, and mostly nobody has it: so it is asked by hand.
-def find_at(tenant_id: UUID, address: Address) -> EntryAddress | None:
+def find_by_key(tenant_id: UUID, address: Address) -> EntryAddress | None:
     """The entry that has that key, lapsed or not; never a retired one, whose key is free."""
     for entry_id in _ids_at(tenant_id, address, [address.key]):
         rows = EntryAddress.objects.of(tenant_id).select_related("entry", "vault_key")
@@ -199,7 +199,7 @@ def find_at(tenant_id: UUID, address: Address) -> EntryAddress | None:
     return None
 
 
-def find_at_any(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
+def find_by_keys(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
     """The entries that have these keys, in no order; asked once for all keys of one namespace."""
     places: dict[object, list[Address]] = {}
     for each in wanted:
@@ -258,7 +258,7 @@ def redact_given(redact: Redact, given: Given, *, actor: str, names: bool) -> tu
     return replace(given, address=address, value=value, tags=tags), counting.count
 
 
-def kept_addresses(redactor: Redactor, given: Sequence[Address]) -> list[Address]:
+def redacted_addresses(redactor: Redactor, given: Sequence[Address]) -> list[Address]:
     """Where entries given there stand: their names without any secret of the tenant."""
     return [
         replace(each, namespace=redactor.redact(each.namespace).text, key=redactor.redact(each.key).text)
@@ -379,12 +379,12 @@ def _store_at_once(
     tenant, row = sql.key(tenant_id), bulk.row_of(tenant_id, made, now)
     own = [tenant, sql.key(made.entry.id), list(made.entry.tags)]
     parameters = [tenant, tenant, *row, *own, *_values(each.address)]
-    change = entries.change_of(bulk.OF_ENTRY, beside=ADDRESS)
+    change = entries.storing_statement(bulk.OF_ENTRY, beside=ADDRESS)
     stored = sql.rows(*event_notes.with_notes(tenant_id, stream_id, noted, change, parameters, now=now))
     if not stored:
         raise StreamClosed
     position = int(stored[0][0])
-    if index.is_due(position, row[entries.SEARCH_TEXT]):
+    if index.should_index(position, row[entries.SEARCH_TEXT]):
         index.catch_up(tenant_id)
     return [[*row, position]]
 
@@ -435,14 +435,14 @@ def rewrite_all(
     redactor = redaction.for_tenant(tenant_id)
     ready = [_renewed(scope, row, given, redactor, actor, now) for row, given in changes]
     before = [(row.entry.position, row.entry.search_text) for row in rows]
-    gone = gone_at(
+    gone = record_removal_time(
         now, at_once=any(row.is_sealed or each.address.is_sealed for row, each in zip(rows, ready, strict=True))
     )
     for row, each in zip(rows, ready, strict=True):
         _renew(row, each)
     _append_facts(tenant_id, _by_stream(_updated(rows, ready, actor, is_stated=stated is not None)), now)
-    last = move_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
-    index.take_out(tenant_id, before)
+    last = advance_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
+    index.remove_from_index(tenant_id, before)
     first = last - len(rows) + 1
     for position, row in enumerate(rows, first):
         row.entry.position = position
@@ -450,9 +450,9 @@ def rewrite_all(
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
     if told := [row.id for row in rows if row.is_stated]:
-        origins.outdate(tenant_id, told)
+        origins.mark_outdated(tenant_id, told)
     _tell_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
-    index.after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
+    index.lag_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows
 
@@ -576,7 +576,7 @@ def _renew(row: EntryAddress, made: _Ready) -> None:
     for name in OF_ADDRESS:
         setattr(row, name, getattr(fresh, name))
     entry.content, entry.tags, entry.expires_at = after.content, list(after.tags), made.draft.expires_at
-    entry.search_text, entry.hidden_text = entries.searched(after)
+    entry.search_text, entry.hidden_text = entries.search_texts(after)
     entry.tokens, entry.secret_shapes = token_budget.count(after.content), secret_shapes(after.content)
     entry.sha256 = hashlib.sha256(after.content.encode()).hexdigest()
     entry.redactions, entry.sealed, entry.protected = after.redactions, row.sealed is not None, row.pinned

@@ -21,7 +21,7 @@ from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
 from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redraft, Written, redacted, require_writable
-from memory.ledger.rows import WRITER, locked_entry, move_head
+from memory.ledger.rows import WRITER, advance_head, locked_entry
 from memory.models.entry import EntryTag, MemoryEntry, Strength, Tombstone
 from memory.origins import Origin
 from memory.text.matching import hidden_form
@@ -74,7 +74,7 @@ def write_entries(
     with transaction.atomic():
         event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
         rows = insert_entries(run.tenant_id, made, now=now)
-    return written(made, rows, now)
+    return written_entries(made, rows, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
 
     Their facts are told by the caller, before, and in the same transaction.
     """
-    last = move_head(tenant_id, entries=len(made), retired=0, steps=len(made))
+    last = advance_head(tenant_id, entries=len(made), retired=0, steps=len(made))
     tenant, hidden = sql.key(tenant_id), cache(hidden_form)
     rows = [
         [*row_of(tenant_id, each, now, hidden=hidden), position]
@@ -113,7 +113,7 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
     sql.insert(MemoryEntry.objects.written_by(WRITER), INSERTED, rows)
     tags = [(tenant, sql.key(each.entry.id), tag) for each in made for tag in each.entry.tags]
     sql.insert(EntryTag.objects.written_by(WRITER), TAGGED, tags)
-    index.after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))
+    index.lag_after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))
     return rows
 
 
@@ -124,7 +124,7 @@ def row_of(tenant_id: UUID, made: Prepared, now: datetime, *, hidden: Callable[[
     return [*row, made.derived, made.protected, made.sealed]
 
 
-def written(made: Sequence[Prepared], rows: Sequence[list[Any]], now: datetime) -> list[Written]:
+def written_entries(made: Sequence[Prepared], rows: Sequence[list[Any]], now: datetime) -> list[Written]:
     """What the ledger stored of these."""
     return [
         Written(e.entry.id, e.entry.memory_ref, e.entry.content, e.entry.tags, now, e.draft.expires_at, row[-1])
@@ -158,7 +158,7 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
     if not prepared:
         return []
     event_log.append(scope.tenant_id, run.id, *(each.fact for each in prepared), now=now)
-    return written(prepared, insert_entries(scope.tenant_id, prepared, now=now), now)
+    return written_entries(prepared, insert_entries(scope.tenant_id, prepared, now=now), now)
 
 
 @transaction.atomic
@@ -183,7 +183,7 @@ def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetim
         entry.protected = protected
         entry.save(by=WRITER, update_fields=["protected"])
         if not protected:
-            move_head(scope.tenant_id, entries=0, retired=0)
+            advance_head(scope.tenant_id, entries=0, retired=0)
             consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
         action = "memory.protected" if protected else "memory.unprotected"
         target = ids.wire("mem", entry.id)

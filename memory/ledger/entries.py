@@ -79,7 +79,7 @@ def store(entry: "Redraft", draft: EntryDraft, *, run: Run, node_id: str | None,
     fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
     row = row_of(entry, draft, run.tenant_id, run.id, node_id, now)
     position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
-    if index.is_due(position, row[SEARCH_TEXT]):
+    if index.should_index(position, row[SEARCH_TEXT]):
         index.catch_up(run.tenant_id)
     return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
 
@@ -149,7 +149,7 @@ class Redraft:
         return tuple(tag for tag in self.tags if LABEL.fullmatch(tag))
 
 
-def searched(entry: Redraft, hidden: Callable[[str], str] = hidden_form) -> tuple[str, str]:
+def search_texts(entry: Redraft, hidden: Callable[[str], str] = hidden_form) -> tuple[str, str]:
     """The texts of the entry in search form, and what each of them says when it is decoded.
 
     They are decoded apart: below each other, tags look like base64 that is broken into lines.
@@ -171,7 +171,7 @@ def row_of(
 ) -> list[Any]:
     """The values of ``COLUMNS``, as the engine takes them. ``hidden`` is ``hidden_form`` for labels, which in a batch
     are often the same."""
-    search_text, hidden_text = searched(entry, hidden)
+    search_text, hidden_text = search_texts(entry, hidden)
     return [
         sql.key(tenant_id),
         sql.key(entry.id),
@@ -204,7 +204,7 @@ def stored(
 
 
 @cache
-def change_of(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -> str:
+def storing_statement(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -> str:
     """What stores an entry on PostgreSQL behind ``event_log.with_facts``, all in one statement: position, entry, tags,
     and what is ``beside``.
 
@@ -223,7 +223,7 @@ def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten
     """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
     tenant = sql.key(run.tenant_id)
     parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
-    stored = sql.rows(*event_log.with_facts(run.tenant_id, run.id, [fact], change_of(), parameters, now=now))
+    stored = sql.rows(*event_log.with_facts(run.tenant_id, run.id, [fact], storing_statement(), parameters, now=now))
     if not stored:
         raise StreamClosed
     return int(stored[0][0])
@@ -245,13 +245,13 @@ def _store_in_steps(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritte
 
 def value_of(row: EntryAddress) -> JSONObject:
     """The value of the entry, opened when it is sealed; refused when the seal does not open."""
-    value = value_if_whole(row)
+    value = value_or_none(row)
     if value is None:
         raise vault.SealBroken
     return value
 
 
-def value_if_whole(row: EntryAddress) -> JSONObject | None:
+def value_or_none(row: EntryAddress) -> JSONObject | None:
     """The same, for a list, which one broken seal does not take from its readers: None then."""
     text = row.entry.content
     if row.is_sealed:

@@ -12,7 +12,7 @@ from memory import addresses
 from memory.host import sql
 from memory.host.expiry import EXPIRED
 from memory.ledger import addressed, index
-from memory.ledger.rows import WRITER, gone_at, hold, move_head
+from memory.ledger.rows import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 
@@ -45,7 +45,7 @@ def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> in
     entries = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
     addresses = EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
     list(entries.select_for_update().values_list("id"))
-    move_head(tenant_id, entries=0, retired=0, steps=0)  # what is counted of the entry's agent is behind its lock
+    advance_head(tenant_id, entries=0, retired=0, steps=0)  # what is counted of the entry's agent is behind its lock
     changed: int = addresses.update(**names)
     own = {name: value for name, value in names.items() if name == "agent_id"}
     return max(changed, entries.update(**own)) if own else changed
@@ -60,7 +60,7 @@ def erase_reasons(tenant_id: UUID, entry_ids: Sequence[UUID], reason: str) -> in
 @transaction.atomic
 def mark_erased(tenant_id: UUID, *, now: datetime) -> None:
     """Something beside the ledger was forgotten: housekeeping takes it out of the files, too."""
-    move_head(tenant_id, entries=0, retired=0, steps=0, gone=gone_at(now, at_once=True))
+    advance_head(tenant_id, entries=0, retired=0, steps=0, gone=record_removal_time(now, at_once=True))
 
 
 def last_erased() -> datetime | None:
@@ -107,7 +107,7 @@ def remove_entries(
     (RFC-0015 5); what is archived is told of by who archives it. With ``lapsed`` one whose end somebody has put off
     meanwhile stays. They are locked here, unless the caller has ``held`` them.
     """
-    going = rows[: sql.CHUNK] if held else hold(tenant_id, entries=rows[: sql.CHUNK])
+    going = rows[: sql.CHUNK] if held else lock_entries(tenant_id, entries=rows[: sql.CHUNK])
     tenant, at = sql.key(tenant_id), sql.instant(now)
     which, keys = sql.among("id", [sql.key(row) for row in going])
     statement = (GOING_LAPSED if lapsed else GOING).format(which=which)
@@ -121,9 +121,9 @@ def remove_entries(
     if with_address:
         addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, now=now)
     retired = sum(1 for row in found if row.is_retired)
-    gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
-    move_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)
-    index.take_out(tenant_id, [(row.position, row.search_text) for row in found])
+    gone = record_removal_time(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
+    advance_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)
+    index.remove_from_index(tenant_id, [(row.position, row.search_text) for row in found])
     _delete(tenant_id, [row.id for row in found])
     return len(found)
 

@@ -66,12 +66,12 @@ class _Ledger(NamedTuple):
     has_vectors: bool
 
 
-def is_due(position: int, text: str) -> bool:
+def should_index(position: int, text: str) -> bool:
     """Whether the write at ``position`` indexes what waits: once in ``BATCH``, and a long text at once."""
     return position % BATCH == 0 or len(text) > LONG
 
 
-def after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 0) -> None:
+def lag_after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 0) -> None:
     """What a bulk write that ended at ``position`` has left behind the mark is no more than a batch, and not long."""
     if position // BATCH != (position - size) // BATCH or longest > LONG:
         catch_up(tenant_id, most=size + BATCH)
@@ -93,12 +93,12 @@ def catch_up(tenant_id: UUID, *, most: int = 2 * BATCH) -> int:
     return len(texts)
 
 
-def behind() -> list[UUID]:
+def tenants_behind() -> list[UUID]:
     """The tenants that have entries which are not indexed."""
     return [sql.as_uuid(tenant) for (tenant,) in sql.rows(BEHIND, [])]
 
 
-def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
+def remove_from_index(tenant_id: UUID, texts: Iterable[Text]) -> None:
     """Entries, given as they were indexed, are in the index no more, nor is a word that only they had; nor have they
     vectors.
 
@@ -107,7 +107,7 @@ def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
     with connection.cursor() as cursor:
         ledger, texts = _lock(cursor, tenant_id), list(texts)
         if ledger.has_vectors:
-            vectors.take_out(tenant_id, [position for position, _ in texts])
+            vectors.remove_vectors(tenant_id, [position for position, _ in texts])
         words = {position: every_word_of(text) for position, text in texts if position <= ledger.mark}
         if not words:
             return

@@ -51,7 +51,7 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
         sequence = event_log.append(run.tenant_id, run.id, made.fact, now=now)
         rows = bulk.insert_entries(run.tenant_id, [made], now=now)
         _store(run.tenant_id, [(*each, sequence) for each in stated])
-    [written] = bulk.written([made], rows, now)
+    [written] = bulk.written_entries([made], rows, now)
     return written
 
 
@@ -111,7 +111,7 @@ def _store(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
     sql.insert(EntryOrigin.objects.written_by(WRITER), COLUMNS, rows)
 
 
-def outdate(tenant_id: UUID, entry_ids: Sequence[UUID]) -> None:
+def mark_outdated(tenant_id: UUID, entry_ids: Sequence[UUID]) -> None:
     """The entries are written again: what was stated of their last writes is that of earlier ones."""
     rows = EntryOrigin.objects.written_by(WRITER).filter(tenant_id=tenant_id, entry_id__in=entry_ids, current=True)
     rows.update(current=False)

@@ -12,7 +12,7 @@ from memory import consolidation_state, entry_drafts, redaction
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
-from memory.ledger.rows import WRITER, locked_entry, move_head
+from memory.ledger.rows import WRITER, advance_head, locked_entry
 from memory.models.entry import MemoryEntry, Retirement
 
 TAKEABLE = (
@@ -35,7 +35,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.retired_at is None:
         said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
-        position = move_head(scope.tenant_id, entries=-1, retired=1)
+        position = advance_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
         addressed.release_keys(scope.tenant_id, [entry.id])
         _record_change(scope, entry, at=now, retired=said, now=now)
@@ -52,7 +52,7 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: 
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.retired_at is not None:
-        position = move_head(scope.tenant_id, entries=1, retired=-1)
+        position = advance_head(scope.tenant_id, entries=1, retired=-1)
         open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
         open_spans.filter(until_position=None).update(until_position=position)
         addressed.reclaim_keys(scope.tenant_id, [entry.id])
@@ -99,7 +99,7 @@ def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -
     found = _takeable(tenant, list(wanted))
     if not found:
         return []
-    position = move_head(tenant_id, entries=-len(found), retired=len(found))
+    position = advance_head(tenant_id, entries=-len(found), retired=len(found))
     spans = [(tenant, sql.key(ids.new_id()), row, position) for row in found]
     sql.insert(Retirement.objects.written_by(WRITER), SPAN, spans)
     for kind in sorted({str(each.kind) for each in wanted.values()}):
@@ -135,10 +135,10 @@ def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: 
     rows = list(taken)[: sql.CHUNK]
     away = MemoryEntry.objects.in_scope(scope).select_for_update().filter(id__in=rows).exclude(retired_kind="")
     found = [row for row, at in away.order_by("id").values_list("id", "retired_at") if at == taken[row]]
-    back = addressed.without_taken_keys(scope.tenant_id, found)
+    back = addressed.without_occupied_keys(scope.tenant_id, found)
     if not back:
         return []
-    position = move_head(scope.tenant_id, entries=len(back), retired=-len(back))
+    position = advance_head(scope.tenant_id, entries=len(back), retired=-len(back))
     own = {"tenant_id": scope.tenant_id}
     spans = Retirement.objects.written_by(WRITER).filter(**own, entry_id__in=back, until_position=None)
     spans.update(until_position=position)
@@ -156,7 +156,7 @@ def unhide_entries(scope: TenantScope, rows: Collection[UUID], *, now: datetime)
     """Those of ``rows`` that a pass took away are read again, but for those whose key another has by now; how many."""
     away = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=rows, retired_at__isnull=False)
     found = list(away.exclude(retired_kind="").order_by("id").values_list("id", flat=True))
-    back = addressed.without_taken_keys(scope.tenant_id, found)
+    back = addressed.without_occupied_keys(scope.tenant_id, found)
     for row in back:
         restore_entry(scope, row, now=now)
     return len(back)

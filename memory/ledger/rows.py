@@ -24,7 +24,7 @@ MOVE_HEAD = (
 )
 
 
-def hold(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UUID] = ()) -> list[UUID]:
+def lock_entries(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UUID] = ()) -> list[UUID]:
     """Nobody else appends to the streams of these runs and addressed entries, or changes the entries; those there are.
 
     Everybody locks in one order, so that nobody waits for somebody who waits for them: namespaces, intents,
@@ -63,7 +63,7 @@ def locked_entry(tenant_id: UUID, entry_id: UUID) -> MemoryEntry:
     return entry
 
 
-def move_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1, gone: Gone | None = None) -> int:
+def advance_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1, gone: Gone | None = None) -> int:
     """The ledger has changed: its position rises by ``steps``, its counts move. The row is locked until the commit.
 
     ``gone`` says when something was removed or replaced (``gone_at``), which housekeeping takes out of the files.
@@ -87,7 +87,7 @@ def _moved(tenant_id: UUID, by: list[Any]) -> int | None:
     return int(found[0]) if found else None
 
 
-def gone_at(now: datetime, *, at_once: bool) -> Gone:
+def record_removal_time(now: datetime, *, at_once: bool) -> Gone:
     """Something is gone; ``at_once`` when it was forgotten or is confidential."""
     return {"removed_at": now, **({"erased_at": now} if at_once else {})}
 

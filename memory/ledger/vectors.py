@@ -95,7 +95,7 @@ def store_vectors(space: VectorSpace, vectors: Mapping[int, Array], *, last: int
     return bool(moved)
 
 
-def take_out(tenant_id: UUID, positions: Sequence[int]) -> None:
+def remove_vectors(tenant_id: UUID, positions: Sequence[int]) -> None:
     """The entries at these positions have no vector any more."""
     if _lock(tenant_id):
         _cut_out(tenant_id, positions)

@@ -175,7 +175,7 @@ def dead_assignments(caller: Caller) -> "QuerySet[Assignment]":
     return own.filter(~Exists(later), dead=True)
 
 
-def has_part(caller: Caller, task: Task, now: datetime) -> bool:
+def takes_part(caller: Caller, task: Task, now: datetime) -> bool:
     """Whether the caller had the task before, directs its intent, or holds a grant to write in it."""
     had = Assignment.objects.of(caller.tenant_id).filter(task_id=task.id, agent_id=caller.agent_id)
     intent = Intent.objects.of(caller.tenant_id).get(id=task.intent_id)
@@ -275,7 +275,7 @@ def _require_task(caller: Caller, task: Task, tier: Tier, now: datetime) -> None
         return
     if tier == Tier.WORKING and dead_assignments(caller).filter(task_id=task.id).exists():
         raise Forbidden("The task was taken from this agent when it failed.", rule="reassigned")
-    if task.assigned_agent and not work.stands_for_any(caller.scope) and not has_part(caller, task, now):
+    if task.assigned_agent and not work.stands_for_any(caller.scope) and not takes_part(caller, task, now):
         raise Forbidden("This agent has no part in that task.", rule=RULE)
 
 
@@ -294,7 +294,7 @@ def _owns(caller: Caller, row: "EntryAddress") -> bool:
     return row.tier != Tier.SEMANTIC and row.agent_id == caller.agent_id
 
 
-def allows(scope: TenantScope, ref: str) -> bool:
+def can_reach(scope: TenantScope, ref: str) -> bool:
     """Whether the agents behind ``scope`` reach the ref: their own memory, and namespaces that one of them may read."""
     agents = scope.principal.agent_ids
     if agents is None:
@@ -305,7 +305,7 @@ def allows(scope: TenantScope, ref: str) -> bool:
     return addresses.owner_of(ref) in agents
 
 
-def closed(scope: TenantScope) -> "Collection[str] | QuerySet[Any, str]":
+def unreadable_refs(scope: TenantScope) -> "Collection[str] | QuerySet[Any, str]":
     """The shared refs that none of the agents behind ``scope`` may read; a subquery, for they may be many."""
     agents = scope.principal.agent_ids
     if agents is None:
@@ -316,4 +316,4 @@ def closed(scope: TenantScope) -> "Collection[str] | QuerySet[Any, str]":
     return refs
 
 
-REF_RULE = Reserved(PREFIX, allows, closed)
+REF_RULE = Reserved(PREFIX, can_reach, unreadable_refs)

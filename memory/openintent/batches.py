@@ -85,7 +85,7 @@ class At:
 def resolve_target(caller: Caller, items: Sequence[Item]) -> list[Target]:
     """The items with the places at which what they give is kept; nothing is looked up."""
     given = [item.given.address for item in items if item.given and item.entry_id is None]
-    places = iter(ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), given))
+    places = iter(ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), given))
     return [
         Target(index, item, next(places) if item.given and item.entry_id is None else None)
         for index, item in enumerate(items)
@@ -95,7 +95,7 @@ def resolve_target(caller: Caller, items: Sequence[Item]) -> list[Target]:
 def find_targets(caller: Caller, targets: Sequence[Target], *, now: datetime) -> list[Target]:
     """The same with what is there, in a few queries for all of them."""
     named = [each.item.entry_id for each in targets if each.item.entry_id]
-    held = ledger.find_at_any(caller.tenant_id, [each.place for each in targets if each.place])
+    held = ledger.find_by_keys(caller.tenant_id, [each.place for each in targets if each.place])
     rows = adapter.addressed_rows(caller.tenant_id, list({*named, *held}))
     at = {_key_of(row): rows[row.id] for row in rows.values() if row.id in set(held)}
     return [_with_row(each, rows, at, now) for each in targets]
@@ -157,12 +157,12 @@ def require_versions(targets: Sequence[Target]) -> None:
                 raise PreconditionRequired("An entry that is there already is changed by its version.")
 
 
-def require_unmoved(caller: Caller, targets: Sequence[Target]) -> None:
+def require_same_places(caller: Caller, targets: Sequence[Target]) -> None:
     """Refuse an item that says of an entry what it is not, and no change can make it (R47)."""
     for each in targets:
         if each.row:
             with At(each.index):
-                entries.require_unmoved(caller, each.row, each.item.fixed)
+                entries.require_same_place(caller, each.row, each.item.fixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +194,12 @@ def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
     require_access(caller, found, now=now)
     require_distinct(found)
     require_versions(found)
-    require_unmoved(caller, found)
+    require_same_places(caller, found)
     places = [each.place for each in found if each.place and each.row is None]
     owners = entries.hold_owners(caller, places, [each.row for each in found if each.row], now=now)
     _require_still(caller, found, now)
     outcome = _carry_out(caller, found, owners, now)
-    namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
+    namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
     return outcome
 
 
@@ -212,7 +212,7 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
     caller.scope.check(access.WRITE)
     if not wanted.narrows:
         raise _refused("filter", "must say which entries are meant")
-    held = set(ledger.hold(caller.tenant_id, entries=_writable(caller, wanted, now)))
+    held = set(ledger.lock_entries(caller.tenant_id, entries=_writable(caller, wanted, now)))
     going = [row for row in _writable(caller, wanted, now) if row in held] if held else []
     for part in sql.in_chunks(going):
         ledger.remove_entries(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
@@ -243,7 +243,7 @@ def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: dat
     lapsed = [each.lapsed for each in found if each.lapsed]
     seals = any(_is_sealed(each) for each in found)
     closed = [each.row.id for each in found if each.row and not each.row.is_sealed and _is_sealed(each)]
-    beside = [more for row in closed for more in entries.beside(caller.tenant_id, row)]
+    beside = [more for row in closed for more in entries.dependents(caller.tenant_id, row)]
     entries.hold_rows(caller, owners, {*(row.id for row in rows), *going, *lapsed, *beside}, seals=seals, now=now)
     plan = _planned(caller, found, owners, room, now)
     entries.remove(caller, going, "evicted", now=now)
@@ -252,7 +252,7 @@ def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: dat
 
 
 def _planned(caller: Caller, found: Sequence[Target], owners: Owners, room: Room, now: datetime) -> _Plan:
-    held = ledger.locked_all(caller.tenant_id, [each.row.id for each in found if each.row])
+    held = ledger.lock_addresses(caller.tenant_id, [each.row.id for each in found if each.row])
     locked, plan = {row.id: row for row in held}, _Plan()
     for each in found:
         with At(each.index):
@@ -306,7 +306,7 @@ def _stored(caller: Caller, plan: _Plan, now: datetime) -> Outcome:
         rows |= dict(zip(plan.changed, changed, strict=True))
         for row in opened:
             if row.is_sealed:
-                entries.close(row, now=now)
+                entries.remove_derived(row, now=now)
     return Outcome([rows[index] for index in sorted(rows)], len(plan.new))
 
 

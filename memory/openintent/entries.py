@@ -69,7 +69,7 @@ def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObje
     The last three say where it stands in the ledger and which node of which run wrote it, for those who read it there.
     ``inherited_from`` names the task whose entry a sub-task sees here (RFC-0015 6.5).
     """
-    entry, value = row.entry, ledger.value_if_whole(row)
+    entry, value = row.entry, ledger.value_or_none(row)
     scope = {name: text for name, text in (("task_id", row.task_id), ("intent_id", row.intent_id)) if text}
     document = {
         "id": ids.wire("mem", row.id),
@@ -126,7 +126,7 @@ def require_future(expires_at: datetime | None, *, now: datetime) -> None:
 #
 # The ledger seals the entry itself. What passes made of it goes here, and what runs read of it or of that is blanked: a
 # replay that needs it is refused. What a run has made of it by itself is that run's.
-def beside(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
+def dependents(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     """The entries that change with it, to be locked before anything does: what passes made of it, and of what else, and
     those that stand for archives."""
     made = _made_of(tenant_id, entry_id)
@@ -134,7 +134,7 @@ def beside(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     return sorted({*made, *_sources_of(tenant_id, made), *archived} - {entry_id})
 
 
-def close(row: "EntryAddress", *, now: datetime) -> None:
+def remove_derived(row: "EntryAddress", *, now: datetime) -> None:
     """No entry and no archive that a pass made of it is there any more, nor what runs read of all these. What else had
     gone into them is read again, and their ref waits to be distilled from what remains.
 
@@ -317,7 +317,7 @@ def hold_namespaces(caller: Caller, places: Sequence[Address], *, now: datetime)
     names = {each.namespace for each in places if each.tier == Tier.SEMANTIC}
     for name in sorted(names):
         namespaces.require_name(caller.scope, name)
-    return namespaces.hold(caller, names, now=now)
+    return namespaces.lock_namespaces(caller, names, now=now)
 
 
 def hold_owners(
@@ -386,7 +386,7 @@ def hold_rows(
     if seals:
         vault.hold_key(now=now)
     if rows or len(owners.logs) > 1:
-        return ledger.hold(caller.tenant_id, runs=owners.logs, entries=rows)
+        return ledger.lock_entries(caller.tenant_id, runs=owners.logs, entries=rows)
     return []
 
 
@@ -403,13 +403,13 @@ def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: d
     caller.scope.check(access.WRITE)
     places = [given.address]
     if given.address.tier == Tier.SEMANTIC:  # its namespace is locked by the name that is kept
-        places = ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), places)
+        places = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), places)
     made = hold_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
     owners = hold_owners(caller, places, now=now)
     redactor = redaction.for_tenant(caller.tenant_id)  # asked behind the locks, for which one may have to wait
-    [place] = ledger.kept_addresses(redactor, [given.address])
+    [place] = ledger.redacted_addresses(redactor, [given.address])
     new = placed(caller, given, owners, now=now)
     lapsed = _require_free(caller, place, now)
     if stated := _stated(caller, origin, now):
@@ -417,7 +417,7 @@ def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: d
         new = replace(new, stated=stated, node_id="" if new.node_id == OUTSIDE else new.node_id)
     _make_room(caller, place, size, owners, lapsed, now)
     [row] = ledger.write_addressed(caller.scope, [new], actor=caller.agent_id, redactor=redactor, now=now)
-    namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
+    namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
     return row
 
 
@@ -443,18 +443,18 @@ def put_entry(
     """The entry at its address, and whether it is new: one that is there has the ``named`` fields replaced, in whatever
     version it is unless one is said. ``fixed`` is what is said of it that no change can make so."""
     caller.scope.check(access.WRITE)
-    places = ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
+    places = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
     made = hold_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     hold_owners(caller, places, now=now)  # nobody else makes the entry from here on
-    held = ledger.find_at(caller.tenant_id, places[0])
+    held = ledger.find_by_key(caller.tenant_id, places[0])
     if held and _is_kept(caller, held, given.address, origin, now):
-        require_unmoved(caller, held, fixed)
+        require_same_place(caller, held, fixed)
         return update(caller, held.id, version, named, origin=origin, now=now), False
     if version is not None:
         raise VersionMismatch("The entry is not there any more.", current_version=0)
     row = create(caller, given, origin=origin, now=now)
-    namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
+    namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
     return row, True
 
 
@@ -466,11 +466,11 @@ def _is_kept(caller: Caller, held: "EntryAddress", place: Address, origin: Origi
     _stated(caller, origin, now)
     if place.is_sealed or held.is_sealed:
         vault.hold_key(now=now)
-    opened = beside(caller.tenant_id, held.id) if place.is_sealed and not held.is_sealed else []
-    return held.id in ledger.hold(caller.tenant_id, entries=[held.id, *opened])
+    opened = dependents(caller.tenant_id, held.id) if place.is_sealed and not held.is_sealed else []
+    return held.id in ledger.lock_entries(caller.tenant_id, entries=[held.id, *opened])
 
 
-def require_unmoved(caller: Caller, row: "EntryAddress", said: Mapping[str, str]) -> None:
+def require_same_place(caller: Caller, row: "EntryAddress", said: Mapping[str, str]) -> None:
     """Refuse what is said of the place of the entry that it is not, and no change can make it (R47)."""
     redactor, shared = redaction.for_tenant(caller.tenant_id), row.tier == Tier.SEMANTIC
     now = {"agent_id": row.agent_id, "namespace": row.namespace, "key": row.key, "memory_type": row.tier}
@@ -523,7 +523,7 @@ def update(
         return row
     changed = ledger.rewrite(caller.scope, row, wanted, actor=caller.agent_id, stated=stated, now=now)
     if changed.is_sealed and not was_sealed:
-        close(changed, now=now)
+        remove_derived(changed, now=now)
     return changed
 
 
@@ -554,10 +554,10 @@ def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: d
 @transaction.atomic
 def delete_at(caller: Caller, place: Address, version: int | None, *, now: datetime) -> UUID:
     """The entry at this address is gone for good; which one it was. Who may make none there does not learn of any."""
-    [kept] = ledger.kept_addresses(redaction.for_tenant(caller.tenant_id), [place])
+    [kept] = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), [place])
     if kept.tier != Tier.SEMANTIC or namespaces.exists(caller.tenant_id, kept.namespace):
         access.require_create(caller, kept, now=now)
-    held = ledger.find_at(caller.tenant_id, kept)
+    held = ledger.find_by_key(caller.tenant_id, kept)
     if held is None or held.tier != kept.tier:
         raise NotFound("There is no memory entry at that address.")
     return delete(caller, held.id, version, now=now)
@@ -605,9 +605,9 @@ def _locked(
     stated = _stated(caller, origin, now)
     if seals or seen.is_sealed:
         vault.hold_key(now=now)
-    opened = beside(caller.tenant_id, seen.id) if seals and not seen.is_sealed else []
+    opened = dependents(caller.tenant_id, seen.id) if seals and not seen.is_sealed else []
     runs = [stated.run_id] if stated else []
-    row = ledger.locked(caller.tenant_id, seen.id, beside=opened, runs=runs)
+    row = ledger.lock_address(caller.tenant_id, seen.id, beside=opened, runs=runs)
     require_version(row, version, now)
     return row, task, stated
 
@@ -636,7 +636,7 @@ def require_addressed(row: "EntryAddress") -> None:
 
 def _require_free(caller: Caller, place: Address, now: datetime) -> list[UUID]:
     """Refuse a key that somebody has; whoever may read that entry is told it (R17). What has lapsed under it."""
-    held = ledger.find_at(caller.tenant_id, place)
+    held = ledger.find_by_key(caller.tenant_id, place)
     if held is None:
         return []
     if not adapter.is_live(held, now):
@@ -669,7 +669,7 @@ def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> JSONObject:
     scope.check("memory:retire")
     if adapter.find_entry(scope, entry_id, now=now) is None:
         raise NotFound("There is no memory entry by that id.")
-    value = ledger.value_of(ledger.locked(scope.tenant_id, entry_id))
+    value = ledger.value_of(ledger.lock_address(scope.tenant_id, entry_id))
     target = ids.wire("mem", entry_id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="memory.revealed", target=target, now=now)
     return value

@@ -106,7 +106,7 @@ def readable_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log | Non
     return Log(caller.tenant_id, found, agent_id=agent_id, reader=caller.agent_id)
 
 
-def opened_of_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log:
+def open_agent_log(caller: Caller, agent_id: str, *, now: datetime) -> Log:
     """The same, to wait at: an agent that waits for its own events has a stream from here on."""
     log = agent_log(caller, agent_id, now=now)
     if log.stream_id is None and agent_id == caller.agent_id:
@@ -141,7 +141,7 @@ def _assignments(caller: Caller, intent: Intent) -> "QuerySet[Assignment]":
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EventQuery:
     """Which events are wanted: those of one type, behind a time, or all; and which page of them (C20)."""
 
     event_type: str = ""
@@ -151,14 +151,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventPage:
     """A page of events, oldest first, and how many there are."""
 
     events: list[Document]
     total: int
 
 
-def page(log: Log, asked: Asked) -> Told:
+def page(log: Log, asked: EventQuery) -> EventPage:
     """What happened, as far as it was asked for: as many events as asked, whatever they hold.
 
     Where the archived values and logged payloads of a page come to more than ``MOST_TOLD``, those of the later events
@@ -166,12 +166,12 @@ def page(log: Log, asked: Asked) -> Told:
     that begins there, of one event at the least.
     """
     if log.stream_id is None:
-        return Told([], 0)
+        return EventPage([], 0)
     kinds = _types_of(asked.event_type)
     found, total = event_log.read_kinds(
         log.tenant_id, log.stream_id, kinds, since=asked.since, offset=asked.offset, limit=asked.limit
     )
-    return Told(documents(log, found), total)
+    return EventPage(documents(log, found), total)
 
 
 def documents(log: Log, found: Sequence[Recorded]) -> list[Document]:
@@ -272,7 +272,7 @@ def _reads(caller: Caller, run: Run, now: datetime) -> bool:
     return found is not None and found.tasks is None
 
 
-def names_of(scope: TenantScope, runs: Iterable[Run]) -> dict[UUID, str]:
+def log_names(scope: TenantScope, runs: Iterable[Run]) -> dict[UUID, str]:
     """What those of ``runs`` that are logs are called. An intent's title is for who may read memory."""
     logs = [run for run in runs if is_log(run)]
     intents = [run.id for run in logs if run.workflow_id == INTENT_LOG]

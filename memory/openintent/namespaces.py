@@ -67,7 +67,7 @@ def fence_of(caller: "Caller", *, now: datetime | None) -> Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class NamespaceView:
     """A namespace, the caller's access to it, and how many live entries it holds."""
 
     row: Namespace
@@ -76,10 +76,10 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldPage:
+class NamespacePage:
     """Some of them, and how many there are."""
 
-    found: list[Held]
+    found: list[NamespaceView]
     total: int
 
 
@@ -147,13 +147,13 @@ def readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace
     return rows
 
 
-def list_namespaces(caller: "Caller", *, limit: int, offset: int = 0, now: datetime) -> HeldPage:
+def list_namespaces(caller: "Caller", *, limit: int, offset: int = 0, now: datetime) -> NamespacePage:
     """A page of the namespaces that the caller may read, by name (R102)."""
     caller.scope.check("memory:read")
     rows = _rows(caller, now).filter(access__in=at_least("read")).order_by("name")
     page = list(rows[offset : offset + limit])
     counts = openintent.count_by_namespace(caller.tenant_id, [row.name for row in page], now=now)
-    return HeldPage([Held(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
+    return NamespacePage([NamespaceView(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
 
 
 def list_labelled(caller: "Caller", wanted: Labelled, *, limit: int, offset: int = 0, now: datetime) -> LabelledPage:
@@ -172,7 +172,7 @@ def exists(tenant_id: UUID, name: str) -> bool:
     return there
 
 
-def get_namespace(caller: "Caller", name: str, *, now: datetime) -> Held:
+def get_namespace(caller: "Caller", name: str, *, now: datetime) -> NamespaceView:
     """The namespace: 404 when there is none, 403 for whoever may not read it (R103)."""
     caller.scope.check("memory:read")
     if not exists(caller.tenant_id, name):
@@ -194,11 +194,11 @@ def _rows(caller: "Caller", now: datetime | None, fence: Fence | None = None) ->
     return rows
 
 
-def namespace_for(caller: "Caller", name: str, *, now: datetime) -> Held:
+def namespace_for(caller: "Caller", name: str, *, now: datetime) -> NamespaceView:
     """The namespace as it is for the caller, who may have no access to it any more."""
     row = Namespace.objects.of(caller.tenant_id).filter(name=name)
     counts = openintent.count_by_namespace(caller.tenant_id, row.values("name"), now=now)
-    return Held(row.get(), access(caller, [name], now=now)[name], counts.get(name, 0))
+    return NamespaceView(row.get(), access(caller, [name], now=now)[name], counts.get(name, 0))
 
 
 # Rows of namespaces. A namespace with too many rules is refused.
@@ -223,7 +223,7 @@ class Changed:
     action: str
 
 
-def locked(tenant_id: UUID, name: str) -> Namespace | None:
+def lock_namespace(tenant_id: UUID, name: str) -> Namespace | None:
     found: Namespace | None = Namespace.objects.of(tenant_id).select_for_update().filter(name=name).first()
     return found
 
@@ -265,7 +265,7 @@ def rewrite(row: Namespace, wanted: Permissions, now: datetime) -> Changed:
     return Changed(row, CHANGED)
 
 
-def put_on_record(changed: Iterable[Changed], *, actor: str, now: datetime) -> None:
+def audit_changes(changed: Iterable[Changed], *, actor: str, now: datetime) -> None:
     """The audit log has them; it keeps for good what it is told: an id and numbers, no name."""
     for each in changed:
         row = each.row
@@ -286,7 +286,7 @@ def _require_few(rules: Rules) -> None:
 # Namespaces made and their permissions changed, each time on the audit log (RFC-0015 2.3; C14, C19, C21, R104).
 
 
-def kept_name(scope: TenantScope, name: str) -> str:
+def redacted_name(scope: TenantScope, name: str) -> str:
     """The name as it is kept, without any secret of the tenant (SR-1); refused when no memory_ref could hold it."""
     kept = redaction.for_tenant(scope.tenant_id).redact(name).text
     require_name(scope, kept)
@@ -305,7 +305,7 @@ def require_name(scope: TenantScope, kept: str) -> None:
         raise Invalid("That cannot be a namespace of semantic memory.", errors=[problem])
 
 
-def hold(caller: "Caller", names: Collection[str], *, now: datetime) -> list[Changed]:
+def lock_namespaces(caller: "Caller", names: Collection[str], *, now: datetime) -> list[Changed]:
     """The namespaces of these kept names are locked, one after the other by name; those that this call has made.
 
     Of whoever writes there first it is to write, and everybody's to read (C14). The caller asks what it may do in them
@@ -314,37 +314,39 @@ def hold(caller: "Caller", names: Collection[str], *, now: datetime) -> list[Cha
     allow = [{"agent": caller.agent_id, "access": "write"}]
     made = []
     for name in sorted(names):
-        if locked(caller.tenant_id, name) is None:
+        if lock_namespace(caller.tenant_id, name) is None:
             new = insert(caller.tenant_id, name, Permissions("read", allow), caller.agent_id, now)
             made += [new] if new else []
             if new is None:  # somebody else was first
-                locked(caller.tenant_id, name)
+                lock_namespace(caller.tenant_id, name)
     return made
 
 
 @transaction.atomic
-def change(caller: "Caller", name: str, wanted: Permissions, *, version: int | None = None, now: datetime) -> Held:
+def change(
+    caller: "Caller", name: str, wanted: Permissions, *, version: int | None = None, now: datetime
+) -> NamespaceView:
     """The namespace with its permissions as they are wanted, in its next version; an operator makes one so.
 
     Refuses whoever does not administer it, and a ``version`` that is not the current one.
     """
     caller.scope.check("memory:write")
-    name = kept_name(caller.scope, name)
-    row = locked(caller.tenant_id, name)
+    name = redacted_name(caller.scope, name)
+    row = lock_namespace(caller.tenant_id, name)
     _require_admin(caller, name, there=row is not None, now=now)
     current = row.version if row else 0
     if version not in {None, current}:
         raise VersionMismatch("The namespace has changed since that version.", current_version=current)
     made = insert(caller.tenant_id, name, wanted, caller.agent_id, now) if row is None else None
     changed = made or rewrite(row or find_namespace(caller.tenant_id, name), wanted, now)
-    put_on_record([changed], actor=caller.scope.principal.id, now=now)
+    audit_changes([changed], actor=caller.scope.principal.id, now=now)
     return namespace_for(caller, name, now=now)
 
 
 def require_admin(caller: "Caller", name: str, *, now: datetime) -> None:
     """Refuses whoever may not change the permissions of the namespace."""
     caller.scope.check("memory:write")
-    name = kept_name(caller.scope, name)
+    name = redacted_name(caller.scope, name)
     _require_admin(caller, name, there=exists(caller.tenant_id, name), now=now)
 
 
@@ -354,7 +356,7 @@ def _require_admin(caller: "Caller", name: str, *, there: bool, now: datetime) -
 
 
 @transaction.atomic
-def declare(tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: datetime) -> list[Changed]:
+def ensure_readable(tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: datetime) -> list[Changed]:
     """The namespace exists and each of ``readers`` may read it at least (R83); ``by`` is who says so. What of it has
     changed is put on record by the caller, behind all that it locks."""
     name = redaction.for_tenant(tenant_id).redact(name).text

@@ -258,7 +258,7 @@ class _Reading:
         value = self._value(name)
         if value is None:
             return None
-        found = moment_of(value) if isinstance(value, str) else None
+        found = parse_moment(value) if isinstance(value, str) else None
         if found is None:
             self.refuse(name, "must be a time in ISO 8601")
         return found
@@ -311,7 +311,7 @@ def parse(given: Mapping[str, object], *, agent_id: str = "", is_json: bool = Fa
     return wanted
 
 
-def moment_of(text: str) -> datetime | None:
+def parse_moment(text: str) -> datetime | None:
     """The time in ISO 8601, or None. Without an offset it is UTC; a space before one was a ``+`` in a query string."""
     for form in (text, "+".join(text.rsplit(" ", 1))):
         try:
@@ -397,7 +397,7 @@ def _filtered(
         row.id
         for part in sql.in_chunks(found)
         for row in _rows(caller.tenant_id, list(part), plain is not None)
-        if matches(ledger.value_if_whole(row), wanted.filter)
+        if matches(ledger.value_or_none(row), wanted.filter)
     ]
     return fitting[wanted.offset : wanted.offset + wanted.limit], scores, len(fitting)
 

@@ -134,7 +134,7 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ImportPlan:
     """What an import makes. ``intent_id`` and the ids of tasks are "" when it was only looked at.
 
     ``known_namespaces`` and ``known_agents`` were there before; ``earlier`` counts intents of the same name.
@@ -167,13 +167,13 @@ def imported_intent(scope: TenantScope, intent_id: str, *, tasks: int) -> Import
     return ImportedIntent(intent, found, total, by)
 
 
-def foresee(scope: TenantScope, workflow: Workflow) -> Brought:
+def foresee(scope: TenantScope, workflow: Workflow) -> ImportPlan:
     """What an import would make. Nothing is changed."""
     scope.check(SCOPE)
     tenant_id = scope.tenant_id
-    shared = [namespaces.kept_name(scope, name) for name in workflow.namespaces]
+    shared = [namespaces.redacted_name(scope, name) for name in workflow.namespaces]
     agents = [each.agent_id for each in workflow.agents]
-    return Brought(
+    return ImportPlan(
         workflow,
         _existing(Namespace, "name", tenant_id, shared),
         _existing(Agent, "agent_id", tenant_id, agents),
@@ -182,7 +182,7 @@ def foresee(scope: TenantScope, workflow: Workflow) -> Brought:
 
 
 @transaction.atomic
-def bring_in(scope: TenantScope, workflow: Workflow, *, now: datetime) -> Brought:
+def bring_in(scope: TenantScope, workflow: Workflow, *, now: datetime) -> ImportPlan:
     """All that the file says is there, and on the audit log; needs ``agents:manage``."""
     before = foresee(scope, workflow)
     by = scope.principal.id
@@ -190,7 +190,7 @@ def bring_in(scope: TenantScope, workflow: Workflow, *, now: datetime) -> Brough
     shared = [
         changed
         for name in sorted(workflow.namespaces)
-        for changed in namespaces.declare(scope.tenant_id, name, readers, by, now)
+        for changed in namespaces.ensure_readable(scope.tenant_id, name, readers, by, now)
     ]
     for agent in sorted(workflow.agents, key=lambda each: each.agent_id):
         work.configure_agent(scope.tenant_id, _new_agent(scope.tenant_id, agent), now=now)
@@ -203,13 +203,13 @@ def bring_in(scope: TenantScope, workflow: Workflow, *, now: datetime) -> Brough
     for step in workflow.steps:
         task = work.create_task(scope, _task(intent_id, step, task_ids), actor=by, now=now)
         task_ids[step.name] = ids.wire("task", task.id)
-    namespaces.put_on_record(shared, actor=by, now=now)
+    namespaces.audit_changes(shared, actor=by, now=now)
     counts = {"namespaces": len(workflow.namespaces), "agents": len(readers), "tasks": len(task_ids)}
     audit.append(scope.tenant_id, actor=by, action=ACTION, target=intent_id, details=counts, now=now)
-    return Brought(workflow, before.known_namespaces, before.known_agents, before.earlier, intent_id, task_ids)
+    return ImportPlan(workflow, before.known_namespaces, before.known_agents, before.earlier, intent_id, task_ids)
 
 
-def document(brought: Brought) -> JSONObject:
+def document(brought: ImportPlan) -> JSONObject:
     """What was made, or would be, as JSON with the names that OpenIntent has."""
     workflow = brought.workflow
     return {
@@ -227,7 +227,7 @@ def document(brought: Brought) -> JSONObject:
     }
 
 
-def _agent_document(agent: AgentBlock, brought: Brought) -> JSONObject:
+def _agent_document(agent: AgentBlock, brought: ImportPlan) -> JSONObject:
     pinned = None if agent.pinned_namespaces is None else list(agent.pinned_namespaces)
     return {
         "agent_id": agent.agent_id,
@@ -237,7 +237,7 @@ def _agent_document(agent: AgentBlock, brought: Brought) -> JSONObject:
     }
 
 
-def _task_document(step: Step, brought: Brought) -> JSONObject:
+def _task_document(step: Step, brought: ImportPlan) -> JSONObject:
     return {
         "id": brought.task_ids.get(step.name),
         "name": step.name,

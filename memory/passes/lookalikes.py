@@ -106,7 +106,7 @@ def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], positi
     """The pairs whose entries are still there are on record. What a person has decided to keep stays decided, whatever
     went into the entries since."""
     both = {each for pair in found for each in pair}
-    there = set(ledger.hold(scope.tenant_id, entries=sorted(both)))
+    there = set(ledger.lock_entries(scope.tenant_id, entries=sorted(both)))
     offered = LookAlike.objects.of(scope.tenant_id).filter(older_id__in=both, newer_id__in=both)
     before, known = set(offered.values_list("older_id", "newer_id")), _earlier_decisions(scope.tenant_id, found)
     rows = [
@@ -329,7 +329,7 @@ def _hold(scope: TenantScope, chosen: Sequence[Choice], refs: dict[UUID, str], n
     """The pairs as they are now, locked behind their entries; refused when one is not as it was read."""
     rows = LookAlike.objects.of(scope.tenant_id).filter(id__in=list(refs))
     wanted = {each for pair in rows.values_list("older_id", "newer_id") for each in pair}
-    ledger.hold(scope.tenant_id, entries=sorted(wanted))
+    ledger.lock_entries(scope.tenant_id, entries=sorted(wanted))
     entries: dict[UUID, CorpusEntry] = {}
     for memory_ref in set(refs.values()):
         place = tenancy.memory_scope(scope, memory_ref)

@@ -213,7 +213,7 @@ def _totals(found: ForgetRequest) -> dict[str, int]:
 def _decided(found: ForgetRequest) -> dict[str, int]:
     """How many suspects were decided how, of all stores."""
     counts = dict.fromkeys(Decision.values, 0)
-    for (_, decision), number in plans.decided(found).items():
+    for (_, decision), number in plans.count_decisions(found).items():
         counts[decision] += number
     return counts
 
@@ -222,7 +222,7 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
     """Step 2. Suspects come by page, each with the words around its mention."""
     cursor = pages.Cursor.of(request, "sus")
     rows, last = plans.suspects(found, after=cursor.after, limit=pages.PAGE)
-    suspects = plans.in_context(found, forgetting.terms_of(scope, found), rows)
+    suspects = plans.suspects_in_context(found, forgetting.terms_of(scope, found), rows)
     stores, empty = _stores(found)
     context = _context(request, found, forget_id) | {
         "stores": stores,
@@ -275,7 +275,7 @@ def suspects(request: HttpRequest, forget_id: str) -> HttpResponse:
     found = plans.find(scope, ids.parse("fgt", forget_id))
     forgetting.decide(scope, found.id, _decisions(request), now=now)
     if (decision := request.POST.get("rest")) in (Decision.TICKED, Decision.SPARED):
-        forgetting.decide_about_the_rest(scope, found.id, decision, now=now)
+        forgetting.decide_rest(scope, found.id, decision, now=now)
     if "confirm" in request.POST:
         return redirect("forget-confirm", forget_id)
     return redirect(pages.back(request, reverse("forget-request", args=[forget_id])))
@@ -384,7 +384,7 @@ def withdraw(request: HttpRequest, forget_id: str) -> HttpResponse:
 def preview_again(request: HttpRequest, forget_id: str) -> HttpResponse:
     """A fresh preview of the same subject, after the world has changed or the old preview lapsed."""
     scope = tenancy.scope_of(request)
-    fresh = forgetting.ask_again(scope, ids.parse("fgt", forget_id), now=timezone.now())
+    fresh = forgetting.request_again(scope, ids.parse("fgt", forget_id), now=timezone.now())
     tasks.enqueue_preview(fresh)
     return redirect("forget-request", ids.wire("fgt", fresh.id))
 
@@ -428,7 +428,7 @@ def hold_list(request: HttpRequest) -> HttpResponseBase:
     cursor = pages.Cursor.of(request, "hld")
     page = holds.newest(scope, before=cursor.after, limit=pages.PAGE)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (hold_document(each) for each in holds.every(scope))
+        rows = (hold_document(each) for each in holds.export_holds(scope))
         return exports.listing(request.GET["format"], "holds", rows, columns=HOLD_COLUMNS)
     context = {
         "nav": "forget",

@@ -107,7 +107,7 @@ def _receipt(scope: TenantScope, sources: list[Kin]) -> list[Mark]:
     forgotten = [each.place.gone_at for each in sources if each.place and each.place.gone == "forgotten"]
     if not forgotten or not forgotten[0] or not scope.can("memory:forget"):
         return []
-    request = plans.that_removed(scope, forgotten[0])
+    request = plans.request_that_removed(scope, forgotten[0])
     if request is None:
         return []
     forget_id = ids.wire("fgt", request.id)

@@ -13,7 +13,7 @@ from memory.host import access, exports, pages, tenancy
 from memory.host.errors import Conflict
 from memory.openintent import namespaces
 from memory.openintent.access import Caller
-from memory.openintent.namespaces import Held, Permissions
+from memory.openintent.namespaces import NamespaceView, Permissions
 from memory.wire import instant
 
 SHOWN = 100
@@ -90,17 +90,17 @@ def _page(
     return pages.render(request, "memory/namespace.html", context, status=status)
 
 
-def _initial(found: Held) -> dict[str, object]:
+def _initial(found: NamespaceView) -> dict[str, object]:
     rules = "\n".join(f"{each['agent']} {each['access']}" for each in found.row.allow)
     return {"default": found.row.default, "allow": rules, "version": found.row.version}
 
 
-def _changed(caller: Caller, name: str, data: dict[str, Any]) -> Held:
+def _changed(caller: Caller, name: str, data: dict[str, Any]) -> NamespaceView:
     wanted = Permissions(data["default"], data["allow"])
     return namespaces.change(caller, name, wanted, version=data["version"], now=timezone.now())
 
 
-def _document(each: Held) -> dict[str, object]:
+def _document(each: NamespaceView) -> dict[str, object]:
     row = each.row
     return {
         "namespace": row.name,

@@ -98,7 +98,7 @@ def runs(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") in exports.FORMATS:
         rows = (_run_row(run) for run in run_timeline.every_run(scope, wanted))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
-    names = events.names_of(scope, listed.runs)
+    names = events.log_names(scope, listed.runs)
     context = {
         "nav": "runs",
         "now": timezone.now(),
@@ -168,7 +168,7 @@ def render_run(
         "run": told.run,
         "run_id": run_id,
         "forks": run_comparison.forks_of(scope, told.run),
-        "log_name": events.names_of(scope, [told.run]).get(told.run.id, ""),
+        "log_name": events.log_names(scope, [told.run]).get(told.run.id, ""),
         "task_names": events.tasks_of(scope, told.run),
         "lanes": lanes,
         "wanted": wanted,

@@ -17,7 +17,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Task
 from memory.openintent import workflow_file as memory_workflow_files
-from memory.openintent.workflow_file import Brought, ImportedIntent, Parsed, Problem, Workflow
+from memory.openintent.workflow_file import ImportedIntent, ImportPlan, Parsed, Problem, Workflow
 
 LISTED = 100
 TASKS_SHOWN = 500
@@ -71,7 +71,7 @@ def _brought(
 ) -> HttpResponse:
     """The preview; or, when that was confirmed, the import."""
 
-    def act(_: dict[str, Any]) -> Brought:
+    def act(_: dict[str, Any]) -> ImportPlan:
         if "confirmed" in request.POST:
             return memory_workflow_files.bring_in(scope, workflow, now=timezone.now())
         return memory_workflow_files.foresee(scope, workflow)
@@ -87,7 +87,7 @@ def _page(
     request: HttpRequest,
     form: WorkflowFileForm,
     parsed: Parsed | None = None,
-    brought: Brought | None = None,
+    brought: ImportPlan | None = None,
     *,
     status: int = 200,
 ) -> HttpResponse:
@@ -121,7 +121,7 @@ def _cut(line: str, column: int) -> str:
     return ("…" if begin else "") + piece + ("…" if begin + LONGEST_LINE < len(line) else "")
 
 
-def _steps(brought: Brought) -> list[dict[str, object]]:
+def _steps(brought: ImportPlan) -> list[dict[str, object]]:
     return [{"step": each, "policy": _policy_words(each.memory_policy)} for each in brought.workflow.steps]
 
 

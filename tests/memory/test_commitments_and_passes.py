@@ -265,7 +265,7 @@ def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) 
     request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
     suspects, _ = plans.suspects(request, after=None, limit=9)
     [suspect] = [each for each in suspects if each.row_id == desk.only.id]
-    [shown] = plans.in_context(request, ("zebed",), [suspect])
+    [shown] = plans.suspects_in_context(request, ("zebed",), [suspect])
     assert (shown.excerpt.before, shown.excerpt.mention) == ("When ", "Zebed")
 
 

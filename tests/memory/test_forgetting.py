@@ -712,7 +712,7 @@ def test_a_receipt_with_undecided_suspects_is_amber_until_they_are_decided(clien
     assert "Forgotten and verified" not in shown
     assert "suspects undecided" in client.get("/forget").content.decode()
     again = preview(acme)
-    forgetting.decide_about_the_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
+    forgetting.decide_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
     spared = carry_out(confirm(acme, again))
     assert (spared.receipt["stores"]["memory entries"]["spared"], spared.undecided) == (1, 0)
     for each in (done, spared):
@@ -1101,7 +1101,7 @@ def test_a_suspect_that_only_decoding_shows_is_undecided_on_the_receipt_until_it
     building.remember("acme", MARTA, *hidden)
     run = building.execute(acme, "conformance-noop", customer=hidden[0])
     found = preview(acme)
-    forgetting.decide_about_the_rest(acme, found.request.id, decision, now=timezone.now())
+    forgetting.decide_rest(acme, found.request.id, decision, now=timezone.now())
     done = carry_out(confirm(acme, found))
     undecided = {store: counts["undecided"] for store, counts in done.receipt["stores"].items() if counts["undecided"]}
     left = {"memory entries": 3, "run inputs and variables": 2} if decision == Decision.UNDECIDED else {}
@@ -1118,7 +1118,7 @@ def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> No
     forget(acme)
     assert forget_plans.find(acme, first.id).undecided == first.undecided
     again = preview(acme, MARTA, alias)
-    forgetting.decide_about_the_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
+    forgetting.decide_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
     carry_out(confirm(acme, again))
     assert forget_plans.find(acme, first.id).undecided == 0
 
@@ -1147,8 +1147,8 @@ def test_two_forgets_of_overlapping_subjects_are_both_carried_out() -> None:
     acme = building.scope()
     building.remember("acme", f"{MARTA} and bob@x.org", f"jo{MARTA} bob@x.org", "bob@x.org.uk")
     first, second = preview(acme), preview(acme, "bob@x.org")
-    forgetting.decide_about_the_rest(acme, first.request.id, Decision.TICKED, now=timezone.now())
-    forgetting.decide_about_the_rest(acme, second.request.id, Decision.TICKED, now=timezone.now())
+    forgetting.decide_rest(acme, first.request.id, Decision.TICKED, now=timezone.now())
+    forgetting.decide_rest(acme, second.request.id, Decision.TICKED, now=timezone.now())
     one, two = confirm(acme, first), confirm(acme, second, typed="bob@x.org")
     assert [carry_out(two).state, carry_out(one).state] == [ForgetState.FORGOTTEN] * 2
     assert MemoryEntry.objects.count() == 0

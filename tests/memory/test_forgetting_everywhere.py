@@ -178,7 +178,7 @@ def settled(acme: TenantScope, decision: str, name: str = ANA) -> ForgetRequest:
     """The subject is forgotten; every suspect was decided so."""
     now = timezone.now()
     found = forgetting.preview(acme, [name], now=now).request
-    forgetting.decide_about_the_rest(acme, found.id, decision, now=now)
+    forgetting.decide_rest(acme, found.id, decision, now=now)
     return carry_out(forgetting.confirm(acme, found.id, typed=name, reason="ticket 17", now=now))
 
 

@@ -85,7 +85,7 @@ def test_the_counts_are_a_recount_s_after_each_step_of_a_mixed_story() -> None:
     place = Address(Tier.EPISODIC, "agent-9", "ns", "key")
     row = entries.create(caller, Given(place, {"n": 1}, ("tag",)), now=now)
     with transaction.atomic():
-        held = ledger.locked(acme.tenant_id, row.id)
+        held = ledger.lock_address(acme.tenant_id, row.id)
         ledger.rewrite(acme, held, Given(place, {"n": "a longer value than before"}), actor="agent-9", now=now)
     agree()
     with transaction.atomic():

@@ -86,7 +86,7 @@ def test_the_second_person_decides_about_no_suspects_and_sees_what_the_first_dec
     with pytest.raises(Invalid):
         confirm(rosa, request, spared=suspects[:1])
     with pytest.raises(Conflict):
-        forgetting.decide_about_the_rest(rosa, request.id, "spared", now=timezone.now())
+        forgetting.decide_rest(rosa, request.id, "spared", now=timezone.now())
     execute(confirm(rosa, request))
     assert building.contents(ada) == []
 

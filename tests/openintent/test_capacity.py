@@ -313,12 +313,12 @@ def test_R16_the_holder_of_a_key_is_found_as_the_tables_have_it(caller: Caller) 
     ledger.retire_entry(caller.scope, remember(caller, "retired").id, reason="", now=later())
     for tier in Tier:
         place = Address(tier=tier, agent_id=caller.agent_id, namespace="ns", key="k")
-        found, wanted = ledger.find_at(caller.tenant_id, place), shared if tier == Tier.SEMANTIC else episode
+        found, wanted = ledger.find_by_key(caller.tenant_id, place), shared if tier == Tier.SEMANTIC else episode
         rows = EntryAddress.objects.of(caller.tenant_id).filter(namespace="ns", key="k", hidden=False)
         assert found == wanted
         assert found in rows
-        assert ledger.find_at(caller.tenant_id, dataclasses.replace(place, key="retired")) is None
-        assert ledger.find_at(caller.tenant_id, dataclasses.replace(place, namespace="other")) is None
+        assert ledger.find_by_key(caller.tenant_id, dataclasses.replace(place, key="retired")) is None
+        assert ledger.find_by_key(caller.tenant_id, dataclasses.replace(place, namespace="other")) is None
 
 
 def test_R75_a_task_takes_so_many_working_entries_of_all_agents(caller: Caller) -> None:

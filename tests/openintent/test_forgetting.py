@@ -52,7 +52,7 @@ def holding(found: Preview, store: str) -> tuple[int, int]:
 
 def events_of(scope: TenantScope, intent_id: str) -> list[Wire]:
     log = events.intent_log(caller(scope), intent_id, now=timezone.now())
-    return events.page(log, events.Asked()).events
+    return events.page(log, events.EventQuery()).events
 
 
 def an_intent(scope: TenantScope, title: str = "Invoices", **more: Any) -> Intent:
@@ -250,7 +250,7 @@ def test_a_near_miss_beside_an_entry_stays_unless_it_is_ticked(acme: TenantScope
     assert EntryAddress.objects.get().intent_id == f"jo{MARTA}"
     carry_out(confirm(acme, preview(acme), ticked={row.id.hex}))
     assert EntryAddress.objects.get().intent_id == "[FORGOTTEN]"
-    assert ledger.value_of(ledger.locked(acme.tenant_id, row.id)) == {"n": 1}
+    assert ledger.value_of(ledger.lock_address(acme.tenant_id, row.id)) == {"n": 1}
 
 
 @pytest.mark.only_db("sqlite")

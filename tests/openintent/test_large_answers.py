@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.host.tenancy import TenantScope
 from memory.openintent import events, work
 from memory.openintent.access import Caller
-from memory.openintent.events import Asked
+from memory.openintent.events import EventQuery
 from memory.openintent.work import NewIntent
 from tests import building
 
@@ -33,7 +33,7 @@ def a_log(scope: TenantScope, *payloads: dict[str, Any]) -> str:
 
 def comments(scope: TenantScope, intent_id: str, **asked: Any) -> list[dict[str, Any]]:
     log = events.intent_log(Caller(scope, AGENT), intent_id, now=timezone.now())
-    told = events.page(log, Asked("comment", **asked))
+    told = events.page(log, EventQuery("comment", **asked))
     assert told.total == 5
     return [each["data"] for each in told.events]
 

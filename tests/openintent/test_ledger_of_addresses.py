@@ -51,12 +51,12 @@ def test_a_key_is_taken_once() -> None:
 
 def test_a_change_is_the_next_version_of_the_same_row() -> None:
     made = entries.create(caller(), given(), now=timezone.now())
-    row = ledger.locked(made.tenant_id, made.id)
+    row = ledger.lock_address(made.tenant_id, made.id)
     changed = ledger.rewrite(
         building.scope(), row, dataclasses.replace(given({"new": "pelican"}), tags=("x",)), actor="", now=timezone.now()
     )
     assert (changed.id, changed.version, changed.entry.tags) == (made.id, 2, ["x"])
-    assert ledger.value_of(ledger.locked(made.tenant_id, made.id)) == {"new": "pelican"}
+    assert ledger.value_of(ledger.lock_address(made.tenant_id, made.id)) == {"new": "pelican"}
     kinds = [each.type for each in event_log.read(made.tenant_id, made.entry.run_id)]
     assert kinds[-2:] == ["memory.written", "openintent.memory.updated"]
 
@@ -75,9 +75,9 @@ def test_what_was_given_more_time_while_the_sweep_looked_stays() -> None:
     made, later = entries.create(caller(), place, now=begun), begun + timedelta(minutes=2)
     found = ledger.expired_rows(now=later)
     longer = dataclasses.replace(place, expires_at=begun + timedelta(hours=1))
-    ledger.rewrite(building.scope(), ledger.locked(made.tenant_id, made.id), longer, actor="", now=begun)
+    ledger.rewrite(building.scope(), ledger.lock_address(made.tenant_id, made.id), longer, actor="", now=begun)
     assert ledger.remove_entries(made.tenant_id, (found[0][1],), reason="expired", lapsed=True, now=later) == 0
-    assert ledger.locked(made.tenant_id, made.id).version == 2
+    assert ledger.lock_address(made.tenant_id, made.id).version == 2
 
 
 def test_a_confidential_value_stands_nowhere_in_clear_and_outlives_a_rotation() -> None:
@@ -87,7 +87,7 @@ def test_a_confidential_value_stands_nowhere_in_clear_and_outlives_a_rotation() 
     assert b"PELICAN" not in bytes(row.sealed)
     assert "pelican" not in str(MemoryEntry.objects.values().get()).lower()
     assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (1, ())
-    assert ledger.value_of(ledger.locked(made.tenant_id, made.id)) == {"iban": "PELICAN-4711"}
+    assert ledger.value_of(ledger.lock_address(made.tenant_id, made.id)) == {"iban": "PELICAN-4711"}
 
 
 def test_a_retired_entry_gives_its_key_up_and_comes_back_only_to_a_free_one() -> None:

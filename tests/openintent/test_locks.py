@@ -100,7 +100,7 @@ def test_R38_a_first_write_in_a_namespace_and_an_entry_that_is_given_up_do_not_w
 ) -> None:
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     row, now = make(caller, given("a")), timezone.now()
-    meeting.behind("memory.openintent.namespaces.hold", "first")
+    meeting.behind("memory.openintent.namespaces.lock_namespaces", "first")
     meeting.behind("memory.ledger.retirement.move_head", "retire")
     done = meeting.run(
         first=lambda: make(caller, given("s", Tier.SEMANTIC)),
@@ -117,7 +117,7 @@ def test_R100_a_batch_that_makes_a_namespace_and_an_entry_that_is_restored_do_no
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     row, now = make(caller, given("a")), timezone.now()
     ledger.retire_entry(operator, row.id, reason="", now=now)
-    meeting.behind("memory.openintent.namespaces.hold", "batch")
+    meeting.behind("memory.openintent.namespaces.lock_namespaces", "batch")
     meeting.behind("memory.ledger.retirement.move_head", "restore")
     items = [Item(given("s", Tier.SEMANTIC)), Item(given("w"))]
     done = meeting.run(
@@ -133,7 +133,7 @@ def test_R83_a_batch_and_an_import_lock_their_namespaces_in_one_order(meeting: M
     text = b"name: W\nplan: []\nmemory:\n  semantic_namespaces: [z-known, a-new]\n"
     workflow = workflow_file.parse(text).workflow
     assert workflow is not None, workflow_file.parse(text).problems
-    for place in ("memory.openintent.namespaces.locked", "memory.openintent.namespaces.insert"):
+    for place in ("memory.openintent.namespaces.lock_namespace", "memory.openintent.namespaces.insert"):
         meeting.behind(place, "batch")
         meeting.behind(place, "import")
     items = [Item(given("b", Tier.SEMANTIC, "z-known")), Item(given("b", Tier.SEMANTIC, "a-new"))]
@@ -159,7 +159,7 @@ def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, 
     make(caller, given("first", Tier.EPISODIC), start)
     later = start + timedelta(minutes=2)
     meeting.behind("memory.ledger.erase.move_head", "make")
-    meeting.behind("memory.ledger.locked", "delete")
+    meeting.behind("memory.ledger.lock_address", "delete")
     done = meeting.run(
         make=lambda: make(caller, given("k", Tier.EPISODIC), later),
         delete=lambda: entries.delete(caller, other.id, None, now=later),
@@ -171,7 +171,7 @@ def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, 
 def test_R93_a_confidential_batch_and_a_confidential_change_take_the_vault_s_key_first(meeting: Meeting) -> None:
     caller, now = Caller(building.scope(role="agent"), "owner"), timezone.now()
     row = make(caller, given("a", sensitivity="restricted"), now)
-    meeting.behind("memory.ledger.hold", "batch")
+    meeting.behind("memory.ledger.lock_entries", "batch")
     meeting.behind("memory.host.vault.hold_key", "change")
     items = [Item(entry_id=row.id, version=1, named={"tags": ("x",)}), Item(given("b", sensitivity="restricted"))]
     done = meeting.run(

@@ -274,7 +274,7 @@ def test_R93_one_broken_seal_holds_up_no_rotation_and_the_command_counts_it(
         assert "2 secrets are sealed under a fresh key" in said.out
         assert "1 were tampered with" in said.err
     assert client.get(f"/api/v1/memory/{second}", **headers).json()["value"] == {"v": "pelican b"}
-    assert ledger.value_of(ledger.locked(kept.tenant_id, kept.id)) == {"g": 1}
+    assert ledger.value_of(ledger.lock_address(kept.tenant_id, kept.id)) == {"g": 1}
     assert client.get(f"/api/v1/memory/{first}", **headers).status_code == 410
     assert set(VaultKey.objects.values_list("id", flat=True)) == {
         row.vault_key_id,
@@ -318,7 +318,7 @@ def test_R93_who_locks_an_entry_behind_a_rotation_is_given_the_value() -> None:
     def read() -> None:
         begun.wait()
         with transaction.atomic():
-            seen.append(ledger.value_of(ledger.locked(made.tenant_id, made.id)))
+            seen.append(ledger.value_of(ledger.lock_address(made.tenant_id, made.id)))
         connection.close()
 
     waiting = threading.Thread(target=read)

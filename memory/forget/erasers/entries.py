@@ -236,7 +236,7 @@ class SealedValues(LedgerEntries):
         exact: list[UUID] = []
         suspected: list[UUID] = []
         for row in adapter.sealed_addresses(tenant_id):
-            value = ledger.value_if_whole(row)
+            value = ledger.value_or_none(row)
             text = None if value is None else _words(value)
             how = Mention.SUSPECTED if text is None else mention(subject.terms, text)
             if how is Mention.EXACT:
@@ -253,7 +253,7 @@ class SealedValues(LedgerEntries):
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """Over each value as it is written, whole; and none that does not open is left undecided."""
-        values = [(row.id, ledger.value_if_whole(row)) for row in adapter.sealed_addresses(tenant_id)]
+        values = [(row.id, ledger.value_or_none(row)) for row in adapter.sealed_addresses(tenant_id)]
         written = ((row, addresses.canonical(value)) for row, value in values if value is not None)
         found = judged(subject.terms, written, chosen, spared)
         locked = {row for row, value in values if value is None}

@@ -22,7 +22,7 @@ from memory.openintent.api.entries import version_of
 from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, described, page_of, permitted_first
 from memory.openintent.api.serializers import EventCreate
 from memory.openintent.entries import instant
-from memory.openintent.events import Asked, Log
+from memory.openintent.events import EventQuery, Log
 from memory.openintent.work import CoordinatorChange, NewIntent, authority
 
 Document = JSONObject
@@ -504,11 +504,11 @@ def _page(log: Log, request: Request) -> Response:
     return Response(told.events, headers={"X-Total-Count": str(told.total)})
 
 
-def _event_query(query: Any) -> Asked:
+def _event_query(query: Any) -> EventQuery:
     """Parameters that nobody knows are ignored, and a page that is too large is the largest there is (R59, R63)."""
     problems: Problems = []
     limit, offset = page_of(query, problems)
-    since = queries.moment_of(query["since"]) if query.get("since") else None
+    since = queries.parse_moment(query["since"]) if query.get("since") else None
     if query.get("since") and since is None:
         problems.append({"field": "since", "message": "must be a time in ISO 8601"})
     kind = query.get("event_type", "")
@@ -516,4 +516,4 @@ def _event_query(query: Any) -> Asked:
         problems.append({"field": "event_type", "message": "is no type of event"})
     if problems:
         raise Invalid("The events cannot be listed like that.", errors=problems)
-    return Asked(kind, since, limit, offset)
+    return EventQuery(kind, since, limit, offset)

@@ -24,7 +24,7 @@ from memory.openintent.api.entries import version_of
 from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, described, page_of, permitted_first
 from memory.openintent.api.serializers import AgentId, Moment, Word, is_clean
 from memory.openintent.entries import instant
-from memory.openintent.namespaces import MAX_RULES, SEPARATOR, Held, Labelled, Permissions
+from memory.openintent.namespaces import MAX_RULES, SEPARATOR, Labelled, NamespaceView, Permissions
 from memory.openintent.queries import MAX_LIMIT
 from memory.openintent.work import grants
 from memory.openintent.work.grants import MAX_GRANTS, PERMISSIONS, NewGrant
@@ -135,7 +135,7 @@ def _wanted(body: object) -> Permissions:
     return Permissions(**(given["permissions"] if nested else given))
 
 
-def _document(held: Held) -> JSONObject:
+def _document(held: NamespaceView) -> JSONObject:
     row = held.row
     return {
         "namespace": row.name,

@@ -14,7 +14,7 @@ from memory.host.json_types import JSONObject
 from memory.ledger import Given
 from memory.models.work import STATUSES
 from memory.openintent import entries
-from memory.openintent.queries import moment_of
+from memory.openintent.queries import parse_moment
 from memory.openintent.work import agents, authority, coordinators, intents
 from memory.openintent.work.rows import NewAgent, NewCoordinator, NewTask, TaskChange
 from memory.origin_fields import OriginField
@@ -105,7 +105,7 @@ class Moment(Text):
 
     def to_internal_value(self, data: object) -> Any:
         text = super().to_internal_value(data)
-        found = moment_of(text) if len(text) <= MAX_MOMENT else None
+        found = parse_moment(text) if len(text) <= MAX_MOMENT else None
         if found is None:
             raise serializers.ValidationError("must be a time in ISO 8601")
         return found

@@ -187,7 +187,9 @@ def archive(task: Task, actor: str, now: datetime) -> None:
     is cleared in any case. The memory of the tasks above and below it stays (R74).
     """
     task_id = ids.wire("task", task.id)
-    ledger.hold(task.tenant_id, runs=[task.intent_id], entries=openintent.entries_of_task(task.tenant_id, task_id))
+    ledger.lock_entries(
+        task.tenant_id, runs=[task.intent_id], entries=openintent.entries_of_task(task.tenant_id, task_id)
+    )
     keeps = policy_of(task, now=now).archive_on_completion
     for left in openintent.remaining_by_agent(task.tenant_id, task_id, now=now):
         if keeps:

@@ -49,7 +49,7 @@ def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
 def agent_subscription(request: Request, agent_id: str) -> HttpResponseBase:
     """What happens in the memory of an agent outside of any intent."""
     caller = caller_of(request)
-    log = events.opened_of_agent(caller, agent_id, now=timezone.now())
+    log = events.open_agent_log(caller, agent_id, now=timezone.now())
     return _stream(request, _Subscription(caller, log, lambda now: events.readable_agent(caller, agent_id, now=now)))
 
 
