@@ -1,8 +1,8 @@
-"""Exports of the ledger in the background: a file that a worker makes, for the one person who asked for it.
+"""Exports of the ledger in the background: a file made by a worker, for the person who requested it.
 
-An export is a pass of its own kind. Its file stands in the database, in compressed parts: every host serves it, and it
-is restored, forgotten and swept like all else. A worker that takes an export over begins again. A person has one export
-in a tenant at a time, and its file for a day.
+An export is a pass of its own kind. Its file is stored in the database in compressed parts, so that every host serves
+it and it is restored, forgotten and swept like everything else. A worker that takes an export over starts it again. A
+person has one export per tenant at a time, and its file for a day.
 """
 
 import zlib

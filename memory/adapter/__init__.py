@@ -1,6 +1,6 @@
-"""The read: memory as a run sees it, as an operator does, as a forget looks for somebody, and as a pass takes it.
+"""Reads of memory: for a run, for the console, for a forget and for a pass.
 
-An expired entry never surfaces, to the millisecond, whatever has been swept.
+An expired entry never surfaces, to the millisecond, whether or not it has been swept.
 """
 
 from memory.adapter.console import (

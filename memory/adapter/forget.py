@@ -1,4 +1,4 @@
-"""What a forget searches: entries of a subject, and names beside entries."""
+"""What a forget searches: the texts of entries, and the names in their other columns."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -39,7 +39,7 @@ TAGS = (
     "SELECT (SELECT MIN(t.tag) FROM memory_entrytag t WHERE t.tenant_id = %s AND t.tag > each_tag.tag) "
     "FROM each_tag WHERE each_tag.tag IS NOT NULL) SELECT tag FROM each_tag WHERE tag IS NOT NULL"
 )
-# The same of the names beside entries that are in an index; which of tasks and intents has no entry that is of none.
+# The indexed name columns. Indexes on tasks and intents contain only entries that have one.
 INDEXED_NAMES = (
     ("memory_memoryentry", "agent_id"),
     ("memory_entryaddress", "agent_id"),
@@ -58,7 +58,7 @@ CHANGED = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND position >
 WENT_INTO = "SELECT target_id FROM memory_lineage WHERE tenant_id = %s AND "
 
 
-# Entries as a forget looks through them beside their texts: who made them, for what, and what is sealed.
+# What a forget reads of entries other than their texts: who made them, for what, and what is sealed.
 
 
 class Named(NamedTuple):
@@ -133,10 +133,10 @@ def retirement_reasons(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> I
 
 
 def find_mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = None) -> dict[UUID, Mention]:
-    """How surely each entry that mentions one of ``terms`` names the subject: retired and expired ones too; with
-    ``since``, of those that were written or rewritten behind this position of the ledger.
+    """How surely each entry that mentions one of ``terms`` names the subject; retired and expired entries included.
+    With ``since``, only entries written or rewritten after this position of the ledger.
 
-    The scan is in SQL, for the ``needles`` in what is stored in search form and in hidden form.
+    The scan is in SQL, for the ``needles`` in the search form and in the hidden form.
     """
     holds = "strpos({}, %s) > 0" if sql.is_postgres() else "instr({}, %s) > 0"
     looked_for = needles(terms)

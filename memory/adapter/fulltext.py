@@ -36,7 +36,7 @@ FEW_FORMS = 64
 NARROW = 10_000
 SATURATION, BY_LENGTH = 0.9, 0.4
 BEFORE, BEHIND = 0.3, 0.2
-# By meaning: so many entries, and how little the first places of an order count for more than those behind them.
+# By meaning: how many entries are merged, and the constant that flattens the weight of the first ranks.
 NEAREST, EVEN = 100, 60
 # Newest first.
 LOOKED = 50_000
@@ -113,8 +113,8 @@ class Chosen(NamedTuple):
 def best_matches(
     scope: TenantScope, rows: Rows | None, wanted: Sought, *, after: int | None = None, seen: int = 0, limit: int
 ) -> Best:
-    """The ``limit`` of ``rows`` that the query is most about, behind the position ``after``: behind the first ``seen``
-    where there is none any more. None are all rows of the tenant."""
+    """The ``limit`` best of ``rows`` after the position ``after``, or after the first ``seen`` where that entry is
+    gone. None means all rows of the tenant."""
     scope.check("memory:read")
     chosen = None
     if rows is not None:
@@ -154,11 +154,11 @@ def best_readable(
 def ranked_slice(
     tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, last: int
 ) -> tuple[dict[int, float], int]:
-    """The positions from the place ``first`` to before ``last`` in the order of ``rank``, each with its score, and how
-    many there are.
+    """The positions from rank ``first`` to before ``last`` in the order of ``rank``, each with its score, and how many
+    there are.
 
-    The order and the number are the same whichever part is asked for. Only of more than ``NARROW`` entries no more are
-    counted than show whether there are any behind ``last``.
+    Order and number are the same whichever slice is requested. Above ``NARROW`` entries the count only goes far enough
+    to show whether anything follows ``last``.
     """
     ranked, most = rank(tenant_id, wanted), max(last, NARROW)
     if len(ranked.positions) > CHUNK or wanted.meaning:
@@ -180,8 +180,8 @@ def _scored(ranked: Ranked, positions: list[int]) -> dict[int, float]:
 
 
 def rank(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None = None, in_context: bool = False) -> Ranked:
-    """Every entry of the tenant that has a word of the query, or every one ``among`` some positions; ``in_context``
-    also those beside one that has. With the vector of the query also the ``NEAREST`` to it."""
+    """Every entry of the tenant that has a word of the query, or every such entry ``among`` some positions; with
+    ``in_context`` their neighbours as well. With the query's vector, also the ``NEAREST`` to it."""
     ranked = _rank_by_words(tenant_id, wanted, among=among, in_context=in_context)
     if not wanted.meaning:
         return ranked
@@ -337,7 +337,7 @@ class _Scores:
 
 
 def _terms(index: _Index, tail: _Tail, words: Sequence[str], languages: int) -> list[_Term]:
-    """The query's words that occur in the ledger, rarest first; a word without any form stands for those that begin
+    """The query's words that occur in the ledger, rarest first; a word without any form is replaced by those that begin
     with it. Words with the same forms count once."""
     found: dict[object, _Term] = {}
     for word, forms in _forms(index, words, languages).items():

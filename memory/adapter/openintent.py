@@ -51,14 +51,14 @@ SHARED = Q(tier=Tier.SEMANTIC)
 BY_KEY = Q(version__gte=1)
 LEADING = ("task_id", "intent_id", "agent_id", "namespace")
 Key = tuple[datetime, UUID]
-# Times and truths, which SQLite keeps as something else, stand behind the rest.
+# Times and booleans, which SQLite stores as other types, come last.
 ADDRESS = (
     "tier", "agent_id", "namespace", "key", "version", "task_id", "intent_id", "priority", "sensitivity", "ttl",
     "created_by", "curated_by", "size", "sealed", "vault_key_id",
 )  # fmt: skip
 TRUTHS, TIMES = ("pinned", "hidden"), ("created_at", "updated_at", "accessed_at")
 ENTRY, ENDS = ("memory_ref", "content", "node_id", "agent_id"), ("expires_at", "retired_at")
-# What a row holds behind its id, in this order.
+# The columns of a row after its id, in this order.
 OWN, OF_ENTRY = (*ADDRESS, *TRUTHS, *TIMES), (*ENTRY, "run_id", "tags", *ENDS)
 FIRST_OF_ENTRY = 1 + len(OWN)
 READINGS = 2
@@ -71,7 +71,7 @@ EPISODIC = (
     "WHERE tenant_id = %s AND agent_id = %s AND tier = 'episodic' AND pinned IN (FALSE, TRUE)"
 )
 WITH_TEXTS = 100  # entries in memory at a time: each may have a text of many kilobytes
-# An end that was told wins over a lifetime (R12).
+# An explicit expiry wins over a lifetime (R12).
 BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
 
 
@@ -412,11 +412,11 @@ def _with_phrases(wanted: Selection, text: str) -> list[Q]:
 
 
 def _among(wanted: Selection, model: type[EntryAddress | MemoryEntry]) -> Q | None:
-    """The entries that a search asks about, beside those that a rare tag leads to; None when it asks about none."""
+    """The entries that a search asks about, besides those that a rare tag leads to; None when it asks about none."""
     if not wanted.among:
         return None
     condition, given = sql.among(f"{model._meta.db_table}.id", [sql.key(each) for each in wanted.among])
-    # They are few, which SQLite is told: else it may go through all that the reader sees.
+    # A hint to SQLite that these are few; otherwise it may scan everything the reader sees.
     few = f"({condition})" if sql.is_postgres() else f"likelihood({condition}, 0.0001)"
     found = Q(RawSQL(few, [given], output_field=BooleanField()))  # noqa: S611
     return found & (_under_rare_tag(wanted) or Q())

@@ -228,10 +228,10 @@ class EntryFate(NamedTuple):
 
 
 class News(NamedTuple):
-    """What a run wrote: no pass of the host, and nothing that somebody retired, that has expired since or is sealed.
+    """An entry that a run wrote: none of the host's passes, and not retired by a person, expired or sealed.
 
-    What a pass took away is news all the same: it was said, and whoever follows the ledger may come behind the pass.
-    ``changed_at`` is when the value at an address was last replaced, if it ever was.
+    An entry that a pass retired is included: its text was said, and the reader may come after the pass. ``changed_at``
+    is when the value at an address was last replaced, if ever.
     """
 
     id: UUID
@@ -251,7 +251,7 @@ class News(NamedTuple):
 
 
 def news_after(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[list[News], int]:
-    """At most ``limit`` entries behind the position ``after``, and the position up to which there are no more."""
+    """At most ``limit`` entries after the position ``after``, and the position up to which there are no more."""
     found: LedgerHead | None = LedgerHead.objects.of(tenant_id).first()
     last = found.position if found else 0
     rows = MemoryEntry.objects.of(tenant_id).filter(position__gt=after, position__lte=last, derived="")
@@ -273,8 +273,8 @@ def tenants_with_news(among: Collection[UUID], *, now: datetime) -> list[UUID]:
 
 
 def entry_fates(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, EntryFate]:
-    """What became of each of these entries: ``live``, ``expired``, ``retired`` by somebody, what a pass did to it, or
-    why it was removed. One that is not there at all is missing here too."""
+    """For each of these entries: ``live``, ``expired``, ``retired`` (by a person), what a pass did to it, or why it was
+    removed. Unknown ids are left out."""
     found: dict[UUID, EntryFate] = {}
     for part in sql.in_chunks(entry_ids):
         stones = Tombstone.objects.of(tenant_id).filter(id__in=part).values_list("id", "reason")
@@ -304,7 +304,7 @@ def stored_ids(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
 
 
-# What has become of what passes took away, for whoever would undo one.
+# The entries that passes retired, for undoing a pass.
 
 TAKES = (LineageKind.MERGED, LineageKind.SUPERSEDED, LineageKind.COMPACTED)
 
@@ -318,7 +318,7 @@ class RetiredCounts(NamedTuple):
 
     @property
     def lost(self) -> int:
-        """Those that are gone for good, or that somebody has retired since."""
+        """Those that were removed for good, or retired by a person since."""
         return self.entries - self.restored - self.restorable
 
 
@@ -344,8 +344,8 @@ def retired_by_passes(
 def next_restorable(
     scope: TenantScope, pass_id: UUID, *, since: datetime, after: UUID | None, limit: int
 ) -> list[tuple[UUID, UUID, datetime]]:
-    """The next entries that the pass took away after ``since`` and that are as it left them, behind that lineage row:
-    the row, the entry, and when it was taken."""
+    """The next entries that the pass retired after ``since`` and that are unchanged, after that lineage row: the row,
+    the entry, and when it was retired."""
     entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
     rows = _retired_by(scope, [pass_id]).filter(Exists(_still_retired(entries, since)))
     rows = rows.filter(id__gt=after) if after else rows

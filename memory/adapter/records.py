@@ -122,11 +122,11 @@ def list_entries(
     wanted: Injection = NEWEST,
     written_by: Collection[str] | None = None,
 ) -> list[MemoryRecord]:
-    """The live entries of a ref, newest first; ``limit`` 0 is the host's default of 100, and 1000 is the most.
+    """The live entries of a ref, newest first; ``limit`` 0 is the host's default of 100, the maximum is 1000.
 
-    With a token budget they are those that fit into it, in the order of their rank: one that does not is left out
-    whole, and a smaller one behind it may still fit. A limit holds as well; without one the budget decides, up to 1000.
-    What is sealed has no text to inject, and no words to be relevant by.
+    With a token budget, the entries that fit, in the order of their rank: one that does not fit is left out whole, and
+    a smaller one after it may still fit. A limit applies as well; without one the budget decides, up to 1000. Sealed
+    entries have no text to inject and no words to match.
     """
     injects = bool(wanted.token_budget) or wanted.rank == RELEVANCE
     source = partial(_source, scope, now, tag, view, written_by, UNSEALED if injects else "")

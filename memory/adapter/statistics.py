@@ -32,7 +32,7 @@ SELECT workflow_id FROM named WHERE workflow_id IS NOT NULL LIMIT %s
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
 
-# How much an agent remembers (RFC-0015, Agent Memory Summary): by tier, in which tasks, and beside its addresses.
+# How much an agent remembers (RFC-0015, Agent Memory Summary): by tier, by task, and without an address.
 
 
 class Figures(NamedTuple):
@@ -77,9 +77,9 @@ def count_plain(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
 class RetentionFigures:
     """What leaves a ledger by itself, and when.
 
-    ``lapsed`` entries have expired and wait for the sweep; no read finds them. These and what expires soon are counted
-    up to ``COUNTED`` and one more. ``taken_away`` counts, by kind, what passes hid and nobody restored; it is removed
-    for good when its restore window is over.
+    ``lapsed`` entries have expired and wait for the sweep; no read finds them. These, and entries that expire soon, are
+    counted up to ``COUNTED`` and one more. ``taken_away`` counts, by kind, what passes retired and was not restored; it
+    is removed for good when its restore window ends.
     """
 
     in_a_day: int

@@ -46,8 +46,8 @@ def predicate_of(found: Intention, entry: News) -> JSONObject:
 def record_statements(
     tenant_id: UUID, entries: Sequence[News], written_at: Mapping[UUID, int], *, stale_after: timedelta, now: datetime
 ) -> None:
-    """What these entries say of the conditions of their refs is on record. ``written_at`` are the positions of those
-    that are new themselves: an entry decides about earlier ones alone."""
+    """Record what these entries say about the conditions of their refs. ``written_at`` are the positions of entries
+    that are new themselves: an entry decides only about earlier ones."""
     by_ref: dict[str, list[News]] = defaultdict(list)
     for entry in entries:
         by_ref[entry.memory_ref].append(entry)
@@ -73,7 +73,7 @@ def _later(entries: Iterable[News], position: int) -> Iterable[News]:
 def _apply_statements(
     row: Commitment, entries: Iterable[News], known: Vocabularies, stale_after: timedelta, now: datetime
 ) -> bool:
-    """Whether the row has changed by what the entries say, in their order."""
+    """Apply the entries to the row in their order; whether the row changed."""
     wanted, changed = frozenset(row.predicate["words"]), False
     for entry in entries:
         if wanted <= known[entry.id]:
@@ -84,7 +84,7 @@ def _apply_statements(
 
 
 def _set_condition(row: Commitment, holds: bool, at: datetime, stale_after: timedelta, now: datetime) -> bool:
-    """Whether the condition is another one now. Only the change to true makes it due, after what it was put off to."""
+    """Whether the condition changed. Only a change to true makes the commitment due, not before the end of a snooze."""
     if holds == row.holds:
         return False
     row.holds, row.changed_at = holds, now
@@ -121,7 +121,7 @@ Ended = Sequence[tuple[UUID, str, datetime]]
 
 
 def _texts(tenant_id: UUID, ended: Ended) -> dict[UUID, frozenset[str]]:
-    """The words by which each of these runs is known; none for the host's own, and for replays."""
+    """The words that identify each of these runs; none for the host's own runs and for replays."""
     real = Run.objects.of(tenant_id).filter(id__in=[run_id for run_id, _, _ in ended], system=False)
     found = list(real.exclude(fork_mode=ForkMode.REPLAY).values_list("id", "workflow_id", "tags", "definition_id"))
     called = registry.names_of(tenant_id, {definition for *_, definition in found})
@@ -148,10 +148,10 @@ GENERAL = frozenset(intentions.words_of(" ".join(ENDS.values())))
 
 @dataclass(slots=True)
 class Source:
-    """The way from an entry to the one that says so ``today``; None when there is none.
+    """The path from an entry to the entry that states the same ``today``; None when there is none.
 
-    ``merged`` is as far as it was merged alone, so that both entries say the same. ``returns``: somebody may restore
-    one on the way. ``forgotten``: the entry itself was.
+    ``merged`` is how far the path consists of merges alone, so that both entries say the same. ``returns``: an entry on
+    the path can be restored. ``forgotten``: the entry itself was forgotten.
     """
 
     at: UUID
@@ -166,7 +166,7 @@ def current_source(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> Source:
 
 
 def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Source]:
-    """The source of what stands in each of these entries; some queries for each generation, however many they are."""
+    """The current source of each of these entries; a few queries for each generation, however many entries."""
     found = {each: Source(each, each) for each in entry_ids}
     walking = list(found.values())
     for generation in range(LONGEST_LINEAGE):
@@ -189,7 +189,7 @@ def _stop_at(source: Source, standing: EntryFate, *, first: bool) -> None:
 
 
 def _next_step(source: Source, went_into: Iterable[Lineage]) -> bool:
-    """Whether there is one further on, at which the way is now: the last that it went into."""
+    """Whether the path continues: at the last entry that this one went into."""
     into = [each for each in went_into if each.kind in TAKEN_IN]
     if not into:
         return False
@@ -200,7 +200,7 @@ def _next_step(source: Source, went_into: Iterable[Lineage]) -> bool:
 
 
 def entry_descendants(tenant_id: UUID, entry_id: UUID) -> set[UUID]:
-    """The entry, and every one that passes have made it of."""
+    """The entry, and every entry that passes made from it."""
     found, fresh = {entry_id}, {entry_id}
     for _ in range(LONGEST_LINEAGE):
         sources = provenance.sources_of(tenant_id, fresh).values() if fresh else []
@@ -213,7 +213,7 @@ Spoken = tuple[Commitment, Source]
 
 
 def find_duplicates(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
-    """Those that an earlier one of another entry says already, each with that one; what is put off comes first."""
+    """Commitments that repeat an earlier one of another entry, each with that one; snoozed ones come first."""
     groups: dict[Hashable, list[Spoken]] = defaultdict(list)
     for row, source in spoken:
         groups[source.today, _condition_key(row)].append((row, source))
@@ -234,7 +234,7 @@ def _condition_key(row: Commitment) -> Hashable:
 
 
 def _ordinals(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, int], int]:
-    """Of every intention of these entries, as the how-many-eth it stands there."""
+    """The ordinal of each intention within its entry."""
     places: dict[UUID, list[int]] = defaultdict(list)
     for part in sql.in_chunks(entry_ids):
         of_them = Commitment.objects.of(tenant_id).filter(entry_id__in=part)
@@ -246,7 +246,7 @@ def _ordinals(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, 
 def _identity_keys(
     row: Commitment, source: Source, texts: dict[UUID, str], ranks: dict[tuple[UUID, int], int]
 ) -> list[Hashable]:
-    """By each of these it is known again."""
+    """The keys by which each of these is recognised again."""
     words = intentions.words_of(texts.get(row.entry_id, "")[row.starts : row.ends])
     place = ("place", source.merged, ranks[row.entry_id, row.starts])
     return [place, ("words", words)] if words else [place]
@@ -266,7 +266,7 @@ def _duplicates_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[
 
 
 def duplicates_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUID, UUID]:
-    """``later_ones`` among all that stand where ``row`` does today and wait for the same."""
+    """``find_duplicates`` among the commitments with the same current entry and the same condition as ``row``."""
     if source.today is None:
         return {}
     entries = list(entry_descendants(row.tenant_id, source.today))
@@ -282,8 +282,8 @@ def duplicates_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUI
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A commitment that is to fire now, locked; ``occasion`` is the instant or the transition, ``memory_id`` the entry
-    that says so today, ``next_at`` when it is due again."""
+    """A commitment to fire now, locked. ``occasion`` is the instant or the transition, ``memory_id`` the entry that
+    states it today, ``next_at`` when it is due again."""
 
     row: Commitment
     occasion: str
@@ -292,7 +292,7 @@ class Claim:
 
 
 def due_commitments(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -> list[UUID]:
-    """Commitments whose time has come or whose condition has come true, the longest due first."""
+    """Commitments whose time has come or whose condition has become true, the longest due first."""
     mine = Commitment.objects.of(tenant_id).filter(state__in=rows.OPEN, due_at__lte=now)
     return list(mine.order_by("due_at", "id").values_list("id", flat=True)[:limit])
 
@@ -322,8 +322,8 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | Non
 
 
 def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
-    """Whether an earlier one says the same; if not, the later ones that do are stale by now, and this one fires for
-    all. Only the first of them touches the others, so no two wait for each other."""
+    """Whether an earlier commitment says the same. If not, later ones that do become stale, and this one fires for all
+    of them. Only the first one touches the others, so that no two wait for each other's lock."""
     later = duplicates_of(row, source, now=now)
     if row.id in later:
         rows.make_stale(row.tenant_id, [row.id], MERGED, now=now)
@@ -333,7 +333,7 @@ def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
 
 
 def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
-    """The latest instant stands for all that were missed."""
+    """The instant of a firing. After missed ones, the latest stands in for all."""
     if row.condition == Condition.PREDICATE:
         return Claim(row, f"turn/{row.predicate['turn']}", memory_id, None)
     first = row.due_at or now
@@ -344,13 +344,13 @@ def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
 
 
 def settle(claimed: Claim, firing: Firing, *, now: datetime) -> None:
-    """The commitment has fired on its occasion, and rests or is armed again."""
+    """Record that the commitment fired on its occasion; it ends or is armed again."""
     rows.record_firing(claimed.row, firing)
     _rest(claimed, now=now)
 
 
 def _rest(claimed: Claim, *, now: datetime) -> None:
-    """Armed while it may fire again: at its next instant, or once what was denied comes true."""
+    """Armed while it may fire again: at its next instant, or when the denied condition becomes true."""
     row, denied = claimed.row, claimed.row.condition == Condition.PREDICATE and not claimed.row.holds
     state = CommitmentState.ARMED if claimed.next_at or denied else CommitmentState.FIRED
     rows.change_state(row, state, now=now, due_at=claimed.next_at, snoozed_until=None)
@@ -358,7 +358,7 @@ def _rest(claimed: Claim, *, now: datetime) -> None:
 
 @transaction.atomic
 def abandon(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
-    """A commitment that cannot be fired by a fault of this host is not tried for ever."""
+    """End a commitment that cannot fire because of a fault of this host, so that it is not retried forever."""
     row = rows.locked(tenant_id, commitment_id)
     if row.state in rows.OPEN:
         rows.make_stale(tenant_id, [row.id], FAILED, now=now, last_code=FAILED)
@@ -366,10 +366,9 @@ def abandon(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
 
 @transaction.atomic
 def review_open(tenant_id: UUID, *, now: datetime) -> None:
-    """Of the next 500 commitments: what was put off is armed again when its time has come, and what was dormant when
-    its time is near; what is too old, or came from an entry that is gone, is stale, and armed again when the entry is
-    back; of equal ones whose entries became one, the first stays; what came from a forgotten entry is removed. A
-    possible one is stale when nobody has armed it in time."""
+    """Review the next 500 commitments: end snoozes, wake dormant ones near their time, make stale what is too old or
+    lost its entry, arm it again when the entry is restored, keep the first of duplicates whose entries were merged, and
+    remove those of forgotten entries. A possible one becomes stale when it is not armed in time."""
     watch = rows.lock_watch(tenant_id)
     part = rows.next_to_review(tenant_id, after=watch.looked_until, limit=PART)
     rows.advance_watch(watch, looked_until=part[-1].id if len(part) == PART else None)
@@ -417,7 +416,7 @@ def _armed_today(found: Sequence[Spoken]) -> list[Spoken]:
 
 
 def _mark_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
-    """Whose entry is gone is stale: until somebody restores it, or for good when nobody can."""
+    """A commitment whose entry is gone is stale: until the entry is restored, or for good when it cannot be."""
     rows.make_stale(tenant_id, [row.id for row, source in found if not source.returns], GONE, now=now)
     away = [row.id for row, source in found if source.returns]
     if away:

@@ -1,8 +1,8 @@
-"""Intentions become commitments as memory is written, and what is written decides about those that wait (RFC 0068).
+"""Intentions become commitments as memory is written, and later entries decide about open ones (RFC 0068).
 
-The ledger is read behind the watch's position, in its order, in short transactions: what a transaction has found and
-how far it got commit together. So nothing is lost or found twice, whoever dies or reads beside it. A write is not
-slowed by any of this.
+The ledger is read from the watch's position on, in short transactions that commit the findings together with the new
+position. So nothing is lost or found twice, whichever worker dies or reads at the same time. Writes do not wait for any
+of this.
 """
 
 import hashlib
@@ -31,11 +31,8 @@ PART = sql.CHUNK
 
 @transaction.atomic
 def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
-    """The next part of the ledger was read: its intentions are armed, or possible where they are in doubt, and what it
-    says of others is on record.
-
-    Whether there may be more.
-    """
+    """Read the next part of the ledger: arm its intentions (as possible where they are in doubt), and record what it
+    says about others. Whether there may be more."""
     watch = rows.lock_watch(tenant_id)
     entries, reached = adapter.news_after(tenant_id, after=watch.position, limit=limit, now=now)
     if reached == watch.position:
@@ -57,7 +54,7 @@ def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
 
 
 def _cancel_called_off(tenant_id: UUID, entries: Iterable[News], now: datetime) -> None:
-    """What a later entry of the ref calls off is cancelled, when it can only mean the one."""
+    """Cancel the commitment that a later entry of the ref calls off, when only one can be meant."""
     for entry in entries:
         for words in intentions.called_off(entry.content):
             open_now = [row for row in rows.lock_living(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
@@ -72,7 +69,7 @@ def _words(text: str, row: Commitment) -> set[str]:
 
 
 def infer_commitments(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:
-    """The commitments that ``entry`` makes, but for those that would be stale by now."""
+    """The commitments that ``entry`` makes, without those that would be stale already."""
     for found in intentions.found_in(entry.content, zone=policy.timezone, written_at=entry.written_at, doubtful=True):
         stale_at = _stale_at(found, entry, timedelta(days=policy.stale_days))
         if stale_at is None or stale_at > now:
@@ -98,8 +95,8 @@ def infer_commitments(tenant_id: UUID, entry: News, policy: Policy, now: datetim
 
 
 def _stale_at(found: Intention, entry: News, patience: timedelta) -> datetime | None:
-    """When it is too old to fire: one for a time so long behind that time, one that comes again never. What is in doubt
-    is too old to be armed when its time has come."""
+    """When it is too old to fire: a single time some while later, a repeated one never. A doubtful one is too old to be
+    armed once its time has come."""
     if found.doubtful:
         return found.at if found.at and not found.cron else entry.written_at + patience
     return None if found.cron else (found.at or entry.written_at) + patience
@@ -112,14 +109,14 @@ def _state_of(found: Intention, now: datetime) -> str:
 
 
 class DueTenants(NamedTuple):
-    """Tenants that need a look, of one part of all; ``after`` is where the next part begins, None behind the last."""
+    """A page of tenants to read for; ``after`` is where the next page begins, None after the last."""
 
     tenants: list[UUID]
     after: UUID | None
 
 
 def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now: datetime) -> DueTenants:
-    """Of at most 500 tenants behind ``after``: those whose ledger has news, who have a commitment due, or whose runs
+    """Of at most 500 tenants after ``after``: those whose ledger has news, who have a commitment due, or whose runs
     ended since then while one waits; with ``whole`` all that have one which may fire, or may come back."""
     asked = _of_open("due", Q(due_at__lte=now), by="due_at") | _of_open("waiting", Q(condition=Condition.PREDICATE))
     if whole:

@@ -69,7 +69,7 @@ def locked(tenant_id: UUID, commitment_id: UUID | None) -> Commitment:
 
 
 def change_state(row: Commitment, to: str, *, now: datetime, **values: object) -> None:
-    """The locked commitment is in the state ``to``, with ``values``; refused when that does not follow."""
+    """Change the locked commitment to the state ``to``, with ``values``; refused when the transition is not allowed."""
     if not can_become(row, to):
         raise Conflict(f"A commitment that is {row.state} cannot become {to}.", state=row.state)
     changes = {"state": to, "changed_at": now, **values}
@@ -81,7 +81,7 @@ def change_state(row: Commitment, to: str, *, now: datetime, **values: object) -
 
 
 def rearm(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
-    """Those of them that are put off or dormant are armed."""
+    """Arm those of them that are snoozed or dormant."""
     for row in _locked(tenant_id, commitment_ids, Q(state__in=(CommitmentState.SNOOZED, CommitmentState.DORMANT))):
         change_state(row, CommitmentState.ARMED, now=now, snoozed_until=None)
 
@@ -89,7 +89,7 @@ def rearm(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> 
 def make_stale(
     tenant_id: UUID, commitment_ids: Sequence[UUID], reason: str, *, now: datetime, last_code: str = ""
 ) -> None:
-    """Those of them that were living, or waited for their entry to come back, are stale for good."""
+    """Those of them that are living, or wait for their entry to return, become stale for good."""
     ended = _locked(tenant_id, commitment_ids, Q(state__in=LIVING) | MAY_RETURN)
     for row in ended:
         row.state, row.reason, row.due_at, row.changed_at = CommitmentState.STALE, reason, None, now
@@ -99,8 +99,8 @@ def make_stale(
 
 
 def mark_lost(tenant_id: UUID, commitment_ids: Sequence[UUID], *, until: datetime, now: datetime) -> None:
-    """Those of them that are open are stale while their entry is away: as they are, until they are too old to come back
-    or, when they never are, ``until`` then."""
+    """Those of them that are open become stale while their entry is gone; ``until`` is when they are too old
+    to return."""
     lost = _locked(tenant_id, commitment_ids, Q(state__in=OPEN))
     for row in lost:
         row.state, row.reason, row.changed_at, row.stale_at = CommitmentState.STALE, GONE, now, row.stale_at or until
@@ -108,7 +108,7 @@ def mark_lost(tenant_id: UUID, commitment_ids: Sequence[UUID], *, until: datetim
 
 
 def restore(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
-    """Those of them whose entry was away are armed again. A time that comes again leaves out what lay in between."""
+    """Arm again those whose entry was gone. A repeated time skips what fell in between."""
     back = _locked(tenant_id, commitment_ids, MAY_RETURN)
     for row in back:
         row.state, row.reason, row.changed_at = CommitmentState.ARMED, "", now
@@ -136,7 +136,7 @@ def _without_words(row: Commitment) -> JSONObject:
 
 
 def open_of_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
-    """The open commitments whose intention stands in one of these entries."""
+    """The open commitments whose intention is in one of these entries."""
     mine = Commitment.objects.of(tenant_id).filter(state__in=OPEN)
     found: list[Commitment] = []
     for part in sql.in_chunks(entry_ids):
@@ -151,7 +151,7 @@ def lock_living(tenant_id: UUID, memory_ref: str) -> list[Commitment]:
 
 
 def next_to_review(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[Commitment]:
-    """The next commitments behind ``after`` that are living or may come back, by their ids: from an index each."""
+    """The next commitments after ``after`` that are living or may come back, by id: one index each."""
     mine = Commitment.objects.of(tenant_id)
     kinds: list[QuerySet[Commitment]] = [*(mine.filter(state=state) for state in LIVING), mine.filter(MAY_RETURN)]
     found = [row for of in kinds for row in (of.filter(id__gt=after) if after else of).order_by("id")[:limit]]
@@ -159,13 +159,13 @@ def next_to_review(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[C
 
 
 def store(found: Sequence[Commitment]) -> None:
-    """Each is on record; one whose place in its entry has a commitment already is not stored again."""
+    """Store each; one is skipped when its place in the entry has a commitment already."""
     Commitment.objects.written_by(WRITER).bulk_create(found, batch_size=sql.CHUNK, ignore_conflicts=True)
 
 
 def follow_replacement(tenant_id: UUID, entry_ids: Collection[UUID], found: Sequence[Commitment]) -> list[Commitment]:
-    """Of entries whose value was replaced: what they still say stays as it is, at its new place, and what they say no
-    more is gone. Those of ``found`` that are new."""
+    """After a value was replaced, move commitments that its entries still state to their new place, and remove the
+    others. Returns those of ``found`` that are new."""
     fresh = {(each.entry_id, each.said_sha256): each for each in found}
     gone, stays = [], []
     for part in sql.in_chunks(entry_ids):
@@ -186,12 +186,12 @@ def follow_replacement(tenant_id: UUID, entry_ids: Collection[UUID], found: Sequ
 
 
 def record_conditions(changed: Sequence[Commitment]) -> None:
-    """What was found of the conditions of these locked rows is on record."""
+    """Record the conditions found for these locked rows."""
     Commitment.objects.written_by(WRITER).bulk_update(changed, TURNED, batch_size=sql.CHUNK)
 
 
 def record_firing(row: Commitment, firing: Firing) -> None:
-    """The locked commitment has fired once more: this row is what makes it happen once."""
+    """Record one more firing of the locked commitment: this row is what makes it happen once."""
     firing.insert(by=WRITER)
     row.fired_count += 1
     row.last_fired_at, row.last_run_id, row.last_code = firing.fired_at, firing.enqueued_run_id, firing.code
@@ -199,7 +199,7 @@ def record_firing(row: Commitment, firing: Firing) -> None:
 
 
 def remove(tenant_id: UUID, commitment_ids: Sequence[UUID]) -> int:
-    """The commitments are gone, with what is kept of their firings; the events stay on the log. How many."""
+    """Delete the commitments with their stored firings; events stay on the log. Returns how many."""
     gone = 0
     for part in sql.in_chunks(commitment_ids):
         Firing.objects.written_by(WRITER).filter(tenant_id=tenant_id, commitment_id__in=part).delete()
@@ -208,7 +208,7 @@ def remove(tenant_id: UUID, commitment_ids: Sequence[UUID]) -> int:
 
 
 def lock_watch(tenant_id: UUID) -> CommitmentWatch:
-    """The tenant's watch, locked until the transaction ends: whoever reads on for intentions goes one after another."""
+    """The tenant's watch, locked until the transaction ends, so that inference runs one at a time."""
     rows = CommitmentWatch.objects.of(tenant_id).select_for_update().filter(id=tenant_id)
     found: CommitmentWatch | None = rows.first()
     return found or _opened(tenant_id, rows)
@@ -222,7 +222,7 @@ def _opened(tenant_id: UUID, rows: QuerySet[CommitmentWatch]) -> CommitmentWatch
 
 
 def advance_watch(watch: CommitmentWatch, **reached: object) -> None:
-    """The locked watch has got so far."""
+    """Store the position up to which the locked watch has read."""
     for name, value in reached.items():
         setattr(watch, name, value)
     watch.save(by=WRITER, update_fields=list(reached))
@@ -230,13 +230,13 @@ def advance_watch(watch: CommitmentWatch, **reached: object) -> None:
 
 @transaction.atomic
 def lease_watch(tenant_id: UUID, holder: str, *, now: datetime) -> bool:
-    """Whether ``holder`` looks after the tenant's commitments for the next half minute; one does at a time."""
+    """Whether ``holder`` has the watch for the next 30 seconds; one holder at a time."""
     lock_watch(tenant_id)  # the row may not be there yet
     return LEASE.claim(tenant_id, tenant_id, holder=holder, now=now)
 
 
 def release_watch(tenant_id: UUID, holder: str) -> None:
-    """Whoever comes next need not wait for the end of the lease."""
+    """End the lease early."""
     LEASE.release(tenant_id, tenant_id, holder=holder)
 
 
@@ -254,16 +254,13 @@ def lock_lost(tenant_id: UUID, refs: Iterable[str]) -> list[Commitment]:
 
 
 def has_watching(tenant_id: UUID) -> bool:
-    """Whether a condition of the tenant may come true."""
+    """Whether a condition of the tenant may become true."""
     return bool(Commitment.objects.of(tenant_id).filter(condition="predicate", state__in=OPEN).exists())
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A commitment, the words of memory it stands in, and how often it may fire.
-
-    ``intention`` is None when the entry is gone.
-    """
+    """A commitment, its sentence, and how often it may fire. ``intention`` is None when the entry is gone."""
 
     row: Commitment
     intention: str | None
@@ -304,13 +301,13 @@ class Wanted:
 def page(
     scope: TenantScope, wanted: Wanted, *, after: UUID | None = None, size: int = 50, now: datetime
 ) -> Page[Shown]:
-    """The commitments behind ``after``, newest first."""
+    """The commitments after ``after``, newest first."""
     found = read_page(_matching(scope, wanted), after, size)
     return found.of(_shown(scope, found.rows, now))
 
 
 def export_commitments(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:
-    """All of them, newest first; read in chunks, for a file."""
+    """All of them, newest first, read in chunks for a file."""
     for chunk in read_all(_matching(scope, wanted)):
         yield from _shown(scope, chunk, now)
 
@@ -322,7 +319,7 @@ def count_by_state(scope: TenantScope) -> dict[str, int]:
 
 
 def find(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Shown:
-    """One commitment; unknown, foreign and malformed ids are one ``NotFound``."""
+    """One commitment; unknown, foreign and malformed ids are the same ``NotFound``."""
     return _shown(scope, [_visible(scope, commitment_id)], now)[0]
 
 
@@ -333,12 +330,12 @@ def find_many(scope: TenantScope, commitment_ids: Collection[UUID], *, now: date
 
 
 def sentences(scope: TenantScope, found: Sequence[Commitment], *, now: datetime) -> dict[UUID, str | None]:
-    """The sentence of memory in which each of these stands; None where the entry is gone."""
+    """The sentence of memory that each of these was found in; None where the entry is gone."""
     return {shown.row.id: shown.intention for shown in _shown(scope, found, now)} if found else {}
 
 
 def firings_of(scope: TenantScope, commitment_id: UUID, *, limit: int = SHOWN_FIRINGS) -> list[Firing]:
-    """Its last firings, the latest first."""
+    """Its last firings, newest first."""
     scope.check("memory:read")
     rows_of = Firing.objects.of(scope.tenant_id).filter(commitment_id=commitment_id)
     return list(rows_of.order_by("-id")[:limit])
@@ -346,7 +343,7 @@ def firings_of(scope: TenantScope, commitment_id: UUID, *, limit: int = SHOWN_FI
 
 @transaction.atomic
 def snooze(scope: TenantScope, commitment_id: UUID | None, *, until: datetime, now: datetime) -> Commitment:
-    """It does not fire before ``until``, at most 90 days ahead. A time that comes again goes on behind it. Audited."""
+    """It does not fire before ``until``, at most 90 days ahead. A repeated time continues after it. Audited."""
     scope.check("memory:retire")
     row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
     if not now < until <= now + FARTHEST:
@@ -367,7 +364,7 @@ def _due_behind(row: Commitment, until: datetime) -> datetime | None:
 
 
 def _next_due(row: Commitment, after: datetime) -> datetime | None:
-    """The next time of one that comes again, in step with the last."""
+    """The next time of a repeated one, in step with the last."""
     if row.every == 1 or row.due_at is None:
         return cron.next_after(row.repeats, row.timezone, after)
     due_at: datetime | None = row.due_at
@@ -377,13 +374,13 @@ def _next_due(row: Commitment, after: datetime) -> datetime | None:
 
 
 def list_possible(scope: TenantScope) -> QuerySet[Commitment]:
-    """Those that wait for a person to arm or dismiss them."""
+    """Those waiting for a person to arm or dismiss them."""
     return _matching(scope, Wanted(CommitmentState.POSSIBLE))
 
 
 @transaction.atomic
 def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Commitment:
-    """A possible commitment was meant: it fires from now on as others do. Audited."""
+    """Arm a possible commitment, so that it fires like any other. Audited."""
     scope.check("memory:retire")
     row = _locked_possible(scope, commitment_id)
     if row.entry_id not in adapter.entries_by_id(scope, [row.entry_id], now=now):
@@ -400,7 +397,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
 
 @transaction.atomic
 def dismiss(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Commitment:
-    """A possible commitment was not meant: it is cancelled. Audited."""
+    """Cancel a possible commitment that was not meant. Audited."""
     scope.check("memory:retire")
     row = _locked_possible(scope, commitment_id)
     change_state(row, CommitmentState.CANCELLED, now=now, reason=DISMISSED, due_at=None)
@@ -417,7 +414,7 @@ def _locked_possible(scope: TenantScope, commitment_id: UUID | None) -> Commitme
 
 @transaction.atomic
 def cancel(scope: TenantScope, commitment_id: UUID | None, *, reason: str, now: datetime) -> Commitment:
-    """It never fires again; the reason stays with it, without the tenant's secrets. Audited."""
+    """Cancel it for good; the reason is stored without the tenant's secrets. Audited."""
     scope.check("memory:retire")
     row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
     said = (

@@ -1,6 +1,6 @@
-"""The write: every insert, change and removal of memory. It redacts, and appends the fact (SR-1, RFC 0057).
+"""Every insert, change and removal of memory. Redacts, and appends the fact (SR-1, RFC 0057).
 
-Nobody can skip the redaction: the ledger asks the harness itself. An entry, its tags, its place in the ledger and its
+Redaction cannot be skipped: the ledger itself looks the secrets up. An entry, its tags, its position and its
 ``memory.written`` commit together or not at all.
 """
 

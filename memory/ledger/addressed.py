@@ -40,7 +40,7 @@ from memory.models.entry import EntryTag
 from memory.text import token_budget
 from memory.text.redactor import MARK, Redacted, Redactor, in_strings, secret_shapes, strings_in
 
-# A forgotten entry was deleted, as far as its agent is told; an archived one is told of by who archives it.
+# To its agent a forgotten entry was deleted; the fact of an archived one is appended by the archival.
 REMOVALS: dict[str, type[EntryLifecycle]] = {
     "deleted": EntryDeleted,
     "forgotten": EntryDeleted,
@@ -57,7 +57,7 @@ SHARED = (
     "AND {} AND tier = 'semantic' AND NOT hidden"
 )
 ACTOR = "X-Agent-ID"
-# The columns that name somebody or something, and the fields in which a client says so.
+# The columns that hold names, and the request fields they come from.
 NAMES = {
     "agent_id": "agent_id",
     "task_id": "scope.task_id",
@@ -71,7 +71,7 @@ OF_ENTRY = (
     "content", "tags", "position", "expires_at", "search_text", "hidden_text", "tokens", "secret_shapes", "sha256",
     "redactions", "sealed", "protected",
 )  # fmt: skip
-# What a new address is stored with, beside its key, its times and its place in the vault.
+# The columns of a new address, besides its key, its times and its seal.
 AS_GIVEN = (
     "tier", "agent_id", "namespace", "key", "task_id", "intent_id", "pinned", "priority", "sensitivity", "ttl",
     "created_by", "curated_by", "size", "sealed",
@@ -110,7 +110,7 @@ def lifecycle_event(kind: type[EntryLifecycle], address: EntryAddress, actor: st
 
 
 def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, now: datetime) -> None:
-    """The facts of those of ``rows`` that have an address, each on the stream of the run that wrote it."""
+    """Append the facts of those of ``rows`` that have an address, each to the stream of the run that wrote it."""
     kind = REMOVALS.get(reason)
     if kind is None:
         return
@@ -125,12 +125,13 @@ def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str
 
 
 def release_keys(tenant_id: UUID, rows: list[UUID]) -> None:
-    """The keys of retired entries are free."""
+    """Free the keys of retired entries."""
     EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=True)
 
 
 def without_occupied_keys(tenant_id: UUID, rows: list[UUID]) -> list[UUID]:
-    """Those of the retired ``rows`` that can have their keys again: no live entry has them, nor one before it here."""
+    """Those of the retired ``rows`` that can have their keys again: no live entry has them, nor an earlier one of
+    ``rows``."""
     addresses = EntryAddress.objects.of(tenant_id).filter(id__in=rows).order_by("id")
     wanted = {row.id: Address(Tier(row.tier), row.agent_id, row.namespace, row.key) for row in addresses}
     having = EntryAddress.objects.of(tenant_id).filter(id__in=find_by_keys(tenant_id, list(wanted.values())))
@@ -150,7 +151,7 @@ def _place_of(tier: str, of: Address | EntryAddress) -> tuple[str, str, str]:
 
 
 def reclaim_keys(tenant_id: UUID, rows: list[UUID]) -> None:
-    """The restored entries have their keys; refused when another has one by now."""
+    """Give the restored entries their keys back; refused when another entry has one."""
     try:
         with transaction.atomic():
             EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=False)
@@ -162,10 +163,10 @@ def reclaim_keys(tenant_id: UUID, rows: list[UUID]) -> None:
 def lock_address(
     tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = (), runs: Collection[UUID] = ()
 ) -> EntryAddress:
-    """The address, with its entry, locked until the transaction ends. One of a retired or lapsed entry too.
+    """The address with its entry, locked until the transaction ends, also of a retired or lapsed entry.
 
-    Its stream is held, and the entry is locked before its address, as by whoever removes it; together with the entries
-    ``beside`` it, which will change with it, and with the streams of these ``runs``.
+    Lock order: streams (its own and of these ``runs``), the entry, then its address, with the entries of ``beside``
+    that change with it.
     """
     lock_entries(tenant_id, runs=runs, entries=[entry_id, *beside])
     for row in lock_addresses(tenant_id, [entry_id]):
@@ -183,15 +184,16 @@ def lock_addresses(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddres
 
 @transaction.atomic
 def touch(tenant_id: UUID, rows: Sequence[UUID], *, now: datetime) -> None:
-    """The owner has read these: they are the last to be evicted (R37). Those that somebody changes now are left."""
+    """Record that the owner has read these, so that they are evicted last (R37). Rows locked by another transaction are
+    skipped."""
     free = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",), skip_locked=True)
     found = list(free.filter(id__in=rows).values_list("id", flat=True))
     EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=found).update(accessed_at=now)
 
 
-# Which entry has a key (RFC-0015 1.2). Every write asks, and mostly nobody has it: so it is asked by hand.
+# Which entry has a key (RFC-0015 1.2). Every write checks, and mostly the key is free: hence SQL by hand.
 def find_by_key(tenant_id: UUID, address: Address) -> EntryAddress | None:
-    """The entry that has that key, lapsed or not; never a retired one, whose key is free."""
+    """The entry with that key, lapsed or not; never a retired one, whose key is free."""
     for entry_id in _ids_at(tenant_id, address, [address.key]):
         rows = EntryAddress.objects.of(tenant_id).select_related("entry", "vault_key")
         found: EntryAddress | None = rows.filter(id=entry_id).first()
@@ -200,7 +202,7 @@ def find_by_key(tenant_id: UUID, address: Address) -> EntryAddress | None:
 
 
 def find_by_keys(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
-    """The entries that have these keys, in no order; asked once for all keys of one namespace."""
+    """The entries with these keys, unordered; one query for all keys of one namespace."""
     places: dict[object, list[Address]] = {}
     for each in wanted:
         shared = each.tier == Tier.SEMANTIC
@@ -219,12 +221,12 @@ def _ids_at(tenant_id: UUID, address: Address, keys: Sequence[str]) -> list[UUID
     return [sql.as_uuid(entry_id) for (entry_id,) in found]
 
 
-# What somebody gives for an entry with an address, made fit to be stored: without a secret, in its place (SR-1).
+# Preparing the input of an addressed entry: redacted, with its memory_ref (SR-1).
 #
 # What is text is redacted. What names an agent, a task or an intent is an id that must not change, and is refused.
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An entry as somebody wants it: all of it, at creation and after a change alike."""
+    """An entry as a caller wants it: the whole of it, at creation and after a change alike."""
 
     address: Address
     value: JSONObject
@@ -245,8 +247,8 @@ class _Counting:
 
 
 def redact_given(redact: Redact, given: Given, *, actor: str, names: bool) -> tuple[Given, int]:
-    """Without any secret of the tenant, and how many places were replaced: no run stands behind the entry that could
-    say which ones it knows. Refuses an ``actor``, and with ``names`` an address, that names somebody by a secret."""
+    """The entry without any secret of the tenant, and how many places were replaced: an addressed write has no run
+    whose resolved secrets would do. Refuses an ``actor``, and with ``names`` an address, that contains a secret."""
     _require_plain(redact, ACTOR, actor)
     for name, field in NAMES.items() if names else ():
         _require_plain(redact, field, getattr(given.address, name))
@@ -259,7 +261,7 @@ def redact_given(redact: Redact, given: Given, *, actor: str, names: bool) -> tu
 
 
 def redacted_addresses(redactor: Redactor, given: Sequence[Address]) -> list[Address]:
-    """Where entries given there stand: their names without any secret of the tenant."""
+    """The addresses with every secret of the tenant replaced."""
     return [
         replace(each, namespace=redactor.redact(each.namespace).text, key=redactor.redact(each.key).text)
         for each in given
@@ -267,7 +269,7 @@ def redacted_addresses(redactor: Redactor, given: Sequence[Address]) -> list[Add
 
 
 def has_mark(given: Given) -> bool:
-    """Whether something of it was replaced earlier."""
+    """Whether any of these texts was redacted earlier."""
     texts = (addresses.canonical(given.value), given.address.namespace, given.address.key, *given.tags)
     return any(MARK in text for text in texts)
 
@@ -287,7 +289,7 @@ def _require_plain(redact: Redact, field: str, name: str) -> None:
 
 
 def place_of(scope: TenantScope, address: Address) -> MemoryScope:
-    """Where it stands among all that is remembered; refused when its names do not fit there."""
+    """The memory_ref of the address; refused when its names do not fit there."""
     if max(len(address.namespace), len(address.key)) > addresses.MAX_NAME:
         message = f"is longer than {addresses.MAX_NAME} characters once its secrets are replaced"
         raise Invalid("The memory entry cannot be stored.", errors=[{"field": "key", "message": message}])
@@ -299,7 +301,7 @@ def place_of(scope: TenantScope, address: Address) -> MemoryScope:
 
 
 def draft_of(given: Given) -> EntryDraft:
-    """The entry as the ledger stores all entries."""
+    """The entry as the ledger stores every entry."""
     address = given.address
     return EntryDraft(
         content=addresses.kept_form(address, given.value),
@@ -313,11 +315,11 @@ def draft_of(given: Given) -> EntryDraft:
 # Entries with addresses stored and changed, any number in one go (RFC-0015 1 to 3; R100): redacted, with their facts.
 #
 # What is the same for all of them is asked once. Who calls has locked what they change (``rows.hold``). A confidential
-# or restricted value is sealed before anything is stored, and stands nowhere in clear.
+# or restricted value is sealed before anything is stored, and is nowhere in clear.
 @dataclass(frozen=True, slots=True)
 class New:
-    """An entry to be stored, the log on which its facts stand, and the task it belongs to or what made it. Of one that
-    is ``stated``, ``memory.written`` stands on the log of the run elsewhere."""
+    """An entry to be stored, the stream of its facts, and the task it belongs to or what made it. With ``stated``,
+    ``memory.written`` goes to the log of the external run."""
 
     given: Given
     run_id: UUID
@@ -348,11 +350,12 @@ def import_addressed(scope: TenantScope, imported: Sequence[Imported], *, run: R
 def write_addressed(
     scope: TenantScope, new: Sequence[New], *, actor: str, now: datetime, redactor: Redactor | None = None
 ) -> list[EntryAddress]:
-    """The entries are stored at their addresses in their order, each with ``memory.written`` and RFC-0015's fact on its
-    run; all or none. Refuses with ``KeyExists`` when an address is taken, and otherwise as ``write_entry`` does: the
-    caller's transaction takes nothing more then.
+    """Store the entries at their addresses in order, each with ``memory.written`` and RFC-0015's fact on its run; all
+    or none. Raises ``KeyExists`` when an address is occupied, after which the caller's transaction is unusable, and
+    otherwise as ``write_entry``.
 
-    ``redactor`` is the tenant's, of a caller who has asked for it behind its own locks; any other is asked for here."""
+    ``redactor`` is the tenant's, from a caller that looked it up under its own locks; by default it is looked up here.
+    """
     redactor = redactor or redaction.for_tenant(scope.tenant_id)
     texts = [text for each in new for text in _texts_of(each.given)]
     redact = bulk.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
@@ -413,7 +416,7 @@ def _tell_stated(
 def rewrite(
     scope: TenantScope, row: EntryAddress, given: Given, *, actor: str, stated: Stated | None = None, now: datetime
 ) -> EntryAddress:
-    """``rewrite_all`` for one."""
+    """``rewrite_all`` for one entry."""
     return rewrite_all(scope, [(row, given)], actor=actor, stated=stated, now=now)[0]
 
 

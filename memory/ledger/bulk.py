@@ -30,7 +30,7 @@ from memory.text.redactor import Redactor, unchanged
 if TYPE_CHECKING:
     from memory.ledger.addressed import Given
 
-# Texts are looked through together by as many entries: those beside a secret are looked through again one by one.
+# How many entries are searched for secrets together; with a hit they are searched again one by one.
 TOGETHER = 50
 OF_ENTRY = (*COLUMNS, "derived", "protected", "sealed")
 INSERTED = (*OF_ENTRY, "position")
@@ -95,14 +95,14 @@ def known_ids(tenant_id: UUID, entry_ids: Sequence[UUID]) -> dict[UUID, str]:
 
 
 def redactor_of(redactor: Redactor, texts: Iterable[str]) -> entries.Redact:
-    """What redacts each of ``texts``: nothing, when all of them together hold no secret."""
+    """The redactor of each of ``texts``; the empty one when together they contain no secret."""
     return unchanged if redactor.is_clean(texts) else redactor.redact
 
 
 def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) -> list[list[Any]]:
-    """The entries are in the ledger, in their order, with their tags; the values of ``INSERTED`` of each.
+    """Insert the entries in their order, with their tags; returns the values of ``INSERTED`` of each.
 
-    Their facts are told by the caller, before, and in the same transaction.
+    The caller appends their facts before, in the same transaction.
     """
     last = advance_head(tenant_id, entries=len(made), retired=0, steps=len(made))
     tenant, hidden = sql.key(tenant_id), cache(hidden_form)
@@ -133,7 +133,7 @@ def written_entries(made: Sequence[Prepared], rows: Sequence[list[Any]], now: da
 
 
 def stored_entry(tenant_id: UUID, made: Prepared, row: list[Any], now: datetime) -> MemoryEntry:
-    """The entry that stands in the ledger as ``row``."""
+    """The entry that was stored as ``row``."""
     return entries.stored(tenant_id, made.entry, dict(zip(INSERTED, row, strict=True)), now, made.draft.expires_at)
 
 
@@ -163,7 +163,7 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
 
 @transaction.atomic
 def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> None:
-    """Each entry speaks of so many sources now, of which the last was written then."""
+    """Set how many sources support each entry, and when the last was written."""
     tenant = sql.key(tenant_id)
     rows = [(tenant, sql.key(entry_id), sources, sql.instant(last)) for entry_id, sources, last in found]
     allowed = Strength.objects.written_by(WRITER)
@@ -173,10 +173,8 @@ def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> 
 
 @transaction.atomic
 def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetime) -> MemoryEntry:
-    """The entry is never merged and goes first into an archive; or no longer so. Audited.
-
-    One that is not protected any more is a change of the ledger: the next pass looks at its ref anew.
-    """
+    """Protect the entry from merges and put it first in archives, or end that. Audited. Ending it is a change of the
+    ledger: the next pass considers the entry again."""
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.protected != protected:

@@ -31,7 +31,7 @@ from memory.text.matching import hidden_form, search_form
 from memory.text.redactor import Redacted
 
 Redact = Callable[[str], Redacted]
-# A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
+# Only a tag that is a plain word may go on the log, which cannot be erased; any other may hold a name.
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 COLUMNS = (
     "tenant_id", "id", "memory_ref", "content", "search_text", "hidden_text", "tags", "subject", "run_id", "node_id",
@@ -51,7 +51,7 @@ TAKE_POSITION = (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the ledger stored: the id, and the texts as they stand now, redacted."""
+    """What the ledger stored: the id, and the redacted texts."""
 
     id: UUID
     memory_ref: str
@@ -63,10 +63,10 @@ class Written:
 
 
 def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str | None, now: datetime) -> Written:
-    """The entry is stored under ``scope`` and ``memory.written`` stands on ``run``; both or neither.
+    """Store the entry under ``scope`` and append ``memory.written`` to ``run``; both or neither.
 
-    ``node_id`` is None for a host write, and for nothing else (RFC 0057 B). Refuses with ``Invalid`` what cannot be
-    stored, ``NotFound`` when the run is another tenant's, and ``CapabilityNotProvided`` on a read-only host.
+    ``node_id`` is None for a host write, and for nothing else (RFC 0057 B). Raises ``Invalid`` for content that cannot
+    be stored, ``NotFound`` when the run is another tenant's, and ``CapabilityNotProvided`` on a read-only host.
     """
     require_writable(scope, run)
     require_plain_ref(scope)
@@ -75,7 +75,7 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
 
 
 def store(entry: "Redraft", draft: EntryDraft, *, run: Run, node_id: str | None, now: datetime) -> Written:
-    """The redacted entry is stored, and its fact stands on ``run``."""
+    """Store the redacted entry and append its fact to ``run``."""
     fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
     row = row_of(entry, draft, run.tenant_id, run.id, node_id, now)
     position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
@@ -113,7 +113,7 @@ def require_durable(capability: str) -> None:
 
 
 def redacted(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetime) -> "Redraft":
-    """The draft as it may be stored; refuses with ``Invalid`` one that cannot be."""
+    """The draft as it will be stored; raises ``Invalid`` when it cannot be."""
     tags = entry_drafts.checked(draft, now)
     content = redact(draft.content)
     entry = Redraft(
@@ -150,10 +150,8 @@ class Redraft:
 
 
 def search_texts(entry: Redraft, hidden: Callable[[str], str] = hidden_form) -> tuple[str, str]:
-    """The texts of the entry in search form, and what each of them says when it is decoded.
-
-    They are decoded apart: below each other, tags look like base64 that is broken into lines.
-    """
+    """The texts of the entry in search form, and the texts that each of them decodes to. They are decoded one by one:
+    in a column, tags look like base64 broken into lines."""
     labels = (*entry.tags, entry.subject, entry.memory_ref, *entry.findable)
     found = dict.fromkeys((hidden_form(entry.content), *map(hidden, labels)))
     return search_form("\n".join((entry.content, *labels))), "\n".join(filter(None, found))
@@ -198,15 +196,15 @@ def row_of(
 def stored(
     tenant_id: UUID, made: Redraft, values: dict[str, Any], now: datetime, expires_at: datetime | None
 ) -> MemoryEntry:
-    """The entry that was inserted with these values of its columns: without asking for it again."""
+    """The entry inserted with these column values, without reading it back."""
     own = {"tenant_id": tenant_id, "id": made.id, "run_id": sql.as_uuid(values["run_id"]), "tags": list(made.tags)}
     return MemoryEntry(**(values | own | {"created_at": now, "expires_at": expires_at}))
 
 
 @cache
 def storing_statement(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -> str:
-    """What stores an entry on PostgreSQL behind ``event_log.with_facts``, all in one statement: position, entry, tags,
-    and what is ``beside``.
+    """The PostgreSQL statement that follows ``event_log.with_facts`` and stores an entry at once: position, entry,
+    tags, and what is ``beside``.
 
     Its parameters are the tenant twice, the ``columns``, and tenant, id and tags of the entry.
     """
@@ -252,7 +250,7 @@ def value_of(row: EntryAddress) -> JSONObject:
 
 
 def value_or_none(row: EntryAddress) -> JSONObject | None:
-    """The same, for a list, which one broken seal does not take from its readers: None then."""
+    """The value for a list; None when its seal does not open, so that one broken seal does not fail the list."""
     text = row.entry.content
     if row.is_sealed:
         if row.sealed is None or row.vault_key is None:

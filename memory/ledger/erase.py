@@ -45,7 +45,7 @@ def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> in
     entries = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
     addresses = EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
     list(entries.select_for_update().values_list("id"))
-    advance_head(tenant_id, entries=0, retired=0, steps=0)  # what is counted of the entry's agent is behind its lock
+    advance_head(tenant_id, entries=0, retired=0, steps=0)  # the agent's counts change under its lock
     changed: int = addresses.update(**names)
     own = {name: value for name, value in names.items() if name == "agent_id"}
     return max(changed, entries.update(**own)) if own else changed
@@ -59,12 +59,12 @@ def erase_reasons(tenant_id: UUID, entry_ids: Sequence[UUID], reason: str) -> in
 
 @transaction.atomic
 def mark_erased(tenant_id: UUID, *, now: datetime) -> None:
-    """Something beside the ledger was forgotten: housekeeping takes it out of the files, too."""
+    """Record that something outside the ledger was forgotten, so that housekeeping removes it from the files too."""
     advance_head(tenant_id, entries=0, retired=0, steps=0, gone=record_removal_time(now, at_once=True))
 
 
 def last_erased() -> datetime | None:
-    """When something of any tenant was forgotten, or was confidential and went, for the last time."""
+    """When something of any tenant was last forgotten, or removed while confidential."""
     found: datetime | None = LedgerHead.objects.aggregate(last=Max("erased_at"))["last"]
     return found
 
@@ -79,7 +79,7 @@ def removed_since(moment: datetime, *, at_once: bool = False) -> bool:
 
 
 class Going(NamedTuple):
-    """What has to be known of an entry that is removed; the ids as the engine stores them."""
+    """What is needed of an entry that is being removed; ids in the engine's form."""
 
     id: Any
     run_id: Any
@@ -101,11 +101,11 @@ def remove_entries(
     held: bool = False,
     now: datetime,
 ) -> int:
-    """At most ``CHUNK`` of ``rows`` are gone, with their tags; a tombstone without content remains of each.
+    """Delete at most ``CHUNK`` of ``rows``, with their tags; a tombstone without content remains of each.
 
-    Of those that have an address the fact stands on their stream, done by the agent ``actor`` or else by their owner
-    (RFC-0015 5); what is archived is told of by who archives it. With ``lapsed`` one whose end somebody has put off
-    meanwhile stays. They are locked here, unless the caller has ``held`` them.
+    For an addressed entry the fact is appended to its stream, as done by the agent ``actor`` or by its owner (RFC-0015
+    5); the fact of archived ones is the archival's. With ``lapsed``, an entry whose expiry was moved meanwhile stays.
+    Locks the rows, unless the caller passes the ``held`` ones.
     """
     going = rows[: sql.CHUNK] if held else lock_entries(tenant_id, entries=rows[: sql.CHUNK])
     tenant, at = sql.key(tenant_id), sql.instant(now)
@@ -147,6 +147,6 @@ def ephemeral_rows(instance: str, *, limit: int = sql.CHUNK) -> list[tuple[UUID,
 
 
 def merged_away_rows(tenant_id: UUID, *, before: datetime, limit: int = sql.CHUNK) -> list[tuple[UUID, str]]:
-    """Entries that passes took away before then and nobody has restored, each with the reason; at most ``limit``."""
+    """Entries that passes retired before then and that were not restored, each with the reason; at most ``limit``."""
     rows = MemoryEntry.objects.of(tenant_id).filter(retired_at__lt=before).exclude(retired_kind="")
     return list(rows.order_by("retired_at").values_list("id", "retired_kind")[:limit])

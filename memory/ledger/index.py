@@ -1,11 +1,11 @@
-"""The index of full text: which words stand in which entries, how often, and how many words each has, as BM25 needs it.
+"""The index of full text: which words occur in which entries, how often, and how many words each has, for BM25.
 
-Each word of a tenant has a number, in a table with its number of entries; its stems stand beside it. Where it occurs is
-kept in blocks of numbers (``models.search_index``), so nothing but the table of words holds a text. A word that no
-entry has any more is deleted there, with its stems, in the transaction that removes its last entry; so are the postings
-of that entry. One form serves both engines, and no tenant's words weigh in another's ranking.
+Each word of a tenant has a number, in a table with its number of entries and its stems. Its postings are blocks of
+numbers (``models.search_index``), so only the table of words holds text. A word without entries is deleted there, with
+its stems, in the transaction that removes its last entry; so are that entry's postings. The form is the same on both
+engines, and tenants' words do not affect each other's ranking.
 
-Entries are indexed in batches, behind a mark: what a tenant wrote after its mark is searched directly.
+Entries are indexed in batches: those after the tenant's mark are searched directly.
 """
 
 from collections import Counter, defaultdict
@@ -26,7 +26,7 @@ from memory.text.search_words import every_word_of, stems_of
 
 BATCH = 256
 LONG = 8192
-# Locks the tenant's row until the commit, so that nobody indexes an entry twice, or one that is being removed.
+# Locks the tenant's row until the commit, so that no entry is indexed twice, or while it is being removed.
 LOCK = (
     "INSERT INTO memory_searchledger (tenant_id, position, entries, words) VALUES (%s, -1, 0, 0) "
     "ON CONFLICT (tenant_id) DO UPDATE SET position = memory_searchledger.position "
@@ -67,7 +67,8 @@ class _Ledger(NamedTuple):
 
 
 def should_index(position: int, text: str) -> bool:
-    """Whether the write at ``position`` indexes what waits: once in ``BATCH``, and a long text at once."""
+    """Whether the write at ``position`` indexes the backlog: once in ``BATCH`` writes, and at once after a
+    long text."""
     return position % BATCH == 0 or len(text) > LONG
 
 
@@ -79,9 +80,9 @@ def lag_after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 
 
 @transaction.atomic
 def catch_up(tenant_id: UUID, *, most: int = 2 * BATCH) -> int:
-    """The next ``most`` entries behind the tenant's mark are indexed, and the mark is at the last; how many they were.
+    """Index the next ``most`` entries after the tenant's mark and move the mark to the last; returns how many.
 
-    A mark stands behind all that is there: an entry is numbered under the lock under which it is committed.
+    No entry can appear before the mark: positions are given under the lock under which entries commit.
     """
     with connection.cursor() as cursor:
         ledger = _lock(cursor, tenant_id)
@@ -94,7 +95,7 @@ def catch_up(tenant_id: UUID, *, most: int = 2 * BATCH) -> int:
 
 
 def tenants_behind() -> list[UUID]:
-    """The tenants that have entries which are not indexed."""
+    """The tenants with entries that are not indexed."""
     return [sql.as_uuid(tenant) for (tenant,) in sql.rows(BEHIND, [])]
 
 

@@ -1,4 +1,5 @@
-"""Where a write came from, as the agent states it: stored beside the entry, redacted with it (SR-1)."""
+"""Stated origins: where a write came from, as its agent states it. Stored with the entry, and redacted with it
+(SR-1)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A write of an agent elsewhere: the run on whose log it stands here, and what the agent says of it."""
+    """A write of an external agent: the run on whose log it is recorded here, and what the agent states."""
 
     run_id: UUID
     origin: Origin
@@ -40,8 +41,8 @@ class Stated:
 
 
 def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *, run: Run, now: datetime) -> Written:
-    """``write_entry`` by an agent elsewhere, on the ``run`` that stands for its own: the log names no node, which the
-    agent only states, and all is without any secret of the tenant."""
+    """``write_entry`` for an external agent, on the ``run`` that represents its own: the log names no node, since the
+    agent only states it, and everything is redacted by every secret of the tenant."""
     entries.require_writable(scope, run)
     entries.require_plain_ref(scope)
     redact = redaction.for_tenant(run.tenant_id).redact
@@ -81,7 +82,7 @@ def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run,
 def append_stated(
     tenant_id: UUID, told: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime
 ) -> None:
-    """The facts stand on the logs of the runs that they are stated to be of, which the caller holds."""
+    """Append the facts to the logs of the runs that they are stated to be of, which the caller has locked."""
     rows = [
         (fact.memory_id, stated.redacted(redact), event_log.append(tenant_id, stated.run_id, fact, now=now))
         for fact, stated in told
@@ -90,7 +91,7 @@ def append_stated(
 
 
 def _store(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
-    """The last writes of these entries were stated so, and stand at that number of their run's log."""
+    """Store what was stated of these entries' last writes, with its event's number on the run's log."""
     tenant, key = sql.key(tenant_id), sql.key
     rows = [
         [
@@ -112,6 +113,6 @@ def _store(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
 
 
 def mark_outdated(tenant_id: UUID, entry_ids: Sequence[UUID]) -> None:
-    """The entries are written again: what was stated of their last writes is that of earlier ones."""
+    """The entries are written again: earlier stated origins no longer describe their last writes."""
     rows = EntryOrigin.objects.written_by(WRITER).filter(tenant_id=tenant_id, entry_id__in=entry_ids, current=True)
     rows.update(current=False)

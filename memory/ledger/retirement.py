@@ -30,7 +30,8 @@ SPAN = ("tenant_id", "id", "entry_id", "from_position")
 
 @transaction.atomic
 def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) -> MemoryEntry:
-    """The entry is hidden from reads that begin later; runs that started before still see it. Undoable, and audited."""
+    """Hide the entry from reads that begin later; runs that started before still see it. Can be undone, and is
+    audited."""
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.retired_at is None:
@@ -91,9 +92,9 @@ class Hidden:
 
 @transaction.atomic
 def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[UUID]:
-    """Those of at most ``CHUNK`` entries that could be read are read no more by runs that start later; which they were.
+    """Retire at most ``CHUNK`` live entries and return their ids. Runs that started before still read them.
 
-    One change of the ledger. Protected ones, and those that somebody has retired or removed meanwhile, are left.
+    One change of the ledger. Protected entries, and those retired or removed meanwhile, are skipped.
     """
     tenant, wanted = sql.key(tenant_id), {sql.key(each.entry_id): each for each in entries[: sql.CHUNK]}
     found = _takeable(tenant, list(wanted))
@@ -127,11 +128,8 @@ def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
 
 @transaction.atomic
 def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: datetime) -> list[UUID]:
-    """Those of at most ``CHUNK`` entries that are still as a pass left them are read again, and protected; which.
-
-    ``taken`` says when the pass took each away: what anybody has restored, retired or removed since stays as it is, and
-    so does an entry whose key another has by now. One change of the ledger; the caller puts it on record.
-    """
+    """Restore at most ``CHUNK`` entries that are as a pass left them, protect them, and return their ids. ``taken``
+    says when the pass retired each: a later change by a person is respected."""
     rows = list(taken)[: sql.CHUNK]
     away = MemoryEntry.objects.in_scope(scope).select_for_update().filter(id__in=rows).exclude(retired_kind="")
     found = [row for row, at in away.order_by("id").values_list("id", "retired_at") if at == taken[row]]
@@ -153,7 +151,7 @@ def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: 
 
 @transaction.atomic
 def unhide_entries(scope: TenantScope, rows: Collection[UUID], *, now: datetime) -> int:
-    """Those of ``rows`` that a pass took away are read again, but for those whose key another has by now; how many."""
+    """Restore those of ``rows`` that a pass retired, except those whose key is occupied; returns how many."""
     away = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=rows, retired_at__isnull=False)
     found = list(away.exclude(retired_kind="").order_by("id").values_list("id", flat=True))
     back = addressed.without_occupied_keys(scope.tenant_id, found)

@@ -25,12 +25,11 @@ MOVE_HEAD = (
 
 
 def lock_entries(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UUID] = ()) -> list[UUID]:
-    """Nobody else appends to the streams of these runs and addressed entries, or changes the entries; those there are.
+    """Lock the streams of these runs and addressed entries, and the entries; returns those that exist.
 
-    Everybody locks in one order, so that nobody waits for somebody who waits for them: namespaces, intents,
-    coordinators, tasks, agents, the vault's key, streams, entries, the head of the ledger, and the audit chain, behind
-    which nothing is locked; several of one kind sorted. An address is locked behind its entry, or by a rotation that
-    has the vault's key and waits for addresses alone.
+    Everything locks in one order, so that there is no deadlock: namespaces, intents, coordinators, tasks, agents, the
+    vault's key, streams, entries, the head of the ledger, and last the audit chain; several of one kind sorted. An
+    address is locked after its entry, or by a rotation, which has the vault's key and locks addresses alone.
     """
     parts = list(sql.in_chunks(sorted(entries)))
     streams = {*runs, *(run for part in parts for run in _runs_of(tenant_id, part))}
@@ -88,7 +87,7 @@ def _moved(tenant_id: UUID, by: list[Any]) -> int | None:
 
 
 def record_removal_time(now: datetime, *, at_once: bool) -> Gone:
-    """Something is gone; ``at_once`` when it was forgotten or is confidential."""
+    """Record that something is gone; ``at_once`` when it was forgotten or is confidential."""
     return {"removed_at": now, **({"erased_at": now} if at_once else {})}
 
 

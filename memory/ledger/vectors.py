@@ -1,7 +1,7 @@
-"""The vectors of entries: stored once an endpoint has made them, and gone with their entry.
+"""The vectors of entries: stored once an endpoint has made them, and removed with their entry.
 
-Whoever stores vectors has locked their entries, and then the tenant's ``VectorSpace``: of an entry that is removed or
-rewritten meanwhile nothing is stored. Whoever removes entries has locked those before.
+Lock order: the entries, then the tenant's ``VectorSpace``. Storing locks the entries first, so that nothing is stored
+for one that is removed or rewritten meanwhile; removal has them locked already.
 """
 
 from collections import defaultdict
@@ -46,14 +46,15 @@ def tenants_with_vectors() -> list[UUID]:
 
 @transaction.atomic
 def begin_vectors(tenant_id: UUID, source: str, *, now: datetime) -> None:
-    """The tenant has a space for vectors of ``source``, without any yet."""
+    """Create the tenant's space for vectors of ``source``, empty."""
     VectorSpace.objects.written_by(WRITER).filter(tenant_id=tenant_id).delete()
     VectorSpace(tenant_id=tenant_id, id=tenant_id, source=source, next_at=now).insert(by=WRITER)
 
 
 @transaction.atomic
 def drop_vectors(tenant_id: UUID) -> bool:
-    """Up to ``DROPPED_AT_ONCE`` vectors of the tenant go, and with the last of them their space; whether it is gone."""
+    """Delete up to ``DROPPED_AT_ONCE`` vectors of the tenant, and with the last of them the space; whether it
+    is gone."""
     if not _lock(tenant_id):
         return True
     first = [position for (position,) in sql.rows(FIRST, [sql.key(tenant_id), DROPPED_AT_ONCE])]
@@ -65,13 +66,13 @@ def drop_vectors(tenant_id: UUID) -> bool:
 
 
 def claim_vectors(space: VectorSpace, *, now: datetime) -> bool:
-    """Whether nobody else asks for the vectors behind the space's position for the next ``CLAIM``."""
+    """Whether this caller may request the vectors after the space's position for the next ``CLAIM``."""
     rows = VectorSpace.objects.written_by(WRITER).filter(tenant_id=space.tenant_id, source=space.source)
     return bool(rows.filter(position=space.position, next_at__lte=now).update(next_at=now + CLAIM))
 
 
 def postpone_vectors(space: VectorSpace, reason: str, *, now: datetime) -> None:
-    """The endpoint failed for ``reason``: it is asked again later, and the later the more often it failed."""
+    """The endpoint failed for ``reason``: the next request is later, and the later the more often it failed."""
     pause = min(FIRST_PAUSE * 2 ** min(space.failures, 10), LONGEST_PAUSE)
     rows = VectorSpace.objects.written_by(WRITER).filter(tenant_id=space.tenant_id, source=space.source)
     rows.update(failures=space.failures + 1, reason=reason, next_at=now + pause)
@@ -79,8 +80,8 @@ def postpone_vectors(space: VectorSpace, reason: str, *, now: datetime) -> None:
 
 @transaction.atomic
 def store_vectors(space: VectorSpace, vectors: Mapping[int, Array], *, last: int, now: datetime) -> bool:
-    """The vectors of the entries at these positions are stored, where the entries are as they were, and the space
-    reaches up to ``last``. False, and nothing is stored, when somebody else has moved the space."""
+    """Store the vectors of the entries at these positions, where the entries are unchanged, and move the space to
+    ``last``. False, and nothing stored, when the space has moved meanwhile."""
     tenant_id = space.tenant_id
     condition, given = sql.among("position", list(vectors))
     shared = " FOR SHARE" if sql.is_postgres() else ""
@@ -96,13 +97,13 @@ def store_vectors(space: VectorSpace, vectors: Mapping[int, Array], *, last: int
 
 
 def remove_vectors(tenant_id: UUID, positions: Sequence[int]) -> None:
-    """The entries at these positions have no vector any more."""
+    """Delete the vectors of the entries at these positions."""
     if _lock(tenant_id):
         _cut_out(tenant_id, positions)
 
 
 def _lock(tenant_id: UUID) -> bool:
-    """Whether the tenant has a space; until the commit nobody else changes what is in it."""
+    """Whether the tenant has a space; locks it until the commit."""
     return bool(list(VectorSpace.objects.of(tenant_id).select_for_update().values_list("id")))
 
 
