@@ -31,8 +31,8 @@ class CopiedRow:
 
 @dataclass(frozen=True, slots=True)
 class SubjectCopy:
-    """What is copied: the exact matches of a preview and the suspects that a person has chosen. What was not chosen may
-    be about somebody else, who must not be handed out."""
+    """What is copied: the exact matches of a preview and the suspects that a person has chosen. The others may be about
+    another person, and are not handed out."""
 
     request: ForgetRequest
     terms: tuple[str, ...]

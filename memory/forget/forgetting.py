@@ -57,12 +57,12 @@ class Preview:
 
 
 class Pace:
-    """How many rows go in one transaction, and how long other writers then have the database to themselves.
+    """How many rows go in one transaction, and how long the pause for other writers is.
 
-    A transaction is to take ``HOLD`` seconds: one writer at a time has SQLite, and on PostgreSQL the ledger's head is
-    locked as long. Who waits for it goes first on both, so there is no more than one transaction to wait for. Moving
-    SQLite's log behind it is part of it. What the last four took counts: every fourth one merges what the others have
-    left in the index of words.
+    A transaction aims at ``HOLD`` seconds: SQLite has one writer at a time, and on PostgreSQL the ledger's head is
+    locked as long. Waiting writers go first on both, so they wait for at most one transaction. The following checkpoint
+    of SQLite's log counts as part of it. The last four durations are averaged: every fourth transaction merges what the
+    others have left in the index of words.
     """
 
     HOLD = 0.055
@@ -92,7 +92,7 @@ def request_preview(scope: TenantScope, names: list[str], *, now: datetime) -> F
 
 
 def request_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
-    """A fresh preview for the subject of an earlier one, which stays as it was."""
+    """Request a fresh preview for the subject of an earlier one, which stays as it was."""
     return _create_request(scope, _remembered(plans.find(scope, request_id)), now)
 
 
@@ -220,7 +220,7 @@ def _remembered(request: ForgetRequest) -> tuple[str, ...]:
 def decide(
     scope: TenantScope, request_id: UUID | None, decisions: Mapping[UUID, str], *, now: datetime
 ) -> ForgetRequest:
-    """What a person has decided about these suspects, by their ids, stands until the confirmation."""
+    """Record a person's decision about these suspects, by id, until the confirmation."""
     request = _locked(plans.find(scope, request_id))
     _require_ready(request, now)
     for decision in Decision:
@@ -231,7 +231,7 @@ def decide(
 
 @transaction.atomic
 def decide_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> None:
-    """All suspects that are undecided are decided so."""
+    """Decide all undecided suspects in this way."""
     request = _locked(plans.find(scope, request_id))
     _require_ready(request, now)
     _decide(request, _suspects(request).filter(decision=Decision.UNDECIDED), decision)
@@ -253,17 +253,17 @@ def confirm(
     now: datetime,
     queue: Callable[[ForgetRequest], None] | None = None,
 ) -> ForgetRequest:
-    """The plan is to be carried out; the confirmation is audited and a pass waits for a worker, which ``queue`` calls.
+    """Confirm the plan: audited, and a pass waits for a worker, which ``queue`` calls.
 
-    ``ticked`` and ``spared`` are rows (32 hex digits) decided about with the confirmation, beside those decided before;
-    the others stay undecided. Refuses when the preview is still being built or has lapsed, when the typed subject
-    differs, when a legal hold covers one of the names (``SubjectOnHold``), and when what would go has changed since:
-    then ``details.changed`` says what, and a new preview is needed.
+    ``ticked`` and ``spared`` are rows (32 hex digits) decided with the confirmation, in addition to those decided
+    before; the others stay undecided. Refused when the preview is still being built or has lapsed, when the typed
+    subject differs, when a legal hold covers one of the names (``SubjectOnHold``), and when what would go has changed
+    since: then ``details.changed`` says what, and a new preview is needed.
 
     Where the policy asks for two people, the first confirmation leaves the request ``AWAITING`` for a week, without a
-    pass, with that person's reason and decisions. The second one carries it out: it refuses the first person
-    (``SecondPersonNeeded``, also by a key of theirs) and further decisions; its reason stands beside its audit record.
-    The stores are looked through before any lock is taken; what appears behind that look goes all the same.
+    pass, with that person's reason and decisions. The second one starts it: it refuses the first person
+    (``SecondPersonNeeded``, also by a key of theirs) and further decisions; its reason is kept with its audit record.
+    The stores are searched before any lock is taken; rows that appear after that are erased all the same.
     """
     request = plans.find(scope, request_id)
     _require_confirmable_by(scope, request, [*ticked, *spared], now)
@@ -296,7 +296,7 @@ def confirm(
             reason=words if is_second else "",
             now=now,
         )
-        holds.require_none(request.tenant_id, terms)  # behind the lock of the chain, which setting a hold takes as well
+        holds.require_none(request.tenant_id, terms)  # under the lock of the chain, which placing a hold takes as well
         if queue is not None:
             queue(request)
         transaction.on_commit(lambda: _keep_in_journal(request, terms, _rows(request, Decision.TICKED)))
@@ -527,7 +527,7 @@ def _erase_store(
         while at < len(rows):
             part = rows[at : at + pace.size]
             with sql.log_moved(), transaction.atomic():
-                began = time.perf_counter()  # others wait from here; to wait for them delays nobody
+                began = time.perf_counter()  # from here on others wait for us; waiting for them delays no one else
                 _erase_part(request, work, eraser, subject, part, ticked=ticked, now=clock())
             at += len(part)
             pace.breathe(len(part), time.perf_counter() - began)

@@ -40,7 +40,7 @@ class JournalUnavailable(Busy):
 
 
 class JournalBroken(Exception):
-    """The journal is not there, does not open, or is not the one a backup was made beside."""
+    """The journal is missing, does not open, or is not the one that a backup was made with."""
 
 
 class JournalCut(JournalBroken):

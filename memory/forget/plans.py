@@ -32,9 +32,8 @@ ORDER = {Mention.SUSPECTED: 0, Mention.EXACT: 1, Mention.NONE: 2}
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Where a text mentions the subject, with some words around it; ``mention`` is empty when it stands there in a form
-    that cannot be marked, or when nothing of the text is shown. ``is_decoded`` when it does not read so as it stands.
-    """
+    """Where a text mentions the subject, with some words around it; ``mention`` is empty when its form there cannot be
+    marked, or when nothing of the text is shown. ``is_decoded`` when it is only found in the decoded text."""
 
     before: str = ""
     mention: str = ""
@@ -43,8 +42,8 @@ class Excerpt:
 
 
 def excerpt(terms: tuple[str, ...], texts: Sequence[str], redact: Callable[[str], str]) -> Excerpt:
-    """The first suspected mention in ``texts`` in its context, redacted before it is cut; a whole name, about which
-    nobody decides, only where there is no other."""
+    """The first suspected mention in ``texts`` with its context, redacted before it is cut; a whole name, which needs
+    no decision, only when there is no other."""
     pattern = marks({*terms, *map(encodings.bare, terms)})
     ordered = sorted(texts, key=lambda text: ORDER[mention(terms, text)])
     for text in ordered:
@@ -59,7 +58,7 @@ def excerpt(terms: tuple[str, ...], texts: Sequence[str], redact: Callable[[str]
 
 
 def _readings(text: str) -> Iterator[tuple[str, bool]]:
-    """What ``text`` says, and whether that is not how it is written: as it stands, normalised, and decoded."""
+    """The readings of ``text``, and whether each differs from what is written: as is, normalised, and decoded."""
     yield from ((text, False), (unicodedata.normalize("NFKC", text), False), (search_form(text), False))
     for reading in encodings.readings(text):
         yield reading, True
@@ -136,7 +135,7 @@ def _width(term: str) -> int:
 
 
 def holdings_of(tenant_id: UUID, subject: Identifiers) -> Iterator[Holding]:
-    """What every store holds of the subject now, store by store in one look."""
+    """What every store holds of the subject now, store by store, in one search."""
     return (eraser.find(tenant_id, subject) for eraser in erasure.registered())
 
 
@@ -146,7 +145,7 @@ def going_of(tenant_id: UUID, subject: Identifiers) -> Iterator[Holding]:
 
 
 def encode_matches(position: int, holdings: Iterable[Holding]) -> bytes:
-    """What was found among the entries, to be kept with the request: ids alone."""
+    """The matches among the entries, to be stored with the request: ids alone."""
     for each in holdings:
         if each.store == erasure.ENTRIES:
             rows = b"".join(row.bytes for row in (*each.erase, *each.suspected))
@@ -214,8 +213,8 @@ def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
 def suspects(
     request: ForgetRequest, *, after: UUID | None = None, limit: int = 50
 ) -> tuple[list[Suspect], UUID | None]:
-    """The rows behind ``after`` about which a person decides, store by store, and the last of them when there are
-    more. The plan says how many there are in all."""
+    """The rows after ``after`` to decide about, store by store, and the last of them when there are more. The plan has
+    the total."""
     rows = Suspect.objects.of(request.tenant_id).filter(request_id=request.id)
     shown, last = cut(list(behind(rows, after, "id")[: limit + 1]), limit)
     return shown, last.id if last else None

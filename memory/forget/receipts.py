@@ -1,4 +1,4 @@
-"""What a forget leaves behind: counts, what stays and why, signed; the subject only as a keyed hash."""
+"""The receipt of a forget: counts, what stays and why, signed; the subject only as a keyed hash."""
 
 import base64
 import hashlib
@@ -45,10 +45,10 @@ def document(
     audit_seq: int,
     now: datetime,
 ) -> JSONObject:
-    """The receipt of a forget that was verified at ``now``; its signature stands beside it. It names the host by the
-    key that signs it, and by its address where the administrator has said which.
+    """The receipt of a forget that was verified at ``now``; the signature is kept apart. It names the host by its
+    signing key, and by its address where the administrator has configured one.
 
-    ``gone`` are the archives that were withdrawn, ``anew`` the passes that distil once more, from what remains.
+    ``gone`` are the archives that were withdrawn, ``anew`` the passes that distil again from what remains.
     """
     return {
         "id": ids.wire("fgt", request.id),

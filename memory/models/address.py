@@ -1,4 +1,4 @@
-"""The address of an entry: what RFC-0015 knows of it beside its value. One row an entry, with the entry's key."""
+"""The address of an entry: what RFC-0015 has in addition to its value. One row per entry, with the entry's key."""
 
 from datetime import datetime
 from typing import ClassVar, Self

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.models.address import EntryAddress
     from memory.origins import Origin
 
-# What a run or a pass has written, and still stands: it has no address. SQLite uses the index of such entries only
+# Entries of runs and passes that are not retired and have no address. SQLite uses the index of such entries only
 # where a query says the same word for word, so that the numbers are no parameters.
 HEAD = models.Func("memory_ref", template=f"substr(%(expressions)s, 1, {len(PREFIX)})", output_field=models.CharField())
 PLAIN = models.Q(~models.Q(Exact(HEAD, PREFIX)), retired_at=None)

@@ -1,5 +1,5 @@
-"""What is kept beside the log: what runs read and asked of the world outside, what events of RFC-0015 say; a forget
-reaches it (design.md 3.12)."""
+"""Recordings and notes kept with the log: memory reads, outside calls, texts of events of RFC-0015. A forget reaches
+them (design.md 3.12)."""
 
 from django.db import models
 
@@ -74,9 +74,9 @@ class EntryRead(TenantOwned):
 
 
 class EventNote(TenantOwned):
-    """What an event of RFC-0015 says beyond ids, kept beside the log and joined when somebody reads the event.
+    """The text of an event of RFC-0015, kept apart from the log and joined when the event is read.
 
-    Namespaces, keys, tags, and the values of an archive may name a person, and nobody can forget from the log: a forget
+    Namespaces, keys, tags, and the values of an archive may name a person, and the log cannot be erased: a forget
     blanks ``body`` here (design.md 3.12).
     """
 
@@ -108,9 +108,10 @@ class CallState(models.TextChoices):
 
 
 class KeptCall(TenantOwned):
-    """One call of one node of one run, each time that it was sent: what was asked, and what was answered.
+    """One call of one node of one run, each time that it was sent: the request and the answer.
 
-    ``ordinal`` is which call of the node it is. One whose worker died is ``lost``, and stands again under another id.
+    ``ordinal`` is the number of the call within the node. A call whose worker died is ``lost``; the repeated call has
+    another id.
     """
 
     writer = "memory.recordings"

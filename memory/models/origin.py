@@ -10,8 +10,8 @@ from memory.origins import MAX_TEXT, Origin
 
 
 class EntryOrigin(TenantOwned):
-    """One write of an entry in the words of the agent that made it. ``run_id`` and ``sequence`` are where its
-    ``memory.written`` stands; ``current`` is the last write of the entry. ``more`` is what no list filters by.
+    """One write of an entry in the words of the agent that made it. ``run_id`` and ``sequence`` locate its
+    ``memory.written``; ``current`` is the last write of the entry. ``more`` has the fields that no list filters by.
 
     Most entries have none, which is why these are no columns of the entry.
     """
@@ -64,11 +64,11 @@ class EntryOrigin(TenantOwned):
 
 
 class ExternalRun(TenantOwned):
-    """A run that an agent executes elsewhere, as it states; its key is that of the run here whose log tells of it.
+    """A run that an agent executes elsewhere, as it states; its key is that of the run here that has its log.
 
     ``ref`` is the agent system's own id of the run, or of the thread where no run was named (``by_thread``); both are
     empty where neither was. ``ended_by`` is empty while the run is open: one run of an agent, a system and a ref is.
-    ``due_at`` is when somebody should look next whether it has fallen silent.
+    ``due_at`` is when to check next whether it has gone silent.
     """
 
     writer = "memory.external_runs"

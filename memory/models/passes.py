@@ -112,9 +112,10 @@ class ExportPart(TenantOwned):
 
 
 class PassSchedule(TenantOwned):
-    """A pass of one kind over one ref at every tick of ``cron`` in ``timezone``; ``next_at`` is null while it rests.
+    """A pass of one kind over one ref at every tick of ``cron`` in ``timezone``; ``next_at`` is null while it is
+    disabled.
 
-    A tick is the window of its pass, so it is done once whoever else looks.
+    A tick is the window of its pass, so it runs once.
     """
 
     writer = "memory.passes.schedules"

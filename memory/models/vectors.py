@@ -11,10 +11,11 @@ from memory.host.models.personal import CODE, DIGEST
 
 
 class VectorSpace(TenantOwned):
-    """The vectors of a tenant: of which endpoint and model (``source``), of how many numbers, and of the entries up to
-    which ``position``. One row a tenant, with the tenant's own id; none before the first and after the last vector.
+    """The vectors of a tenant: of which endpoint and model (``source``), of which dimension, and of the entries up to
+    which ``position``. One row per tenant, with the tenant's own id; it exists from before the first vector to the
+    last.
 
-    Until ``next_at`` nobody asks for more: a worker is asking, or the endpoint failed ``failures`` times in a row, for
+    Until ``next_at`` no worker requests more: one is under way, or the endpoint failed ``failures`` times in a row, for
     ``reason``.
     """
 

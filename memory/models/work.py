@@ -159,9 +159,9 @@ class Assignment(TenantOwned):
 
 
 class Coordinator(TenantOwned):
-    """An agent that coordinates an intent, and what it allows those under it (RFC-0013, RFC-0015 6.6).
+    """An agent that coordinates an intent, and its guardrails (RFC-0013, RFC-0015 6.6).
 
-    ``held`` while somebody else has stopped it, who directs the intent: it does not go on by itself.
+    ``held`` while an agent that directs the intent has stopped it: it does not continue by itself.
     """
 
     writer = "memory.openintent.work"

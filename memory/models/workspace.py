@@ -15,9 +15,9 @@ class Workspace(TenantOwned):
 
 
 class WorkspaceFile(TenantOwned):
-    """One version of one file. The newest is ``current``; a deleted file has no rows, and begins at 1 again.
+    """One version of one file. The newest is ``current``; a deleted file has no rows, and starts at version 1 again.
 
-    ``run_id`` is the run that wrote the version, empty when somebody did over the face.
+    ``run_id`` is the run that wrote the version, empty for a write over the API or a page.
     """
 
     writer = "memory.workspace"

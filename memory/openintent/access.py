@@ -33,12 +33,12 @@ RULE = "memory-tier"
 SHARED = f"{PREFIX}{Tier.SEMANTIC}/"
 
 
-# Who is at the door: an agent, and the credential behind it.
+# The caller: an agent and its credential.
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An agent at the door, and the credential behind it. An operator acts for any agent of its tenant (C19).
+    """The agent of a request, and its credential. An operator acts for any agent of its tenant (C19).
 
-    ``alone`` asks what the agent may by itself, whatever else its credential may.
+    ``alone`` limits the answer to what the agent may do itself, without its credential's other rights.
     """
 
     scope: TenantScope
@@ -106,7 +106,7 @@ def granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> Q:
 
 
 def tasks_granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "QuerySet[Task]":
-    """The tasks that such a grant is on, or on whose intent it is."""
+    """The tasks with such a grant, on them or on their intent."""
     grants = _grants(caller, permissions, now)
     on_task, on_intent = grants.exclude(task_id=None).values("task_id"), grants.filter(task_id=None).values("intent_id")
     tasks: QuerySet[Task] = Task.objects.of(caller.tenant_id).filter(Q(id__in=on_task) | Q(intent_id__in=on_intent))
@@ -151,10 +151,10 @@ def _overseen(caller: Caller, now: datetime) -> Q:
 
 # What a caller may change or delete, as one condition on addresses (RFC-0015 2, 8.2, 9.1; R24 to R26, R40, R89).
 def writable(caller: Caller, *, now: datetime) -> Q:
-    """True of the addresses that the caller may change, among those of its tenant.
+    """The condition for addresses that the caller may change, among those of its tenant.
 
-    Refuses when the credential lacks ``memory:write``. Whoever reads what is not its own only reads: a coordinator, an
-    agent that took a task over, one that inherits. A grant to write opens working memory alone.
+    Refused when the credential lacks ``memory:write``. Reading another agent's memory never allows changing it: for a
+    coordinator, an agent that took a task over, and one that inherits. A grant to write covers working memory alone.
     """
     caller.scope.check(WRITE)
     if caller.operates:
@@ -187,8 +187,8 @@ def takes_part(caller: Caller, task: Task, now: datetime) -> bool:
 
 
 def has_voice_in(caller: Caller, intent: Intent, now: datetime) -> bool:
-    """Whether what the caller remembers is told on the log of the intent: it directs the intent, joined it, has or had
-    a task of it that it did not lose, or may write all over it."""
+    """Whether the caller's memory events go to the log of the intent: it directs the intent, joined it, has or had a
+    task of it that it did not lose, or may write everywhere in it."""
     if work.stands_for_any(caller.scope) or caller.agent_id in intent.agents:
         return True
     tasks = Task.objects.of(caller.tenant_id).filter(intent_id=intent.id)
@@ -227,7 +227,7 @@ def require_read(caller: Caller, row: "EntryAddress", *, now: datetime) -> None:
 
 
 def require_write(caller: Caller, row: "EntryAddress", *, now: datetime) -> None:
-    """Refuses whoever may not change or delete the entry, readers included."""
+    """Refuses callers who may not change or delete the entry, readers included."""
     caller.scope.check(WRITE)
     if not may_write(caller, row, now):
         _require_there(row)
@@ -236,9 +236,9 @@ def require_write(caller: Caller, row: "EntryAddress", *, now: datetime) -> None
 
 
 def require_create(caller: Caller, address: Address, *, now: datetime) -> None:
-    """Refuses an entry in somebody else's name, in work that is not the caller's, or in a namespace closed to it.
+    """Refuses an entry in another agent's name, in work that is not the caller's, or in a namespace closed to it.
 
-    A namespace that does not exist yet is made before this is asked (``namespaces.hold``, C14).
+    A namespace that does not exist yet is created before this check (``namespaces.lock_namespaces``, C14).
     """
     caller.scope.check(WRITE)
     if address.agent_id != caller.agent_id and not caller.operates:
@@ -256,8 +256,8 @@ def _require_namespace(caller: Caller, namespace: str, now: datetime) -> None:
 
 
 def _require_place(caller: Caller, address: Address, now: datetime) -> None:
-    """Refuses a task of ours with the intent of another, and who has nothing to do with the task of somebody: its room
-    is not everybody's (RFC-0015 6.5).
+    """Refuses a task with the intent of another, and callers without a part in the task: its capacity is not shared
+    (RFC-0015 6.5).
 
     A key that is bound to no agent may act as any, so also as the one that has the task.
     """
@@ -285,7 +285,7 @@ def _require_fence(caller: Caller, tier: str, namespace: str, now: datetime) -> 
 
 
 def _require_there(row: "EntryAddress") -> None:
-    """An entry that has gone since it was found is not there, and nobody is a stranger to it."""
+    """An entry removed since it was found is reported as missing, before any other refusal."""
     if not openintent.meets_condition(row, Q()):
         raise NotFound("There is no memory entry by that id.")
 
@@ -295,7 +295,7 @@ def _owns(caller: Caller, row: "EntryAddress") -> bool:
 
 
 def can_reach(scope: TenantScope, ref: str) -> bool:
-    """Whether the agents behind ``scope`` reach the ref: their own memory, and namespaces that one of them may read."""
+    """Whether the agents of ``scope`` may reach the ref: their own memory, and namespaces that one of them may read."""
     agents = scope.principal.agent_ids
     if agents is None:
         return True
@@ -306,7 +306,7 @@ def can_reach(scope: TenantScope, ref: str) -> bool:
 
 
 def unreadable_refs(scope: TenantScope) -> "Collection[str] | QuerySet[Any, str]":
-    """The shared refs that none of the agents behind ``scope`` may read; a subquery, for they may be many."""
+    """The shared refs that no agent of ``scope`` may read; a subquery, since there may be many."""
     agents = scope.principal.agent_ids
     if agents is None:
         return []

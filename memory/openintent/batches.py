@@ -205,9 +205,9 @@ def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
 
 @transaction.atomic
 def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
-    """All that ``wanted`` finds and the caller may write is gone, on whatever page it stands; which entries they were.
+    """Delete every entry that ``wanted`` finds and the caller may write, on all pages; returns which.
 
-    Refuses a filter that asks for nothing. What has changed meanwhile so that it is not meant any more stays.
+    Refuses an empty filter. Entries that changed meanwhile and no longer match stay.
     """
     caller.scope.check(access.WRITE)
     if not wanted.narrows:
@@ -226,7 +226,7 @@ def _writable(caller: Caller, wanted: Wanted, now: datetime) -> list[UUID]:
 
 
 def _require_still(caller: Caller, found: Sequence[Target], now: datetime) -> None:
-    """Refuse when somebody was quicker at a key, which nobody else takes from here on."""
+    """Refuse when another request was first at a key. From here on the key is locked."""
     again = find_targets(caller, [each for each in found if each.place], now=now)
     before = {each.index: each.row for each in found}
     for each in again:

@@ -28,10 +28,10 @@ KB = 1024
 
 
 class Room:
-    """Room for some new entries and changes of one transaction, which take it one after the other.
+    """Capacity for the new entries and changes of one transaction, taken one after the other.
 
-    ``places`` are those of all new entries, ``staying`` the entries that are changed beside them. Tasks and agents are
-    locked. An entry refused here has changed nothing: what makes room is evicted afterwards.
+    ``places`` are the addresses of all new entries, ``staying`` the entries changed with them. Tasks and agents are
+    locked. A refused entry has changed nothing: evictions happen afterwards.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""One entry made, read, changed and deleted (RFC-0015 1 to 3). Whoever may not touch it learns nothing of its state.
+"""Single entries: created, read, changed and deleted (RFC-0015 1 to 3). Without access, a refusal reveals no state.
 
 The task, the agent or the namespace is locked first: entries are counted and keys are looked up under that lock, so
-that of two at once one is behind the other.
+that two requests at once run one after the other.
 """
 
 import re
@@ -66,7 +66,7 @@ def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObje
 
     A sealed value that does not open is shown as empty, and the document says so.
 
-    The last three say where it stands in the ledger and which node of which run wrote it, for those who read it there.
+    The last three fields say where it is in the ledger and which node of which run wrote it, for readers of the ledger.
     ``inherited_from`` names the task whose entry a sub-task sees here (RFC-0015 6.5).
     """
     entry, value = row.entry, ledger.value_or_none(row)
@@ -103,7 +103,7 @@ def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObje
 
 # What of an entry can be stored: how large its value is, and that its end lies ahead (R12, R18).
 def require_size(value: JSONObject) -> int:
-    """The bytes that limits count; refused when they are more than an entry has room for, however they are kept."""
+    """The size that limits count; refused when it exceeds the limit of an entry."""
     size = addresses.size_of(value)
     if max(size, len(addresses.canonical(value).encode())) > MAX_VALUE_BYTES:
         raise TooLarge(
@@ -116,7 +116,7 @@ def require_size(value: JSONObject) -> int:
 
 
 def require_future(expires_at: datetime | None, *, now: datetime) -> None:
-    """Refuse an entry that would be gone as soon as it is there."""
+    """Refuse an entry that would expire at once."""
     if has_expired(expires_at, now):
         problem = {"field": "expires_at", "message": "lies in the past"}
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
@@ -127,18 +127,18 @@ def require_future(expires_at: datetime | None, *, now: datetime) -> None:
 # The ledger seals the entry itself. What passes made of it goes here, and what runs read of it or of that is blanked: a
 # replay that needs it is refused. What a run has made of it by itself is that run's.
 def dependents(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
-    """The entries that change with it, to be locked before anything does: what passes made of it, and of what else, and
-    those that stand for archives."""
+    """The entries to lock with it before anything changes: those that passes made of it, their other sources, and those
+    that represent archives."""
     made = _made_of(tenant_id, entry_id)
     archived = archives.dependent_entries(tenant_id, [entry_id, *made])
     return sorted({*made, *_sources_of(tenant_id, made), *archived} - {entry_id})
 
 
 def remove_derived(row: "EntryAddress", *, now: datetime) -> None:
-    """No entry and no archive that a pass made of it is there any more, nor what runs read of all these. What else had
-    gone into them is read again, and their ref waits to be distilled from what remains.
+    """Remove every entry and archive that passes made from it, and what runs read of all these. Its other sources are
+    restored, and their ref is distilled again from what remains.
 
-    In the transaction of the change, behind it, and under its locks.
+    In the transaction of the change, after it, and under its locks.
     """
     tenant_id, made = row.tenant_id, _made_of(row.tenant_id, row.id)
     others = _sources_of(tenant_id, made) - {row.id, *made}
@@ -239,7 +239,7 @@ def _duration(parts: list[Decimal]) -> Duration | str:
 
 # What an update makes of an entry (RFC-0015 3.2, R47): the fields that it names are replaced whole, the rest stays.
 def given_of(row: "EntryAddress") -> Given:
-    """The entry as it stands, in the form in which somebody would give it."""
+    """The stored entry in the form of a request."""
     address = Address(
         tier=Tier(row.tier),
         agent_id=row.agent_id,
@@ -275,7 +275,7 @@ def same(one: Given, other: Given) -> bool:
 
 
 def _end(before: Given, named: dict[str, Any], ttl: str, created_at: datetime, now: datetime) -> datetime | None:
-    """When the entry ends: as it is told; else by its ``ttl``, which begins anew when it is given anew (C13)."""
+    """When the entry expires: as stated, or by its ``ttl``, which starts again when it is given again (C13)."""
     if named.get("expires_at"):
         end: datetime = named["expires_at"]
         return end
@@ -285,7 +285,8 @@ def _end(before: Given, named: dict[str, Any], ttl: str, created_at: datetime, n
 
 
 def _by_itself(ttl: str, created_at: datetime, now: datetime) -> datetime | None:
-    """The end by a lifetime that counts from the beginning; refused when that is over, and only a told end held it."""
+    """The expiry by a lifetime counted from creation; refused when it has passed and only a stated expiry kept the
+    entry."""
     end = end_of(ttl, created_at)
     if end is not None and end <= now:
         message = "has run out since the entry was made; it counts from now when it is given again"
@@ -294,17 +295,17 @@ def _by_itself(ttl: str, created_at: datetime, now: datetime) -> datetime | None
 
 
 def _ends_by_itself(given: Given) -> bool:
-    """Whether no end was told beside the lifetime, as far as one can see."""
+    """Whether the expiry follows from the lifetime alone, as far as the row shows."""
     return given.expires_at is None or given.address.ttl.startswith(DURATION)
 
 
-# Where new entries belong, and what they stand behind: a namespace, a task, an agent, a stream (RFC-0015 2, 5).
+# Where new entries belong, and what is locked before them: a namespace, a task, an agent, a stream (RFC-0015 2, 5).
 #
 # Rows are locked in the order of all others (``ledger.hold``): entries are counted and keys are looked up under those
-# locks, so that of two at once one is behind the other.
+# locks, so that two at once run one after the other.
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The tasks and agents that entries belong to, and the logs on which new ones are told."""
+    """The tasks and agents that entries belong to, and the logs for their facts."""
 
     tasks: dict[str, Task]
     agents: dict[str, Agent]
@@ -313,7 +314,7 @@ class Owners:
 
 
 def hold_namespaces(caller: Caller, places: Sequence[Address], *, now: datetime) -> list[Changed]:
-    """The namespaces of the semantic ones are locked, and made where nobody has written yet (C14); those made."""
+    """Lock the namespaces of the semantic ones, creating missing ones (C14); returns those created."""
     names = {each.namespace for each in places if each.tier == Tier.SEMANTIC}
     for name in sorted(names):
         namespaces.require_name(caller.scope, name)
@@ -381,8 +382,8 @@ def require_under_way(task: Task | None, task_id: str) -> None:
 def hold_rows(
     caller: Caller, owners: Owners, rows: Collection["UUID"], *, seals: bool = False, now: datetime
 ) -> list["UUID"]:
-    """What comes behind the owners is locked: the vault's key where something is sealed, the streams, the entries;
-    those there are. A single stream is locked by the first fact on it."""
+    """Lock what comes after the owners: the vault's key where something is sealed, the streams, the entries; returns
+    those that exist. A single stream is locked by the first fact on it."""
     if seals:
         vault.hold_key(now=now)
     if rows or len(owners.logs) > 1:
@@ -391,7 +392,7 @@ def hold_rows(
 
 
 def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime) -> None:
-    """The held entries make way: ``evicted`` for others, or ``expired`` under a key that is wanted again."""
+    """Remove the locked entries: ``evicted`` for others, or ``expired`` under a key that is wanted again."""
     lapsed, actor = reason == "expired", "" if reason == "expired" else caller.agent_id
     for part in sql.in_chunks(rows):
         ledger.remove_entries(caller.tenant_id, part, reason=reason, actor=actor, lapsed=lapsed, held=True, now=now)
@@ -399,7 +400,7 @@ def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime
 
 @transaction.atomic
 def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: datetime) -> "EntryAddress":
-    """The entry, in its first version. It takes the place of one of its key that has lapsed."""
+    """Create the entry, in its first version. It replaces a lapsed one with its key."""
     caller.scope.check(access.WRITE)
     places = [given.address]
     if given.address.tier == Tier.SEMANTIC:  # its namespace is locked by the name that is kept
@@ -408,7 +409,7 @@ def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: d
     access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
     owners = hold_owners(caller, places, now=now)
-    redactor = redaction.for_tenant(caller.tenant_id)  # asked behind the locks, for which one may have to wait
+    redactor = redaction.for_tenant(caller.tenant_id)  # read after the locks, which may have taken time
     [place] = ledger.redacted_addresses(redactor, [given.address])
     new = placed(caller, given, owners, now=now)
     lapsed = _require_free(caller, place, now)
@@ -440,13 +441,13 @@ def put_entry(
     origin: Origin | None = None,
     now: datetime,
 ) -> tuple["EntryAddress", bool]:
-    """The entry at its address, and whether it is new: one that is there has the ``named`` fields replaced, in whatever
-    version it is unless one is said. ``fixed`` is what is said of it that no change can make so."""
+    """The entry at its address, and whether it is new: an existing one has the ``named`` fields replaced, in any
+    version unless one is given. ``fixed`` is what the request says that no change can alter."""
     caller.scope.check(access.WRITE)
     places = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
     made = hold_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
-    hold_owners(caller, places, now=now)  # nobody else makes the entry from here on
+    hold_owners(caller, places, now=now)  # from here on no other request creates the entry
     held = ledger.find_by_key(caller.tenant_id, places[0])
     if held and _is_kept(caller, held, given.address, origin, now):
         require_same_place(caller, held, fixed)
@@ -471,7 +472,7 @@ def _is_kept(caller: Caller, held: "EntryAddress", place: Address, origin: Origi
 
 
 def require_same_place(caller: Caller, row: "EntryAddress", said: Mapping[str, str]) -> None:
-    """Refuse what is said of the place of the entry that it is not, and no change can make it (R47)."""
+    """Refuse a request that states another place than the entry's, which cannot change (R47)."""
     redactor, shared = redaction.for_tenant(caller.tenant_id), row.tier == Tier.SEMANTIC
     now = {"agent_id": row.agent_id, "namespace": row.namespace, "key": row.key, "memory_type": row.tier}
     now |= {"task_id": row.task_id, "intent_id": row.intent_id}
@@ -483,8 +484,8 @@ def require_same_place(caller: Caller, row: "EntryAddress", said: Mapping[str, s
 
 
 def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
-    """The entry, for who may read it; it is the last to be evicted when its owner has read it (R37). Refused when its
-    value is sealed and does not open."""
+    """The entry, for readers; it is evicted last when its owner has read it (R37). Refused when its value is sealed and
+    does not open."""
     row = find_entry(caller, entry_id, now)
     if not adapter.is_plain(row):
         access.require_read(caller, row, now=now)
@@ -495,7 +496,7 @@ def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddres
 
 
 def refresh(caller: Caller, rows: Sequence["EntryAddress"], *, now: datetime) -> None:
-    """What of these is the caller's own, and could be evicted, has been accessed now."""
+    """Record an access of those that are the caller's own and could be evicted."""
     own = [row.id for row in rows if row.tier == Tier.EPISODIC and row.agent_id == caller.agent_id]
     if own:
         ledger.touch(caller.tenant_id, own, now=now)
@@ -545,7 +546,7 @@ def revised(
 
 @transaction.atomic
 def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: datetime) -> UUID:
-    """The entry is gone for good; which one it was. ``version`` is looked at when it was said (R48)."""
+    """Delete the entry for good and return it. ``version`` is checked when given (R48)."""
     row, _, _ = _locked(caller, entry_id, version, now)
     ledger.remove_entries(caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now)
     return UUID(bytes=row.id.bytes)
@@ -553,7 +554,7 @@ def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: d
 
 @transaction.atomic
 def delete_at(caller: Caller, place: Address, version: int | None, *, now: datetime) -> UUID:
-    """The entry at this address is gone for good; which one it was. Who may make none there does not learn of any."""
+    """Delete the entry at this address for good and return it. Callers who may not create one there learn nothing."""
     [kept] = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), [place])
     if kept.tier != Tier.SEMANTIC or namespaces.exists(caller.tenant_id, kept.namespace):
         access.require_create(caller, kept, now=now)
@@ -590,11 +591,11 @@ def _locked(
     binds: bool = False,
     origin: Origin | None = None,
 ) -> tuple["EntryAddress", Task | None, Stated | None]:
-    """The entry for a caller who may change it, locked behind its task and the run elsewhere that ``origin`` names; of
-    that version when one is said (R45, R46).
+    """The entry for a caller who may change it, locked after its task and the external run that ``origin`` names; of
+    that version when one is given (R45, R46).
 
-    What is sealed, or will be, is behind the vault's key as well: a rotation takes that first and the entries then.
-    What a change binds to its task needs one that is under way.
+    With a sealed value, before or after, the vault's key is locked too: a rotation locks that first and the entries
+    next. A change that binds the entry to its task needs an open task.
     """
     seen = require_change(caller, entry_id, now=now)
     task = None
@@ -613,7 +614,7 @@ def _locked(
 
 
 def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
-    """The entry, for who may change or delete it; others are refused."""
+    """The entry, for callers who may change or delete it; others are refused."""
     seen = find_entry(caller, entry_id, now)
     require_addressed(seen)
     access.require_write(caller, seen, now=now)
@@ -621,7 +622,7 @@ def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "
 
 
 def require_version(row: "EntryAddress", version: int | None, now: datetime) -> None:
-    """Refuse when the locked entry is not there any more, or in another version than the one that was said."""
+    """Refuse when the locked entry is gone or in another version than the given one."""
     if not adapter.is_live(row, now):
         raise NotFound("There is no memory entry by that id.")
     if version is not None and row.version != version:
@@ -635,7 +636,8 @@ def require_addressed(row: "EntryAddress") -> None:
 
 
 def _require_free(caller: Caller, place: Address, now: datetime) -> list[UUID]:
-    """Refuse a key that somebody has; whoever may read that entry is told it (R17). What has lapsed under it."""
+    """Refuse an occupied key, naming the entry only to callers who may read it (R17). A lapsed entry does not occupy
+    it."""
     held = ledger.find_by_key(caller.tenant_id, place)
     if held is None:
         return []

@@ -31,7 +31,7 @@ LIFECYCLE = tuple(kind.type for kind in vars(events).values() if getattr(kind, "
 TRACE = ("trace_id", "parent_event_id")
 REDACTED: Document = {"value_redacted": True}
 OMITTED: Document = {"omitted": True}
-# Of a page of events: what is told of each, however many there are, and how much of the longer ones in all.
+# Limits of a page of events: bytes of each, and bytes of the longer ones together.
 SHORT, MOST_TOLD = 4_096, 8 * 1024 * 1024
 
 
@@ -42,10 +42,10 @@ SHORT, MOST_TOLD = 4_096, 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A stream that ``reader`` may read; an agent that nobody has seen yet has none.
+    """A stream that ``reader`` may read; an agent that has not been seen yet has none.
 
-    Of memory it is told names and archived values in the tasks ``tasks``, as they stand on the log, None being all, and
-    of its own everywhere.
+    Names and archived values of memory are included for the tasks ``tasks`` (None means all), and for the reader's own
+    memory everywhere.
     """
 
     tenant_id: UUID
@@ -56,12 +56,12 @@ class Log:
     tasks: frozenset[str] | None = None
 
     def shows(self, task_id: str | None, agent_id: str) -> bool:
-        """Whether the reader is told more of this memory than that something happened to it."""
+        """Whether the reader gets details of this memory, and not only the fact."""
         return self.tasks is None or task_id in self.tasks or agent_id == self.reader
 
 
 def intent_log(caller: Caller, text: str, *, now: datetime) -> Log:
-    """The log of the intent; refused when there is none, and for whoever takes no part in it."""
+    """The log of the intent; refused when there is none, and for callers without a part in it."""
     caller.scope.check(access.READ)
     if work.intent(caller.tenant_id, text) is None:
         raise NotFound("There is no intent by that id.")
@@ -72,9 +72,9 @@ def intent_log(caller: Caller, text: str, *, now: datetime) -> Log:
 
 
 def readable_intent(caller: Caller, text: str, *, now: datetime) -> Log | None:
-    """The log of the intent, for an operator and whoever takes part: its creator, its coordinators, who has or had a
-    task of it, who holds a grant. A task, or a grant on one, opens the memory of that task alone, and to have joined
-    opens none: any agent may join."""
+    """The log of the intent, for an operator and participants: its creator, its coordinators, agents that have or had a
+    task of it, and holders of a grant. A task, or a grant on one, opens the memory of that task alone; joining opens
+    none, since any agent may join."""
     caller.scope.check(access.READ)
     intent = work.intent(caller.tenant_id, text)
     if intent is None:
@@ -89,7 +89,7 @@ def readable_intent(caller: Caller, text: str, *, now: datetime) -> Log | None:
 
 
 def agent_log(caller: Caller, agent_id: str, *, now: datetime) -> Log:
-    """The agent's own stream; refused for whoever may not read it, whether it is there or not."""
+    """The agent's own stream; refused in the same way when it does not exist and when the caller may not read it."""
     log = readable_agent(caller, agent_id, now=now)
     if log is None:
         raise Forbidden("This agent may not read the events of that agent.", rule="agent-stream")
@@ -135,14 +135,14 @@ def _assignments(caller: Caller, intent: Intent) -> "QuerySet[Assignment]":
 
 # What has happened to memory and to the work it belongs to, as OpenIntent tells it (RFC-0015 5; R64 to R70).
 #
-# The log has ids; names, tags, payloads and archived values are joined from the notes beside it, for whoever may read
+# The log has ids; names, tags, payloads and archived values are joined from the notes kept with it, for readers of
 # the log. What a forget took out of a note is missing, and an archived value then says that it is (design.md 3.12).
 # Facts of OpenWOP on the same stream are left out: the published client knows no other types than its own.
 
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Which events are wanted: those of one type, behind a time, or all; and which page of them (C20)."""
+    """Which events: of one type, after a time, or all; and which page (C20)."""
 
     event_type: str = ""
     since: datetime | None = None
@@ -235,7 +235,8 @@ def _changed(said: Document, note: Note) -> Document:
 
 
 def _archived(said: Document, note: Note) -> Document:
-    """With the snapshot, which has values only of what was not confidential, and of what nobody forgot since (C1)."""
+    """With the snapshot, which has values only of entries that were not confidential and were not
+    forgotten since (C1)."""
     count = said["entriesArchived"]
     return {"entries_archived": count, "snapshot": note.get("snapshot", [REDACTED] * count)}
 

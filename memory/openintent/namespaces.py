@@ -53,9 +53,9 @@ class Fence:
 
 
 def fence_of(caller: "Caller", *, now: datetime | None) -> Fence:
-    """What the coordinators at work allow in whose intents the agent took up a task, all of them taken together.
+    """What the active coordinators of all intents in which the agent took up a task allow, combined.
 
-    An operator is under nobody. Who knows no time finds a coordinator's fence until it is told that it lapsed.
+    An operator has no fence. Without a time, a coordinator counts until its lapse is recorded.
     """
     if caller.operates:
         return Fence()
@@ -85,8 +85,8 @@ class NamespacePage:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Which of the namespaces that are labels with a point behind each (``users.u1.``), as the client's LangGraph store
-    names them: those that begin and end with these labels, of which ``*`` is any, cut behind ``max_depth`` of them."""
+    """Namespaces made of labels with a dot after each (``users.u1.``), as the client's LangGraph store names them:
+    those that begin and end with these labels (``*`` is any), cut after ``max_depth`` labels."""
 
     prefix: tuple[str, ...] = ()
     suffix: tuple[str, ...] = ()
@@ -119,9 +119,9 @@ def at_least(least: str) -> tuple[str, ...]:
 
 
 def access(caller: "Caller", names: Sequence[str], *, now: datetime) -> dict[str, str]:
-    """What the caller may do in each of these: its rule, or else the default; none where a guardrail keeps it out.
+    """The caller's access to each of these: its rule, or else the default; none where a guardrail keeps it out.
 
-    An operator administers all (C19), and a namespace that does not exist is nobody's yet: none.
+    An operator administers all (C19), and there is no access to a namespace that does not exist.
     """
     found = _rows(caller, now).filter(name__in=names).values_list("name", "access")
     return {**dict.fromkeys(names, "none"), **dict(found)}
@@ -173,7 +173,7 @@ def exists(tenant_id: UUID, name: str) -> bool:
 
 
 def get_namespace(caller: "Caller", name: str, *, now: datetime) -> NamespaceView:
-    """The namespace: 404 when there is none, 403 for whoever may not read it (R103)."""
+    """The namespace: 404 when there is none, 403 without read access (R103)."""
     caller.scope.check("memory:read")
     if not exists(caller.tenant_id, name):
         raise NotFound("There is no namespace by that name.")
@@ -209,7 +209,7 @@ def namespace_for(caller: "Caller", name: str, *, now: datetime) -> NamespaceVie
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What is to hold: of what is None nothing changes."""
+    """The wanted permissions; None leaves one unchanged."""
 
     default: str | None = None
     allow: Rules | None = None
@@ -236,7 +236,7 @@ def find_namespace(tenant_id: UUID, name: str) -> Namespace:
 
 @transaction.atomic
 def insert(tenant_id: UUID, name: str, given: Permissions, creator: str, now: datetime) -> Changed | None:
-    """The namespace, when this call made it: of two at once, one does."""
+    """The namespace, when this call created it: of two at once, one does."""
     row = Namespace(
         tenant_id=tenant_id,
         name=name,
@@ -266,7 +266,7 @@ def rewrite(row: Namespace, wanted: Permissions, now: datetime) -> Changed:
 
 
 def audit_changes(changed: Iterable[Changed], *, actor: str, now: datetime) -> None:
-    """The audit log has them; it keeps for good what it is told: an id and numbers, no name."""
+    """Record the changes in the audit log, which keeps them for good: an id and numbers, no name."""
     for each in changed:
         row = each.row
         details: JSONObject = {"version": row.version, "default": row.default, "rules": len(row.allow)}
@@ -306,10 +306,10 @@ def require_name(scope: TenantScope, kept: str) -> None:
 
 
 def lock_namespaces(caller: "Caller", names: Collection[str], *, now: datetime) -> list[Changed]:
-    """The namespaces of these kept names are locked, one after the other by name; those that this call has made.
+    """Lock the namespaces of these redacted names, one after the other by name; returns those that this call created.
 
-    Of whoever writes there first it is to write, and everybody's to read (C14). The caller asks what it may do in them
-    afterwards, and puts those it made on record behind all that it locks.
+    The first writer of a namespace may write it, and everyone may read it (C14). The caller checks its access
+    afterwards, and audits the created ones after all of its locks.
     """
     allow = [{"agent": caller.agent_id, "access": "write"}]
     made = []
@@ -317,7 +317,7 @@ def lock_namespaces(caller: "Caller", names: Collection[str], *, now: datetime) 
         if lock_namespace(caller.tenant_id, name) is None:
             new = insert(caller.tenant_id, name, Permissions("read", allow), caller.agent_id, now)
             made += [new] if new else []
-            if new is None:  # somebody else was first
+            if new is None:  # another request was first
                 lock_namespace(caller.tenant_id, name)
     return made
 
@@ -326,9 +326,9 @@ def lock_namespaces(caller: "Caller", names: Collection[str], *, now: datetime) 
 def change(
     caller: "Caller", name: str, wanted: Permissions, *, version: int | None = None, now: datetime
 ) -> NamespaceView:
-    """The namespace with its permissions as they are wanted, in its next version; an operator makes one so.
+    """Replace the namespace's permissions, in its next version; for an operator, create it if needed.
 
-    Refuses whoever does not administer it, and a ``version`` that is not the current one.
+    Refuses callers who do not administer it, and a ``version`` that is not the current one.
     """
     caller.scope.check("memory:write")
     name = redacted_name(caller.scope, name)
@@ -344,7 +344,7 @@ def change(
 
 
 def require_admin(caller: "Caller", name: str, *, now: datetime) -> None:
-    """Refuses whoever may not change the permissions of the namespace."""
+    """Refuses callers who may not change the permissions of the namespace."""
     caller.scope.check("memory:write")
     name = redacted_name(caller.scope, name)
     _require_admin(caller, name, there=exists(caller.tenant_id, name), now=now)
@@ -357,8 +357,8 @@ def _require_admin(caller: "Caller", name: str, *, there: bool, now: datetime) -
 
 @transaction.atomic
 def ensure_readable(tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: datetime) -> list[Changed]:
-    """The namespace exists and each of ``readers`` may read it at least (R83); ``by`` is who says so. What of it has
-    changed is put on record by the caller, behind all that it locks."""
+    """Create the namespace if needed and give each of ``readers`` at least read access (R83), on behalf of ``by``. The
+    caller audits the change after all of its locks."""
     name = redaction.for_tenant(tenant_id).redact(name).text
     rules = [{"agent": agent, "access": "read"} for agent in dict.fromkeys(readers)]
     made = insert(tenant_id, name, Permissions("read", rules), by, now)

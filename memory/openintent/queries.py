@@ -86,7 +86,7 @@ def _conditions(wanted: JSONObject, depth: int) -> Iterator[str]:
 
 
 def matches(value: object, wanted: object) -> bool:
-    """Whether the value is what is wanted of it."""
+    """Whether the value matches the filter."""
     if isinstance(wanted, dict):
         if any(name.startswith("$") for name in wanted):
             return all(_holds(value, name, operand) for name, operand in wanted.items())
@@ -120,7 +120,7 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 
 def anchors(wanted: JSONObject) -> tuple[str, ...]:
-    """What stands in the canonical form of every value that matches: a database can look for it first."""
+    """Texts contained in the canonical form of every value that matches: a database can search for them first."""
     return tuple(dict.fromkeys(_anchors(wanted)))
 
 
@@ -403,8 +403,8 @@ def _filtered(
 
 
 def ids_matching(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
-    """Every entry that the caller sees and that fits, whatever page was asked for: none that a parent's task lends, and
-    none of OpenWOP's, for nobody changes those here."""
+    """Every entry that the caller sees and that matches, ignoring the page: without those lent by a parent's task, and
+    without OpenWOP's, which cannot be changed here."""
     found = [adapter.list_addressed(each, now=now) for each in _selections(caller, wanted, "", now)]
     return [entry_id for listing in found for entry_id in listing.ids()]
 
@@ -535,7 +535,7 @@ class Summary:
     plain: int | None
 
     def document(self) -> JSONObject:
-        """As RFC-0015 has it; what was written through OpenWOP stands apart."""
+        """RFC-0015's form; entries written through OpenWOP are counted apart."""
         working, episodic = self.working, self.episodic
         document: JSONObject = {
             "agent_id": self.agent_id,

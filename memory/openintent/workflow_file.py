@@ -318,7 +318,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A mapping: each key with its place and what it stands for."""
+    """A mapping: each key with its position and its value."""
 
     at: Mark
     pairs: "dict[str, tuple[Mark, Node]]" = field(default_factory=dict)
@@ -401,7 +401,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def _mark_in(text: str, mark: Any) -> Mark:
-    """Where the parser stopped; at the end of the text when that is behind it."""
+    """Where the parser stopped, at most the end of the text."""
     if mark is None or mark.line >= len(lines_of(text)):
         return _mark_behind(text)
     return Mark(mark.line + 1, mark.column + 1)
@@ -517,7 +517,7 @@ def _number(text: str) -> int | str:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name, and where it stands."""
+    """A name, and its position."""
 
     at: Mark
     name: str
@@ -668,7 +668,7 @@ class _Drafted:
 
 
 def read_steps(node: Node | None, place: Place, found: Findings) -> list[Step]:
-    """The steps, each behind those it depends on."""
+    """The steps, each after those it depends on."""
     drafted = _phases(node, place, found) if place.theirs else _steps(node, place, found)
     if node is None or node.is_null:
         found.passed_over(Mark(1, 1), place.field, "is missing, so there are no tasks to make")

@@ -33,7 +33,7 @@ OVER = (PassState.DONE, PassState.REFUSED, PassState.FAILED, PassState.CANCELLED
 
 @dataclass(frozen=True, slots=True)
 class PassOrder:
-    """What a pass is to do. ``window`` is what makes it happen once; ``options`` are its kind's own."""
+    """What a pass is to do. ``window`` makes it happen once; ``options`` belong to its kind."""
 
     kind: str
     window: str
@@ -70,7 +70,7 @@ def definition_of(kind: str) -> str:
 
 @transaction.atomic
 def request(tenant_id: UUID, order: PassOrder, *, now: datetime) -> Pass:
-    """The window is on record and waits for a worker; asking again for the same window gives the same row."""
+    """Record the window as waiting for a worker; repeating the request for the window returns the same row."""
     rows = Pass.objects.of(tenant_id).filter(kind=order.kind, memory_ref=order.memory_ref, window=order.window)
     there: Pass | None = rows.first()
     if there:
@@ -82,7 +82,7 @@ def request(tenant_id: UUID, order: PassOrder, *, now: datetime) -> Pass:
 
 @transaction.atomic
 def decline(tenant_id: UUID, order: PassOrder, failure: Failure, *, refused: bool, now: datetime) -> Pass:
-    """The window is on record as refused or failed, and no worker takes it; one that is there stays as it is."""
+    """Record the window as refused or failed, without running it; an existing row stays as it is."""
     rows = Pass.objects.of(tenant_id).filter(kind=order.kind, memory_ref=order.memory_ref, window=order.window)
     there: Pass | None = rows.first()
     if there:
@@ -93,10 +93,10 @@ def decline(tenant_id: UUID, order: PassOrder, failure: Failure, *, refused: boo
 
 
 def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass | None:
-    """The pass, held by ``holder`` until its lease ends; None when somebody else has it, or its ref, or it is over.
+    """Claim the pass for ``holder`` until its lease ends; None when it is claimed, its ref is busy, or it is over.
 
-    Passes that change a ref go over it one after the other, and so do the forgets of a tenant, or each would count what
-    another takes away.
+    Passes that change a ref run one after the other, and so do the forgets of a tenant: otherwise each would count what
+    another removes.
     """
     found: Pass | None = Pass.objects.of(tenant_id).filter(_is_unclaimed(now), id=pass_id).first()
     if found is None or _must_wait(found, now):
@@ -117,7 +117,7 @@ def _is_unclaimed(now: datetime) -> Q:
 
 
 def _must_wait(row: Pass, now: datetime) -> bool:
-    """Whether another pass is at work on the same; a dry run waits for none, and none waits for it."""
+    """Whether another pass works on the same target. A dry run neither waits nor is waited for."""
     return not row.dry_run and _is_serial(row) and _claimed_over_ref(row, now).exclude(id=row.id).exists()
 
 
@@ -126,12 +126,12 @@ def _is_serial(row: Pass) -> bool:
 
 
 def _same_target(row: Pass) -> JSONObject:
-    """What passes that wait for one another have in common: their ref, or that they go over all of the tenant's."""
+    """What passes that wait for one another have in common: their ref, or that they cover the whole tenant."""
     return {"memory_ref": row.memory_ref} | ({} if row.memory_ref else {"kind": row.kind})
 
 
 def _claimed_over_ref(row: Pass, now: datetime) -> QuerySet[Pass]:
-    """The passes that a worker has, and that change the same as ``row``."""
+    """The claimed passes that change the same as ``row``."""
     claimed = {"state": PassState.CLAIMED, "state__in": OPEN}  # as the index of what is open says it
     at_work: QuerySet[Pass] = Pass.objects.of(row.tenant_id).filter(**claimed, lease_until__gt=now)
     return at_work.filter(**_same_target(row), dry_run=False)
@@ -143,7 +143,7 @@ def _claim(row: Pass, holder: str, now: datetime) -> bool:
 
 
 def next_waiting(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass | None:
-    """The oldest pass that waits to go over the same as that one; None while another is at work there."""
+    """The oldest pass waiting for the same target; None while another is claimed there."""
     row = find(tenant_id, pass_id)
     if row is None or not _is_serial(row) or _claimed_over_ref(row, now).exists():
         return None
@@ -153,10 +153,8 @@ def next_waiting(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass | Non
 
 
 def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> None:
-    """How far the pass is; its lease is renewed.
-
-    Raises ``LostClaim`` when another worker has taken it over, and ``PassCancelled`` when it was asked to stop.
-    """
+    """Record the progress and renew the lease. Raises ``LostClaim`` when another worker has claimed the pass, and
+    ``PassCancelled`` when a stop was requested."""
     far = {"done": done, "total": total, "doing": doing}
     goes_on = _renew(row, now, Q(stopping=False), far)
     if not goes_on and not _renew(row, now, Q(), far):
@@ -167,8 +165,7 @@ def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> 
 
 
 def report(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> None:
-    """``progress`` of steps that may be short: not within a moment of the last that is on record. Each is a write that
-    is waited for."""
+    """``progress`` for short steps: skipped within a moment of the last recorded one, since each is a write."""
     if row.lease_until is None or now >= row.lease_until - LEASE.lasts + MOMENT:
         progress(row, done=done, total=total, doing=doing, now=now)
 
@@ -179,12 +176,12 @@ def _renew(row: Pass, now: datetime, where: Q, far: JSONObject) -> bool:
 
 
 class LostClaim(RuntimeError):
-    """Another worker holds the pass now; this one stops without an outcome."""
+    """Another worker has claimed the pass; this one stops without an outcome."""
 
 
 @transaction.atomic
 def finish(row: Pass, *, outcome: JSONObject | None = None, now: datetime) -> None:
-    """The window is done, ``outcome`` says what came of it, and its run has completed."""
+    """Record ``outcome`` and that the window is done; completes the run."""
     row.done = row.total
     _close(row, PassState.DONE, "", outcome, now)
     runs.complete(_run(row), now=now)
@@ -194,21 +191,21 @@ def finish(row: Pass, *, outcome: JSONObject | None = None, now: datetime) -> No
 def fail(
     row: Pass, failure: Failure, *, outcome: JSONObject | None = None, refused: bool = False, now: datetime
 ) -> None:
-    """The window has failed, or was ``refused``, with the code on record, and its run with it; retried by hand."""
+    """Record the window as failed, or as ``refused``, with the code, and fail its run; retried by hand."""
     _close(row, PassState.REFUSED if refused else PassState.FAILED, failure.code, outcome, now)
     runs.fail(_run(row), failure, node_id=row.kind, now=now)
 
 
 @transaction.atomic
 def finish_cancelled(row: Pass, *, outcome: JSONObject | None = None, now: datetime) -> None:
-    """The pass has stopped because somebody asked; what it did before stands, and its run is cancelled."""
+    """Record that the pass stopped on request; what it did stays, and its run is cancelled."""
     _close(row, PassState.CANCELLED, PassCancelled.code, outcome, now)
     runs.cancel(runs.request_cancel(_run(row), now=now), now=now)
 
 
 @transaction.atomic
 def request_stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
-    """The pass leaves off at its next step; one that nobody has taken yet is cancelled at once."""
+    """Ask the pass to stop at its next step; one that is not claimed yet is cancelled at once."""
     row: Pass | None = Pass.objects.of(tenant_id).select_for_update().filter(id=pass_id).first()
     if row is None:
         raise NotFound("There is no pass by that id.")
@@ -222,7 +219,7 @@ def request_stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
 
 
 def _close(row: Pass, state: str, code: str, outcome: JSONObject | None, now: datetime) -> None:
-    """Only the worker that still has the pass ends it."""
+    """End the pass, if this worker still holds its claim."""
     ended = {"state": state, "code": code, "done": row.done, "finished_at": now, "lease_until": None, "doing": ""}
     if outcome is not None:
         ended["outcome"] = outcome
@@ -234,7 +231,7 @@ def _close(row: Pass, state: str, code: str, outcome: JSONObject | None, now: da
 
 
 def _announce(row: Pass, now: datetime) -> None:
-    """Webhooks are told that the pass is over; of a forget, that the request is, whose id begins the window."""
+    """Queue the webhooks of a pass that ended; of a forget, those of its request, whose id begins the window."""
     told = {"passId": ids.wire("pass", row.id), "kind": row.kind, "state": row.state}
     if row.kind in OVER_ALL:
         told["requestId"] = f"fgt_{row.window.partition('/')[0]}"
@@ -243,7 +240,7 @@ def _announce(row: Pass, now: datetime) -> None:
 
 
 def store_note(row: Pass, outcome: JSONObject) -> None:
-    """What the pass knows already, kept for whoever might take it over."""
+    """Store what the pass knows already, for a worker that may take it over."""
     rows = LEASE.while_held(row.tenant_id, row.id, holder=row.holder)
     if rows.filter(state=PassState.CLAIMED).update(outcome=outcome) != 1:
         raise LostClaim(f"pass {row.id} was taken over")
@@ -271,7 +268,7 @@ def find_many(tenant_id: UUID, pass_ids: list[UUID]) -> list[Pass]:
 
 
 def latest(tenant_id: UUID, *, kinds: tuple[str, ...], limit: int) -> list[Pass]:
-    """The passes of these kinds, the newest first."""
+    """The passes of these kinds, newest first."""
     return list(of_kinds(tenant_id, kinds).order_by("-id")[:limit])
 
 
@@ -282,9 +279,9 @@ def of_kinds(tenant_id: UUID, kinds: tuple[str, ...], memory_ref: str = "") -> Q
 
 
 def unclaimed(*, now: datetime, limit: int = 50) -> list[Pass]:
-    """Open passes of all tenants that nobody holds: new ones, and those whose worker died; in no order.
+    """Open passes of all tenants without a lease: new ones, and those whose worker died; unordered.
 
-    By the index of what is not finished, however many passes are: a partial index over a list of states is none to
-    SQLite when the states are parameters.
+    Uses the index of unfinished passes: SQLite does not use a partial index over a list of states when the states are
+    parameters.
     """
     return list(Pass.objects.filter(_is_unclaimed(now), finished_at=None)[:limit])

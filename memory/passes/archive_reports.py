@@ -29,7 +29,7 @@ EXPORTED = 500
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOutcome:
-    """One line of the list: an archive, or a distillation that came to none."""
+    """One line of the list: an archive, or a distillation that was refused or failed."""
 
     id: UUID
     archive: Archive | None = None
@@ -95,7 +95,7 @@ def list_archives(
 def list_outcomes(
     scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int
 ) -> paging.Page[ArchiveOutcome]:
-    """The archives and the distillations that were refused or have failed, in one list, the newest first."""
+    """Archives, and distillations that were refused or failed, in one list, newest first."""
     kept, missed = _archives(scope, memory_ref), _missed(scope, memory_ref)
     found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
     found.sort(key=lambda night: night.id, reverse=True)
@@ -183,7 +183,7 @@ class MemoryIndex:
 
 
 def index_of(scope: TenantScope) -> MemoryIndex | None:
-    """The memory index as it stands, for whoever may read the workspace."""
+    """The current memory index, for principals who may read the workspace."""
     if not scope.can("workspace:read"):
         return None
     found = [row for row in workspace.list_files(scope, prefix=archives.INDEX) if row.path == archives.INDEX]
@@ -215,7 +215,7 @@ class Withdrawn:
 
 
 def withdrawn_by_receipt(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]:
-    """The archives of a receipt, in its order, beside what stands in their place now: not signed, for it goes on."""
+    """The archives of a receipt, in its order, each with its current replacement; not signed, since that changes."""
     told = receipt or {}
     signed = {row: each for each in told.get("archivesWithdrawn", []) if (row := ids.parse("arc", each["id"]))}
     asked = [row for each in told.get("distilledAnewBy", []) if (row := ids.parse("pass", each))]

@@ -39,7 +39,7 @@ TEXT = "MEMORY-INDEX.md"
 PATHS = (INDEX, TEXT)
 JSON_TYPE, TEXT_TYPE = "application/json", "text/markdown"
 MOST = 2000
-# Canonical JSON sorts its keys: what an archive covers stands at its very beginning.
+# Canonical JSON sorts its keys, so what an archive covers is at its very beginning.
 BEGINNING, OPENING = 256, '{"coverage":'
 NAMES = re.compile(r"arc_[0-9a-f]{32}|[0-9a-f]{64}")
 Line = JSONObject
@@ -52,7 +52,7 @@ def archives_of_ref(tenant_id: UUID, memory_ref: str) -> QuerySet[Archive]:
     return Archive.objects.of(tenant_id).filter(memory_ref=memory_ref)
 
 
-# Archives found by whoever may read memory, and what stands before and behind one.
+# Archives for readers of memory, and the ones before and after each.
 
 
 def get_archive(scope: TenantScope, archive_id: UUID | None) -> Archive:
@@ -77,7 +77,7 @@ def find(scope: TenantScope, archive_id: UUID | None) -> Archive:
 
 
 def visible_archives(scope: TenantScope) -> QuerySet[Archive]:
-    """The tenant's archives, as far as this principal may know of them."""
+    """The tenant's archives that this principal may see."""
     scope.check("memory:read")
     rows = Archive.objects.of(scope.tenant_id)
     return rows if scope.principal.agent_ids is None else rows.none()
@@ -121,14 +121,14 @@ def sources_of(body: bytes) -> list[UUID]:
     return [each for each in found if each]
 
 
-# The memory index: which archive of which ref is current, for whoever starts tomorrow (RFC 0062 B.5).
+# The memory index: which archive of which ref is current, for agents that start later (RFC 0062 B.5).
 #
 # ``MEMORY-INDEX.json`` is normative and free of content, ``MEMORY-INDEX.md`` the same for a person. Both are made of
 # the archives themselves, under the lock of the tenant, so passes that end together lose no line.
 
 
 def write_index(scope: TenantScope, archive: Archive, *, run: Run, now: datetime) -> None:
-    """Both files have a new version that lists the current archives, after ``archive`` was made; told on ``run``."""
+    """Write a new version of both index files after ``archive`` was made; the fact goes to ``run``."""
     lines, total = _lines(scope.tenant_id)
     newest = archive.sha256, archive.source_count
     for path in PATHS:
@@ -136,9 +136,9 @@ def write_index(scope: TenantScope, archive: Archive, *, run: Run, now: datetime
 
 
 def remove_from_index(tenant_id: UUID, withdrawn: Collection[Archive], *, now: datetime) -> None:
-    """No file of the index names these archives, which were withdrawn; told on the tenant's log.
+    """Remove these withdrawn archives from the index files; the fact goes to the tenant's log.
 
-    A file that names none of them stays as it is, and none is made. Needs the lock of the tenant.
+    A file that names none of them is not rewritten, and none is created. Needs the lock of the tenant.
     """
     gone = {name for row in withdrawn for name in (ids.wire("arc", row.id), row.sha256)}
     scope = tenancy.host_scope(Tenant.objects.get(id=tenant_id))
@@ -242,7 +242,7 @@ class ArchiveDraft:
 
 
 def find_same_work(scope: MemoryScope, sources_sha256: str) -> Archive | None:
-    """The newest archive of that very work that has not been withdrawn."""
+    """The newest archive of exactly this work that has not been withdrawn."""
     rows = archives_of_ref(scope.tenant_id, scope.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
     found: Archive | None = rows.filter(sources_sha256=sources_sha256).order_by("-id").first()
     return found
@@ -285,10 +285,8 @@ def store(
 
 @transaction.atomic
 def reinstate(archive: Archive) -> None:
-    """The archive is the current one of its ref again, because its very work was asked for once more.
-
-    Refuses with ``Conflict`` when it was withdrawn meanwhile.
-    """
+    """Make the archive the current one of its ref again, because exactly its work was requested. Raises ``Conflict``
+    when it was withdrawn meanwhile."""
     access.lock_tenant(archive.tenant_id)
     _supersede(archive.tenant_id, archive.memory_ref)
     rows = Archive.objects.written_by(WRITER).filter(tenant_id=archive.tenant_id, id=archive.id)
@@ -303,14 +301,14 @@ def _supersede(tenant_id: UUID, memory_ref: str) -> None:
 
 
 def cached_answer(tenant_id: UUID, request_sha256: str) -> str | None:
-    """What an endpoint has made of that very request before."""
+    """The endpoint's earlier answer to exactly this request."""
     rows = Distillate.objects.of(tenant_id).filter(request_sha256=request_sha256)
     text: str | None = rows.values_list("text", flat=True).first()
     return text
 
 
 def cache_answer(scope: MemoryScope, request_sha256: str, text: str, *, now: datetime) -> None:
-    """The endpoint's answer is kept, redacted; an answer to the same request that was kept before stays."""
+    """Store the endpoint's answer, redacted; an existing answer to the same request stays."""
     kept = Distillate(
         tenant_id=scope.tenant_id,
         memory_ref=scope.memory_ref,
@@ -373,7 +371,7 @@ def archives_of_sources(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUI
 
 
 def archives_of_forgotten(tenant_id: UUID) -> set[UUID]:
-    """The archives with bytes that were distilled from something which was forgotten since, by lineage."""
+    """The archives with bytes that were distilled from an entry that was forgotten since, by lineage."""
     rows = Archive.objects.of(tenant_id).exclude(state=ArchiveState.WITHDRAWN).order_by("id")
     found: set[UUID] = set()
     for part in sql.in_chunks(rows.values_list("id", flat=True)):
@@ -391,16 +389,14 @@ def all_dependent_archives(tenant_id: UUID, archive_ids: Collection[UUID], entry
 
 
 def dependent_entries(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
-    """The entries that stand for the archives which were distilled from these entries, or from such."""
+    """The entries that represent archives distilled from these entries, or from such."""
     first = _with_bytes(tenant_id, archives_of_sources(tenant_id, entry_ids))
     return {row.entry_id for row in _with_dependents(tenant_id, first) if row.entry_id}
 
 
 def withdraw_of_forgotten(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> int:
-    """The entries were forgotten, and with them go the archives that were distilled from them.
-
-    An archive that is being stored meanwhile is either seen here or sees that its source is gone.
-    """
+    """Withdraw the archives that were distilled from these forgotten entries. An archive that is being stored meanwhile
+    is either seen here, or sees that its source is gone."""
     access.lock_tenant(tenant_id)
     made = archives_of_sources(tenant_id, entry_ids)
     return withdraw(tenant_id, made, FORGOTTEN, now=now) if made else 0
@@ -420,13 +416,13 @@ def withdraw_of_sealed(
 
 
 def erase_ref_name(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:
-    """The withdrawn archives of a ref that names a forgotten subject do not say their ref any more."""
+    """Remove the ref from withdrawn archives whose ref names a forgotten subject."""
     rows = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id, state=ArchiveState.WITHDRAWN)
     return sum(rows.filter(id__in=part).update(memory_ref=UNNAMED) for part in sql.in_chunks(archive_ids))
 
 
 def withdrawn_by_forget(tenant_id: UUID, *, since: datetime) -> list[Archive]:
-    """The archives that a forget has withdrawn since then, the oldest first."""
+    """The archives that a forget has withdrawn since then, oldest first."""
     rows = Archive.objects.of(tenant_id).filter(withdrawn_because=FORGOTTEN, withdrawn_at__gte=since)
     return list(rows.defer("body").order_by("id"))
 
@@ -458,7 +454,7 @@ def _order_redistillation(row: Archive, now: datetime) -> Pass:
 
 
 def withdraw_expired(*, now: datetime) -> int:
-    """Archives whose time is over are withdrawn, of every tenant, and endpoint texts that are as old; how many."""
+    """Withdraw archives whose time is over, of every tenant, and delete endpoint texts as old; returns how many."""
     withdrawn = 0
     while lapsed := _lapsed(now):
         for tenant_id, rows in lapsed.items():

@@ -1,9 +1,8 @@
-"""Compaction (RFC 0012): the oldest entries of a ref become one that has every text of theirs; they rest behind it.
+"""Compaction (RFC 0012): the oldest entries of a ref become one entry with all of their texts, and are retired.
 
-Nothing is left out. Texts that find no room stay where they are, for the next window; so do protected entries, those
-that expire by themselves, and what an earlier compaction or a distillation made. Entries about different subjects are
-never put in one, or to forget the one would take the other along; nor are those of different agents, of which each
-finds its own.
+Nothing is left out. Texts that do not fit stay for the next window; so do protected entries, those that expire by
+themselves, and the results of an earlier compaction or distillation. Entries about different subjects are never
+combined, since forgetting one would remove the other; nor are those of different agents.
 """
 
 from collections import Counter
@@ -149,7 +148,7 @@ def condensed(entries: Iterable[CorpusEntry], clean: Callable[[str], str], *, ro
 
 @transaction.atomic
 def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *, now: datetime) -> None:
-    """An entry that somebody retired, protected or forgot meanwhile is left out of the text, too."""
+    """Leaves out entries that were retired, protected or forgotten meanwhile, and their text."""
     taken = _retired(work, made.sources, now)
     left = made if taken == made.sources else condensed(taken, _clean(work), room=MAX_OUTPUT_BYTES)
     if len(taken) < FEWEST or left.sources != taken:
@@ -164,7 +163,7 @@ def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *
 
 
 def _retired(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[CorpusEntry]:
-    """Those of ``sources`` that nobody reads any more from here on."""
+    """Retires the sources, and returns those that were."""
     hidden = set()
     for part in sql.in_chunks(Hidden(entry.id, "compacted") for entry in sources):
         hidden.update(ledger.hide_entries(work.tenant_id, part, now=now))

@@ -70,7 +70,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class RefView:
-    """What was seen when the ledger stood at ``head``: the entries that were read, and what is known from before.
+    """The ref as read with the ledger at ``head``: the entries, and what is known from before.
 
     ``known`` is None when everything was read, and else what an earlier pass left.
     """
@@ -99,7 +99,7 @@ def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> RefView:
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Nothing here makes a cycle, and to look for some among all that was read takes a third of the time."""
+    """Turns the cycle collector off: nothing here makes a cycle, and the search for some takes a third of the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -210,10 +210,8 @@ class Change:
 
 @without_garbage_collection()
 def plan_changes(look: RefView, redact: Redact) -> list[Change]:
-    """The changes, merges first; none of them can be refused when it is written.
-
-    In the order of what they take away, so that rows that stand side by side are changed in one transaction.
-    """
+    """The changes, merges first; each can be written. Ordered by what they retire, so that neighbouring rows change in
+    one transaction."""
     found = resolved(look.reading)
     merges, apart = _merges(look, found.merges, redact)
     replaced = _replaced(look, found.superseded, merges, apart)
@@ -273,7 +271,7 @@ def has_room(target: CorpusEntry, sources: tuple[CorpusEntry, ...]) -> bool:
 
 
 def _with_room(target: CorpusEntry, sources: tuple[CorpusEntry, ...]) -> tuple[CorpusEntry, ...]:
-    """As many of ``sources`` as have room for all their tags beside those of ``target``."""
+    """As many of ``sources`` as have room for all their tags in addition to those of ``target``."""
     if has_room(target, sources):
         return sources
     tags, taken = set(target.tags), []
@@ -289,7 +287,7 @@ def _entries(look: RefView, ids: Iterable[UUID]) -> tuple[CorpusEntry, ...]:
 
 
 def outlives(end: datetime | None, other: datetime | None) -> bool:
-    """Whether what ends then is there at least as long as the other."""
+    """Whether an entry with this expiry exists at least as long as the other."""
     return end is None or (other is not None and end >= other)
 
 
@@ -322,7 +320,7 @@ def fits(change: Change, redact: Redact) -> bool:
 
 # The changes of a pass, made in short transactions: each is whole, with its lineage, and says what was done so far.
 #
-# What somebody else retired, protected or forgot since it was read is respected: no lineage of it, nothing made of it,
+# What was retired, protected or forgotten since it was read is respected: no lineage of it, nothing made of it,
 # and nothing goes into what is not there any more.
 
 
@@ -342,14 +340,14 @@ class Totals:
 
 
 class TargetGone(Exception):
-    """An entry that others were to go into is there no more."""
+    """An entry that others were to be merged into no longer exists."""
 
     def __init__(self, entry_ids: set[UUID]) -> None:
         self.entry_ids = entry_ids
 
 
 class Acting:
-    """One pass at work: what it has done, what stands for each target now, and of how many sources each speaks."""
+    """A pass at work: what it has done, the current entry for each target, and how many sources each has."""
 
     def __init__(self, work: Pass, scope: MemoryScope, redact: Redact, strengths: Strengths, done: Totals) -> None:
         self.work, self.scope, self.redact = work, scope, redact
@@ -358,7 +356,7 @@ class Acting:
         self.hidden: set[UUID] = set()
 
     def act(self, changes: Sequence[Change], clock: Callable[[], datetime]) -> None:
-        """All of ``changes`` are made, part by part; progress is told between them."""
+        """Make all ``changes``, part by part, with progress in between."""
         total, at = sum(len(change.sources) for change in changes), 0
         for part in in_parts(changes):
             passes.progress(self.work, done=at, total=total, doing="merging", now=clock())
@@ -413,7 +411,7 @@ class Acting:
             raise TargetGone(gone)
 
     def _write(self, changes: list[Change], now: datetime) -> list[Descent]:
-        """An entry of its words stands for each target that lacks something of its group."""
+        """Write a new entry for each target that lacks something of its group."""
         if not changes:
             return []
         drafts = [draft_of(self._target(change), change.sources) for change in changes]
@@ -489,7 +487,7 @@ def in_parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
         yield part
 
 
-# A pass from its beginning to its end, whoever began it: its one event, its outcome, what the next one needs.
+# A pass from beginning to end, scheduled or not: its one event, its outcome, and the state for the next one.
 #
 # One that was taken over goes on where the other left off: what is on record as done counts, and is not done again.
 
@@ -534,7 +532,7 @@ def _end(scope: MemoryScope, seen: RefView, acting: Acting, before: Totals, *, n
 
 
 def stop_early(work: Pass, *, now: datetime) -> JSONObject:
-    """The outcome of a pass that ends short of its end: its one event tells what it did, if it did anything."""
+    """The outcome of a pass that stops before its end: one event with what it did, if anything."""
     done = Totals(**work.outcome.get("totals", {}))
     if done == Totals():
         return {}
@@ -580,7 +578,7 @@ def _reasons(work: Pass, changes: Sequence[Change]) -> JSONObject:
 
 
 def _dry_run_outcome(seen: RefView, changes: Sequence[Change]) -> JSONObject:
-    """What would be done if nobody else touched the ref, with the first groups, by ids alone."""
+    """What would be done with the ref as it is now, with the first groups, by ids alone."""
     merges = [change for change in changes if change.kind == LineageKind.MERGED]
     written = sum(change.lacking for change in changes)
     sources = [sum(len(change.sources) for change in each) for each in (merges, changes)]
@@ -599,7 +597,8 @@ def _dry_run_outcome(seen: RefView, changes: Sequence[Change]) -> JSONObject:
 
 
 def _store_state(scope: MemoryScope, seen: RefView, acting: Acting, before: Totals, *, now: datetime) -> None:
-    """What the next pass starts from: the signatures of what is left, and how the ledger stands if only we wrote."""
+    """Store what the next pass starts from: the signatures of what is left, and the ledger's position if no one else
+    wrote meanwhile."""
     done, tenant = acting.done, scope.tenant_id
     head = adapter.ledger_head(tenant)
     alone = head == seen.head + done.steps - before.steps

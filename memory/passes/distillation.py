@@ -165,7 +165,7 @@ def _tags_problems(field: str, tags: object) -> Problems:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Sources, the digests of their contents by id, and the entries behind those ids; a given source has none."""
+    """Sources, the digests of their contents by id, and the entries of those ids; a given source has no entry."""
 
     sources: Sequence[Source]
     digests: dict[str, str]
@@ -186,7 +186,7 @@ def gather(
 def read_sources(
     work: Pass | None, scope: MemoryScope, asked: Asked, keep_until: datetime, clock: Callable[[], datetime]
 ) -> Gathered:
-    """The sources as they stand now, if there are any; the pass, if this is one, is told how far it is."""
+    """The current sources, if any; reports the progress of the pass, if this is one."""
     redact = redaction.for_derived(scope.tenant_id)
     if asked.given is not None:
         return _gather_given(asked.given, redact)
@@ -286,7 +286,7 @@ class Commission:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An archive that is not stored yet; ``answered`` is what the endpoint said to which request."""
+    """An archive that is not stored yet; ``answered`` is the endpoint's answer with its request."""
 
     distilled: Distilled
     body: bytes
@@ -294,7 +294,7 @@ class Made:
 
 
 def build_archive(commission: Commission, clock: Callable[[], datetime]) -> Made:
-    """What the archive is to hold."""
+    """The archive of this distillation, made by the rules or by the endpoint."""
     plan = _plan(commission, clock)
     if commission.policy.distiller != ENDPOINT:
         return Made(plan, archive_bytes(commission, plan))
@@ -375,7 +375,7 @@ class Overtaken(RuntimeError):
 
 @transaction.atomic
 def store(commission: Commission, made: Made, *, now: datetime) -> None:
-    """The ref has a new current archive, agents read its text, and the pass is done."""
+    """Store the new current archive of the ref and its entry, and finish the pass."""
     scope, work, asked = commission.scope, commission.work, commission.asked
     keep_until = commission.keep_until
     entry = EntryDraft(made.distilled.text, tags=(TAG,), expires_at=keep_until)
@@ -426,7 +426,7 @@ def republish(commission: Commission, *, now: datetime) -> None:
 
 
 def find_same_work(commission: Commission, *, now: datetime) -> Archive | None:
-    """The archive of that very work, as long as agents can read it."""
+    """The archive of exactly this work, while agents can read it."""
     found = archives.find_same_work(commission.scope, commission.sources_sha256)
     if found is None or (found.keep_until and found.keep_until <= now) or found.entry_id is None:
         return None
@@ -510,10 +510,9 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The checksum on record beside the one of the bytes as they are; ``canonical`` when they are RFC 8785's form.
+    """The recorded checksum and that of the stored bytes; ``canonical`` when they are in RFC 8785's form.
 
-    ``anew`` is that of the same sources distilled once more; None when they are not the same any more, or it was not
-    tried.
+    ``anew`` is that of the same sources distilled once more; None when the sources have changed, or it was not tried.
     """
 
     recorded: str

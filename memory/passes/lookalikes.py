@@ -52,7 +52,7 @@ Clock = Callable[[], datetime]
 
 
 def find_pairs(work: Pass, *, clock: Clock) -> int:
-    """The pairs of the ref that the pass went over are on record, as far as there is room; how many are new."""
+    """Record the similar pairs of the ref that the pass covered, as far as there is room; returns how many are new."""
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert scope is not None, "a pass is over a ref of its tenant"
     if addresses.is_working(scope.memory_ref):
@@ -103,8 +103,8 @@ def _moment(entry: "CorpusEntry | MemoryEntry") -> tuple[datetime, UUID]:
 
 @transaction.atomic
 def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], position: int, *, now: datetime) -> int:
-    """The pairs whose entries are still there are on record. What a person has decided to keep stays decided, whatever
-    went into the entries since."""
+    """Record the pairs whose entries still exist. A pair that a person decided to keep stays decided, whatever was
+    merged into its entries since."""
     both = {each for pair in found for each in pair}
     there = set(ledger.lock_entries(scope.tenant_id, entries=sorted(both)))
     offered = LookAlike.objects.of(scope.tenant_id).filter(older_id__in=both, newer_id__in=both)
@@ -168,8 +168,8 @@ class Similar:
 
 
 def find_similar(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> list[Similar]:
-    """The entries that are like this one, whoever wrote them, the most alike first: among those that rank best in a
-    search for its text."""
+    """Entries similar to this one, by any writer, most similar first: among those that rank best in a search for its
+    text."""
     place = tenancy.memory_scope(scope, entry.memory_ref)
     if place is None or entry.sealed:
         return []
@@ -224,7 +224,7 @@ def _open(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
 
 
 def open_pairs(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
-    """The pairs that wait for somebody who may decide."""
+    """The pairs waiting for a decision."""
     scope.check("passes:run")
     return _open(scope, now=now)
 
@@ -242,7 +242,7 @@ def page(
     scope: TenantScope, *, memory_ref: str = "", entry_id: UUID | None = None, after: UUID | None, size: int,
     now: datetime,
 ) -> Page[Pair]:  # fmt: skip
-    """The pairs that wait behind that one, the newest first; of one ref, or with one entry, when it is named."""
+    """The open pairs after that one, newest first; of one ref, or with one entry, when given."""
     rows = _with_entry(_open(scope, now=now), entry_id)
     rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
     found = read_page(rows, after, size)
@@ -269,7 +269,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A chosen pair, whose entries nobody else changes until the commit."""
+    """A chosen pair whose entries are locked until the commit."""
 
     row: LookAlike
     older: CorpusEntry
@@ -326,7 +326,7 @@ def _begin(scope: TenantScope, memory_ref: str, now: datetime) -> Pass:
 
 
 def _hold(scope: TenantScope, chosen: Sequence[Choice], refs: dict[UUID, str], now: datetime) -> dict[UUID, _Held]:
-    """The pairs as they are now, locked behind their entries; refused when one is not as it was read."""
+    """The current pairs, locked after their entries; refused when one has changed since it was read."""
     rows = LookAlike.objects.of(scope.tenant_id).filter(id__in=list(refs))
     wanted = {each for pair in rows.values_list("older_id", "newer_id") for each in pair}
     ledger.lock_entries(scope.tenant_id, entries=sorted(wanted))

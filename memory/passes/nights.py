@@ -41,8 +41,8 @@ Queue = Callable[[Pass], None]
 
 
 def order_due(*, queue: Queue, now: datetime) -> int:
-    """Every tenant whose night has come has its passes, and one that cannot stops no other; how many have any.
-    ``queue`` is called in the transaction that makes a pass."""
+    """Order the passes of every tenant whose night has come; a failing tenant does not stop the others. Returns how
+    many have any. ``queue`` is called in the transaction that makes a pass."""
 
     def order_one(tenant_id: UUID) -> bool:
         return bool(order_night(tenant_id, queue=queue, now=now))
@@ -57,10 +57,10 @@ def order_due(*, queue: Queue, now: datetime) -> int:
 
 
 def order_night(tenant_id: UUID, *, queue: Queue, now: datetime) -> list[Pass]:
-    """The passes of the night that is due, waiting for a worker; none for everybody who comes after the first.
+    """Order the passes of the night that is due; none after the first caller.
 
-    Each is ordered in a transaction of its own, so that no writer waits for a night. What a worker that dies meanwhile
-    has not ordered comes first in the next one.
+    Each is ordered in its own transaction, so that no writer waits for a night. What a worker that dies has not ordered
+    comes first in the next night.
     """
     wanted = plan_night(tenant_id, now=now)
     tick_at = policies.claim_night(tenant_id, now=now)
@@ -76,7 +76,7 @@ def order_night(tenant_id: UUID, *, queue: Queue, now: datetime) -> list[Pass]:
 
 
 def _skip(tenant_id: UUID, kind: str, left: int, window: str, now: datetime) -> None:
-    """That refs wait for the next night is on record, as a pass over none that was refused."""
+    """Record, as a refused pass without a ref, that refs wait for the next night."""
     failure = Failure(FULL, f"A night orders up to {MOST} passes of a kind: {left:,} more wait for the next one.")
     order = PassOrder(kind, window, "host", trigger=Trigger.SCHEDULED)
     passes.decline(tenant_id, order, failure, refused=True, now=now)
@@ -91,8 +91,7 @@ def _order(tenant_id: UUID, wanted: Wanted, window: str, queue: Queue, now: date
 
 
 def plan_night(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
-    """What is to be consolidated, and then what is to be distilled, each with what has waited longest first; a ref that
-    holds a secret is kept in no pass."""
+    """Refs to consolidate, then refs to distil, the longest waiting first; a ref that contains a secret is left out."""
     clean, above = redaction.for_tenant(tenant_id).redact_json, policies.policy_of(tenant_id).distill_above
     refs = [each for each in adapter.ref_figures(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref]
     return [
@@ -106,7 +105,7 @@ def plan_night(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
 
 
 def _to_consolidate(tenant_id: UUID, refs: list[RefFigures]) -> list[str]:
-    """Those with something that no consolidation has seen, and something beside it."""
+    """Refs with an entry that no consolidation has seen, and at least one other."""
     known = consolidation_state.progress_of(tenant_id)
     due = [(known.get(each.memory_ref, (0, NEVER)), each) for each in refs if each.entries > 1]
     return _longest_waiting((at, each.memory_ref) for (position, at), each in due if each.position > position)
@@ -132,7 +131,7 @@ DAY = timedelta(days=1)
 FIRST, LAST = date(1970, 1, 2), date(8999, 12, 31)
 TROUBLED = (PassState.REFUSED, PassState.FAILED, PassState.CANCELLED)
 DISTILLED = Q(kind="distill", state=PassState.DONE, outcome__has_key="archiveId")
-# The passes behind each figure.
+# The passes that each figure counts.
 PASSES = {
     "passes": Q(),
     "merged": Q(outcome__merged__gt=0),
@@ -235,7 +234,7 @@ def _passes_of(scope: TenantScope, night: Night) -> QuerySet[Pass]:
 def page_of_passes(
     scope: TenantScope, night: Night, show: str, *, after: UUID | None, size: int, now: datetime
 ) -> Page[Summary]:
-    """The passes behind a figure, the newest first, each with what has become of what it took away."""
+    """The passes of a figure, newest first, each with the current counts of what it retired."""
     page = read_page(_passes_of(scope, night).filter(PASSES[show]).select_related("run"), after, size)
     taken = restoration.retired_counts(scope, [row.id for row in page.rows], now=now)
     return page.of([summary(row, taken.get(row.id, restoration.NOTHING)) for row in page.rows])
@@ -255,6 +254,6 @@ def page_of_firings(scope: TenantScope, night: Night, *, after: UUID | None, siz
 
 
 def page_of_removed(scope: TenantScope, night: Night, show: str, *, after: UUID | None, size: int) -> Page[Any]:
-    """The tombstones behind a figure: an id, why it is gone, and when it went."""
+    """The tombstones of a figure: the id, why it is gone, and since when."""
     rows = adapter.removed_between(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
     return read_page(rows, after, size)

@@ -1,8 +1,8 @@
-"""What a principal may ask of passes, and how a worker carries one out, whichever kind it is (design.md 3.6, 3.14).
+"""What principals may request of passes, and how a worker runs one, of any kind (design.md 3.6, 3.14).
 
-A kind is a flow. It works in short transactions of its own, calls ``passes.progress`` between them, and ends with
-``passes.finish`` in the transaction of its last fact, so a pass that is taken over tells nothing twice. What it refuses
-is on record with its code, beside what it had done by then.
+A kind is a flow. It works in short transactions, calls ``passes.progress`` between them, and ends with
+``passes.finish`` in the transaction of its last fact, so a pass that is taken over records nothing twice. A refusal is
+recorded with its code, and with what was done before it.
 """
 
 import logging
@@ -51,7 +51,7 @@ class Kind(Flow, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody asks for: a kind of pass over one ref, for real or as a dry run."""
+    """A requested pass: a kind over one ref, for real or as a dry run."""
 
     kind: str
     memory_ref: str
@@ -66,10 +66,8 @@ LEAVING_OFF = {consolidation.KIND: consolidation.stop_early}
 
 
 def order_now(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Pass:
-    """The pass that a person or a client asks for now: over a ref under which something is stored.
-
-    A schedule may name a ref before anything is written there, so ``order`` does not ask.
-    """
+    """Order the pass for a person or a client now, over a ref with stored entries. A schedule may name a ref before its
+    first entry, so ``order`` does not check that."""
     kept = checked(scope, wanted)
     found = tenancy.memory_scope(scope, kept.memory_ref)
     if found is None or not adapter.has_memory(found):
@@ -87,10 +85,9 @@ def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime
 
 
 def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
-    """What is wanted, as it is kept; refused when this principal could not have it carried out now.
+    """The request as it is stored; refused when this principal could not have it run now.
 
-    A ref in which a secret of the vault stands is kept nowhere, so there is no memory by it; in the options it is
-    replaced (SR-1).
+    No memory exists under a ref that contains a secret of the vault; in the options a secret is replaced (SR-1).
     """
     scope.check("passes:run")
     if wanted.kind not in KINDS:
@@ -108,10 +105,8 @@ def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
 
 
 def order_for(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
-    """The pass that ``principal``, who is not here, wants in that window, with what it may do now.
-
-    What it may not do any more, or makes no sense any more, is on record as refused, with the code.
-    """
+    """Order the pass of that window for ``principal``, with its current permissions. When they no longer allow it, or
+    it is no longer valid, it is recorded as refused, with the code."""
     try:
         with transaction.atomic():
             return order(tenancy.standing_scope(tenant_id, principal, now=now), wanted, window=window, now=now)
@@ -121,7 +116,7 @@ def order_for(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, n
 
 
 def record_failed_order(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
-    """The pass of that window, which the host could not so much as begin; on record as failed."""
+    """Record the pass of that window, which the host could not begin, as failed."""
     return passes.decline(tenant_id, _order_of(wanted, window, principal), BUG, refused=False, now=now)
 
 
@@ -132,7 +127,7 @@ def _order_of(wanted: Wanted, window: str, principal: str) -> PassOrder:
 def page(
     scope: TenantScope, *, kinds: tuple[str, ...] = (), memory_ref: str = "", before: UUID | None = None, size: int
 ) -> Page[Pass]:
-    """The passes of ``kinds`` (all when none is named) before that one, the newest first."""
+    """The passes of ``kinds`` (default all) before that one, newest first."""
     scope.check("memory:read")
     return read_page(passes.of_kinds(scope.tenant_id, kinds or tuple(sorted(KINDS)), memory_ref), before, size)
 
@@ -154,7 +149,7 @@ def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
 
 
 def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
-    """The pass leaves off at its next step; what it has done stands. Audited."""
+    """Ask the pass to stop at its next step; what it has done stays. Audited."""
     scope.check("passes:run")
     row = passes.request_stop(scope.tenant_id, find(scope, pass_id).id, now=now)
     target = ids.wire("pass", row.id)
@@ -163,7 +158,7 @@ def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
 
 
 def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
-    """A pass that was refused, failed or cancelled is asked for once more, in a window of its own."""
+    """Order a refused, failed or cancelled pass again, in a new window."""
     scope.check("passes:run")
     row = find(scope, pass_id)
     if row.state not in passes.OVER or row.state == PassState.DONE:
@@ -173,9 +168,9 @@ def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
 
 
 def run_pass(tenant_id: UUID, pass_id: UUID, *, holder: str, flow: Flow | None = None, clock: Clock) -> Pass | None:
-    """The pass as it ended; None when another worker has it or is at work on its ref, or it was over before.
+    """Run the pass and return it as it ended; None when it is claimed, its ref is busy, or it was over.
 
-    ``flow`` carries out a kind that is none of ``KINDS``, because it stands on a floor above.
+    ``flow`` runs a kind that is not in ``KINDS`` because its module is on a higher floor.
     """
     work = passes.claim(tenant_id, pass_id, holder=holder, now=clock())
     if work is None:
@@ -211,6 +206,6 @@ def _cancel(work: Pass, *, now: datetime) -> None:
 
 
 def _left_off(work: Pass, now: datetime) -> JSONObject:
-    """What the pass has done, as it stands on record."""
+    """What the pass has recorded as done."""
     leave_off = LEAVING_OFF.get(work.kind)
     return leave_off(work, now=now) if leave_off else dict(work.outcome)

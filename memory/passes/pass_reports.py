@@ -1,6 +1,6 @@
-"""A pass as a page tells of it: what went in and what came of it, side by side, and its figures. Reads only.
+"""Reports of passes: what went in, what came out, and the figures. Reads only.
 
-Texts come from the adapter alone, for whoever may read them; what is gone is told by its tombstone.
+Texts come from the adapter, for principals who may read them; a removed entry is represented by its tombstone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -72,8 +72,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One result beside its sources; no result yet where a dry run would write one. ``said_by`` is of how many sources
-    it speaks, when that is known."""
+    """One result with its sources; without a result where a dry run would write one. ``said_by`` counts its sources,
+    when known."""
 
     result: Place | None
     sources: list[Source]
@@ -82,7 +82,7 @@ class Group:
 
     @property
     def restored(self) -> int:
-        """How many of these sources are read again beside the result."""
+        """How many of these sources were restored."""
         return sum(each.is_restored for each in self.sources)
 
     @property
@@ -117,7 +117,7 @@ class _Link:
 
 
 def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, now: datetime) -> Report:
-    """What the pass put together, or as a dry run would, behind ``after``; ``size`` sources a page."""
+    """What the pass combined, or would as a dry run, after ``after``; ``size`` sources a page."""
     if work.dry_run:
         links = list(_planned(work.outcome.get("groups", [])))
         first = int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0
@@ -139,8 +139,7 @@ def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, 
 
 
 def _link(row: Lineage, made: UUID | None, why: str) -> _Link:
-    """What the row says, with the pass's own word for ``why``, if any. A distillate stands for its archive: the entry
-    under which agents read that."""
+    """The row with the pass's word for ``why``, if any. For a distillate, the entry of its archive."""
     target = made if row.kind == LineageKind.DISTILLED else row.target_id
     said = WHY[LineageKind(row.kind)]
     return _Link(row.source_id, target, row.kind, f"{said}: {why}" if why else said, row.target_id)
@@ -273,13 +272,13 @@ def _kin(scope: TenantScope, rows: list[Lineage], entry_id: UUID, now: datetime)
     return [Kin(row.kind, places.get(others[row.id]), made.get(others[row.id]), row.pass_id) for row in rows]
 
 
-# A pass in figures: what went in, what came out, and whether somebody should look at it. Reads only.
+# A pass in figures: what went in, what came out, and whether it deserves attention. Reads only.
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A pass in one line of a list. ``went_in`` and ``came_out`` count entries; None when there is no outcome.
-    ``taken`` is what has become of what it took away, where somebody asked."""
+    """A pass as one line of a list. ``went_in`` and ``came_out`` count entries; None without an outcome. ``taken`` is
+    what became of the entries it retired, where requested."""
 
     work: Pass
     went_in: int | None
@@ -302,7 +301,7 @@ class Summary:
 
     @property
     def unusual(self) -> str:
-        """Why somebody should look at it; "" when nobody needs to."""
+        """Why the pass deserves attention; "" otherwise."""
         if self.work.state == PassState.FAILED:
             return "it has failed"
         if self.work.kind == "consolidate" and self.ratio is not None and self.ratio < 0.5:
@@ -311,8 +310,8 @@ class Summary:
 
 
 def summary(work: Pass, taken: RetiredCounts = NOTHING) -> Summary:
-    """What went in and what came out, in entries, with those restored since: one archive or compacted entry stands for
-    all that went into it."""
+    """What went in and what came out, in entries, less those restored since: one archive or compacted entry represents
+    everything that went into it."""
     outcome = work.outcome
     went_in = _number(outcome.get(WENT_IN.get(work.kind, "")))
     came_out = _number(outcome.get("outputCount"))

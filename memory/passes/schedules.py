@@ -1,7 +1,7 @@
-"""Passes by the clock: one kind over one ref at every tick of a cron expression; the only writer of these schedules.
+"""Schedules of passes: one kind over one ref at every tick of a cron expression. The only writer of these rows.
 
-A tick is the window of its pass, so it is done once whoever looks; after an outage one tick stands for all that were
-missed. The pass acts with what the schedule's last writer may do when it fires, and a refused one is on record.
+A tick is the window of its pass, so it runs once; after an outage one tick stands in for all that were missed. The pass
+runs with the permissions that the schedule's last writer has when it fires, and a refused one is recorded.
 """
 
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def find(scope: TenantScope, schedule_id: UUID | None) -> PassSchedule:
 def page(
     scope: TenantScope, *, kind: str = "", memory_ref: str = "", after: UUID | None = None, size: int
 ) -> Page[PassSchedule]:
-    """The schedules behind ``after`` in the order of their making."""
+    """The schedules after ``after``, in creation order."""
     scope.check("memory:read")
     given = {"kind": kind, "memory_ref": memory_ref}
     rows = _rows(scope.tenant_id).filter(**{name: value for name, value in given.items() if value})

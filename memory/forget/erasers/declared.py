@@ -99,7 +99,7 @@ class Declared:
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        """The rows are locked in the order of their ids, behind their runs where those are locked first."""
+        """Locks the rows in the order of their ids, after their runs where those are locked first."""
         known, erased = remembered(subject), 0
         rule = known.is_mentioned if ticked else known.is_exact
         if self.personal.under_lock_of_run:
@@ -121,7 +121,7 @@ class Declared:
         list(Run.objects.of(tenant_id).select_for_update().filter(id__in=wanted).order_by("id").values_list("id"))
 
     def changes(self, row: object, subject: Identifiers, rule: Rule) -> dict[str, Any]:
-        """The columns of ``row`` that have to change, with the values they are to have; none when it names nobody."""
+        """The columns of ``row`` to change, with their new values; none when it does not name the subject."""
         before = {name: getattr(row, name) for name in self.columns}
         if self.personal.goes_whole:
             is_named = mentioned_in(subject.terms, self._read(list(before.values())), rule)
@@ -135,7 +135,7 @@ class Declared:
         return changed | (self.personal.along if changed.keys() - set(self.personal.harmless) else {})
 
     def _replacement(self, row: Any, name: str, cleaned: Any, subject: Identifiers, rule: Rule) -> Any:
-        """What stands in this column from now on, where ``cleaned`` is the value without the subject."""
+        """The new value of this column, where ``cleaned`` is the value without the subject."""
         before, own = getattr(row, name), f"forgotten-{row.id.hex}"
         if self.personal.emptied:
             return ""
@@ -167,7 +167,7 @@ def remembered(subject: Identifiers) -> Remembered:
 
 
 def parse_value(text: str | None) -> Any:
-    """The JSON value that a text holds, or the text itself where it holds none."""
+    """The JSON value in a text, or the text itself when it is not JSON."""
     try:
         return text if text is None else json.loads(text)
     except ValueError:

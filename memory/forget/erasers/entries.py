@@ -153,7 +153,7 @@ class RetiredReasons:
 ENTRIES, RETIRED_REASONS = LedgerEntries(), RetiredReasons()
 
 
-# The names beside entries as a store of a forget: who made and curated them, and the task and intent they are for.
+# Names in other columns of entries, as a store of a forget: writer and curator, task and intent.
 #
 # An entry that names the subject in its value, key, namespace or tags goes whole, and is the ledger's own store. One
 # that does not stays, and says ``[FORGOTTEN]`` where it named the subject.
@@ -170,7 +170,7 @@ class NamesBesideEntries:
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         naming = [name for name in adapter.all_names(tenant_id) if mentioned_in(subject.terms, name)]
-        rows: dict[tuple[str, ...], set[UUID]] = {}  # many entries have the same names beside them
+        rows: dict[tuple[str, ...], set[UUID]] = {}  # many entries share the same names
         for row, names in adapter.entries_with_name(tenant_id, naming):
             rows.setdefault(tuple(names.values()), set()).add(row)
         exact: set[UUID] = set()
@@ -219,7 +219,7 @@ class NamesBesideEntries:
 NAMES_BESIDE_ENTRIES = NamesBesideEntries()
 
 
-# Sealed values as a store of a forget: each is opened and looked through, and is shown to nobody.
+# Sealed values as a store of a forget: each is opened and searched, and never shown.
 #
 # An entry whose confidential value names the subject goes whole. One whose seal does not open may name anybody: a
 # person decides about it.

@@ -56,7 +56,7 @@ ACCOUNTS_STAY = (
 )
 
 
-# Notes beside the log as a store of a forget: what events of RFC-0015 say beyond ids.
+# Notes of events as a store of a forget: what events of RFC-0015 say beyond ids.
 #
 # The event stays as it is and reads without its note. Of a snapshot of archived memory the entries that name the
 # subject lose their values, and say so (design.md 3.12).
@@ -331,7 +331,7 @@ class Orphan(NamedTuple):
 
 
 class CommitmentRows(Declared):
-    """Refs, reasons and what is looked for. Their writer stands on a higher floor and is handed in by ``apps``."""
+    """Refs, reasons and predicates. Their writer is on a higher floor and is passed in by ``apps``."""
 
     def __init__(self, remove: Remove) -> None:
         super().__init__(Commitment)
@@ -346,7 +346,7 @@ class CommitmentRows(Declared):
         return Holding(self.store, tuple(sorted(exact)), tuple(sorted(every - exact)))
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        """With the text of their entries: that is where the mention often stands."""
+        """With the text of their entries, where the mention often is."""
         found = super().texts(tenant_id, rows)
         entries = dict(Commitment.objects.of(tenant_id).filter(id__in=rows).values_list("id", "entry_id"))
         said = adapter.searched_texts(tenant_id, list(entries.values()))
@@ -376,7 +376,7 @@ class CommitmentRows(Declared):
 
 
 def _standing_in(tenant_id: UUID, entry_ids: Collection[UUID], orphans: Sequence[Orphan]) -> set[UUID]:
-    """The commitments whose intention stands in one of these entries, or whose entry went into one and is gone."""
+    """The commitments whose intention is in one of these entries, or whose entry went into one and is gone."""
     wanted = frozenset(entry_ids)
     standing = Commitment.objects.of(tenant_id).values_list("id", "entry_id")
     found = {row for row, entry in standing if entry in wanted} if wanted else set()
@@ -384,7 +384,7 @@ def _standing_in(tenant_id: UUID, entry_ids: Collection[UUID], orphans: Sequence
 
 
 def _from_forgotten(tenant_id: UUID, orphans: Sequence[Orphan]) -> set[UUID]:
-    """The commitments whose entry, or what it went into, was forgotten, whoever it was about."""
+    """The commitments whose entry, or what it went into, was forgotten, for any subject."""
     forgotten = adapter.forgotten_entries(tenant_id, list({entry for each in orphans for entry in each.into}))
     return {each.id for each in orphans if not each.into.isdisjoint(forgotten)}
 

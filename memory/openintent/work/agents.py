@@ -79,8 +79,8 @@ def agent_heartbeat(scope: TenantScope, agent_id: str, *, load: int, tasks: list
 
 @transaction.atomic
 def update_agent_status(scope: TenantScope, agent_id: str, status: str, *, actor: str, now: datetime) -> Agent:
-    """The agent has the status: as it says itself, or somebody who may act as any agent. A coordinator that finds one
-    dead hands its tasks on with that reason."""
+    """Set the agent's status, by itself or by a caller who may act as any agent. A coordinator that finds an agent dead
+    reassigns its tasks with that reason."""
     scope.check(authority.WRITE)
     row = _locked(scope, agent_id, now)
     _require_say(scope, row, actor)

@@ -49,7 +49,7 @@ def coordinates_intent(intent: Intent, agent_id: str, *, now: datetime) -> bool:
 
 
 def directs(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> bool:
-    """Whether the agent decides about the intent: it made it, coordinates it, or an operator stands behind it."""
+    """Whether the agent decides about the intent: it created it, coordinates it, or the caller is an operator."""
     return operates(scope) or intent.created_by == actor or coordinates_intent(intent, actor, now=now)
 
 
@@ -90,7 +90,7 @@ def require_own_name(scope: TenantScope, given: str, actor: str, *, field: str) 
         raise Forbidden(f"{field} is another agent than the one that calls.", rule="agent-binding")
 
 
-# What may be stored of work, whichever door it came through: no secret, no bottomless text, no word nobody knows.
+# Checks of everything stored about work, at every door: no secret, no text without a bound, no unknown word.
 
 
 def refuse(field: str, message: str) -> Invalid:
@@ -109,7 +109,7 @@ def name(scope: TenantScope, field: str, text: str, *, most: int = MAX_NAME, emp
 
 
 def agent_name(field: str, text: str) -> str:
-    """An agent's id, which stands on the log and is therefore no free text."""
+    """An agent's id, which goes on the log and is therefore not free text."""
     if not addresses.is_agent_id(text):
         raise refuse(field, addresses.AGENT_ID)
     return text
@@ -139,7 +139,7 @@ def one_of(field: str, word: str, words: Collection[str]) -> str:
 
 
 def memory_policy(given: JSONObject | None) -> JSONObject | None:
-    """A task's memory policy as it was given (RFC-0015 6.5, R72); refused when it says what nobody understands."""
+    """A task's memory policy as given (RFC-0015 6.5, R72); refused with unknown fields."""
     for field, value in (given or {}).items():
         path = f"memory_policy.{field}"
         if field in FLAGS:

@@ -22,7 +22,7 @@ LAPSED_AT_ONCE = 200  # each is a transaction of its own
 
 
 def find_coordinator(scope: TenantScope, text: str, *, lock: bool = False) -> Coordinator:
-    """The coordinator behind the id as a client sends it; refused alike when it is unknown, foreign or none."""
+    """The coordinator of that id; unknown, foreign and malformed ids are refused alike."""
     scope.check(authority.READ)
     wanted = ids.parse("coord", text)
     rows = Coordinator.objects.of(scope.tenant_id)
@@ -39,7 +39,7 @@ def coordinators_of_intent(intent: Intent) -> list[Coordinator]:
 
 @transaction.atomic
 def create_coordinator(scope: TenantScope, new: NewCoordinator, *, actor: str, now: datetime) -> Coordinator:
-    """The agent coordinates the intent from here on. Whoever directs the intent decides who does."""
+    """Make the agent a coordinator of the intent. Decided by agents that direct the intent."""
     scope.check(authority.WRITE)
     row = find_intent(scope, new.intent_id, lock=True)
     authority.require_appointment(scope, row, actor, now=now)
@@ -91,7 +91,7 @@ def update_coordinator(
 
 
 def require_coordinator_change(scope: TenantScope, coordinator_id: str, *, actor: str, now: datetime) -> None:
-    """Refuses whoever may not change the coordinator."""
+    """Refuses callers who may not change the coordinator."""
     scope.check(authority.WRITE)
     _require_change(scope, find_coordinator(scope, coordinator_id), actor, now)
 
@@ -103,7 +103,8 @@ def _require_change(scope: TenantScope, row: Coordinator, actor: str, now: datet
 
 @transaction.atomic
 def heartbeat(scope: TenantScope, coordinator_id: str, *, actor: str, now: datetime) -> datetime:
-    """The coordinator is alive; when it should say so again. It is not told of on the log, which it would flood."""
+    """Record that the coordinator is alive; returns when the next heartbeat is due. Not an event, since it would flood
+    the log."""
     scope.check(authority.WRITE)
     row = find_coordinator(scope, coordinator_id, lock=True)
     authority.require_own_name(scope, row.agent_id, actor, field="The coordinator")
@@ -113,9 +114,10 @@ def heartbeat(scope: TenantScope, coordinator_id: str, *, actor: str, now: datet
 
 
 def lapse(*, now: datetime) -> int:
-    """Coordinators of all tenants whose time is over are found unresponsive, and told of so; how many, at most some.
+    """Mark coordinators of all tenants without a heartbeat as unresponsive, with an event; returns how many, up to a
+    limit.
 
-    They bound, directed and read nothing any more since then, by the clock.
+    From the end of their time on they neither bound, directed nor read anything.
     """
     rows = Coordinator.objects.filter(expired(now), status="active").order_by("expires_at")
     return sum(_lapse(tenant, row, now) for tenant, row in rows.values_list("tenant_id", "id")[:LAPSED_AT_ONCE])

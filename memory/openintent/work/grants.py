@@ -32,7 +32,7 @@ class NewGrant:
 
 
 def grants_of_intent(scope: TenantScope, intent_id: str, *, actor: str, now: datetime) -> tuple[Intent, list[Grant]]:
-    """The grants in force, the oldest first: for whoever directs the intent, or holds one of them."""
+    """The grants in force, oldest first, for callers who direct the intent or hold one of them."""
     scope.check(authority.READ)
     about = find_intent(scope, intent_id)
     rows = list(_in_force(about, now).order_by("id"))
@@ -43,7 +43,7 @@ def grants_of_intent(scope: TenantScope, intent_id: str, *, actor: str, now: dat
 
 @transaction.atomic
 def grant(scope: TenantScope, intent_id: str, given: NewGrant, *, actor: str, now: datetime) -> Grant:
-    """The agent may, from here on; told on the intent's log. Only whoever directs the intent grants."""
+    """Grant access to the agent, with an event on the intent's log. Only callers who direct the intent may."""
     about = _directed(scope, intent_id, actor, now)
     return _grant(about, given, actor, now)
 
@@ -61,7 +61,7 @@ def replace(
 
 @transaction.atomic
 def revoke(scope: TenantScope, intent_id: str, grant_id: str, *, actor: str, now: datetime) -> None:
-    """The grant is gone, and with it what it opened; told on the intent's log."""
+    """Revoke the grant and the access it gave, with an event on the intent's log."""
     about = _directed(scope, intent_id, actor, now)
     row_id = ids.parse("acl", grant_id)
     row = Grant.objects.of(about.tenant_id).filter(intent_id=about.id, id=row_id).first() if row_id else None

@@ -23,7 +23,7 @@ MAX_PATCHES = 1_000
 
 
 def find_intent(scope: TenantScope, text: str, *, lock: bool = False) -> Intent:
-    """The intent behind the id as a client sends it; refused alike when it is unknown, foreign or none."""
+    """The intent of that id; unknown, foreign and malformed ids are refused alike."""
     scope.check(authority.READ)
     found = intent(scope.tenant_id, text)
     if found is None:
@@ -35,13 +35,13 @@ def find_intent(scope: TenantScope, text: str, *, lock: bool = False) -> Intent:
 
 
 def log(tenant_id: UUID, intent_id: UUID, kind: str, actor: str, note: Json, *, now: datetime) -> int:
-    """``kind`` stands on the intent's log, without a word of content; the words are kept beside it."""
+    """Append ``kind`` to the intent's log, without content; the text is kept in a note."""
     return event_notes.append(tenant_id, intent_id, [(IntentLogged(kind, actor), note)], now=now)
 
 
 @transaction.atomic
 def create_intent(scope: TenantScope, new: NewIntent, *, actor: str, now: datetime) -> Intent:
-    """An intent of ``actor``'s, with an open log on which it is the first to be told of."""
+    """Create an intent of ``actor``, with an open log whose first event is its creation."""
     scope.check(authority.WRITE)
     authority.agent_name("created_by", actor)
     title = authority.name(scope, "title", new.title)
@@ -143,10 +143,10 @@ def unassign_agent(scope: TenantScope, intent_id: str, agent_id: str, *, actor: 
 def log_event(
     scope: TenantScope, intent_id: str, kind: str, payload: Json, *, actor: str, now: datetime
 ) -> tuple[Recorded, Json]:
-    """What an agent of the intent tells stands on its log: any word of the vocabulary but those of memory, the host's.
+    """Append an agent's event to the intent's log: any type of the vocabulary except the host's own types for memory.
 
-    What the host tells of work itself is told besides by who directs the intent alone. The payload is kept beside the
-    log, redacted. Both are returned.
+    Types that the host also appends about work are limited to agents that direct the intent. The payload is kept in a
+    note, redacted. Returns both.
     """
     scope.check(authority.WRITE)
     row = find_intent(scope, intent_id)
@@ -162,7 +162,7 @@ def log_event(
 
 
 def _opened(scope: TenantScope, intent_id: str, version: int, actor: str, now: datetime) -> Intent:
-    """The intent, locked, for somebody who has a part in it and knows its version."""
+    """The intent, locked, for a caller who takes part in it and gives its version."""
     row = find_intent(scope, intent_id, lock=True)
     authority.require_part(scope, row, actor, now=now)
     if row.version != version:

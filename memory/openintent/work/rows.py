@@ -82,7 +82,7 @@ def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
             run = _log(tenant_id, AGENT_LOG, agent_id, now)
             made = Agent(tenant_id=tenant_id, agent_id=agent_id, run_id=run.id, created_at=now, updated_at=now)
             return made.insert(by=WRITER)
-    except IntegrityError:  # somebody else made it first
+    except IntegrityError:  # another request created it first
         row: Agent = rows.get()
         return row
 
@@ -102,7 +102,7 @@ def _agent_locked() -> sql.Prepared[Agent]:
 
 
 def task(tenant_id: UUID, text: str, *, lock: bool = False) -> Task | None:
-    """The task of the host behind the id as a client sends it, or None; never an error."""
+    """The host's task of that id, or None; never an error."""
     task_id = ids.parse("task", text)
     if task_id is None:
         return None
@@ -112,7 +112,7 @@ def task(tenant_id: UUID, text: str, *, lock: bool = False) -> Task | None:
 
 
 def intent(tenant_id: UUID, text: str) -> Intent | None:
-    """The intent of the host behind the id as a client sends it, or None; never an error."""
+    """The host's intent of that id, or None; never an error."""
     intent_id = ids.parse("intent", text)
     found: Intent | None = Intent.objects.of(tenant_id).filter(id=intent_id).first() if intent_id else None
     return found
@@ -150,10 +150,10 @@ def _definition(workflow_id: str) -> str:
 
 # Whose a task was, and until when (RFC-0015 8): what an agent may read and write of it follows from these rows.
 def hand_over(task: Task, agent_id: str, *, failed: bool, agreed: bool, now: datetime) -> None:
-    """The task is the agent's, or nobody's when it is empty; whoever had it before has had it until now.
+    """Assign the task to the agent, or to none when empty; the previous assignment ends now.
 
-    It lost the task as a dead agent when its record says so, or ``failed`` does (C15). Who has it now took it up when
-    it ``agreed``: it asked for the task itself, or a credential gave it that may act as that agent.
+    It ended as lost by a dead agent when that agent's record says so, or with ``failed`` (C15). The new agent has taken
+    the task up when it ``agreed``: it claimed the task itself, or was assigned by a credential that may act as it.
     """
     close(task, dead=failed or _is_gone(task), now=now)
     task.assigned_agent = agent_id
@@ -169,7 +169,7 @@ def take_up(task: Task) -> None:
 
 
 def close(task: Task, *, dead: bool, now: datetime) -> None:
-    """Nobody has the task any more."""
+    """End the current assignment."""
     rows = Assignment.objects.written_by(WRITER).filter(tenant_id=task.tenant_id, task_id=task.id, until=None)
     rows.update(until=now, dead=dead)
 
@@ -262,9 +262,9 @@ class NewTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """What is to be otherwise: None leaves it. An empty ``assigned_agent`` takes the task from whoever has it.
+    """The wanted changes; None leaves a field. An empty ``assigned_agent`` takes the task from its agent.
 
-    ``reason`` says why it changes hands; ``record`` is merged over what the task has.
+    ``reason`` says why it is reassigned; ``record`` is merged over the task's record.
     """
 
     status: str | None = None

@@ -174,7 +174,7 @@ def _together(guardrails: Iterable[JSONObject | None]) -> Rails:
     )
 
 
-# A snapshot beyond this is told in several events, so that none is too large to be read.
+# A larger snapshot is split over several events, so that none is too large to read.
 MAX_SNAPSHOT = 1024 * 1024
 Archived = JSONObject
 MAX_OF_INTENT = 10_000
@@ -233,7 +233,7 @@ def _remove(tenant_id: UUID, rows: Sequence[UUID], reason: str, actor: str, now:
 
 
 def find_task(scope: TenantScope, text: str, *, lock: bool = False) -> Task:
-    """The task behind the id as a client sends it; refused alike when it is unknown, foreign or none."""
+    """The task of that id; unknown, foreign and malformed ids are refused alike."""
     scope.check(authority.READ)
     found = task(scope.tenant_id, text, lock=lock)
     if found is None:
@@ -331,7 +331,7 @@ def update_task(
 
 
 def require_task_change(scope: TenantScope, task_id: str, *, actor: str, now: datetime) -> None:
-    """Refuses whoever may change nothing of the task, and may not claim it either."""
+    """Refuses callers who may change nothing of the task, and may not claim it either."""
     scope.check(authority.WRITE)
     row = find_task(scope, task_id)
     intent = Intent.objects.of(row.tenant_id).get(id=row.intent_id)
@@ -352,7 +352,7 @@ def _permitted(scope: TenantScope, row: Task, change: TaskChange, actor: str, no
 
 
 def _is_free(row: Task, actor: str) -> bool:
-    """Whether the agent may claim the task: nobody ever had it, nobody else remembers anything that would end with it,
+    """Whether the agent may claim the task: it was never assigned, no other agent has memory that would end with it,
     and it lends no memory but the agent's own."""
     if row.assigned_agent or rows.was_anybody_s(row):
         return False
