@@ -139,7 +139,7 @@ def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
 
 def _next(run: Run, clock: Clock) -> Progress:
     now = clock()
-    done = steps.steps_of_run(run.tenant_id, run.id)
+    done = steps.steps_of_run(run.tenant_id, run.id, values=not is_replay(run))
     if run.status == RunStatus.CANCELLING:
         endings.cancel(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
@@ -344,7 +344,7 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
     definition = position.definition
     if run.status == RunStatus.PENDING:
         _start(run, definition, now)
-    step = steps.steps_of_run(run.tenant_id, run.id).get(position.node_id)
+    step = steps.at_node(run.tenant_id, run.id, position.node_id)
     if step is None and run.status in (RunStatus.PAUSED, RunStatus.CANCELLING):
         return True
     run.current_node = position.node_id

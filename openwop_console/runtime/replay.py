@@ -9,6 +9,7 @@ or waited for.
 
 import json
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -58,7 +59,9 @@ from openwop_console.runtime.execution import Position
 from openwop_console.runtime.models import Step, StepState
 
 log = logging.getLogger(__name__)
-CHUNK = 100  # events that are applied in one transaction
+# Events that are applied in one transaction, and seconds after which it applies no further one: other writers to SQLite
+# wait for it, and a node may have megabytes of values.
+CHUNK, TURN_S = 100, 0.05
 MISSING = Failure("replay_source_missing", "The source run has no recorded outcome that could be told again.")
 OTHERWISE = Failure("replay_diverged", "The node came to something else than its source run has on record.")
 ENDED = frozenset({NodeCompleted.type, NodeFailed.type, NodeSkipped.type})
@@ -173,13 +176,19 @@ class Telling:
     definition: JSONObject
     steps: dict[str, Step]
     source: Run
-    record: dict[str, Step]
+    _record: dict[str, Step | None] = field(default_factory=dict)
+
+    def recorded(self, node_id: str) -> Step | None:
+        """The step of the source at this node."""
+        if node_id not in self._record:
+            self._record[node_id] = steps.at_node(self.source.tenant_id, self.source.id, node_id)
+        return self._record[node_id]
 
     @cached_property
     def is_erased(self) -> bool:
         """Whether a forget has erased values of the source: its nodes cannot be told what they were told then."""
-        values = [self.source.inputs, *([step.outputs, step.variables] for step in self.record.values())]
-        return FORGOTTEN in json.dumps(values, ensure_ascii=False)
+        in_inputs = FORGOTTEN in json.dumps(self.source.inputs, ensure_ascii=False)
+        return in_inputs or steps.any_says(self.source.tenant_id, self.source.id, FORGOTTEN)
 
 
 def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
@@ -188,8 +197,9 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
     last = event_log.length(run.tenant_id, run.id) - 1
     facts = event_log.read(run.tenant_id, run.source_run_id, after=last, limit=CHUNK)
     source = runs.find(run.tenant_id, run.source_run_id)
-    telling = Telling(run, definition, done, source, steps.steps_of_run(run.tenant_id, source.id))
+    telling = Telling(run, definition, done, source)
     told: list[Recorded] = []
+    until = time.monotonic() + TURN_S
     if source.status == RunStatus.CANCELLED:
         facts = [fact for fact in facts if not _is_of_cancellation(fact)]
         if not facts:
@@ -199,6 +209,8 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
             raise Halt(last + 1)
         for fact in facts:
             _follow(telling, fact, told, now)
+            if time.monotonic() > until:
+                break
     except Halt as halt:
         _fail(telling, told, halt, now)
         return False
@@ -211,7 +223,7 @@ def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetim
     run = telling.run
     run.current_node = fact.node_id or run.current_node
     if fact.type == NodeStarted.type:
-        recorded = telling.record.get(fact.node_id)
+        recorded = telling.recorded(fact.node_id)
         attempt = recorded.attempt if recorded else 1
         telling.steps[fact.node_id] = steps.begin(run, fact.node_id, attempt=attempt, now=now)
         told.append(fact)
@@ -235,7 +247,7 @@ def _way(telling: Telling, fact: Recorded) -> OnReplay:
 
 def _complete(telling: Telling, fact: Recorded) -> None:
     """The node is done with what is on record, which it came to again if it was called."""
-    recorded, way = telling.record.get(fact.node_id), _way(telling, fact)
+    recorded, way = telling.recorded(fact.node_id), _way(telling, fact)
     if recorded is None or recorded.state != StepState.DONE:
         raise Halt(fact.sequence)
     if way == OnReplay.CALLED and not telling.is_erased:
@@ -420,7 +432,7 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
     if source.status not in runs.ENDS:
         raise Conflict("A run is replayed when it has ended.", runStatus=source.status)
     completed = [fact for fact in _log(source) if fact.type == NodeCompleted.type]
-    _require_on_record(source, completed, from_seq)
+    _require_on_record(source, completed, from_seq, values=False)
     types = {node["id"]: node["typeId"] for node in definition["nodes"]}
     again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not is_told(source, fact.sequence)}
     called = {node_id for node_id in again if on_replay_of(types[node_id]) == OnReplay.CALLED}
@@ -428,9 +440,9 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
         raise _unavailable(source, from_seq, "retention_expired")
 
 
-def _require_on_record(source: Run, facts: list[Recorded], from_seq: int) -> dict[str, Step]:
+def _require_on_record(source: Run, facts: list[Recorded], from_seq: int, *, values: bool = True) -> dict[str, Step]:
     """The steps of the source. Refused when one that ``facts`` have completed was not kept as forks need it."""
-    record = steps.steps_of_run(source.tenant_id, source.id)
+    record = steps.steps_of_run(source.tenant_id, source.id, values=values)
     if any(fact.type == NodeCompleted.type and not record[fact.node_id].on_record for fact in facts):
         raise _unavailable(source, from_seq, "event_log_unavailable")
     return record

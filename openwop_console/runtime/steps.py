@@ -13,18 +13,37 @@ from memory.host.models import Run
 from openwop_console.runtime.models import Step, StepState
 
 WRITER = "openwop_console.runtime.steps"
+SAYS = (
+    "SELECT EXISTS (SELECT 1 FROM runtime_step WHERE tenant_id = %s AND run_id = %s "
+    "AND ({0}(CAST(outputs AS text), %s) > 0 OR {0}(CAST(variables AS text), %s) > 0))"
+)
 IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING})
 
 
-def steps_of_run(tenant_id: UUID, run_id: UUID) -> dict[str, Step]:
-    """The steps of a run by node id, in the order they began; nodes that were not reached have none."""
-    return {step.node_id: step for step in _of_run().fetch(sql.key(tenant_id), sql.key(run_id))}
+def steps_of_run(tenant_id: UUID, run_id: UUID, *, values: bool = True) -> dict[str, Step]:
+    """The steps of a run by node id, in the order they began; nodes that were not reached have none. Without
+    ``values`` the outputs and variables of a step, which may be megabytes for a run, are read when they are asked for.
+    """
+    return {step.node_id: step for step in _of_run(values).fetch(sql.key(tenant_id), sql.key(run_id))}
 
 
 @cache
-def _of_run() -> sql.Prepared[Step]:
+def _of_run(values: bool) -> sql.Prepared[Step]:
     anyone = UUID(int=0)
-    return sql.Prepared(Step.objects.of(anyone).filter(run_id=anyone).order_by("id"))
+    rows = Step.objects.of(anyone).filter(run_id=anyone).order_by("id")
+    return sql.Prepared(rows if values else rows.defer("outputs", "variables"))
+
+
+def at_node(tenant_id: UUID, run_id: UUID, node_id: str) -> Step | None:
+    """The step of a run at one node; None when it was not reached."""
+    found: Step | None = Step.objects.of(tenant_id).filter(run_id=run_id, node_id=node_id).first()
+    return found
+
+
+def any_says(tenant_id: UUID, run_id: UUID, words: str) -> bool:
+    """Whether these words stand in the outputs or variables of a step of the run. They are not parsed for it."""
+    statement = SAYS.format("strpos" if sql.is_postgres() else "instr")
+    return bool(sql.rows(statement, [sql.key(tenant_id), sql.key(run_id), words, words])[0][0])
 
 
 def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, attempt: int = 1, now: datetime) -> Step:

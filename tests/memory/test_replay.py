@@ -1,12 +1,14 @@
 """Forks: a replay tells the record again and has no effects, a branch goes on from it; no source is touched."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import ledger, workspace
@@ -308,6 +310,41 @@ def test_a_long_log_is_told_in_pieces_and_a_worker_that_died_between_two_doubles
     assert len(log_of(made)) == 2
     runs.LEASE.release_held_by("test", now=timezone.now())
     assert facts(building.advance(made)) == facts(source)
+
+
+def test_a_transaction_of_a_replay_begins_no_further_node_when_its_turn_is_over(typed: Callable[..., None]) -> None:
+    """Other writers to SQLite wait for it: a node that takes long is alone in its transaction."""
+    nodes = [node(each, "core.slow") for each in ("a", "b", "c")]
+    typed("core.slow", lambda ctx: Done(outputs={"at": ctx.node_id}))
+    source = executed("slow", *nodes)
+
+    def slow(ctx: NodeContext) -> Outcome:
+        time.sleep(replay.TURN_S)
+        return Done(outputs={"at": ctx.node_id})
+
+    typed("core.slow", slow)
+    made, told = forked(source, "replay"), []
+    assert runs.claim(made.tenant_id, made.id, holder="test/1", now=timezone.now())
+    while engine._step(made.tenant_id, made.id, "test/1", timezone.now):
+        told.append(types_of(made).count("node.completed"))
+    assert told[:2] == [1, 2]
+    assert facts(made) == facts(source)
+
+
+@pytest.mark.engines
+def test_a_replay_reads_the_values_of_no_node_but_those_that_it_comes_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "CHUNK", 2)
+    writes = [building.remember_node(f"note {number}", node_id=f"n{number}") for number in range(4)]
+    source = executed("four-notes", *writes)
+    made = forked(source, "replay")
+    with CaptureQueriesContext(connection) as seen:
+        made = building.advance(made)
+    assert (made.status, facts(made)) == ("completed", facts(source))
+    reads = [
+        each["sql"] for each in seen if each["sql"].startswith("SELECT") and '"runtime_step"."outputs"' in each["sql"]
+    ]
+    assert reads
+    assert [each for each in reads if '"node_id" = ' not in each and '"id" = ' not in each] == []
 
 
 @pytest.mark.engines
