@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
@@ -43,7 +44,12 @@ def wants_fragment(request: HttpRequest) -> bool:
 def render(
     request: HttpRequest, template: str, context: Mapping[str, object], *, fragment: str = "", status: int = 200
 ) -> HttpResponse:
-    """``template`` whole, or the ``fragment`` that htmx asked for; nobody's cache mixes the two up."""
+    """``template`` whole, or the ``fragment`` that htmx asked for; nobody's cache mixes the two up.
+
+    Refused for a ``format`` that the view has not answered in: the page has no such format.
+    """
+    if request.method in {"GET", "HEAD"} and status < HTTPStatus.BAD_REQUEST and text_of(request, "format"):
+        raise Invalid(errors=[{"field": "format", "message": "is not a format of this page"}])
     partial = fragment and wants_fragment(request)
     around = {} if partial else shell(request)
     response = shortcuts.render(request, fragment if partial else template, {**around, **context}, status=status)

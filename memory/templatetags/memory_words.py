@@ -69,6 +69,16 @@ def name_for(names: Mapping[str, str], principal: str) -> str:
 
 
 @register.filter
+def with_names(names: Mapping[str, str], value: object) -> object:
+    """The value, with each principal in it that has a name called by that."""
+    if isinstance(value, dict):
+        return {key: with_names(names, each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [with_names(names, each) for each in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+@register.filter
 def named_run(names: Mapping[UUID, str], run_id: UUID) -> str:
     """What the run is called, or nothing when it is one like any other."""
     return names.get(run_id, "")

@@ -12,6 +12,7 @@ from memory.host import access, auditing, exports, pages, tenancy
 from memory.host.audit import AuditFilter
 from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
+from memory.text.matching import texts_in
 
 COLUMNS = (
     "seq", "occurredAt", "actor", "actorName", "action", "target", "targetName", "details", "unhashed", "prevHash",
@@ -58,7 +59,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         "until": pages.text_of(request, "until"),
         "filtered": not wanted.is_empty,
     }
-    called = {text for record in found.records for text in (record.actor, record.target)}
+    called = {text for record in found.records for text in (record.actor, record.target, *texts_in(record.facts))}
     if not pages.wants_fragment(request):
         offered = auditing.offered(scope)
         context |= {"actions": sorted(offered.actions), "actors": sorted({*offered.actors, wanted.actor} - {""})}

@@ -195,6 +195,17 @@ def test_a_person_is_called_by_name_in_the_filter_and_wherever_a_record_names_th
     assert f'href="/audit?target={person.id}"' in listed
 
 
+def test_a_person_or_key_in_the_details_of_a_record_is_called_by_name(ada: Client) -> None:
+    person, key = building.operator(email="rosa@acme.example"), building.scope(name="ci-bot").principal
+    details = {"for": ids.wire("usr", person.id), "votes": [{"by": key.id}], "rows": 3}
+    audit.append(key.tenant_id, actor="host", action="act", details=details, now=timezone.now())
+    listed = body_of(ada.get("/audit?action=act")).partition('id="records"')[2]
+    assert f'title="{details["for"]}">rosa@acme.example</dd>' in listed
+    assert "ci-bot" in listed
+    assert "by: &#x27;key_" not in listed.replace("&#39;", "&#x27;")
+    assert json.loads(body_of(ada.get("/audit?action=act&format=json")))["records"][0]["details"] == details
+
+
 @pytest.mark.engines
 def test_an_entry_a_run_and_a_proposal_lead_to_their_records_who_may_read_them(ada: Client, sign_in: SignIn) -> None:
     scope, now = building.scope(), timezone.now()

@@ -165,6 +165,18 @@ def test_an_id_that_is_none_is_not_found(ada: Client, url: str) -> None:
     assert ada.get(url).status_code == 404
 
 
+def test_a_format_that_a_page_does_not_have_is_refused_by_name(ada: Client) -> None:
+    read = 0
+    for address in sorted({url.partition("?")[0] for url in LISTS}):
+        refused = ada.get(address, {"format": "xml"})
+        assert refused.status_code in {400, 302}, address
+        has_formats = b"is not a parameter of this address" not in refused.content
+        assert refused.status_code == 302 or not has_formats or b"is not a format of this page" in refused.content
+        read += has_formats
+    assert read > 10
+    assert ada.get("/agents/none", {"format": "csv"}).status_code == 404
+
+
 @pytest.mark.parametrize("url", LISTS)
 def test_a_visitor_signs_in_and_comes_back(client: Client, url: str) -> None:
     answer = client.get(url)
