@@ -17,7 +17,7 @@ from django.test import Client
 from memory.host import slots
 from openwop_console import databases
 from openwop_console.mcp import tools
-from tests import building
+from tests import building, fixtures_console
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
@@ -161,3 +161,44 @@ def test_a_web_process_has_a_pool_as_large_as_what_it_computes_at_a_time_and_kee
     assert (web["CONN_MAX_AGE"], web["OPTIONS"]["pool"]["max_size"]) == (0, 5)
     assert worker["CONN_MAX_AGE"] > 0
     assert "pool" not in worker["OPTIONS"]
+
+
+# Ends like a process that is killed, when it would record that a migration was applied.
+KILLED = """
+import os, sys
+import django
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+
+def end_at_the_record(execute, statement, given, many, context):
+    if "django_migrations" in statement and "INSERT" in statement and sys.argv[1] in given:
+        os._exit(9)
+    return execute(statement, given, many, context)
+
+with connection.execute_wrapper(end_at_the_record):
+    call_command("migrate", verbosity=0)
+"""
+
+
+def test_a_migration_that_was_killed_before_it_was_recorded_is_resumed(tmp_path):
+    with fixtures_console.fresh_database(empty=True) as url:
+        environment = os.environ | {
+            "DATABASE_URL": url or f"sqlite:///{tmp_path}/half.sqlite3",
+            "OPENWOP_DATA_DIR": str(tmp_path / "data"),
+            "DJANGO_SETTINGS_MODULE": "openwop_console.settings",
+        }
+
+        def run(*words: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, *words]
+            return subprocess.run(
+                command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=False
+            )
+
+        killed = run("-c", KILLED, "0025_legal_holds")
+        assert killed.returncode == 9, killed.stderr
+        resumed = run("manage.py", "migrate", "--verbosity", "1")
+        assert resumed.returncode == 0, resumed.stderr
+        assert "Applying memory.0025_legal_holds... OK" in resumed.stdout
+        assert "memory.0001" not in resumed.stdout, "what was recorded is not done again"
+        assert run("manage.py", "migrate", "--check").returncode == 0
