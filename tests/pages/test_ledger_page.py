@@ -149,7 +149,6 @@ def test_no_cell_of_a_file_is_a_formula(ada: Client, start: str) -> None:
         "tag=" + "x" * 9999,
         "node=%F0%9F%92%A9",
         "run=run_1",
-        "format=xml",
         "q=%ed%a0%80",
     ],
 )
