@@ -40,7 +40,7 @@ class Whole(MigrationExecutor):
                 self.connection.enable_constraint_checking()
 
 
-migrate.MigrationExecutor = Whole  # type: ignore[misc, attr-defined]
+migrate.MigrationExecutor = Whole  # type: ignore[attr-defined]
 
 
 class Command(migrate.Command):
