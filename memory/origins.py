@@ -1,6 +1,7 @@
-"""What an agent that runs elsewhere states about a write of its own: which system, run, thread and node it came from.
+"""Origins: what an external agent states about a write of its own: system, run, thread, node.
 
-It is a statement and no observation: this host has seen none of it. Pure.
+It is a statement and no observation: this host has seen none of it. Loaded with the models, so it does without DRF; its
+request fields are in ``origin_fields``.
 """
 
 import unicodedata

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.api import access, archives, commitments, lookalikes, passes, views, webhooks, workspace
+from memory.api import access, archives, commitments, passes, views, webhooks
 
 urlpatterns = [
     path("v1/agents", views.agent_list, name="api-agents"),
@@ -37,10 +37,9 @@ urlpatterns = [
     ),
     path("v1/host/console/webhooks/<str:webhook_id>/deliveries", webhooks.delivery_list, name="api-webhook-deliveries"),
     path("v1/host/console/webhooks/<str:webhook_id>", webhooks.webhook, name="api-webhook"),
-    path("v1/host/workspace/files", workspace.files, name="api-workspace-files"),
-    path("v1/host/workspace/files/<path:path>", workspace.file, name="api-workspace-file"),
+    path("v1/host/workspace/files", views.files, name="api-workspace-files"),
+    path("v1/host/workspace/files/<path:path>", views.file, name="api-workspace-file"),
     *archives.urlpatterns,
     *commitments.urlpatterns,
-    *lookalikes.urlpatterns,
     *passes.urlpatterns,
 ]

@@ -1,24 +1,26 @@
-"""The host extension over memory, forget and external runs (RFC 0080 B, design.md 4), and the agent inventory."""
+"""The host extension over memory, forget and external runs (RFC 0080 B, design.md 4), the agent inventory (RFC 0072)
+and the workspace."""
 
 from django.db import transaction
 from django.utils import timezone
-from rest_framework.decorators import api_view
+from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, agents, external_runs, provenance, search, tasks
+from memory import adapter, agents, external_runs, provenance, search, tasks, workspace
 from memory.api import serializers
 from memory.api import serializers as wire
 from memory.api.serializers import agent_document
 from memory.forget import forgetting, holds, plans
 from memory.host import advertised, ids, secrets
-from memory.host.errors import Invalid, NotFound
-from memory.host.http import checked, query_of
+from memory.host.errors import Invalid, NotFound, WorkspaceTooLarge
+from memory.host.http import StrictJSONParser, checked, query_of
 from memory.host.models import RunStatus
 from memory.host.operations import operation
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.models import ForgetState
+from memory.workspace import MAX_FILE_BYTES, Precondition
 
 
 @operation(
@@ -276,3 +278,82 @@ def _require_agent(given: object, agent_id: str) -> dict[str, object]:
     if given.get("agentId") != agent_id:
         raise Invalid(errors=[{"field": "agentId", "message": "must be the agent of the address"}])
     return given
+
+
+LONGEST_ESCAPE = 6
+AROUND = 65_536
+
+
+class FileParser(StrictJSONParser):
+    """Reads the largest file, however its JSON is escaped; what cannot be one is too large for the workspace."""
+
+    too_large = WorkspaceTooLarge
+
+    def most(self) -> int:
+        return LONGEST_ESCAPE * MAX_FILE_BYTES + AROUND
+
+
+@operation(
+    "listWorkspaceFiles", scope="workspace:read", query=wire.FilesQuery, gives={200: serializers.FILES}, tag="workspace"
+)
+@api_view(["GET"])
+def files(request: Request) -> Response:
+    given = checked(wire.FilesQuery, query_of(request)).validated_data
+    found = workspace.list_files(scope_of(request), prefix=given.get("prefix", ""))
+    return Response({"files": [wire.file_row(each) for each in found]})
+
+
+@operation(
+    "readWorkspaceFile",
+    method="GET",
+    scope="workspace:read",
+    query=wire.FileQuery,
+    headers=("If-None-Match",),
+    gives={200: serializers.FILE, 304: None},
+    tag="workspace",
+)
+@operation(
+    "writeWorkspaceFile",
+    method="PUT",
+    scope="workspace:write",
+    takes=wire.WorkspaceFileCreate,
+    headers=("If-Match", "If-None-Match"),
+    gives={200: serializers.FILE},
+    tag="workspace",
+)
+@operation(
+    "deleteWorkspaceFile",
+    method="DELETE",
+    scope="workspace:write",
+    headers=("If-Match",),
+    gives={204: None},
+    tag="workspace",
+)
+@api_view(["GET", "PUT", "DELETE"])
+@parser_classes([FileParser])
+def file(request: Request, path: str) -> Response:
+    if request.method == "PUT":
+        return _write_file(request, path)
+    if request.method == "DELETE":
+        workspace.delete_file(scope_of(request), path, expected=_expected(request), now=timezone.now())
+        return Response(status=204)
+    return _read_file(request, path)
+
+
+def _read_file(request: Request, path: str) -> Response:
+    query = checked(wire.FileQuery, query_of(request))
+    found = workspace.read_file(scope_of(request), path, version=query.version_wanted())
+    tag = {"ETag": found.etag}
+    if not Precondition(if_none_match=request.headers.get("If-None-Match")).holds(found.etag):
+        return Response(status=304, headers=tag)
+    return Response(wire.file_document(found), headers=tag)
+
+
+def _write_file(request: Request, path: str) -> Response:
+    draft = checked(wire.WorkspaceFileCreate, request.data).draft()
+    written = workspace.write_file(scope_of(request), path, draft, expected=_expected(request), now=timezone.now())
+    return Response(wire.file_document(written), headers={"ETag": written.etag})
+
+
+def _expected(request: Request) -> Precondition:
+    return Precondition(request.headers.get("If-Match"), request.headers.get("If-None-Match"))

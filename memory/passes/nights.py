@@ -28,7 +28,7 @@ from memory.host.events import Failure
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Firing, Pass, PassState, Trigger
-from memory.passes import PassOrder, archives, consolidation, distillation, orders, restoration
+from memory.passes import PassOrder, archives, consolidation, distillation, orders
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.pass_reports import Summary, summary
 from memory.wire import instant
@@ -236,8 +236,8 @@ def page_of_passes(
 ) -> Page[Summary]:
     """The passes of a figure, newest first, each with the current counts of what it retired."""
     page = read_page(_passes_of(scope, night).filter(PASSES[show]).select_related("run"), after, size)
-    taken = restoration.retired_counts(scope, [row.id for row in page.rows], now=now)
-    return page.of([summary(row, taken.get(row.id, restoration.NOTHING)) for row in page.rows])
+    taken = orders.retired_counts(scope, [row.id for row in page.rows], now=now)
+    return page.of([summary(row, taken.get(row.id, orders.NOTHING)) for row in page.rows])
 
 
 def _firings_of(scope: TenantScope, night: Night) -> QuerySet[Firing]:

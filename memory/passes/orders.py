@@ -1,21 +1,24 @@
-"""What principals may request of passes, and how a worker runs one, of any kind (design.md 3.6, 3.14).
+"""What principals may request of passes: to run, stop, repeat or undo one; and how a worker runs one (design.md 3.6,
+3.14).
 
 A kind is a flow. It works in short transactions, calls ``passes.progress`` between them, and ends with
 ``passes.finish`` in the transaction of its last fact, so a pass that is taken over records nothing twice. A refusal is
-recorded with its code, and with what was done before it.
+recorded with its code, and with what was done before it. Undoing a pass restores the entries that it retired; what it
+wrote stays.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, passes, redaction
-from memory.host import audit, ids, tenancy
+from memory import adapter, addresses, entry_drafts, ledger, passes, policies, redaction
+from memory.adapter import RetiredCounts
+from memory.host import audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
@@ -209,3 +212,65 @@ def _left_off(work: Pass, now: datetime) -> JSONObject:
     """What the pass has recorded as done."""
     leave_off = LEAVING_OFF.get(work.kind)
     return leave_off(work, now=now) if leave_off else dict(work.outcome)
+
+
+MOST = 5000  # entries one request restores, in transactions of CHUNK each; the next request goes on
+NOTHING = RetiredCounts()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """How many entries one request restored, and what has become of all that the pass took away."""
+
+    entries: int
+    taken: RetiredCounts
+
+
+def retired_counts(scope: TenantScope, pass_ids: Collection[UUID], *, now: datetime) -> dict[UUID, RetiredCounts]:
+    """What has become of what each of these passes took away; none of one that took nothing."""
+    scope.check("memory:read")
+    return adapter.retired_by_passes(scope, pass_ids, since=_restorable_since(scope, now), now=now) if pass_ids else {}
+
+
+def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: datetime) -> Restored:
+    """What the pass took away is read again, up to ``MOST`` entries, and protected; asking again goes on.
+
+    What is gone for good, was retired since, or has lost its key to another entry stays as it is. Each transaction is
+    one change of the ledger and one audit record, with the reason.
+    """
+    scope.check("memory:retire")
+    work = find(scope, pass_id)
+    if work.state not in passes.OVER:
+        raise Conflict("The pass is not over yet.", state=work.state)
+    said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
+    if not said:
+        raise Invalid("The reason is required.", errors=[{"field": "reason", "message": "is required"}])
+    since, restored, after = _restorable_since(scope, now), 0, None
+    while restored < MOST:
+        limit = min(sql.CHUNK, MOST - restored)
+        found = adapter.next_restorable(scope, work.id, since=since, after=after, limit=limit)
+        if not found:
+            break
+        restored += _restore(scope, work, {entry: at for _, entry, at in found}, said, now)
+        after = found[-1][0]
+    return Restored(restored, retired_counts(scope, [work.id], now=now).get(work.id, NOTHING))
+
+
+@transaction.atomic
+def _restore(scope: TenantScope, work: Pass, taken: dict[UUID, datetime], reason: str, now: datetime) -> int:
+    back = ledger.restore_entries(scope, taken, now=now)
+    if back:
+        audit.append(
+            scope.tenant_id,
+            actor=scope.principal.id,
+            action="pass.restored",
+            target=ids.wire("pass", work.id),
+            details={"restored": len(back)},
+            reason=reason,
+            now=now,
+        )
+    return len(back)
+
+
+def _restorable_since(scope: TenantScope, now: datetime) -> datetime:
+    return now - timedelta(days=policies.policy_of(scope.tenant_id).restore_days)

@@ -18,7 +18,7 @@ from memory.host.paging import Page, cursor, cut, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Lineage, LineageKind, Pass, PassState
 from memory.passes import archives
-from memory.passes.restoration import NOTHING
+from memory.passes.orders import NOTHING
 from memory.text import differences
 from memory.text.differences import Diff
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import adapter, capabilities, policies, tasks
-from memory.api.lookalikes import choice_of, look_alike_document
+from memory.api.passes import choice_of, look_alike_document
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, tenancy
 from memory.host.errors import Conflict

@@ -22,10 +22,10 @@ from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
 from memory.passes import nights as tenant_nights
-from memory.passes import orders, pass_reports, restoration
+from memory.passes import orders, pass_reports
 from memory.passes.nights import REMOVALS, SHOWS, Night
+from memory.passes.orders import Restored
 from memory.passes.pass_reports import Group, Place, Report
-from memory.passes.restoration import Restored
 from memory.policies import policy_of
 from memory.wire import instant
 
@@ -78,7 +78,7 @@ def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
 def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report) -> dict[str, object]:
     over, now = work.state in passes.OVER, timezone.now()
     ended = work.finished_at or now
-    taken = restoration.retired_counts(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
+    taken = orders.retired_counts(scope, [work.id], now=now).get(work.id, orders.NOTHING)
     return {
         "nav": NAV.get(work.kind, "consolidation"),
         "work": work,
@@ -170,12 +170,12 @@ def undo(request: HttpRequest, pass_id: str) -> HttpResponse:
     form, conflict, status = AuditedForm(request.POST if request.method == "POST" else None), None, 200
     place = pages.back(request, reverse("pass", args=[pass_id]))
     if request.method == "POST":
-        sent = pages.submit(form, lambda data: restoration.restore_pass(scope, work.id, reason=data["reason"], now=now))
+        sent = pages.submit(form, lambda data: orders.restore_pass(scope, work.id, reason=data["reason"], now=now))
         if sent.result:
             messages.success(request, _restored_message(sent.result))
             return redirect(place)
         conflict, status = sent.conflict, sent.status
-    taken = restoration.retired_counts(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
+    taken = orders.retired_counts(scope, [work.id], now=now).get(work.id, orders.NOTHING)
     context = {
         "nav": NAV.get(work.kind, "consolidation"),
         "work": work,
@@ -183,7 +183,7 @@ def undo(request: HttpRequest, pass_id: str) -> HttpResponse:
         "form": form,
         "taken": taken,
         "conflict": conflict,
-        "most": restoration.MOST,
+        "most": orders.MOST,
         "place": place,
     }
     return pages.render(request, "memory/pass_undo.html", context, status=status)
@@ -193,7 +193,7 @@ def _restored_message(done: Restored) -> str:
     """What one request has restored, and what it could not."""
     words = [f"{done.entries:,} {'entry' if done.entries == 1 else 'entries'} restored."]
     left = done.taken.restorable
-    if left and done.entries == restoration.MOST:
+    if left and done.entries == orders.MOST:
         words.append(f"{left:,} more can be restored: send the form again.")
     elif left:
         words.append(f"{left:,} stay retired because another entry has their key.")

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from memory import workspace
 from memory.api import serializers
 from memory.api import serializers as wire
-from memory.api.workspace import FileParser
+from memory.api.views import FileParser
 from memory.host import access, tenancy
 from memory.host.http import checked
 from memory.host.json_types import JSONObject

@@ -17,7 +17,7 @@ from memory.host import audit, event_log, ids, runs, vault
 from memory.host.models import AuditReason, AuditRecord, Run
 from memory.models import ForgetRequest
 from memory.models.entry import MemoryEntry
-from memory.passes import orders, restoration
+from memory.passes import orders
 from memory.passes.orders import Wanted
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
@@ -223,7 +223,7 @@ def an_undone_pass(acme: World, reason: str) -> None:
     building.remember("acme", "The door is blue.", "The door is blue.")
     order = orders.order(acme.scope, Wanted("consolidate", "notes", {}), now=timezone.now())
     assert orders.run_pass(acme.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
-    assert restoration.restore_pass(acme.scope, order.id, reason=reason, now=timezone.now()).entries == 1
+    assert orders.restore_pass(acme.scope, order.id, reason=reason, now=timezone.now()).entries == 1
 
 
 def an_override(acme: World, reason: str) -> None:

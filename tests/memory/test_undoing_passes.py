@@ -19,7 +19,7 @@ from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
 from memory.openintent import entries
 from memory.openintent.access import Caller
-from memory.passes import PassOrder, orders, restoration
+from memory.passes import PassOrder, orders
 from memory.passes.orders import Wanted
 from memory.provenance import Descent
 from tests import building
@@ -36,13 +36,13 @@ def consolidated(*contents: str, **options: Any) -> Pass:
     return ended
 
 
-def undone(work: Pass, **options: Any) -> restoration.Restored:
+def undone(work: Pass, **options: Any) -> orders.Restored:
     given = {"reason": "merged what differs", "now": timezone.now(), **options}
-    return restoration.restore_pass(building.scope(), work.id, **given)
+    return orders.restore_pass(building.scope(), work.id, **given)
 
 
 def figures(work: Pass) -> tuple[int, int, int, int]:
-    found = restoration.retired_counts(building.scope(), [work.id], now=timezone.now())[work.id]
+    found = orders.retired_counts(building.scope(), [work.id], now=timezone.now())[work.id]
     return found.entries, found.restored, found.restorable, found.lost
 
 
@@ -99,8 +99,8 @@ def test_after_the_restore_window_nothing_is_offered_or_brought_back() -> None:
 
 def test_one_request_restores_so_many_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     work = consolidated(*["The door is blue."] * 6)
-    monkeypatch.setattr(restoration, "MOST", 3)
-    monkeypatch.setattr("memory.passes.restoration.sql.CHUNK", 2)
+    monkeypatch.setattr(orders, "MOST", 3)
+    monkeypatch.setattr("memory.passes.orders.sql.CHUNK", 2)
     assert [undone(work).entries for _ in range(3)] == [3, 2, 0]
     told = [each.details["restored"] for each in audit.export_records(work.tenant_id) if each.action == "pass.restored"]
     assert sorted(told) == [1, 2, 2]
@@ -119,7 +119,7 @@ def test_undoing_asks_as_many_queries_however_many_entries_a_chunk_has() -> None
 def test_undoing_needs_the_permission_a_reason_and_a_pass_that_is_over() -> None:
     work = consolidated("The door is blue.", "The door is blue.")
     with pytest.raises(Forbidden):
-        restoration.restore_pass(building.scope(role="viewer"), work.id, **WHY, now=timezone.now())
+        orders.restore_pass(building.scope(role="viewer"), work.id, **WHY, now=timezone.now())
     with pytest.raises(Invalid):
         undone(work, reason="  ")
     waiting = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
@@ -131,7 +131,7 @@ def test_undoing_needs_the_permission_a_reason_and_a_pass_that_is_over() -> None
 def test_a_key_bound_to_other_agents_brings_nothing_back() -> None:
     work = consolidated("The door is blue.", "The door is blue.")
     bound = building.scope(agents=("acme.other",))
-    done = restoration.restore_pass(bound, work.id, **WHY, now=timezone.now())
+    done = orders.restore_pass(bound, work.id, **WHY, now=timezone.now())
     assert (done.entries, retired()) == (0, 1)
 
 

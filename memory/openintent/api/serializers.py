@@ -15,7 +15,7 @@ from memory.ledger import Given
 from memory.models.work import STATUSES
 from memory.openintent import entries
 from memory.openintent.queries import parse_moment
-from memory.openintent.work import agents, authority, coordinators, intents
+from memory.openintent.work import authority, coordinators, intents
 from memory.openintent.work.rows import NewAgent, NewCoordinator, NewTask, TaskChange
 from memory.origin_fields import OriginField
 
@@ -317,7 +317,7 @@ class TaskPage(Page):
 
 
 class AgentPage(Page):
-    status = Word(agents.STATUSES, default="")
+    status = Word(coordinators.AGENT_STATUSES, default="")
     role_id = Name(default="", max_length=MAX_ID)
 
 
@@ -521,7 +521,7 @@ class AgentRegister(Closed):
 
 
 class AgentHeartbeat(Closed):
-    status = Word(agents.STATUSES, **MAYBE)
+    status = Word(coordinators.AGENT_STATUSES, **MAYBE)
     current_load = Whole(min_value=0, max_value=FARTHEST, **MAYBE)
     tasks_in_progress = Texts(**MAYBE)
     agent_id = Name(max_length=MAX_AGENT, **MAYBE)

@@ -3,22 +3,20 @@
 The row of a task, and that of an agent, is the lock under which memory of theirs is counted, written and cleared.
 """
 
-from memory.openintent.work.agents import (
-    agent_heartbeat,
-    configure_agent,
-    find_agent,
-    list_agents,
-    register_agent,
-    update_agent_status,
-)
 from memory.openintent.work.authority import directs, operates, stands_for_any
 from memory.openintent.work.coordinators import (
+    agent_heartbeat,
+    configure_agent,
     coordinators_of_intent,
     create_coordinator,
+    find_agent,
     find_coordinator,
     heartbeat,
     lapse,
+    list_agents,
+    register_agent,
     require_coordinator_change,
+    update_agent_status,
     update_coordinator,
 )
 from memory.openintent.work.intents import (
