@@ -55,7 +55,7 @@ def is_agent_id(text: str) -> bool:
 
 
 def owner_of(ref: str) -> str | None:
-    """The agent whose memory alone stands under a ref of ours; None when agents share it."""
+    """The agent that owns the memory under an OpenIntent ref; None when agents share it."""
     tier, _, rest = ref.removeprefix(PREFIX).partition("/")
     owner = rest.rpartition("/")[0] if tier == Tier.WORKING else rest
     return None if tier == Tier.SEMANTIC else owner
@@ -97,7 +97,7 @@ class Address:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether its value is kept encrypted, and stands nowhere in clear (RFC-0015 9.2)."""
+        """Whether its value is stored encrypted only (RFC-0015 9.2)."""
         return self.sensitivity in SEALED
 
 

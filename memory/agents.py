@@ -94,8 +94,8 @@ def _check_who(scope: TenantScope) -> None:
 
 
 def acted_under(tenant_id: UUID, agent_id: str) -> Installation | None:
-    """The manifest that the agent acts under now: the installed one, else the last that was removed, with its
-    ``superseded_at``. None for nobody, and for an agent that never was installed."""
+    """The manifest that applies to the agent: the installed one, else the last removed one, with its ``superseded_at``.
+    None without an agent, and for one that was never installed."""
     return registry.last(tenant_id, ArtifactKind.AGENT, agent_id) if agent_id else None
 
 

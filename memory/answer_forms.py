@@ -1,6 +1,6 @@
-"""The form of an answer to what a run waits for, made from the question. The domain says whether it is one.
+"""The form that answers an interrupt, made from its question. The domain validates the answer.
 
-A field is named as the domain names the part of the answer it holds, so that what it finds wrong stands at the field.
+Fields have the domain's names for the parts of the answer, so that its errors appear at the field.
 """
 
 from collections.abc import Mapping

@@ -90,7 +90,7 @@ def degraded_dimensions(memory_shape: Mapping[str, object], document: Document) 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one dimension stands for one agent: ``asked`` is None when its manifest declares no memory shape."""
+    """The state of one dimension for one agent: ``asked`` is None when its manifest declares no memory shape."""
 
     dimension: Dimension
     asked: bool | None

@@ -19,9 +19,9 @@ MOST_CHUNKS = 16
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a pass left: how many entries of how many tokens, true while the ledger stands at ``head`` until ``until``.
+    """What a pass left: how many entries of how many tokens, valid while the ledger is at ``head``, until ``until``.
 
-    ``head`` is -1 when somebody else wrote while the pass went on. ``chunks`` counts the chunks of signatures.
+    ``head`` is -1 when there were other writes during the pass. ``chunks`` counts the chunks of signatures.
     """
 
     method: str
@@ -33,7 +33,7 @@ class State:
 
 
 def state_of(tenant_id: UUID, memory_ref: str) -> State | None:
-    """What the last pass left; None when there was none, or what it left is lost."""
+    """What the last pass left; None when there was none, or it was dropped."""
     row: Reconciled | None = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk=0).first()
     if row is None:
         return None
@@ -49,13 +49,13 @@ def progress_of(tenant_id: UUID) -> dict[str, tuple[int, datetime]]:
 
 
 def compared(tenant_id: UUID, memory_ref: str) -> int:
-    """The position up to which the entries of the ref were held against one another for a person."""
+    """The position up to which the entries of the ref were compared for look-alikes."""
     rows = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk=0)
     return rows.values_list("compared", flat=True).first() or 0
 
 
 def set_compared(tenant_id: UUID, memory_ref: str, position: int) -> None:
-    """They were, up to this position, if a pass has been over the ref."""
+    """Store that position, if a pass has been over the ref."""
     rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref, chunk=0)
     rows.update(compared=position)
 
@@ -70,7 +70,7 @@ def signatures(tenant_id: UUID, memory_ref: str) -> list[bytes]:
 def replace(
     tenant_id: UUID, memory_ref: str, left: State, chunks: Sequence[bytes], *, position: int, now: datetime
 ) -> None:
-    """This is what the last pass left, which has seen all up to ``position``, and nothing of earlier ones."""
+    """Store the result of a pass that read everything up to ``position``, in place of earlier ones."""
     rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref)
     rows.filter(chunk__gt=0).delete()
     _store(tenant_id, memory_ref, left, 1, chunks, position, now)
@@ -80,13 +80,13 @@ def replace(
 def add(
     tenant_id: UUID, memory_ref: str, left: State, chunks: Sequence[bytes], *, position: int, now: datetime
 ) -> None:
-    """This is what the last pass left, which has seen all up to ``position``; the signatures of earlier ones stay."""
+    """Store the result of a pass that read what is new up to ``position``; earlier signatures stay."""
     _store(tenant_id, memory_ref, left, 1 + left.chunks, chunks, position, now)
 
 
 @transaction.atomic
 def drop(tenant_id: UUID, memory_refs: Collection[str]) -> int:
-    """Nothing is known of these refs any more: the next pass over each is a full one. How many rows went."""
+    """Forget the state of these refs, so that their next pass reads everything. Returns how many rows were deleted."""
     rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref__in=list(memory_refs))
     return int(rows.delete()[0])
 

@@ -1,7 +1,7 @@
-"""The text of an entry put right by a person: a new entry takes its place, and the old one is kept, retired.
+"""Corrections: a person replaces the text of an entry by a new entry, and the old one is retired.
 
-The new entry is a write of the host on a run of its own, which the person asked for; so the log, the provenance and the
-lineage say where it came from, and no agent is credited with it.
+The new entry is a host write on a run of its own, which the person started; so log, provenance and lineage say where it
+came from, and it is attributed to no agent.
 """
 
 from datetime import datetime
@@ -32,7 +32,7 @@ RETIRED = "This entry is retired. Restore it first."
 
 
 def require_correctable(scope: TenantScope, entry: "MemoryEntry") -> None:
-    """Refuse who may not, and an entry whose text is not a person's to change."""
+    """Refuse callers without permission, and entries whose text a person may not change."""
     scope.check("memory:retire")
     if entry.address is not None:
         raise Conflict(OF_OPENINTENT)
@@ -44,10 +44,10 @@ def require_correctable(scope: TenantScope, entry: "MemoryEntry") -> None:
 
 @transaction.atomic
 def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "", now: datetime) -> Written:
-    """An entry with this text stands in the place of that one, with its tags, subject and expiry; both are audited.
+    """Replace the entry by a new one with this text, and its tags, subject and expiry; both are audited.
 
-    The old one is retired, so runs that started before still read it, and it can be restored. Whoever corrects it at
-    the same time, or retires it, is refused. Redacted like what a pass writes: by every secret of the tenant.
+    The old one is retired, so runs that started before still read it, and it can be restored. Of two corrections at
+    once, or with a retirement, the second is refused. Redacted by every secret of the tenant.
     """
     found = adapter.find_entry(scope, entry_id, now=now)
     place = tenancy.memory_scope(scope, found.memory_ref) if found else None

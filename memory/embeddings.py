@@ -1,9 +1,9 @@
-"""Search by meaning: vectors of texts, which an endpoint of the tenant's makes, and of queries when they are asked.
+"""Search by meaning: vectors of texts and of queries, made by an endpoint of the tenant's.
 
-An endpoint speaks ``/embeddings`` of the OpenAI protocol and is asked within what ``memory.endpoint`` allows. It gets
-redacted texts, and never a sealed value. Entries get their vectors after their commit, in a worker: behind the position
-of the tenant's ``VectorSpace`` is what waits. A query waits ``QUERY_SECONDS`` for its vector, and without one is ranked
-by its words.
+An endpoint speaks ``/embeddings`` of the OpenAI protocol, within what ``memory.endpoint`` allows. It gets redacted
+texts, and never a sealed value. A worker requests the vectors of entries after their commit: those after the position
+of the tenant's ``VectorSpace`` are waiting. A query waits ``QUERY_SECONDS`` for its vector, and is ranked by words
+without one.
 """
 
 import threading
@@ -83,7 +83,7 @@ def source_of(policy: Policy) -> str:
 
 
 def meaning_of(tenant_id: UUID, query: str) -> Meaning:
-    """The vector of a query, asked for now or known from before. Nothing here is an error: a reason stands for it."""
+    """The vector of a query, requested or cached. Never raises: without a vector there is a reason."""
     policy = policies.policy_of(tenant_id)
     if not policy.embeds or not query.strip():
         return Meaning()
@@ -111,7 +111,7 @@ def _known_vector(key: Key) -> bytes:
 
 
 def _cache(key: Key, vector: bytes) -> bytes:
-    """Later pages of a search have the order of the first; a process keeps vectors by a digest of the query."""
+    """Cache the vector under a digest of the query, so that later pages of a search have the order of the first."""
     with _memory:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
@@ -203,7 +203,7 @@ def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], s
 
 
 def _embed_in_halves(tenant_id: UUID, policy: Policy, told: list[tuple[int, str]]) -> dict[int, Array]:
-    """Texts that are refused together are told by halves, so that one of them does not keep the others."""
+    """Texts that are refused together are sent in halves, so that one of them does not block the others."""
     if not told:
         return {}
     try:
@@ -224,7 +224,7 @@ def _embed_in_halves(tenant_id: UUID, policy: Policy, told: list[tuple[int, str]
 
 
 def _outbound_text(tenant_id: UUID, text: str) -> str:
-    """What of a text leaves this host: its beginning, without a secret of the tenant's."""
+    """The part of a text that leaves this host: its beginning, without the tenant's secrets."""
     return redaction.for_derived(tenant_id)(text).text[:LONGEST].strip()
 
 

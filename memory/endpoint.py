@@ -1,9 +1,8 @@
-"""Requests to a model that somebody else runs, at any endpoint that speaks the OpenAI protocol: ``post``,
-``distil``, ``chat``.
+"""Requests to a model at any endpoint of the OpenAI protocol: ``post``, ``distil``, ``chat``.
 
-The owner of a tenant says where it is, within what the administrator allows (``memory.host.outbound``): a private
-address only when ``OPENWOP_OUTBOUND_ALLOW`` lists it. Neither redirects nor proxies of the environment are used.
-The key leaves the vault for the header of this one request; no refusal, no log and no answer holds it (SR-1).
+The owner of a tenant configures it, within what the administrator allows (``memory.host.outbound``): a private address
+only when ``OPENWOP_OUTBOUND_ALLOW`` lists it. Neither redirects nor proxies of the environment are used. The key leaves
+the vault for the header of this one request; no refusal, no log and no answer holds it (SR-1).
 """
 
 import asyncio
@@ -55,14 +54,14 @@ def distil(policy: "Policy", tenant_id: UUID, prompt: str, *, max_tokens: int) -
 def post(
     tenant_id: UUID, url: str, body: JSONObject, *, secret: str, seconds: float, max_bytes: int = MAX_BYTES
 ) -> bytes:
-    """The bytes of the endpoint's 200 to ``body``, asked with the tenant's secret of that name as its key.
+    """The bytes of the endpoint's 200 to ``body``, sent with the tenant's secret of that name as its key.
 
     ``seconds`` bounds all of it, from the look-up of the name to the last byte. Raises ``EndpointFailed`` with a
-    ``reason``: ``timeout``, ``refused`` (no connection, or no key to offer), ``not_allowed`` (an address that this
-    host does not connect to), ``status``, ``malformed`` or ``too_large``. Whoever asks has no transaction open.
+    ``reason``: ``timeout``, ``refused`` (no connection, or no key to offer), ``not_allowed`` (an address that this host
+    does not connect to), ``status``, ``malformed`` or ``too_large``. The caller has no open transaction.
     """
     headers = {"Authorization": f"Bearer {_key(tenant_id, secret)}"}
-    with ThreadPoolExecutor(max_workers=1) as aside:  # whoever asks may have a loop of its own running
+    with ThreadPoolExecutor(max_workers=1) as aside:  # the caller's thread may have a running loop
         return aside.submit(lambda: asyncio.run(_post(url, headers, body, seconds, max_bytes))).result()
 
 

@@ -19,7 +19,7 @@ UNSTORABLE_IN_LABEL = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class EntryDraft:
-    """What somebody wants remembered, before it is redacted. ``findable`` is searched with the content."""
+    """An entry to be written, before redaction. ``findable`` is searched with the content."""
 
     content: str
     tags: tuple[str, ...] = ()

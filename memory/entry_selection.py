@@ -1,8 +1,7 @@
-"""What is done at once with entries that somebody has chosen: one by one, or as all that match a filter.
+"""Actions on many chosen entries: chosen one by one, or all that match a filter.
 
-Those that are chosen one by one are changed all or not at all. So are up to ``AT_ONCE`` that match a filter; of more a
-worker changes them, in short transactions, as a pass whose progress can be watched. What was written after the filter
-was looked at is not touched.
+Those chosen one by one are changed all or not at all. So are up to ``AT_ONCE`` that match a filter; more are changed by
+a worker, in short transactions, as a pass with progress. Entries written after the filter was shown are not touched.
 """
 
 from collections.abc import Callable, Iterable

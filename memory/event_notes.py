@@ -1,7 +1,7 @@
-"""What events of RFC-0015 say beyond ids, and the reasons that people give, kept beside the log. Its only writer.
+"""Notes of events: what events of RFC-0015 say beyond ids, and the reasons that people give. The only writer.
 
-The event itself is content-free and stays; a forget blanks the note, and the event then reads without it. A reason
-reads as erased.
+The event itself is content-free and stays; a forget blanks the note, and the event is then read without it. An erased
+reason is shown as erased.
 """
 
 import json
@@ -34,9 +34,9 @@ AWAITED = -1  # the number of a reason whose event is not on the log yet
 
 
 def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]], *, now: datetime) -> int:
-    """The events stand at the end of the stream, each with its note; in the caller's transaction.
+    """Append the events to the stream, each with its note, in the caller's transaction. Returns the last sequence.
 
-    The notes are redacted by whoever brings them. The sequence of the last event is returned.
+    The caller has redacted the notes.
     """
     last = event_log.append(tenant_id, stream_id, *(event for event, _ in noted), now=now)
     first = last - len(noted) + 1
@@ -71,8 +71,8 @@ def with_notes(
 
 
 def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:
-    """The reason, redacted, is that of the event which stands on the stream next; none given takes an earlier one
-    back that no event had."""
+    """Store the redacted reason for the next event of the stream; an empty one removes an earlier one that no event had
+    yet."""
     rows = EventNote.objects.written_by(WRITER)
     rows.filter(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED).delete()
     if text := redaction.for_tenant(tenant_id).redact(reason).text:
@@ -89,8 +89,7 @@ def attach_reason(run: Run, sequence: int | None) -> None:
 
 
 def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
-    """The events of one stream as somebody reads them who may: each with the reason that was given for it, and with
-    the node that its agent states."""
+    """The events of one stream for a reader who may read memory: with their reasons and stated nodes."""
     events = with_stated_nodes(tenant_id, events)
     told = [event for event in events if event.type in REASONED]
     found = {sequence: str(note[REASON]) for sequence, note in notes_of(tenant_id, told).items() if REASON in note}

@@ -53,11 +53,11 @@ LOOKED_AT = 200
 def write_entry(
     scope: TenantScope, memory_ref: str, draft: EntryDraft, origin: Origin | None, *, now: datetime
 ) -> Written:
-    """The entry is stored in the name of the draft's agent, with its ``origin``, and with its fact on the log of the
-    run that stands for the agent's own, which is opened where none is open.
+    """Store the entry for the draft's agent, with its ``origin``, and append the fact to the log of the run that
+    represents the agent's own, which is opened if needed.
 
-    A key that is bound to agents writes as the first of them unless the draft names another. Refuses with ``Conflict``
-    when the origin names a run of this host that has ended, and else as ``ledger.write_entry`` does.
+    A key that is bound to agents writes as the first of them unless the draft names another. Raises ``Conflict`` when
+    the origin names an external run that has ended, and otherwise as ``ledger.write_entry``.
     """
     scope.check("memory:write")
     tenancy.require_well_formed(memory_ref)
@@ -71,8 +71,8 @@ def write_entry(
 
 @transaction.atomic
 def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: datetime) -> Run:
-    """The run here that stands for the one that ``origin`` names, by its id or else by its thread. It is locked until
-    the transaction ends: what is written on its log is written before it can end. Behind agents, before streams."""
+    """The run here that represents the one that ``origin`` names, by its id or else by its thread. Locked until the
+    transaction ends, so that it does not end before its log is written. Lock order: after agents, before streams."""
     scope.check("memory:write")
     scope.check_agent(agent_id)
     origin = origin.with_texts(lambda text: redaction.for_tenant(scope.tenant_id).redact(text).text)
@@ -114,7 +114,7 @@ def _open_one(tenant_id: UUID, told: _Told) -> ExternalRun | None:
 
 
 def _opened(scope: TenantScope, told: _Told, thread_id: str, now: datetime) -> ExternalRun:
-    """A fresh one, unless somebody else was quicker."""
+    """A new one, unless another request was first."""
     tenant_id = scope.tenant_id
     try:
         with transaction.atomic():
@@ -161,10 +161,10 @@ def end(scope: TenantScope, run_id: UUID | None, status: str, *, now: datetime) 
 
 
 def end_silent(*, now: datetime) -> int:
-    """Every external run that has been silent for long enough is over; how many there were.
+    """End every external run that has been silent for long enough; returns how many.
 
-    When a run was heard last stands on its log. Nobody notes it with each write: a run is looked at when it was opened
-    that long ago, and again when its last write will be.
+    The log shows when a run last wrote. Writes do not update the run: it is checked that long after it was opened, and
+    again that long after its last write.
     """
     ended, silence = 0, _silence()
     while due := list(_due(now)):

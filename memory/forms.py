@@ -366,7 +366,7 @@ class PermissionsForm(forms.Form):
 
 
 class WorkflowFileForm(forms.Form):
-    """A workflow file, chosen or pasted. A file that is chosen counts, whatever stands in the text."""
+    """A workflow file, chosen or pasted. A chosen file wins over the pasted text."""
 
     file = forms.FileField(
         label="File",
@@ -468,7 +468,7 @@ class KeyForm(RoleForm):
 
 
 class InviteForm(RoleForm):
-    """Somebody who is to be an operator."""
+    """An invitation of an operator."""
 
     email = forms.EmailField(label="E-mail", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"}))
     field_order = ("email", "role")
@@ -487,7 +487,7 @@ class SecretForm(PlainForm):
 
 
 class WebhookForm(PlainForm):
-    """A webhook as somebody wants it."""
+    """A webhook to create or change."""
 
     url = forms.CharField(
         label="Address",

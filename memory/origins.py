@@ -75,7 +75,7 @@ def of_document(said: JSONObject) -> Origin:
 
 
 def problems(said: object) -> Iterator[tuple[str, str]]:
-    """What is wrong with each member of the document; the empty name stands for the document itself."""
+    """What is wrong with each member of the document; the empty name is the document itself."""
     if not isinstance(said, dict):
         yield "", "must be a JSON object"
         return

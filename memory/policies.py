@@ -31,9 +31,9 @@ OF_EMBEDDING = ("embedding_url", "embedding_model", "embedding_secret")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Days, a zone, the workflow that a fired commitment starts (none: it only tells), who distils to how many tokens
-    (0: to a quarter of what there is to read), who makes the vectors of a search by meaning (no address: nobody), and
-    whether and when a night of passes comes, and whether a forget is confirmed by two people."""
+    """A tenant's memory policy: days of retention, time zone, the workflow that a fired commitment starts (empty:
+    none), the distiller and its target tokens (0: a quarter of the input), the endpoint for vectors (empty: none), the
+    time of the night, and whether a forget is confirmed by two people."""
 
     archive_days: int = 30
     restore_days: int = 30
@@ -64,12 +64,12 @@ class Policy:
         return f"{int(minute)} {int(hour)} * * *"
 
     def night_after(self, moment: datetime) -> datetime | None:
-        """When the first night behind that moment comes; None when none does."""
+        """The first night after that moment; None without nights."""
         return cron.next_after(self.night_cron, self.timezone, moment) if self.nightly else None
 
 
 def policy_of(tenant_id: UUID) -> Policy:
-    """The policy of the tenant as it stands."""
+    """The tenant's current policy."""
     row: MemoryPolicy | None = MemoryPolicy.objects.of(tenant_id).filter(id=tenant_id).first()
     return _of_row(row) if row else Policy()
 
@@ -131,8 +131,8 @@ def nights_due(*, now: datetime) -> list[UUID]:
 
 @transaction.atomic
 def claim_night(tenant_id: UUID, *, now: datetime) -> datetime | None:
-    """The instant of the night that is due, for whoever comes first, and None for everybody else; it stands for all
-    that were missed."""
+    """The instant of the night that is due, for the first caller, and None for every other; it stands in for all that
+    were missed."""
     rows = MemoryPolicy.objects.of(tenant_id).select_for_update()
     row: MemoryPolicy | None = rows.filter(next_night_at__lte=now).first()
     if row is None or row.next_night_at is None:
@@ -183,7 +183,7 @@ def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:
 def _endpoint_problems(
     tenant_id: UUID, policy: Policy, names: tuple[str, str, str], *, wanted: bool
 ) -> list[tuple[str, str]]:
-    """An address is looked at even while nobody is asked there: credentials in it would be stored in the clear."""
+    """An address is checked even while it is not used: credentials in it would be stored in clear."""
     url, model, secret = ((name, getattr(policy, name)) for name in names)
     found = []
     if secret[1] and not vault.holds(tenant_id, secret[1]):

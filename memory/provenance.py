@@ -46,7 +46,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One recorded write: where it stands on its run's log."""
+    """One recorded write: its place on its run's log."""
 
     sequence: int
     timestamp: datetime
@@ -234,7 +234,7 @@ def came_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, list[Li
 
 
 def lineage_of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:
-    """What one pass put together, in the order in which it did, behind the row ``after``."""
+    """What one pass combined, in its order, after the row ``after``."""
     rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id).order_by("id")
     return list((rows.filter(id__gt=after) if after else rows)[:limit])
 

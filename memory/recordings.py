@@ -123,8 +123,8 @@ def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
 
 
 def reads_of_entry(tenant_id: UUID, entry_id: UUID, *, after: UUID | None = None, size: int) -> Page[EntryRead]:
-    """Which nodes of which runs were served the entry, the newest first, behind ``after``; the runs come along. The
-    total stops at ``COUNTED``."""
+    """Which nodes of which runs read the entry, newest first, after ``after``, with the runs. The total stops at
+    ``COUNTED``."""
     rows = EntryRead.objects.of(tenant_id).filter(entry_id=entry_id)
     shown, last = cut(list(behind(rows.select_related("run"), after)[: size + 1]), size)
     return Page(shown, rows.order_by("-id").values("id")[:COUNTED].count(), last.id if last else None)
@@ -206,7 +206,7 @@ SAYS, CHUNK = AiMessageChunk.type, "chunk"
 
 
 def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObject) -> UUID:
-    """The call is about to be sent. An earlier one in its place that nobody heard of again is lost."""
+    """Record that the call is about to be sent. An earlier one in its place without an answer is lost."""
     _of_node(run, node_id).filter(state=CallState.SENT).update(state=CallState.LOST)
     row = KeptCall(
         tenant_id=run.tenant_id,
@@ -221,19 +221,19 @@ def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObjec
 
 
 def finish(run: Run, call_id: UUID, answer: JSONObject) -> JSONObject:
-    """The call was answered; the node finds the answer, redacted, whenever it is called again."""
+    """Store the answer, redacted, for every later call of the node."""
     clean: JSONObject = redaction.for_run(run.tenant_id, run.id).redact_json(answer)
     _rows(run).filter(id=call_id).update(state=CallState.DONE, answer=clean)
     return clean
 
 
 def keep_text(run: Run, call_id: UUID, text: str) -> None:
-    """What was said so far by a call that is under way, redacted by whoever brings it."""
+    """Store the partial answer of a call under way; the caller has redacted it."""
     _rows(run).filter(id=call_id).update(answer={"text": text})
 
 
 def fail(run: Run, call_id: UUID) -> None:
-    """The call came to nothing."""
+    """Record that the call failed."""
     _rows(run).filter(id=call_id).update(state=CallState.FAILED)
 
 
@@ -244,8 +244,8 @@ def answers_of(run: Run, node_id: str) -> list[JSONObject]:
 
 
 def with_texts(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Recorded]:
-    """The events of the run with what was asked and answered, for a reader who may read memory: agents put it into
-    what they ask. A replay tells of the calls of its source, by the same ids."""
+    """The events of the run with requests and answers of calls, for readers of memory, since agents put memory into
+    them. A replay shows the calls of its source, by the same ids."""
     told = [event for event in events if event.type in TEXTS or event.type == SAYS]
     if not told:
         return events

@@ -67,7 +67,7 @@ def _build(secrets: list[Secret]) -> Redactor:
 
 
 MASK = "[MASKED]"
-# What the run may put into a question; everything else that is asked stands in the workflow's definition.
+# The parts of a question that a run may fill in; the rest is in the workflow's definition.
 FROM_INPUTS = (
     "title",
     "description",
@@ -93,7 +93,7 @@ def _sensitive(definition: Mapping[str, Any]) -> list[JSONObject]:
 
 
 class Mask:
-    """Masks what the sensitive variables of one run hold, wherever it stands; build it once a run."""
+    """Masks the values of one run's sensitive variables wherever they occur; build it once per run."""
 
     def __init__(self, definition: Mapping[str, object], *values: Mapping[str, object]) -> None:
         """``values`` are the run's inputs and variables; what a variable begins with is in the definition."""

@@ -36,7 +36,7 @@ LATEST = timedelta(hours=36)
 
 
 def sweep(*, now: datetime) -> int:
-    """Every entry that has expired by ``now`` is gone, in chunks; returns how many there were."""
+    """Delete every entry that has expired by ``now``, in chunks; returns how many."""
     return _remove_all(partial(ledger.expired_rows, now=now), "expired", now)
 
 
@@ -59,7 +59,7 @@ def scrub(*, now: datetime) -> bool:
 
 
 def _vacuum() -> bool:
-    """Whether a table of PostgreSQL was behind the last forget; one whose lock is not free waits for the next time."""
+    """Vacuum the tables of PostgreSQL after a forget; whether any was. A locked table waits for the next time."""
     last = ledger.last_erased()
     tables = sql.tables_vacuumed_before(last + OVERLAP) if last else []
     done = [sql.vacuum(table, rewrite=size <= REWRITTEN) for table, size in tables]
@@ -86,9 +86,9 @@ def _is_in_time(size: int, last: datetime, now: datetime) -> bool:
 
 
 def end_ephemeral(instance: str, *, now: datetime) -> int:
-    """What ``instance`` wrote while it had no durable memory is gone, in chunks; nothing else is touched.
+    """Remove what ``instance`` wrote without durable memory, in chunks; nothing else is touched.
 
-    Called before that host answers requests again, so nobody sees an entry that an earlier start remembered.
+    Called before that host answers requests again, so that no entry of an earlier start is ever seen.
     """
     return _remove_all(partial(ledger.ephemeral_rows, instance), "ephemeral", now)
 
@@ -133,7 +133,7 @@ DAYS = ("archive_days", "restore_days", "stale_days")
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What an agent or a node added, week by week, oldest first, of what is still kept; "" is nobody's."""
+    """What an agent or a node added, week by week, oldest first, of what is still kept. An empty writer means none."""
 
     writer: str
     weeks: list[WeekOf]
@@ -206,7 +206,7 @@ class Outlook:
 
 
 def outlook(scope: TenantScope, *, now: datetime) -> Outlook:
-    """As it stands at ``now``; the agents with most entries that never expire first."""
+    """What will leave memory, at ``now``; agents with most entries that never expire first."""
     timeless = adapter.count_timeless(scope)
     return Outlook(
         adapter.retention_figures(scope, now=now),
@@ -228,7 +228,7 @@ class Shortening:
 
 
 def shortening(scope: TenantScope, wanted: Policy, *, now: datetime) -> Shortening | None:
-    """What ``wanted`` would touch; None when it keeps nothing for a shorter time than the policy as it stands."""
+    """What ``wanted`` would remove; None when it shortens nothing of the current policy."""
     before = policies.policy_of(scope.tenant_id)
     shorter = [name for name in DAYS if getattr(wanted, name) < getattr(before, name)]
     if not shorter:

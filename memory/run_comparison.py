@@ -1,4 +1,4 @@
-"""A replay or a branch beside the run that it comes from, node by node."""
+"""A replay or a branch compared with its source run, node by node."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ def forks_of(scope: TenantScope, run: Run) -> QuerySet[Run]:
 
 
 def compare_with_source(scope: TenantScope, fork_id: UUID | None, *, now: datetime) -> Comparison:
-    """The fork beside its source; ``NotFound`` for a run that is no fork, or not this tenant's."""
+    """The fork and its source; ``NotFound`` for a run that is no fork, or not this tenant's."""
     scope.check("runs:read")
     if runs.find(scope.tenant_id, fork_id).source_run_id is None:
         raise NotFound("This run is no replay or branch of another.")

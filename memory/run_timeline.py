@@ -55,14 +55,14 @@ class Span:
         return self.ended - self.began
 
     def place(self, moment: datetime) -> float:
-        """Where the moment stands, from 0 to ``UNITS``."""
+        """The place of the moment, from 0 to ``UNITS``."""
         share = (moment - self.began) / self.length if self.length else 0.0
         return round(UNITS * min(max(share, 0.0), 1.0), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of one node: it worked, or it waited for somebody, for an answer or for its next attempt."""
+    """A stretch of one node: at work, or waiting for a person, an answer or its next attempt."""
 
     x: float
     width: float
@@ -126,9 +126,9 @@ def _stretches(events: Sequence[Recorded], ended: datetime) -> list[tuple[dateti
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """One node: who it acted as, what its ports held, the installed template that it filled, and its outputs.
+    """One node: the agent it acted as, its inputs, the installed template that it filled, and its outputs.
 
-    What the workflow declares sensitive is masked. ``inputs`` is None when they cannot be told any more.
+    Sensitive variables are masked. ``inputs`` is None when they are no longer known.
     """
 
     agent_id: str = ""
@@ -161,7 +161,7 @@ def reports_of(run: Run, events: Sequence[Recorded], uses: Sequence[Resolution])
 OPENINTENT = "openintent"
 GOES_ON = frozenset({"started", "suspended", "resumed", "retried"})
 LIMIT = 2000
-# The longest note that stands in the list itself.
+# The longest note that is shown in the list itself.
 SHORT = 2_000
 # How many reads and calls of one run are shown.
 READS, CALLS = 500, 200
@@ -487,7 +487,7 @@ def _workflows_named(scope: TenantScope, part: str) -> list[str]:
 
 
 def _older(scope: TenantScope, rows: QuerySet[Run], before: UUID | None) -> QuerySet[Run]:
-    """The rows behind the run ``before``; every row without one."""
+    """The rows older than the run ``before``; all rows without one."""
     last = Run.objects.of(scope.tenant_id).filter(id=before).only("created_at").first() if before else None
     return rows.filter(sql.behind("created_at", last.created_at, last.id)) if last else rows
 

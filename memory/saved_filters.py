@@ -79,7 +79,7 @@ def _refuse_secrets(scope: TenantScope, *, name: str, query: str) -> None:
 
 
 def own_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> SavedFilter:
-    """One's own filter of the list ``page``; what somebody else shared is refused."""
+    """The principal's own filter of the list ``page``; refused for one that was shared by another."""
     scope.check(READS[page])
     of_page = SavedFilter.objects.of(scope.tenant_id).filter(page=page)
     found: SavedFilter | None = of_page.filter(id=filter_id).first() if filter_id else None
@@ -101,6 +101,6 @@ def rename_filter(
 
 
 def remove_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> None:
-    """One's own filter of the list ``page`` is gone; what somebody else shared stays, and is refused."""
+    """Delete the principal's own filter of the list ``page``; refused for one that was shared by another."""
     found = own_filter(scope, page, filter_id)
     SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()

@@ -111,7 +111,7 @@ class LedgerFilter:
     until: datetime | None = None
 
     def with_fields(self) -> "LedgerFilter":
-        """The same with the fields that the text names, which count beside it; one that is set already stays."""
+        """The same with the fields named in the text; a field that is set already stays."""
         named = {IN_QUERY[name]: value.strip('"') for name, value in FIELD.findall(self.text)}
         open_fields = {field: value for field, value in named.items() if not getattr(self, field)}
         if len(open_fields) < len(named):
@@ -169,7 +169,7 @@ class LedgerPage:
 def ledger_page(
     scope: TenantScope, wanted: LedgerFilter, *, after: UUID | None = None, seen: int = 0, size: int = 50, now: datetime
 ) -> LedgerPage:
-    """The page of ``size`` entries behind ``after``; ``seen`` is how many came before it."""
+    """The page of ``size`` entries after ``after``; ``seen`` is how many came before it."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
         search = _Search.build(scope, wanted, now)
@@ -368,7 +368,7 @@ def _behind(
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":
-    """What matches behind ``after``, newest first: led by the tag, by what is stated, by the address, or by the entry
+    """The matches after ``after``, newest first: led by the tag, by the stated origin, by the address, or by the entry
     itself."""
     leading = {} if wanted.tag else _stated_alone(scope, wanted)
     if leading:
@@ -434,8 +434,8 @@ def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
 
 
 def _of_node(scope: TenantScope, rows: "QuerySet[MemoryEntry]", node: str) -> "QuerySet[MemoryEntry]":
-    """What a node of that name wrote, as this host has seen or as an agent elsewhere states. Whichever nobody wrote is
-    not asked for: two conditions at once are read more slowly than one."""
+    """Writes of a node of that name, observed by this host or stated by an agent. A condition without any write is left
+    out, since two at once are slower than one."""
     if not adapter.has_stated_origin(scope, node=node):
         return rows.filter(node_id=node)
     stated = adapter.with_stated_origin(rows, scope, node=node)
@@ -443,7 +443,7 @@ def _of_node(scope: TenantScope, rows: "QuerySet[MemoryEntry]", node: str) -> "Q
 
 
 def _of_run(scope: TenantScope, rows: "QuerySet[MemoryEntry]", run: str) -> "QuerySet[MemoryEntry]":
-    """What stands on the log of a run here, by its id, or what is stated to come from a run elsewhere of that id."""
+    """Writes on the log of a run here, by its id, or stated to come from an external run of that id."""
     run_id = ids.parse("run", run)
     found = rows.filter(run_id=run_id) if run_id else rows.none()
     if run_id and adapter.has_stated_origin(scope, run_id=run_id):
@@ -478,8 +478,8 @@ class FacetCounts:
 
 
 def facet_counts(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> dict[str, FacetCounts]:
-    """What stands behind every value of each facet, whatever is chosen of that facet itself; with ``state`` and
-    ``age``."""
+    """The count of every value of each facet, regardless of what is chosen in that facet; with
+    ``state`` and ``age``."""
     wanted = wanted.with_fields()
     every = _sample(scope, replace(wanted, state="all"), now)
     here = every if wanted.state == "all" else [each for each in every if _state(each) == wanted.state]
@@ -504,7 +504,7 @@ def _sample(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> list[Sam
 
 
 def _counted(name: str, among: list[Sampled]) -> Counter[str]:
-    """How many have each value. Whole columns are counted, and what a text stands for is read once for each text."""
+    """How many have each value. Columns are counted as they are, and a packed text is parsed once per text."""
     found: Counter[str] = Counter()
     if name == "tag":
         for tags, entries in Counter(each.tags for each in among).items():

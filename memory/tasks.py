@@ -93,7 +93,7 @@ def lapse_previews() -> int:
 
 
 def enqueue_unattended() -> int:
-    """Passes that nobody holds are queued again: their worker died, or their queue row was lost."""
+    """Queue passes without a lease again: their worker died, or their queue row was lost."""
     found = passes.unclaimed(now=timezone.now())
     for row in found:
         _enqueue(row)
@@ -115,9 +115,9 @@ def _enqueue(row: Pass) -> None:
 
 
 def enqueue_pass(row: Pass) -> None:
-    """A worker carries out the pass; queued in the caller's transaction.
+    """Queue the pass for a worker, in the caller's transaction.
 
-    A pass may take long: its own lease says whether somebody has it, so a second delivery meanwhile does nothing.
+    A pass may take long: its own lease decides who runs it, so a second delivery meanwhile does nothing.
     """
     async_task("memory.tasks.carry_out_pass", row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
@@ -170,7 +170,7 @@ def order_nights() -> int:
 
 
 def index_words() -> int:
-    """What waits behind the marks of full text is indexed (SQLite)."""
+    """Index entries after the marks of full text (SQLite)."""
     return search.index_what_waits()
 
 

@@ -79,7 +79,7 @@ MOST = {
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A line that could be read: the entry, and the ref under which one without an address stands."""
+    """A line that could be read: the entry, and the ref of one without an address."""
 
     entry: Imported
     memory_ref: str
@@ -138,7 +138,7 @@ FORMS: Mapping[str, Callable[[JSONObject, datetime], Incoming]] = {
 
 
 def _id_of(created_at: datetime, *names: str) -> UUID:
-    """An id that is the same at every import, and stands among ours by its time (RFC 9562 UUIDv8 in the form of v7)."""
+    """An id that is the same at every import, and sorts by the entry's time (RFC 9562 UUIDv8 in the form of v7)."""
     digest = int.from_bytes(hashlib.sha256(json.dumps(names).encode()).digest()[:10])
     milliseconds = int(created_at.timestamp() * 1000)
     return UUID(int=(milliseconds << 80 | digest) & ~(0xF << 76 | 0x3 << 62) | 8 << 76 | 2 << 62)
@@ -172,7 +172,7 @@ def _object(value: object) -> JSONObject:
 
 
 def _time(text: str, until: datetime | None = None) -> datetime:
-    """A time in a file; without a zone it is UTC's. Not behind ``until``, which is the present."""
+    """A time in a file; UTC without a zone. Not after ``until``, which is the present."""
     found = datetime.fromisoformat(text)
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     if until and found > until:
@@ -263,12 +263,12 @@ COLUMNS = (
 NOTHING_MORE = "," * (len(OF_ADDRESS) + len(origins.MEMBERS) - 1)
 # What another host takes of an address.
 ADDRESS = ("tier", "agent_id", "namespace", "key", "task_id", "intent_id", "pinned", "ttl", "created_by", "curated_by")
-# What stands in quotes in a cell (RFC 4180).
+# What makes a cell quoted (RFC 4180).
 QUOTED = re.compile('[",\r\n]')
 
 
 def document_of(entry: Exported) -> JSONObject:
-    """An entry as JSON files and APIs have it: the protocol's, and what the console knows beside it."""
+    """An entry as JSON files and APIs have it: the protocol's fields, and the console's."""
     expires = {"expiresAt": entry.expires_at} if entry.ends_at else {}
     retired = {"retiredAt": entry.retired_at} if entry.hidden_at else {}
     return {
@@ -333,8 +333,8 @@ def _more_cells(address: "EntryAddress | None", origin: Origin | None) -> str:
 
 
 def json_line(entry: Exported) -> bytes:
-    """What ``import_memory`` reads. The line of an entry whose value is kept encrypted is empty: that leaves only where
-    somebody asks for it and is on record."""
+    """The line that ``import_memory`` reads. Empty for an entry whose value is encrypted: that is revealed only on
+    request, with an audit record."""
     if entry.sealed:
         return b""
     told: dict[str, Any] = {

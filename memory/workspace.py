@@ -44,7 +44,7 @@ class FileDraft:
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """What a caller says of the file as it stands: the texts of If-Match and If-None-Match, None when not given."""
+    """The texts of If-Match and If-None-Match, None when not given."""
 
     if_match: str | None = None
     if_none_match: str | None = None
@@ -210,7 +210,7 @@ def _clean(scope: TenantScope, path: str, draft: FileDraft, run: Run | None) -> 
 
 
 def _lock(tenant_id: UUID, now: datetime) -> None:
-    """Nobody else changes the tenant's workspace until the transaction ends."""
+    """Lock the tenant's workspace until the transaction ends."""
     rows = Workspace.objects.of(tenant_id).select_for_update()
     if not rows.exists():
         try:
@@ -240,7 +240,7 @@ def _require_room(tenant_id: UUID) -> None:
 
 
 def _next_version(scope: TenantScope, path: str, draft: FileDraft, run: Run | None, now: datetime) -> WorkspaceFile:
-    """The row that is to come; those it leaves behind by ``MAX_VERSIONS`` are purged."""
+    """The next row; versions older than ``MAX_VERSIONS`` are purged."""
     rows = WorkspaceFile.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, path=path)
     version = (rows.aggregate(last=Max("version"))["last"] or 0) + 1
     rows.filter(version__lte=version - MAX_VERSIONS).delete()
@@ -266,7 +266,7 @@ def _hold(file: WorkspaceFile, content: str) -> WorkspaceFile:
 def _record_change(
     scope: TenantScope, file: WorkspaceFile, run: Run | None, node_id: str | None, *, action: str, now: datetime
 ) -> None:
-    """The fact stands on the run's log, or on the tenant's own with a record of who did it; without the content."""
+    """Append the fact to the run's log, or to the tenant's own with an audit record; without the content."""
     fact = WorkspaceUpdated(path=file.path, version=file.version, node_id=node_id)
     if run is not None:
         event_log.append(scope.tenant_id, run.id, fact, now=now)

@@ -86,7 +86,7 @@ def named_run(names: Mapping[UUID, str], run_id: UUID) -> str:
 
 @register.filter
 def moment_of(moments: Mapping[UUID, datetime], row_id: UUID) -> datetime | None:
-    """The moment that stands for the row, if any."""
+    """The moment shown for the row, if any."""
     return moments.get(row_id)
 
 
@@ -109,6 +109,6 @@ def page_of(wire_id: str) -> str:
 
 @lru_cache
 def _around_id(page: str) -> tuple[str, str]:
-    """What stands before and behind the id in the address of a page: to build one a row takes long."""
+    """The parts of a page's address before and after the id: reversing the URL for every row takes long."""
     before, _, after = reverse(page, args=["~"]).partition("~")
     return before, after

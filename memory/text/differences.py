@@ -46,7 +46,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What differs; ``not_compared`` counts the lines beyond the bound, which nobody looked at."""
+    """What differs; ``not_compared`` counts the lines beyond the bound, which were not compared."""
 
     hunks: list[Hunk]
     added: int
@@ -70,7 +70,7 @@ def diff_lines(before: list[str], after: list[str]) -> Diff:
 
 
 def words_apart(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts whole, with each word marked that the other does not have, wherever it stands there."""
+    """Both texts whole, with each word marked that does not occur in the other."""
     texts = [WORD.findall(text) for text in (one, other)]
     there = [{word.casefold() for word in text} for text in texts]
     left, right = (

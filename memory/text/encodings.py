@@ -27,7 +27,7 @@ URL_ALPHABET = ALPHABET[:-2] + "-_"
 BASE64_LETTERS = frozenset(ALPHABET + URL_ALPHABET)
 ANY_BYTE = list(range(256))
 
-# What shows nothing where it stands: soft hyphen, joiners, marks of direction, variation selectors, tags.
+# Invisible characters: soft hyphen, joiners, marks of direction, variation selectors, tags.
 INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e007f"
@@ -78,7 +78,7 @@ for _name, _letter in html5.items():
 
 
 def forms_of(value: str) -> set[str]:
-    """The value as it stands; escaped for JSON, for JSON inside JSON (the arguments of a tool call) and for HTML;
+    """The value as it is; escaped for JSON, for JSON inside JSON (the arguments of a tool call) and for HTML;
     percent-encoded, once and twice; in hex; and as base64 at each of the three alignments."""
     raw = value.encode("utf-8", "surrogatepass")
     escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
@@ -103,7 +103,7 @@ def _lower_escapes(form: str) -> str:
 
 
 def _base64_forms(raw: bytes) -> set[str]:
-    """What of ``raw`` stands unchanged in base64 and base64url, whatever is before and behind it."""
+    """The part of ``raw`` that is the same in base64 and base64url, with any bytes before and after it."""
     forms = set()
     for shift in range(3):
         text = base64.b64encode(bytes(shift) + raw).decode()
@@ -126,8 +126,8 @@ def in_base64(value: str, *, shortest: int = SHORTEST_BASE64) -> set[str]:
 
 
 def _aligned(choices: list[list[int]], shortest: int) -> Iterator[list[str]]:
-    """The letters of base64 that bytes with a few choices each become, at each alignment; the first and the last have
-    bits of the bytes beside them. At least ``shortest`` letters have no such bits."""
+    """The base64 letters of bytes with a few choices each, at each alignment; the first and the last letter share bits
+    with neighbouring bytes. At least ``shortest`` letters do not."""
     for shift in range(3):
         begin, end = 8 * shift, 8 * (shift + len(choices))
         if end // 6 - -(-begin // 6) >= shortest:
@@ -197,7 +197,7 @@ def _one_spelled(letter: str) -> str:
 
 
 def readings(text: str) -> Iterator[str]:
-    """``text`` as it stands, and then everything else that it says when it is decoded."""
+    """``text`` as it is, and then everything that it decodes to."""
     yield text
     yield from _decoded(text, {text}, PAYLOADS)
 
@@ -291,7 +291,7 @@ def _unquoted_printable(text: str) -> str:
 
 
 def _is_mixed(run: str) -> bool:
-    """Whether a run of base64's letters is more than a word, which is small behind its first letter."""
+    """Whether a run of base64 letters is more than a word, which is lower case after its first letter."""
     return len(run) >= SHORTEST_RUN and not (run[1:].isalpha() and run[1:].islower())
 
 
@@ -338,7 +338,7 @@ def unfinished_run(text: str) -> list[tuple[int, int]]:
 
 
 def end_of_stretch(text: str, at: int) -> int:
-    """Where the letters of base64 and their breaks end that stand around ``at``; behind a text that may go on so."""
+    """Where the base64 letters and line breaks around ``at`` end; after a text that may continue so."""
     around = _MAY_GO_ON.match(text, at)
     end = around.end() if around else at
     return end + (end == len(text))

@@ -1,10 +1,10 @@
-"""How text is searched and how a subject is recognised in it. Pure.
+"""How text is searched, and how a subject is recognised in it.
 
-*Exact* is a whole name, as it stands or in an encoding of it: ``ana@x.org`` in "write to ana@x.org.", in
-``mailto:ANA%40x.org`` and inside base64. *Suspected* is what may be somebody else, and a person decides about it: a
-name inside a longer word (``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), with its words
-joined as in an identifier (``ana_quispe``), with its signs in words (``ana [at] x.org``), or with a tag
-(``ana+news@x.org``, which is the same mailbox only where the mail host says so).
+*Exact* is a whole name, as it is or in an encoding: ``ana@x.org`` in "write to ana@x.org.", in ``mailto:ANA%40x.org``
+and inside base64. *Suspected* is what may be another person, which a person decides: a name inside a longer word
+(``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), with its words joined as in an identifier
+(``ana_quispe``), with its signs in words (``ana [at] x.org``), or with a tag (``ana+news@x.org``, which is the same
+mailbox only where the mail host says so).
 """
 
 import json
@@ -27,7 +27,7 @@ FORGOTTEN = "[FORGOTTEN]"
 SURE_BASE64 = 6  # letters of base64 that no other text has by chance
 NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
 MOST_MEMORY = 256 * 1024 * 1024
-JOINTS = "+_-."  # what stands between the words of a name in an address or an identifier
+JOINTS = "+_-."  # separators of the words of a name in an address or an identifier
 # The signs of an address in words, as they are written to be read by people alone, in search form.
 _AT, _DOT = r"(?: ?[\[(]at[\])] ?| at )", r"(?:\.| ?[\[(]dot[\])] ?| dot )"
 _TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
@@ -55,9 +55,8 @@ def name_form(name: str) -> str:
 
 
 def hidden_form(text: str) -> str:
-    """What ``text`` says beyond its search form, without diacritics and in search form: decoded, and without what shows
-    nothing. Empty for most texts. It is stored beside the search form, so that a scan for ``needles`` finds every form.
-    """
+    """What ``text`` decodes to beyond its search form, without diacritics and invisible characters, in search form.
+    Empty for most texts. Stored with the search form, so that a scan for ``needles`` finds every form."""
     found = dict.fromkeys(encodings.readings(text))
     if len(found) == 1 and text.isascii():
         return ""
@@ -114,8 +113,8 @@ def mention(terms: tuple[str, ...], text: str) -> Mention:
 
 
 def marks(terms: Iterable[str]) -> re.Pattern[str]:
-    """Where a text names the subject so that it can be marked there: as a name stands, with its words joined, with a
-    tag, or with its signs in words."""
+    """The places where a text names the subject and that can be marked: the name itself, its words joined, with a tag,
+    or with its signs in words."""
     return re.compile("|".join(_marked(each) for each in sorted(terms, key=len, reverse=True)), re.IGNORECASE)
 
 
@@ -138,8 +137,8 @@ def is_mentioned(terms: tuple[str, ...], text: str) -> bool:
 
 
 class Remembered:
-    """``mention``, with what it said of short texts: an id, a label or an entry stands in many rows, and
-    to decode a text takes longer than to find it here. For one look: it holds the texts themselves."""
+    """``mention`` with a cache of short texts: an id, a label or an entry occurs in many rows, and decoding a text
+    takes longer than finding it here. For one search: it holds the texts themselves."""
 
     LONGEST, MOST = 512, 32_768  # letters of a text, and texts
 
@@ -226,10 +225,10 @@ def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
 
 
 def shadows(terms: tuple[str, ...], text: str) -> bool:
-    """Whether ``text`` may mention a name: found by the name's encodings in the text as it is, nothing is decoded.
+    """Whether ``text`` may mention a name: by searching the text for the name's encodings, without decoding.
 
-    What a receipt rests on: another path than ``mention``, for the same forms. Letters of base64 that are all small are
-    words to both: nobody could decide about them.
+    A receipt relies on it: a second way, apart from ``mention``, for the same forms. Base64 letters that are all lower
+    case count as words in both, since nothing distinguishes them from words.
     """
     anyhow, payload, other = _shadow(terms)
     if anyhow.search(text) is None:  # most texts have none

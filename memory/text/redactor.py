@@ -74,10 +74,10 @@ class _Run:
 
 
 class Redactor:
-    """Redacts for one set of secrets; build it once a set, it is the costly part.
+    """Redacts one set of secrets; build it once per set, which is the costly part.
 
-    The automaton has the anchors of long patterns, and none that others cover wherever it stands: those make the same
-    unions, with one match at a place of a text that repeats itself instead of one for every length of a secret.
+    The automaton has the anchors of long patterns, without those that others cover wherever they occur: these give the
+    same unions, with one match per place in a repetitive text instead of one for every length of a secret.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
@@ -135,13 +135,13 @@ class Redactor:
         return cut
 
     def is_clean(self, texts: Iterable[str]) -> bool:
-        """Whether surely no text holds a secret: they are looked through as one, with a sign between them that stands
-        in none that can be stored."""
+        """Whether certainly no text contains a secret: they are searched as one, joined by a character that no stored
+        secret contains."""
         joined = "\0".join(texts)
         return next(self._matches(joined), None) is None and next(self._matches_in(self._broken(joined)), None) is None
 
     def _matches(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Beginning, end and number of each pattern that stands behind an anchor that was found."""
+        """Beginning, end and number of each pattern at an anchor that was found."""
         matches = self._automaton.find_matches_as_indexes(text, overlapping=True) if self._automaton else ()
         for anchor, start, end in matches:
             if (short := self._short[anchor]) is not None:
@@ -154,9 +154,10 @@ class Redactor:
                     yield begin, begin + len(pattern.text), number
 
     def _broken(self, text: str) -> Iterator[_Run]:
-        """The base64 that is broken into lines or groups, put together.
+        """Base64 that is broken into lines or groups, joined.
 
-        All of a run stands in the text without its breaks: most texts have nothing there, and are not cut into runs.
+        All of a run is contained in the text without its breaks: most texts contain nothing there, and are not cut into
+        runs.
         """
         if next(self._matches("".join(ESCAPED_BREAK.sub("", text).split())), None) is None:
             return
@@ -170,8 +171,8 @@ class Redactor:
                 yield run.places[begin], run.places[end - 1] + 1, number
 
     def _owner(self, text: str, broken: list[_Run], start: int, end: int, inside: dict[int, int]) -> str:
-        """The longest secret that stands in a union, of equally long ones the first; ``inside`` is where each pattern
-        stands first."""
+        """The longest secret in a union, of equally long ones the first; ``inside`` has the first place of each
+        pattern."""
         standing = [(self._patterns[number], at) for number, at in inside.items()]
         covered = [each for pattern, _ in standing for each in self._covered.get(pattern.text, ())]
         first = bisect_left(broken, start, key=lambda run: run.places[-1])
@@ -227,7 +228,7 @@ def in_strings(value: object, change: Callable[[str], str]) -> Any:
 
 
 def _unions(matches: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, dict[int, int]]]:
-    """Matches that overlap as one, with where each pattern inside begins first; matches beside each other are two."""
+    """Overlapping matches as one, with the first place of each pattern in it; adjacent matches are two."""
     start, end, inside = -1, -1, dict[int, int]()
     for begin, finish, number in matches:
         if begin >= end and inside:
@@ -247,8 +248,8 @@ def _automaton(texts: list[str]) -> ahocorasick_rs.AhoCorasick:
 
 
 def _covered(texts: list[str]) -> dict[str, str]:
-    """The texts of which every letter stands in shorter ones that overlap, each with one of these that is not covered
-    itself: the shortest that it begins with."""
+    """The texts that consist entirely of shorter overlapping ones, each with one of these that is not covered itself:
+    the shortest that it begins with."""
     found: dict[str, str] = {}
     automaton = _automaton(texts) if texts else None
     for text in texts:
@@ -357,8 +358,8 @@ def scrub(text: str) -> Redacted:
 
 
 def rewrite_marks(text: str) -> str:
-    """The marks and placeholders of credentials that other hosts leave, in the form that this one leaves: square
-    brackets (openwop-memory 10). An id that looks like a secret itself is not told."""
+    """The marks and placeholders of other hosts, in this host's form: square brackets (openwop-memory 10). An id that
+    looks like a secret itself is left out."""
 
     def marked(found: re.Match[str]) -> str:
         assert found.lastgroup  # every form has its group

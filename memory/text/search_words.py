@@ -61,7 +61,7 @@ def every_word_of(folded: str) -> list[str]:
 
 
 def _cut(word: str) -> list[str]:
-    """The words of a run without spaces: what stands between, and the pairs of each unspaced stretch."""
+    """The words of a run without spaces: separators, and the pairs of each unspaced stretch."""
     parts, at = [], 0
     for stretch in UNSPACED.finditer(word):
         parts += [word[at : stretch.start()]] if stretch.start() > at else []
@@ -73,10 +73,10 @@ def _cut(word: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a query asks for: each of ``words`` begins a word of the text, and each of ``literals`` stands in it.
+    """A query: each of ``words`` begins a word of the text, and each of ``literals`` occurs in it.
 
-    A search by relevance asks for any of ``asked``, the words as they are; each of ``phrases`` stands in the text. It
-    asks for the vectors near ``meaning`` as well, the numbers of a vector (float32, of length 1) where there is one.
+    By relevance any of ``asked`` counts, the words as they are, and each of ``phrases`` occurs in the text. ``meaning``
+    is a vector (float32, of length 1), where there is one: the nearest count as well.
     """
 
     words: tuple[str, ...]

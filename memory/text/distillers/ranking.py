@@ -225,7 +225,7 @@ def may_head(term: str) -> bool:
 
 
 class Known(NamedTuple):
-    """A word: the terms it stands for, the place where it is counted (-1: nowhere), and whether it guards a meaning."""
+    """A word: its terms, the class it is counted in (-1: none), and whether it guards a meaning."""
 
     terms: tuple[str, ...]
     place: int
@@ -338,7 +338,7 @@ def _ends(text: str, start: int, at: int, end: int, *, shouts: bool) -> bool:
 
 
 def _abbreviates(before: str, following: str) -> bool:
-    """Whether the full stop behind ``before`` belongs to its last word."""
+    """Whether the full stop after ``before`` belongs to its last word."""
     last = LAST_WORD.search(before)
     word = last.group().lstrip("(\"'\u201c[").casefold() if last else ""
     if word in TITLES:
@@ -397,7 +397,8 @@ class Ranked:
 
 
 def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
-    """``sources`` are in the order of their time. ``step`` is told now and then how many of them have been read.
+    """Weigh the sentences of ``sources``, which are in the order of their time. ``step`` is called now and then with
+    how many were read.
 
     Raises ``NothingToKeep`` when none of them has a sentence.
     """

@@ -258,11 +258,11 @@ def _read_on(selection: Selection) -> None:
 
 
 def distil(sources: Sequence[Source], budget: int, *, target: int | None = None, step: Step | None = None) -> Distilled:
-    """What is worth keeping of ``sources``, in whatever order given, within ``budget`` tokens of input and output.
+    """The best of ``sources``, given in any order, within ``budget`` tokens of input and output.
 
-    Of output alone at most ``target`` tokens, unless one sentence is more than that. Raises ``BudgetTooSmall`` when
-    nothing meaningful fits, and ``NothingToKeep`` when there is nothing, or nothing short enough. ``step`` is told now
-    and then how many of how many sources have been read.
+    The output has at most ``target`` tokens, unless one sentence is longer. Raises ``BudgetTooSmall`` when nothing
+    meaningful fits, and ``NothingToKeep`` when there is nothing, or nothing short enough. ``step`` is called now and
+    then with how many of how many sources were read.
     """
     found = ranked(sorted(sources, key=lambda source: (source.said_at, source.id)), step)
     selection = select(found, budget, min(target or budget, budget))

@@ -24,7 +24,7 @@ DEEDS = (
 
 
 def _forms(deeds: str, ending: str) -> str:
-    """The deeds with "s" or "ing" behind their first word."""
+    """The deeds with "s" or "ing" after their first word."""
     made = []
     for deed in deeds.split("|"):
         verb, space, rest = deed.partition(" ")
@@ -95,7 +95,7 @@ NEGATION = re.compile(
 )
 # What is denied before such a word is not what follows it: "no answer, so call again".
 ANOTHER = re.compile(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
-# What must be done by a day is somebody's duty; what must always be so is a rule.
+# Something to be done by a day is a duty; something that must always hold is a rule.
 OBLIGED = re.compile(
     r"\b(?:must|has to|have to|ought to|is to|are to)\s+be\s+(?:\w+(?:ed|en)|sent|paid|done|made|met|left|held|sold|put"
     r"|cut|built|bought|brought|found|told)\b",
@@ -180,7 +180,7 @@ NAMING = re.compile(
     r"(?:from|of|by|hours|cent(?:re|er)s?|notes|logs?|volumes?)\b",
     re.IGNORECASE,
 )
-# "We will be closed", "please note", "suppose we need to", "she said we should": nobody is to do anything.
+# "We will be closed", "please note", "suppose we need to", "she said we should": no one is asked to act.
 IDLE = re.compile(
     rf"(?:(?:i|we)(?:'ll| will| shall) (?:be(?! {DEED_DOING}\b)"
     rf"|have(?!\s+(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}))\b)|probably"
@@ -211,7 +211,7 @@ MOST_CUES, MOST_OTHERS = 8, 3  # in one sentence; what follows is not looked at
 BEFORE_REMINDER = re.compile(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
 # "Ana needs to leave at four on Fridays" is how it is with Ana.
 HABIT = re.compile(r"needs? to (?!be\b)", re.IGNORECASE)
-# Behind such a word another clause begins, with a verb of its own.
+# After such a word another clause begins, with a verb of its own.
 INNER_CLAUSE = re.compile(
     r"\b(?:whether|if|which|who|whose|whom|what|why|how|where|when|because|since|although|though|whereas"
     r"|that(?!\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|day|morning|afternoon|evening)\b)"
@@ -221,7 +221,7 @@ INNER_CLAUSE = re.compile(
     r"|(?:you|it)(?:'\w+|\s+(?:\w+ed|are|were|have|sent|said|made|came|left|goes|does|did)))\b",
     re.IGNORECASE,
 )
-# A time behind it is when both are: "feed the cat while Ana is away next week".
+# A time after it applies to both: "feed the cat while Ana is away next week".
 FRAME = re.compile(r"\bwhile\b", re.IGNORECASE)
 # What is made sure of is itself what is to be done.
 ENSURING = re.compile(r"\b(?:make sure|making sure|ensure|be sure|see to it)\b(?:\s+that\b)?", re.IGNORECASE)
@@ -278,13 +278,13 @@ class Cue(NamedTuple):
 
 
 def may_cue(text: str) -> bool:
-    """Whether there is any cue in ``text``, whatever stands around it."""
+    """Whether there is any cue in ``text``, in any context."""
     return any(rule.search(text, 0, LONGEST_TEXT) for rule in (CUE, IMPERATIVE, PROMISED, OBLIGED))
 
 
 def cues_in(clause: str) -> Iterator[Cue]:
-    """What makes the main clause of a sentence an order or a resolution, in order. An order may stand behind words of
-    time ("every Friday at nine send the report")."""
+    """What makes the main clause of a sentence an order or a resolution, in order. An order may follow words of time
+    ("every Friday at nine send the report")."""
     clause = REQUESTING.sub(lambda found: " " * len(found[0]), clause)
     if ASKING.search(clause) or MISSED.search(clause) or CALLED_OFF.search(clause):
         return
@@ -305,7 +305,7 @@ def cues_in(clause: str) -> Iterator[Cue]:
 
 
 def _is_duty(clause: str, found: re.Match[str]) -> bool:
-    """Whether what must be done is to be done by a day, once: it stands behind, or in front of the clause."""
+    """Whether an obligation has a single due day: named after it, or before the clause."""
     ahead = KEPT_IN_MIND.sub(" ", clause[: found.start()])
     if NEGATION.search(ahead) or REPORTED.search(ahead) or times.is_meant(clause):
         return False
@@ -325,7 +325,7 @@ def _without_lead(clause: str) -> str:
 
 
 def _is_imperative(clause: str, found: re.Match[str]) -> bool:
-    """Whether a word stands where an order stands, looks like a verb in its bare form, and has an object."""
+    """Whether a word is in the place of an order, looks like a verb in its bare form, and has an object."""
     verb, begins = found["verb"], not clause[: found.start("verb")].strip(" -*,")
     if (
         verb.casefold() in UNORDERED
@@ -357,8 +357,8 @@ def _is_cue(clause: str, found: re.Match[str]) -> bool:
 
 
 def only_time_and_filler(ahead: str, is_order: bool) -> bool:
-    """Whether what stands before a cue is nothing but words of time, so that these say when; before a resolution its
-    subject may stand there too ("next Friday the certificate needs to be renewed")."""
+    """Whether everything before a cue is words of time, so that these say when; before a resolution its subject is
+    allowed too ("next Friday the certificate needs to be renewed")."""
     for first, last in times.spans(ahead):
         ahead = ahead[:first] + " " * (last - first) + ahead[last:]
     lead, _, rest = ahead.partition(",")
@@ -403,7 +403,7 @@ def _goes_on(text: str, last: int, first: int) -> bool:
 
 
 def _inner_clauses(main: str, cue: Cue) -> list[tuple[int, int]]:
-    """Where other clauses stand behind the cue: each ends where the next order begins."""
+    """The clauses after the cue: each ends where the next order begins."""
     begins, found, framed = cue.ends, [], FRAME.search(main, cue.ends)
     if ensured := ENSURING.search(main, cue.starts):
         begins = _next_order(main, ensured.end())

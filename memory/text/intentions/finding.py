@@ -41,7 +41,7 @@ GOOD = (
     r"(?:good|nice|great|best|better|wise|helpful|useful|sensible|smart|worthwhile|an option|possible)(?: idea| thing)?"
 )
 BY = rf"^\W*(?P<who>(?-i:{WHO}))\s+"
-# Each is said as by somebody who means it, in this order.
+# Each is replaced by its definite form, in this order.
 RULES = (
     (CONVENIENT, " "),
     # "I think we should", "I'm not sure whether we should"
@@ -139,12 +139,12 @@ def may_be_in(text: str) -> bool:
 
 
 def is_hedged(sentence: str) -> bool:
-    """Whether an order that is one as it stands is said with a doubt."""
+    """Whether a sentence with the form of an order expresses a doubt."""
     return HEDGED.search(sentence) is not None
 
 
 def without_doubt(sentence: str) -> str:
-    """The sentence as somebody would say it who means it; "" when nothing in it is in doubt."""
+    """The sentence without its expressions of doubt; "" when it has none."""
     said = sentence
     for rule, words in REWRITTEN:
         said = rule.sub(words, said, count=MOST_DOUBTS)
@@ -163,7 +163,7 @@ MARKER = re.compile(
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
-# What is to be done unless something happens by then is in doubt: nobody can say beforehand whether it will be.
+# What is to be done unless something happens by then is in doubt: it is not known beforehand whether it will be.
 EXCEPT = re.compile(r"\b(?:unless|except (?:if|when))\b", re.IGNORECASE)
 POLITE = re.compile(
     r"if\s+(?:at all )?(?:possible|necessary|needed|required|you can|you could|that works|convenient)\b", re.IGNORECASE
@@ -175,7 +175,7 @@ AFTER = re.compile(
 # "We could do great things if we join forces": two doubts at once are no plan.
 IF_ONLY = re.compile(r"\bif\b", re.IGNORECASE)
 IF = re.compile(r"if\b", re.IGNORECASE)
-# "Nudge her next week if nothing happens": to be done then, unless somebody sees to it.
+# "Nudge her next week if nothing happens": to be done then, unless something happens before.
 NOTHING = re.compile(r"\b(?:nothing|no (?:answer|reply|response|news|word)|nobody|no one|still)\b", re.IGNORECASE)
 INDIRECT = re.compile(
     r"\b(?:ask|check|confirm|find out|see|know|decide|discuss|clarify|verify)(?:\s+\w+){0,3}\s+$", re.IGNORECASE
@@ -226,10 +226,10 @@ def may_hold_one(text: str) -> bool:
 
 
 def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = False) -> list[Intention]:
-    """The intentions of ``text``, at most 20, as they were meant at ``written_at`` in ``zone``; with ``doubtful`` those
-    that may be meant, too.
+    """The intentions of ``text``, at most 20, as meant at ``written_at`` in ``zone``; with ``doubtful`` also doubtful
+    ones.
 
-    None lies before that, and none more than ten years behind it.
+    None lies before that moment, and none more than ten years after it.
     """
     if not may_hold_one(text):
         return []
@@ -238,7 +238,7 @@ def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = Fal
 
 
 def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
-    """What the sentence says as it stands; in doubt when it says so itself."""
+    """The intention of the sentence as written; in doubt when the sentence says so."""
     if sentence.asks and not REQUESTING.search(sentence.text):
         return None
     found = _intention_in(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
@@ -246,7 +246,7 @@ def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | N
 
 
 def _doubted(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
-    """What the sentence would say if nobody doubted it."""
+    """The intention of the sentence without its expressions of doubt."""
     said = _unconditional(sentence.text) if EXCEPT.search(sentence.text) else without_doubt(sentence.text)
     firm = Sentence(sentence.starts, sentence.ends, said)
     found = _intention_in(firm, zone, written_at) or _foreign(firm, zone, written_at)
@@ -344,7 +344,7 @@ def _predicate(sentence: Sentence, inner: str) -> Intention | None:
 
 
 def _clause_of(text: str) -> tuple[int, int] | None:
-    """Where the conditional clause of a sentence stands, its first word included."""
+    """The conditional clause of a sentence, with its first word."""
     for found in MARKER.finditer(text):
         before = text[: found.start()]
         if INDIRECT.search(before) and not LET_KNOW.search(before):
@@ -364,7 +364,7 @@ def _before_order(text: str, begins: int, stops: int) -> int:
 
 
 def _without(text: str, clause: tuple[int, int] | None) -> str:
-    """The main clause; a comma stands where the other was."""
+    """The main clause; a comma replaces the other."""
     if clause is None:
         return text
     first, last = clause

@@ -1,7 +1,7 @@
-"""Intentions in German, Spanish, French and Polish: an order or a promise, and a time or a condition. Pure.
+"""Intentions in German, Spanish, French and Polish: an order or a promise, and a time or a condition.
 
-Less is understood than in English: a clause that begins with an order, or says that somebody will do something, with a
-time that the date library reads, or behind a conjunction. What is denied is none.
+Less is understood than in English: a clause that begins with an order, or announces an action, with a time that the
+date library reads, or after a conjunction. Denied ones are ignored.
 """
 
 import re

@@ -74,7 +74,7 @@ from with into as got get gets getting there here which who whom whose when once
 while very too some any each every all both can today yesterday tomorrow tonight morning successfully 's
 """
 STOP = frozenset(UNSAYING.split())
-# Words that say the same of how something stands, by the stem that stands for all of them.
+# Words for the same state, by the stem that represents them.
 ALIKE = """
 finish complete finished succeed done ready
 arrive receive land come delivered deliver reach
@@ -121,7 +121,7 @@ DENIAL = re.compile(
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )
-# What stands behind such a word is no statement, up to the next comma.
+# After such a word there is no statement, up to the next comma.
 SUBORDINATE = re.compile(
     r"\b(?:when|whenever|once|if|unless|until|till|before|as soon as|whether|the moment|after)\b[^,]*", re.IGNORECASE
 )
@@ -236,7 +236,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def _of_payment(found: list[str]) -> list[str]:
-    """That a payment arrives and that somebody pays are one."""
+    """Treats "a payment arrives" and "a person pays" as the same."""
     paying = {"payment", "money", "transfer"} & set(found)
     coming = {"arriv", "come", "clear", "settl", "go", "book"} & set(found)
     if paying and coming:

@@ -1,6 +1,6 @@
-"""Times in words: an instant behind the moment at which they were written, or a cron expression. Pure.
+"""Times in words: an instant after the moment at which they were written, or a cron expression.
 
-A day without a time is 09:00 in the zone. What lies in the past is no time at all.
+A day without a time is 09:00 in the zone. A time in the past is none.
 """
 
 import calendar
@@ -521,7 +521,7 @@ def _named_day(text: str) -> re.Match[str] | None:
 
 
 def _is_day(found: re.Match[str]) -> bool:
-    """A short form such as "sat" is a day only behind a word such as "on"."""
+    """A short form such as "sat" is a day only after a word such as "on"."""
     return len(found["day"]) > 5 or bool(found["how"].strip())
 
 

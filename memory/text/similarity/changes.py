@@ -1,7 +1,8 @@
-"""What a statement says against another one: that it does not hold, or that a former value of it has gone.
+"""What a statement says against another one: that it does not hold, or that a former value no longer does.
 
 Either is found by the words of the other statement: each statement has a bag of its words, and one that denies or
-changes something has the bags of what it is against. What somebody says, asks, supposes or promises is against nothing.
+changes something has the bags of what it is against. Reported speech, questions, suppositions and promises are against
+nothing.
 """
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -31,7 +32,7 @@ from memory.text.similarity.tokens import (
 from memory.text.similarity.words import MODALS
 
 DENIALS = frozenset({"not", "no", "never"})
-# Beside a negation these say when it began to hold, or nothing.
+# With a negation these say when it began to hold, or nothing.
 BESIDE = frozenset("longer anymore yet any ever either".split())
 SALT = code_of("bag")
 LONGEST = 24

@@ -89,7 +89,7 @@ for _phrase in sorted((phrase.split() for phrase in values.STATUSES), key=len, r
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The value stands in ``tokens[start:end]``; ``sort`` is what two values must have in common."""
+    """The value is in ``tokens[start:end]``; ``sort`` is what two values must have in common."""
 
     kind: str
     why: str
@@ -165,7 +165,7 @@ def _is_done(tokens: list[Token], at: int) -> bool:
 
 
 def _is_stated(tokens: list[Token], at: int, size: int) -> bool:
-    """Whether it is said of something: behind "is", "=" or "priority", or as "a gold customer", "high priority"."""
+    """Whether it is said of something: after "is", "=" or "priority", or as "a gold customer", "high priority"."""
     back = at - 1
     while back >= 0 and (tokens[back].raw in ARTICLES or tokens[back].kind & FILLER or not tokens[back].raw):
         back -= 1
@@ -551,7 +551,7 @@ def _without_former(tokens: list[Token], raws: set[str]) -> list[Token]:
 
 
 def _sort(tokens: list[Token], at: int) -> str:
-    """What sort of value stands there; empty for none, and for a number that is a name."""
+    """The sort of the value there; empty for none, and for a number that is a name."""
     token = tokens[at]
     if not token.kind & VALUE:
         return ""

@@ -19,7 +19,7 @@ RUN = re.compile(r"\w+")
 
 
 class _Word(NamedTuple):
-    """A word as it stands, its stem, and whether it is written as a name."""
+    """A word as written, its stem, and whether it is written as a name."""
 
     text: str
     stem: str
@@ -66,7 +66,7 @@ def _parse(text: Sequence[tuple[str, bool]], language: int) -> _Parsed:
 
 
 def _differ_in_a_place(a: _Parsed, b: _Parsed) -> bool:
-    """Whether they are the same but for what stands in one place, or in which order things stand."""
+    """Whether they are the same except for the words in one place, or their order."""
     one, other = ([word.text for word in said.words] for said in (a, b))
     if sorted(one) == sorted(other):  # "Anna pays Ben"; a phrase may move from the front to the end
         return not any(one[at:] + one[:at] == other for at in range(len(one)))
@@ -85,7 +85,7 @@ def _has_number(stems: set[str]) -> bool:
 
 
 def _is_another_thing(a: _Parsed, b: _Parsed, at: int, end: int, other_at: int, other_end: int) -> bool:
-    """Whether what stands in one place is a thing in both: the first word, the last, a name, or behind one article."""
+    """Whether the words in that place are things in both: the first word, the last, a name, or after an article."""
     if (at, other_at) == (0, 0) or (end, other_end) == (len(a.places), len(b.places)):
         return True
     first, second = a.words[a.places[at]], b.words[b.places[other_at]]

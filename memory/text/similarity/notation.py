@@ -83,7 +83,7 @@ def _raw(tokens: Sequence[Token], at: int) -> str:
 
 
 def _joined(tokens: Sequence[Token], at: int) -> bool:
-    """Whether nothing that ends a clause stands before that place."""
+    """Whether nothing that ends a clause comes before that place."""
     return at < len(tokens) and not tokens[at - 1].kind & BREAKING
 
 
@@ -91,7 +91,7 @@ def _joined(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _number(tokens: Sequence[Token], at: int) -> tuple[Decimal, int] | None:
-    """The number that begins there, and where it ends: digits, digits in groups, words, and scales behind either."""
+    """The number that begins there, and where it ends: digits, digits in groups, words, and scales after either."""
     token = tokens[at]
     if token.raw in values.NUMBER_WORDS and token.kind & VALUE:
         return _spelled_out(tokens, at)
@@ -169,7 +169,7 @@ def _range(tokens: Sequence[Token], at: int) -> Found | None:
 
 
 def _with_unit(numbers: list[Decimal], tokens: Sequence[Token], end: int) -> Found:
-    """The number, or the two of a range, in what stands behind it."""
+    """The number, or the two of a range, with the unit that follows."""
     raw, after = tokens[end - 1].raw, _raw(tokens, end) if _joined(tokens, end) else ""
     if after in values.PERCENT or (after and tokens[end].word == "percent"):
         return [_of_each(numbers, "{}%", raw, "percent")], end + 1
@@ -345,7 +345,7 @@ def _clock(text: str) -> str:
 
 
 def _per_period(tokens: list[Token]) -> list[Token]:
-    """ "Every year", "once a year" and "annually" as one word; "a month" and "/month" behind a value."""
+    """ "Every year", "once a year" and "annually" as one word; "a month" and "/month" after a value."""
     found: list[Token] = []
     at = 0
     while at < len(tokens):

@@ -1,8 +1,8 @@
 """Whether two orders of the same words say the same: phrases move, the parts of a phrase and who does what do not.
 
-A phrase that its own first word binds ("on May 3", "for Acme", "if it rains") may stand in front or behind. Two clauses
-may change places around an "and" or a comma, and so may a name or value and what it is, around "is". Whatever else has
-moved is another statement: "A pays B" is not "B pays A", "from A to B" not "from B to A".
+A phrase that its own first word binds ("on May 3", "for Acme", "if it rains") may come first or last. Two clauses may
+be swapped around an "and" or a comma, and so may a name or value and what it is, around "is". Anything else makes
+another statement: "A pays B" is not "B pays A", "from A to B" not "from B to A".
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ DATES = frozenset({"date", "time"})
 
 @dataclass(slots=True)
 class Part:
-    """A word or value; ``lead`` is the preposition before it, ``rank`` how much of an end stands before it."""
+    """A word or value; ``lead`` is the preposition before it, ``rank`` how strong an end precedes it."""
 
     code: int
     token: Token
@@ -51,7 +51,7 @@ class Block:
 
 
 def parts_of(tokens: Sequence[Token], kinds: int) -> list[Part]:
-    """The tokens of these kinds, each with what stands before it."""
+    """The tokens of these kinds, each with what precedes it."""
     found: list[Part] = []
     lead, rank, after_verb, article = "", 4, False, False
     for token in tokens:
@@ -142,7 +142,7 @@ class Orders:
         return fronts
 
     def _phrase(self, first: Block, second: Block) -> bool:
-        """Whether one of them stands in front, bound by its first word, and the other has no such phrase."""
+        """Whether one of them comes first, bound by its first word, and the other has no such phrase."""
         if first.one in self.front[1] and self._lead(first) not in self._leads(second):
             return True
         return second.one in self.front[0] and self._lead(second) not in self._leads(first)
@@ -174,7 +174,7 @@ class Orders:
         return led and _ends(there, at + block.size)
 
     def _clauses(self, first: Block, second: Block) -> bool:
-        """Whether two whole clauses have changed places, with an end between them and none that is less behind them."""
+        """Whether two whole clauses are swapped, with an end between them and no weaker one after them."""
         short = [block for block in (first, second) if block.size < 2 and self.one[block.one].token.raw]
         if short or first.other + first.size != second.other:
             return False

@@ -36,7 +36,7 @@ NOW_BE, THEN_BE = frozenset("is are".split()), frozenset("was were".split())
 PLACES = frozenset("in at on".split())
 MOST_IN_A_NAME = 4
 Idiom = tuple[int, tuple[str, ...], tuple[str, ...]]
-# By the word that tells: where it stands in the phrase, the phrase, and what it means; the longest first.
+# By the telling word: its place in the phrase, the phrase, and what it means; the longest first.
 TELLING: dict[str, list[Idiom]] = {}
 
 for _phrase, _meaning in sorted(words.IDIOMS.items(), key=lambda each: -len(each[0])):
@@ -104,7 +104,7 @@ def _idiom_at(tokens: list[Token], at: int) -> Idiom | None:
 
 
 def _is_one(subject: Token) -> bool:
-    """Whether a verb behind it is in the third person."""
+    """Whether a verb after it is in the third person."""
     plural = subject.raw.endswith("s") and not subject.raw.endswith("ss") and not subject.kind & CAPITAL
     return not plural and subject.raw not in ("i", "you", "we", "they")
 

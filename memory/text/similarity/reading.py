@@ -93,7 +93,7 @@ def is_owned_alike(one: dict[str, frozenset[str]], other: dict[str, frozenset[st
 
 
 def silent(_: int) -> None:
-    """Nobody waits."""
+    """The default progress callback: does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Reading:
     """Statements in an order of their own, whatever the order they came in, and their tables."""
 
     def __init__(self, statements: Sequence[Statement], tick: Tick = silent) -> None:
-        """``tick`` is told now and then how many have been read, and goes on being told while they are compared."""
+        """``tick`` is called now and then with how many were read, and further on while they are compared."""
         self.tick = tick
         free = (statement for statement in statements if not statement.protected)
         self.statements = sorted(free, key=lambda each: (each.said_at, each.text, each.id))
@@ -216,7 +216,7 @@ def packed(ids: list[UUID]) -> Ids:
 
 
 def comparable(ids: Ids) -> NDArray[np.bytes_]:
-    """Ids as numpy can sort them; a byte behind each keeps a zero at its end."""
+    """Ids as numpy can sort them; a byte after each keeps a zero at its end."""
     guarded = np.ones((len(ids), 17), dtype=np.uint8)
     guarded[:, :16] = np.frombuffer(ids.tobytes(), dtype=np.uint8).reshape(len(ids), 16)
     return guarded.reshape(-1).view("S17")

@@ -102,13 +102,13 @@ class _Work:
         return Reconciliation(merges, superseded)
 
     def _step(self) -> None:
-        """Whoever waits is told now and then that the work goes on."""
+        """Report progress now and then."""
         self.steps += 1
         if not self.steps % OFTEN:
             self.reading.tick(len(self.reading.statements))
 
     def _last(self, number: int) -> int:
-        """What stands for it in the end."""
+        """The statement that replaces it in the end."""
         while number in self.superseded or number in self.into:
             number = self.superseded[number][0] if number in self.superseded else self.into[number]
         return number

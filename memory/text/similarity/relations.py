@@ -47,7 +47,7 @@ GOES = {"goes": "s", "travels": "s", "commutes": "s", "gets": "s", "comes": "s"}
 }  # fmt: skip
 RIDES = {"car": "drive", "bike": "cycle", "bicycle": "cycle", "foot": "walk", "plane": "fly", "air": "fly"}
 THIRD = {"drive": "drives", "cycle": "cycles", "walk": "walks", "fly": "flies"}
-# The second of each is told as the first.
+# The second of each is rewritten as the first.
 CONTRARY = {
     other: one
     for one, other in (
@@ -131,7 +131,7 @@ def _measuring(tokens: list[Token]) -> list[Token]:
 
 
 def _of_age(value: list[Token], attribute: str, last: Token) -> list[Token]:
-    """Of an age the years need not be told."""
+    """The unit of an age, years, may be left out."""
     if attribute == "age" and len(value) == 2 and value[1].raw in YEARS:
         value = value[:1]
     return _ended(value, last)

@@ -59,7 +59,7 @@ BULLETED = re.compile(r"\n|^\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
 QUESTION = code_of("question")
 ORDERED = SAID | PRONOUN | BINDS
-# In a script that is read as it stands, a number behind "is", "at" or "to" is what the statement gives.
+# In a script without word rules, a number after "is", "at" or "to" is the value of the statement.
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
 # "At three in the afternoon" and "at half past eight"; nothing in front of it says more than that it is a time.
 CHINESE_TIME = re.compile(
@@ -72,7 +72,7 @@ _starting: dict[str, list[tuple[str, ...]]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One scalar; ``rest`` is the number of all else that the record holds and of where the scalar stands."""
+    """One scalar; ``rest`` is the digest of everything else in the record and of the scalar's place."""
 
     rest: int
     value: str
@@ -313,7 +313,7 @@ def _without_introduction(tokens: list[Token]) -> list[Token]:
 
 
 def _without_postscript(tokens: list[Token]) -> list[Token]:
-    """Without ", as you know" and the like behind the last comma."""
+    """Without ", as you know" and the like after the last comma."""
     end = next((back for back, token in enumerate(reversed(tokens)) if token.raw), 0)
     tokens = tokens[: len(tokens) - end]
     for back in range(1, min(POSTSCRIPT, len(tokens) - 1) + 1):

@@ -1,4 +1,4 @@
-"""Text to tokens: what each piece of it is, and the 64-bit number that stands for it.
+"""Text to tokens: what each piece of it is, and a 64-bit number that identifies it.
 
 Casefolded and NFKC-normalised; ``a-b``, ``a.b``, addresses and ``$1.23`` stay whole. A token's number is the same on
 every machine, in every process and for every corpus.
@@ -31,10 +31,10 @@ BREAKING = BREAK | END | HALT | ASKS
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """``word`` stands for its synonyms, ``raw`` is what was written, casefolded; ``code`` is 0 for what may be dropped.
+    """``word`` represents its synonyms, ``raw`` is what was written, casefolded; ``code`` is 0 for what may be dropped.
 
-    ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name. ``base``
-    stands for the word in any number.
+    ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name. ``base`` is
+    the word without its number (singular or plural).
     """
 
     word: str
@@ -176,7 +176,7 @@ def _capital(chunk: str) -> int:
 
 
 def _as_written(chunk: str) -> list[Token]:
-    """The chunk as one value, with what ends a clause behind it; empty when it is prose."""
+    """The chunk as one value, with the end of a clause after it; empty when it is prose."""
     text = EMPHASIS.sub("", chunk).lstrip(AROUND).rstrip(AROUND + ".")
     if not AS_WRITTEN.fullmatch(text) or "://" in text or not (text.strip("*") == "" or re.search(r"[^\W\d]", text)):
         return []
@@ -212,7 +212,7 @@ def proper(token: Token) -> Token:
 
 
 def _marked(found: list[Token], sign: str) -> list[Token]:
-    """A comma ends a clause, and a question mark asks; one that stands alone is a token that says nothing."""
+    """A comma ends a clause, and a question mark asks; one that stands alone is a token without a meaning."""
     extra = sum(bit for bit, signs in ((ASKS, "?"), (BREAK, BREAKS), (END, ENDS), (HALT, HALTS)) if sign in signs)
     if not extra:
         return found

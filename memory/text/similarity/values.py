@@ -44,7 +44,7 @@ ORDINALS = {
         strict=True,
     )
 } | {"first": "v 1st"}
-# Behind a day.
+# After a day.
 FOREIGN_MONTHS = {
     name: number
     for number, names in enumerate(
@@ -82,7 +82,7 @@ MONEY = {
     }.items()
     for sign in signs.split()
 }
-# What stands before its amount as well as behind it.
+# Units written before the amount as well as after it.
 CODES = frozenset(sign for sign in MONEY if len(sign) == 3 and sign != "yen") | {"€", "$", "£", "us$"}
 # What is counted in: how many of the smallest unit of its line it is, and the name of that unit.
 MEASURES = {
@@ -153,7 +153,7 @@ UNITS = frozenset(
     """.split()
 )
 
-# What stands behind one of these is a name made of digits, never a count.
+# After one of these comes a name made of digits, never a count.
 NAMED_BY_NUMBER = frozenset(
     """
     order invoice ticket customer account case contract room floor unit item sku id no nr number number: store branch
@@ -175,7 +175,7 @@ DATED = frozenset(
     """.split()
 )
 
-# A number behind one of these says how something is.
+# A number after one of these describes a state.
 STATES = frozenset(
     """
     is are be has have had costs cost price priced fee rate limit quota budget discount salary balance total threshold
@@ -250,7 +250,7 @@ TASTES = frozenset("likes wants chooses".split())
 PREFERENCE_NOUNS = frozenset("text message messages call calls".split())
 REACHES = frozenset("go goes reach reaches call use uses".split())
 
-# What somebody or something has one of, so that "is now" names its newer value.
+# Attributes with a single value, so that "is now" gives the newer one.
 ATTRIBUTES = frozenset(
     """
     address owner contact manager lead leader head status plan tier package level channel language currency color
@@ -358,7 +358,7 @@ CHANGING = frozenset(
 )
 HAPPENING = frozenset("event timestamp paid happened occurred transaction payment refund logged visit created".split())
 DROPPED = NOW | CHANGES
-# What somebody says, asks, supposes or promises is not so for that.
+# Reported, asked, supposed or promised statements are not taken as facts.
 REPORTING = frozenset(
     """
     say says said wrote writes asked asks ask claims claimed believes believe believed thinks think thought hopes hope

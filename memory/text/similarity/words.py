@@ -39,7 +39,7 @@ SAID_WITH_CAPITALS = frozenset(
     was were been being has have had having do does did doing done
     """.split()
 )
-# A clause of nothing but these, before a colon, a comma or "that", or behind a comma, says nothing of the matter.
+# A clause of nothing but these, before a colon, a comma or "that", or after a comma, says nothing of the matter.
 DISCOURSE = frozenset(
     """
     note noted notes noting reminder remind reminding remember remembered heads update info information record records
@@ -184,7 +184,7 @@ TIMES = frozenset(
     weekly daily
     """.split()
 )
-# A phrase that begins with one of these is bound by it, wherever it stands.
+# A phrase that begins with one of these is bound by it, in any place.
 HEADS = DIRECTIONS | frozenset(
     """
     if when whenever including once while because since during about after before through throughout across near
@@ -543,7 +543,7 @@ OPPOSITES = {
     for one, other in (pair.split("/"), pair.split("/")[::-1])
     if (one, other) != ("optional", "mandatory")
 }
-# Without one of these no statement has a shape that is told in another way.
+# Without one of these no statement has a shape with another wording.
 SHAPES = frozenset(
     """
     by there price called named name belongs belong best or both when
@@ -557,7 +557,7 @@ SHAPES = frozenset(
     """.split()
 )
 MORE, FEWER = frozenset("more longer above greater higher later".split()), frozenset("less fewer below shorter".split())
-# What stands behind "by" and does nothing.
+# Words after "by" that are no agent.
 MEANS = frozenset(
     """
     email mail post phone card cash bank transfer invoice cheque check hand car train plane bus bike bicycle foot
@@ -1106,7 +1106,7 @@ def _table() -> dict[str, str]:
 CANONICAL: dict[str, str] = _table()
 
 
-# British and American endings; of a word with either, the American one stands for both where it is a word.
+# British and American endings; of a word with either, the American one represents both where it is a word.
 SPELLINGS = (
     ("our", "or"), ("ours", "ors"), ("oured", "ored"), ("ouring", "oring"), ("ise", "ize"), ("ises", "izes"),
     ("ised", "ized"), ("ising", "izing"), ("isation", "ization"), ("isations", "izations"), ("yse", "yze"),
