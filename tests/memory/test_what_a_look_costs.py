@@ -11,6 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import commitments, passes
+from memory.forget.erasers.entries import NAMES_BESIDE_ENTRIES
+from memory.host.erasure import Identifiers
 from memory.passes import PassOrder
 from openwop_console.process import scheduler
 from openwop_console.runtime import tasks
@@ -145,3 +147,39 @@ def test_a_thorough_look_at_one_tenant_is_a_part_of_its_commitments_and_comes_to
         desk.keeps()
         stale.append(sum(row.state == "stale" for row in desk.all))
     assert stale == [2, 4, 5]
+
+
+def rows_read(look: Callable[[], Any], table: str) -> int:
+    """How many rows come into Python from the SELECTs of a look that name ``table``."""
+    asked: list[tuple[str, Any]] = []
+
+    def noted(execute: Any, statement: str, parameters: Any, many: bool, context: Any) -> Any:
+        if table in statement and statement.lstrip().startswith(("SELECT", "WITH")):
+            asked.append((statement, parameters))
+        return execute(statement, parameters, many, context)
+
+    with connection.execute_wrapper(noted):
+        look()
+    assert asked
+    with connection.cursor() as cursor:
+        return sum(len(cursor.execute(*each).fetchall()) for each in asked)
+
+
+@pytest.mark.engines
+def test_the_names_beside_entries_are_looked_through_once_each_however_many_entries_have_them(client: Any) -> None:
+    key = {"HTTP_X_API_KEY": building.key("acme", "agent", agents=("acme.writer",))}
+
+    def found() -> int:
+        subject = Identifiers(("marta@example.com",))
+        return rows_read(lambda: NAMES_BESIDE_ENTRIES.find(building.tenant().id, subject), "memory_entryaddress")
+
+    def remember(numbers: range) -> None:
+        for number in numbers:
+            body = {"namespace": "ns", "key": f"k{number}", "value": {"n": number}}
+            made = client.post("/api/v1/memory", body, "application/json", **key)
+            assert made.status_code == 201, made.content
+
+    remember(range(2))
+    few = found()
+    remember(range(2, 30))
+    assert found() == few

@@ -222,6 +222,24 @@ def test_a_secret_in_what_is_to_be_erased_is_a_mark_too(ada: Client, preview: Pr
     assert "q7w9" not in shown
 
 
+def test_the_page_of_a_preview_has_one_size_however_many_suspects_there_are_and_however_long(
+    ada: Client, preview: Preview
+) -> None:
+    def remember(numbers: range) -> None:
+        building.remember("acme", *[f"{number} ana{MARTA} {'and more ' * 2000}" for number in numbers])
+
+    def shown() -> str:
+        return body_of(ada.get(preview(ada)))
+
+    remember(range(60))
+    some = shown()
+    remember(range(60, 180))
+    many = shown()
+    assert len(suspected_in(some)) == len(suspected_in(many)) == pages.PAGE
+    assert len(many) < 1.05 * len(some)
+    assert len(many) < 400_000
+
+
 @pytest.mark.engines
 def test_suspects_come_by_page_and_decisions_are_kept_across_pages(
     ada: Client, drain: Drain, preview: Preview, monkeypatch: pytest.MonkeyPatch
