@@ -366,6 +366,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 def _changed(request: HttpRequest, data: dict[str, Any]) -> bool:
     now = timezone.now()
     operator = access.require_password(request.user.get_username(), data["current"], field="current", now=now)
-    access.set_password(operator, data["password"], action="operator.password_changed", now=now)
+    encoded = access.encode_password(operator, data["password"])
+    access.store_password(operator, encoded, action="operator.password_changed", now=now)
     auth.update_session_auth_hash(request, operator)
     return True

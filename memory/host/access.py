@@ -16,6 +16,7 @@ from math import ceil
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -267,7 +268,6 @@ def operator_by_email(email: str) -> Operator | None:
     return Operator.objects.filter(email=email.strip().lower()).first()
 
 
-@transaction.atomic
 def create_operator(
     tenant: Tenant, email: str, *, role: str, password: str | None = "", actor: str = "host", now: datetime
 ) -> Operator:
@@ -277,8 +277,17 @@ def create_operator(
     deactivated here is active again. Weak passwords are refused, and so is an active operator of this tenant.
     """
     require_role_name(role)
+    fresh = None if operator_by_email(email) else _described_operator(email, password, now=now)
+    with transaction.atomic():
+        return _admit_operator(tenant, email, fresh, role=role, actor=actor, now=now)
+
+
+def _admit_operator(
+    tenant: Tenant, email: str, fresh: Operator | None, *, role: str, actor: str, now: datetime
+) -> Operator:
+    """The person with that address, or the ``fresh`` one when there is none, is an active operator of the tenant."""
     lock_tenant(tenant.id)
-    operator = operator_by_email(email) or _new_operator(email, password, now=now)
+    operator = operator_by_email(email) or _new_operator(fresh)
     principal = ids.wire("usr", operator.id)
     membership = membership_of(tenant.id, operator.id)
     if membership and membership.is_active:
@@ -294,7 +303,9 @@ def create_operator(
     return operator
 
 
-def _new_operator(email: str, password: str | None, *, now: datetime) -> Operator:
+def _described_operator(email: str, password: str | None, *, now: datetime) -> Operator:
+    """A person who is not stored yet, with their password computed. That is slow and gives way to everything else: in a
+    transaction, writers to SQLite would wait for it."""
     operator = Operator(email=email.strip().lower(), created_at=now)
     try:
         validate_email(operator.email)
@@ -304,12 +315,18 @@ def _new_operator(email: str, password: str | None, *, now: datetime) -> Operato
         errors = [{"field": "operator", "message": message} for message in problem.messages]
         raise Invalid("The operator is not valid: " + " ".join(problem.messages), errors=errors) from None
     operator.set_password(password)
-    try:
-        with transaction.atomic():
-            operator.save(force_insert=True)
-    except IntegrityError:
-        raise Conflict("An operator with this e-mail address was created just now; try again.") from None
     return operator
+
+
+def _new_operator(fresh: Operator | None) -> Operator:
+    try:
+        if fresh is None:  # the address was another's until this moment
+            raise IntegrityError
+        with transaction.atomic():
+            fresh.save(force_insert=True)
+    except IntegrityError:
+        raise Conflict("An operator with this e-mail address was created or changed just now; try again.") from None
+    return fresh
 
 
 def require_password(email: str, password: str, *, field: str, now: datetime) -> Operator:
@@ -328,18 +345,22 @@ def require_password(email: str, password: str, *, field: str, now: datetime) ->
     return operator
 
 
-@transaction.atomic
-def set_password(operator: Operator, password: str | None, *, action: str, actor: str = "", now: datetime) -> None:
-    """The person signs in with ``password`` from now on, or, with None, not before they have set one by a link.
-
-    Their sessions end, in every tenant, and ``action`` is on record in each. Weak passwords are refused.
-    """
+def encode_password(operator: Operator, password: str | None) -> str:
+    """``password`` as it is stored; None opens nothing. Weak ones are refused. Called outside of transactions, since it
+    takes long and gives way to everything else."""
     try:
         if password is not None:
             validate_password(password, operator)
     except ValidationError as problem:
         raise Invalid(errors=[{"field": "password", "message": each} for each in problem.messages]) from None
-    operator.set_password(password)
+    return make_password(password)
+
+
+@transaction.atomic
+def store_password(operator: Operator, encoded: str, *, action: str, actor: str = "", now: datetime) -> None:
+    """The person signs in with the password that was encoded from now on, or, with that of None, not before they have
+    set one by a link. Their sessions end, in every tenant, and ``action`` is on record in each."""
+    operator.password = encoded
     operator.save(update_fields=["password"])
     record_everywhere(operator, action=action, actor=actor, now=now)
 

@@ -229,7 +229,8 @@ def reset_password(scope: TenantScope, operator_id: UUID | None, *, now: datetim
     Refused for a person who is an operator of another tenant too: it is their password there as well.
     """
     operator = _own_operator(scope, operator_id, "They change the password themselves, in Settings.")
-    access.set_password(operator, None, action="operator.password_reset", actor=scope.principal.id, now=now)
+    nothing = access.encode_password(operator, None)
+    access.store_password(operator, nothing, action="operator.password_reset", actor=scope.principal.id, now=now)
     return Invitation(operator, _set_tokens.make_token(operator))
 
 
@@ -273,11 +274,19 @@ def invited(operator_id: UUID | None, token: str) -> Operator | None:
     return operator if known else None
 
 
-@transaction.atomic
 def set_first_password(operator_id: UUID, token: str, password: str, *, now: datetime) -> Operator:
     """The person of the link has this password; the link is used up."""
-    operator = Operator.objects.select_for_update(no_key=True).filter(id=operator_id).first()
+    rows = Operator.objects.filter(id=operator_id)
+    encoded = access.encode_password(_holder(rows, token), password)
+    with transaction.atomic():
+        operator = _holder(rows.select_for_update(no_key=True), token)
+        access.store_password(operator, encoded, action="operator.password_set", now=now)
+    return operator
+
+
+def _holder(rows: QuerySet[Operator], token: str) -> Operator:
+    """The person of the link; refused when it was used, or has expired."""
+    operator = rows.first()
     if operator is None or not _set_tokens.check_token(operator, token):
         raise NotFound("This link was used, or has expired. Ask for a new one.")
-    access.set_password(operator, password, action="operator.password_set", now=now)
     return operator

@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, make_password
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
 
-from memory.host import slots
+from memory.host import operators, slots
 from memory.host.errors import Busy
 from openwop_console import passwords
+from tests import building
 
 KEPT = ["openwop_console.passwords.PasswordHasher"]
 
@@ -72,3 +76,24 @@ def test_requests_go_on_while_passwords_are_computed_and_too_many_tries_are_refu
         finally:
             slow.set()
         assert all(each.result(timeout=60) for each in tries)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_password_is_computed_in_no_transaction_for_which_writers_would_wait(
+    settings: object, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    settings.PASSWORD_HASHERS = KEPT  # type: ignore[attr-defined]
+    behind_others, within = passwords._behind_others, []
+
+    def noted(compute: Callable[[], object]) -> object:
+        within.append(connection.in_atomic_block)
+        return behind_others(compute)
+
+    monkeypatch.setattr(passwords, "_behind_others", noted)
+    person = building.operator()
+    client.force_login(person)
+    again = {"current": building.PASSWORD, "password": building.PASSWORD[::-1], "again": building.PASSWORD[::-1]}
+    assert client.post("/settings/password", again).status_code == 302
+    invitation = operators.invite(building.scope(), "rosa@acme.example", role="viewer", now=timezone.now())
+    operators.set_first_password(invitation.operator.id, invitation.token, building.PASSWORD, now=timezone.now())
+    assert within == [False] * 4, "one to create, one to check and one to change, and one by the link"

@@ -267,7 +267,8 @@ def test_what_is_downloaded_by_a_session_ends_with_it(ada: Client, what: str) ->
     elif what == "deactivated":
         building.deactivate(person)
     elif what == "password":
-        access.set_password(person, building.PASSWORD[::-1], action="operator.password_changed", now=timezone.now())
+        encoded = access.encode_password(person, building.PASSWORD[::-1])
+        access.store_password(person, encoded, action="operator.password_changed", now=timezone.now())
     elif what == "signed out":
         ada.post("/logout")
     assert answer.may_go_on() == (what == "nothing")
