@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from memory import adapter, passes, redaction, search, transfers
 from memory.host import access, audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, Invalid, NotFound
+from memory.host.expiry import expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import ExportPart, Pass, PassState
@@ -224,7 +225,7 @@ def _delete(rows: QuerySet[ExportPart], wanted: Iterable[UUID]) -> int:
 
 def sweep(*, now: datetime) -> int:
     """Files whose day is over are gone; how many parts they had."""
-    lapsed = ExportPart.objects.filter(expires_at__lte=now).values_list("id", flat=True)
+    lapsed = ExportPart.objects.filter(expired(now)).values_list("id", flat=True)
     return _delete(ExportPart.objects.written_by(WRITER), list(lapsed))
 
 

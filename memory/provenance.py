@@ -21,6 +21,7 @@ from memory import event_notes
 from memory.host import event_log, ids, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunEvent
+from memory.host.paging import behind
 from memory.host.tenancy import TenantScope
 from memory.models import EntryOrigin, Lineage
 from memory.origins import Origin
@@ -235,8 +236,8 @@ def came_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, list[Li
 
 def lineage_of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:
     """What one pass combined, in its order, after the row ``after``."""
-    rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id).order_by("id")
-    return list((rows.filter(id__gt=after) if after else rows)[:limit])
+    rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id)
+    return list(behind(rows, after, "id")[:limit])
 
 
 def count_of_pass(tenant_id: UUID, pass_id: UUID) -> int:

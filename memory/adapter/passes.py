@@ -15,6 +15,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 from memory.adapter import fulltext
 from memory.host import sql
 from memory.host.expiry import UNEXPIRED, has_expired
+from memory.host.paging import behind
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import CommitmentWatch, Lineage, LineageKind
 from memory.models.address import EntryAddress
@@ -348,8 +349,7 @@ def next_restorable(
     the entry, and when it was retired."""
     entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
     rows = _retired_by(scope, [pass_id]).filter(Exists(_still_retired(entries, since)))
-    rows = rows.filter(id__gt=after) if after else rows
-    return list(rows.order_by("id").values_list("id", "source_id", "created_at")[:limit])
+    return list(behind(rows, after, "id").values_list("id", "source_id", "created_at")[:limit])
 
 
 def _retired_by(scope: TenantScope, pass_ids: Collection[UUID]) -> QuerySet[Lineage]:

@@ -102,8 +102,8 @@ def retention_figures(scope: TenantScope, *, now: datetime) -> RetentionFigures:
     taken = rows.exclude(retired_kind="").filter(retired_at__isnull=False)
     counted = LedgerDay.objects.of(scope.tenant_id).aggregate(**{kind: Sum(kind) for kind in RetiredKind.values})
     return RetentionFigures(
-        _up_to_counted(soon.filter(expires_at__lte=now + DAY)),
-        _up_to_counted(soon.filter(expires_at__lte=now + WEEK)),
+        _up_to_counted(soon.expired(now + DAY)),
+        _up_to_counted(soon.expired(now + WEEK)),
         _up_to_counted(rows.expired(now)),
         rows.expired(now).aggregate(first=Min("expires_at"))["first"],
         {kind: count for kind, count in sorted(counted.items()) if count},

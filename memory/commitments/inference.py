@@ -19,6 +19,7 @@ from memory.adapter import News
 from memory.commitments import firing, rows
 from memory.host import event_log, sql
 from memory.host.models import Tenant
+from memory.host.paging import behind
 from memory.models import Commitment, CommitmentState, Condition
 from memory.policies import Policy
 from memory.text import intentions
@@ -122,8 +123,8 @@ def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now:
     if whole:
         asked |= _of_open("open", Q()) | {"possible": _first(Q(state=CommitmentState.POSSIBLE))}
         asked |= {"lost": _first(rows.MAY_RETURN)}
-    page = Tenant.objects.annotate(**asked).order_by("id").values("id", *asked)
-    part = list((page.filter(id__gt=after) if after else page)[:PART])
+    page = Tenant.objects.annotate(**asked).values("id", *asked)
+    part = list(behind(page, after, "id")[:PART])
     found = adapter.tenants_with_news([each["id"] for each in part], now=now)
     found += [each["id"] for each in part if any(each[name] for name in asked if not name.startswith("waiting"))]
     waiting = [each["id"] for each in part if any(each[name] for name in asked if name.startswith("waiting"))]

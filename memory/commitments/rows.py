@@ -18,7 +18,7 @@ from memory.host import audit, cron, ids, sql
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
-from memory.host.paging import Page, read_all, read_page
+from memory.host.paging import Page, behind, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from memory.text import intentions
@@ -154,7 +154,7 @@ def next_to_review(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[C
     """The next commitments after ``after`` that are living or may come back, by id: one index each."""
     mine = Commitment.objects.of(tenant_id)
     kinds: list[QuerySet[Commitment]] = [*(mine.filter(state=state) for state in LIVING), mine.filter(MAY_RETURN)]
-    found = [row for of in kinds for row in (of.filter(id__gt=after) if after else of).order_by("id")[:limit]]
+    found = [row for of in kinds for row in behind(of, after, "id")[:limit]]
     return sorted(found, key=lambda row: row.id)[:limit]
 
 
