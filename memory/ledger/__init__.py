@@ -19,7 +19,18 @@ from memory.ledger.addressed import (
     without_occupied_keys,
     write_addressed,
 )
-from memory.ledger.bulk import Derivation, Imported, known_ids, protect, strengthen, write_derived, write_entries
+from memory.ledger.bulk import (
+    Derivation,
+    Imported,
+    Stated,
+    import_drafts,
+    known_ids,
+    protect,
+    strengthen,
+    write_derived,
+    write_entries,
+    write_stated,
+)
 from memory.ledger.entries import (
     Written,
     require_durable,
@@ -41,7 +52,6 @@ from memory.ledger.erase import (
     removed_since,
 )
 from memory.ledger.index import catch_up, tenants_behind
-from memory.ledger.origins import Stated, import_drafts, write_stated
 from memory.ledger.retirement import (
     Hidden,
     hide_entries,

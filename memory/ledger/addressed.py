@@ -29,10 +29,9 @@ from memory.host.events import (
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import bulk, entries, index, origins
-from memory.ledger.bulk import Imported, Prepared
+from memory.ledger import bulk, entries, index
+from memory.ledger.bulk import Imported, Prepared, Stated
 from memory.ledger.entries import Redact, Redraft
-from memory.ledger.origins import Stated
 from memory.ledger.rows import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
@@ -410,7 +409,7 @@ def _tell_stated(
         if each
     ]
     if told:
-        origins.append_stated(tenant_id, told, redact, now=now)
+        bulk.append_stated(tenant_id, told, redact, now=now)
 
 
 def rewrite(
@@ -453,7 +452,7 @@ def rewrite_all(
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
     if told := [row.id for row in rows if row.is_stated]:
-        origins.mark_outdated(tenant_id, told)
+        bulk.mark_outdated(tenant_id, told)
     _tell_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
     index.lag_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))

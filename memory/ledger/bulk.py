@@ -1,11 +1,13 @@
-"""Many entries written at once, as rows, with one statement for each table; and the entries that passes derive.
+"""Many entries written at once, as rows, with one statement for each table: of runs, imports, passes and external
+agents.
 
 Derived text is redacted by every secret of the tenant and by the shapes of secrets, not only by what one run has
-resolved (SR-1 carry-forward; RFC 0012, 0068). Its ``memory.written`` names no node.
+resolved (SR-1 carry-forward; RFC 0012, 0068). Its ``memory.written`` names no node. The origin that an external agent
+states is stored with its entry, and redacted with it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,15 +15,16 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import consolidation_state, redaction
+from memory import consolidation_state, origins, redaction
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, event_log, ids, sql
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
-from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redraft, Written, redacted, require_writable
+from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redact, Redraft, Written, redacted, require_writable
 from memory.ledger.rows import WRITER, advance_head, locked_entry
+from memory.models import EntryOrigin
 from memory.models.entry import EntryTag, MemoryEntry, Strength, Tombstone
 from memory.origins import Origin
 from memory.text.matching import hidden_form
@@ -187,3 +190,100 @@ def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetim
         target = ids.wire("mem", entry.id)
         audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, now=now)
     return entry
+
+
+ORIGIN_COLUMNS = (
+    "tenant_id", "id", "entry_id", "run_id", "sequence", "current", "system", "run_ref", "thread_id", "node", "more",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A write of an external agent: the run on whose log it is recorded here, and what the agent states."""
+
+    run_id: UUID
+    origin: Origin
+
+    def redacted(self, redact: Redact) -> "Stated":
+        """Without any secret; refused when it does not fit any more."""
+        origin = self.origin.with_texts(lambda text: redact(text).text)
+        origins.require_fitting(origin)
+        return Stated(self.run_id, origin)
+
+
+def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *, run: Run, now: datetime) -> Written:
+    """``write_entry`` for an external agent, on the ``run`` that represents its own: the log names no node, since the
+    agent only states it, and everything is redacted by every secret of the tenant."""
+    entries.require_writable(scope, run)
+    entries.require_plain_ref(scope)
+    redact = redaction.for_tenant(run.tenant_id).redact
+    made = Prepared(entries.redacted(scope, draft, redact, now), draft, run.id)
+    stated = [(made.entry.id, Stated(run.id, origin).redacted(redact))] if origin else []
+    with transaction.atomic():
+        sequence = event_log.append(run.tenant_id, run.id, made.fact, now=now)
+        rows = insert_entries(run.tenant_id, [made], now=now)
+        _store(run.tenant_id, [(*each, sequence) for each in stated])
+    [written] = written_entries([made], rows, now)
+    return written
+
+
+def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
+    """The entries are under ``scope``, without any secret of the tenant, each with its fact on ``run``, and with what
+    was stated of it elsewhere; all or none."""
+    entries.require_plain_ref(scope)
+    entries.require_writable(scope, run)
+    redactor = redaction.for_tenant(run.tenant_id)
+    made: list[Prepared] = []
+    stated: dict[int, tuple[UUID, Stated]] = {}
+    for part in sql.in_chunks(imported, TOGETHER):
+        drafts = [each.what for each in part if isinstance(each.what, EntryDraft)]
+        redact = redactor_of(redactor, (scope.memory_ref, *(text for draft in drafts for text in draft.texts)))
+        for each, draft in zip(part, drafts, strict=True):
+            entry = replace(entries.redacted(scope, draft, redact, now), id=each.entry_id)
+            if each.origin:
+                stated[len(made)] = each.entry_id, Stated(run.id, each.origin).redacted(redactor.redact)
+            made.append(Prepared(entry, draft, run.id, created_at=each.created_at))
+    with transaction.atomic():
+        last = event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
+        insert_entries(run.tenant_id, made, now=now)
+        first = last - len(made) + 1
+        _store(run.tenant_id, [(*each, first + place) for place, each in stated.items()])
+
+
+def append_stated(
+    tenant_id: UUID, told: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime
+) -> None:
+    """Append the facts to the logs of the runs that they are stated to be of, which the caller has locked."""
+    rows = [
+        (fact.memory_id, stated.redacted(redact), event_log.append(tenant_id, stated.run_id, fact, now=now))
+        for fact, stated in told
+    ]
+    _store(tenant_id, rows)
+
+
+def _store(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
+    """Store what was stated of these entries' last writes, with its event's number on the run's log."""
+    tenant, key = sql.key(tenant_id), sql.key
+    rows = [
+        [
+            tenant,
+            key(ids.new_id()),
+            key(entry_id),
+            key(stated.run_id),
+            sequence,
+            True,
+            stated.origin.system,
+            stated.origin.run_ref,
+            stated.origin.thread_id,
+            stated.origin.node,
+            sql.document(stated.origin.rest),
+        ]
+        for entry_id, stated, sequence in told
+    ]
+    sql.insert(EntryOrigin.objects.written_by(WRITER), ORIGIN_COLUMNS, rows)
+
+
+def mark_outdated(tenant_id: UUID, entry_ids: Sequence[UUID]) -> None:
+    """The entries are written again: earlier stated origins no longer describe their last writes."""
+    rows = EntryOrigin.objects.written_by(WRITER).filter(tenant_id=tenant_id, entry_id__in=entry_ids, current=True)
+    rows.update(current=False)

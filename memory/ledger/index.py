@@ -73,7 +73,8 @@ def should_index(position: int, text: str) -> bool:
 
 
 def lag_after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 0) -> None:
-    """What a bulk write that ended at ``position`` has left behind the mark is no more than a batch, and not long."""
+    """Index after a bulk write that ended at ``position``, so that at most a batch stays unindexed, for
+    a short time."""
     if position // BATCH != (position - size) // BATCH or longest > LONG:
         catch_up(tenant_id, most=size + BATCH)
 

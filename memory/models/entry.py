@@ -74,8 +74,8 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
 
     ``derived`` says which pass made the entry from others, and is empty for what a run wrote. ``protected`` entries are
     never merged and go first into an archive. ``retired_kind`` says why a retired entry is: a pass merged it, found it
-    superseded or compacted it; empty when a person retired it. The value of a ``sealed`` entry is kept encrypted beside
-    it, at its address; ``content`` says only that there is one. ``hidden_text`` is what the texts say beyond
+    superseded or compacted it; empty when a person retired it. The value of a ``sealed`` entry is kept encrypted, at
+    its address; ``content`` says only that there is one. ``hidden_text`` is what the texts say beyond
     ``search_text``: decoded and without diacritics, for a forget to look in. ``address`` and ``origin``
     are there when the adapter has brought them.
     """
@@ -232,11 +232,11 @@ class LedgerHead(TenantOwned):
 
 
 class LedgerDay(TenantOwned):
-    """What one node wrote for one agent on one day (UTC), of what is there: counted by the database itself.
+    """What one node wrote for one agent on one day (UTC) and still exists: counted by the database itself.
 
-    Triggers move these numbers with every change of an entry, in its transaction, so that no page counts entries.
-    Whoever changes entries has moved the head of the ledger before, so that these rows are behind its lock. ``live``
-    entries are not retired, ``timeless`` ones are live and never expire. A row goes with its last entry.
+    Triggers move these numbers with every change of an entry, in its transaction, so that no page counts entries. Every
+    change of entries has locked the head of the ledger before, which protects these rows. ``live`` entries are not
+    retired, ``timeless`` ones are live and never expire. A row is deleted with its last entry.
     """
 
     writer = "memory.ledger"

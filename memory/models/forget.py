@@ -121,9 +121,9 @@ class ForgetHold(TenantOwned):
 
 
 class Suspect(TenantOwned):
-    """A row that may name the subject of a request, and what a person has decided about it. Ids alone.
+    """A row that may name the subject of a request, and a person's decision about it. Ids alone.
 
-    The ids rise in the order of the stores, so a page goes on behind the last row of the one before.
+    The ids rise in the order of the stores, so that a page continues after the last row of the one before.
     """
 
     writer = "memory.forget.forgetting"

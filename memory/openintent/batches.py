@@ -34,7 +34,7 @@ MOST = 500
 
 # Which entries a batch is about, and who may touch them (R100, RFC-0015 6.4).
 #
-# Access is asked for every item before anything is told of any: whether a key is taken, in which version, or whether
+# Access is checked for every item before any state is revealed: whether a key is occupied, in which version, or whether
 # two items mean one entry.
 
 

@@ -803,7 +803,7 @@ def _needed(each: _Drafted, steps: dict[str, _Drafted], found: Findings) -> list
 
 
 def _tell_cycles(stuck: dict[str, list[str]], steps: dict[str, _Drafted], found: Findings) -> None:
-    """Each cycle among the steps that nothing can begin with, told once, where it was entered."""
+    """Report each cycle among the steps once, where it was entered."""
     seen: set[str] = set()
     for start in stuck:
         path: list[str] = []

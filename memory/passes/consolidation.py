@@ -56,7 +56,7 @@ Clock = Callable[[], datetime]
 # What a pass over a ref looks at: all of it the first time, later on what is new and what that might equal.
 #
 # Archives and what compaction made are left alone; so are protected entries, though they count. So is an entry at a
-# key: the key is part of what it says, and whoever wrote it reads it there.
+# key: the key is part of what it says, and its writer reads it there.
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ INSTALLED = InstalledArtifacts()
 # The event log and the audit log as stores of a forget: both stay, and the receipt counts the rows with the subject.
 #
 # Events hold ids, refs, labels and paths: a name in one of them, or in what an agent or a task is called, is on the log
-# for good (RFC 0080). Audit records hold ids and given names (of secrets, files, schedules); reasons stand beside them.
+# for good (RFC 0080). Audit records hold ids and given names (of secrets, files, schedules); reasons are kept apart.
 
 
 class EventNames(Kept):
@@ -202,7 +202,7 @@ AUDIT_NAMES = AuditNames()
 # Workspace files as a store of a forget: every version of every file.
 #
 # A text that names the subject is replaced as a whole, and the version stays. A file whose very path names the subject
-# goes with all its versions. What stands on record of a path stays there, counted.
+# goes with all its versions. Records of a path stay, and are counted.
 
 
 class WorkspaceFiles(Declared):
@@ -281,7 +281,7 @@ OPERATOR_ACCOUNTS = OperatorAccounts()
 # Files of exports as a store of a forget: every file of the tenant goes.
 #
 # A file has entries as they were when it was made, of which one may be about the subject without its name. It is made
-# again by who needs it. The name of the store comes behind that of the entries: what is erased in turn is gone from the
+# again by who needs it. The name of the store sorts after that of the entries: what is erased in turn is gone from the
 # ledger before, so that an export which begins again finds it no more.
 
 

@@ -59,8 +59,8 @@ def caller_of(request: Request, *, otherwise: str = "") -> Caller:
 
 
 def _agent_header(request: Request) -> str:
-    """The agent in ``X-Agent-ID``; "" without that header. The web server empties one that holds more than ASCII, so an
-    empty one names nobody, and is not passed over."""
+    """The agent in ``X-Agent-ID``; "" without that header. The web server empties a header with more than ASCII, so an
+    empty one is refused rather than ignored."""
     named: str | None = request.headers.get("X-Agent-ID")
     if named is None:
         return ""

@@ -38,7 +38,7 @@ def acting(request: Request, named: str | None, *, field: str) -> Caller:
 
 
 def version_in(request: Request) -> int:
-    """The version that is to be changed; refused when nobody says which (R44)."""
+    """The version to be changed; refused when it is missing (R44)."""
     found = version_of(request)
     if found is None:
         raise PreconditionRequired

@@ -48,7 +48,7 @@ VOCABULARY = """
     portfolio.member_suspended portfolio.member_resumed
 """
 KINDS = frozenset(VOCABULARY.split())
-# What this host tells itself: from an agent it would be a claim in its name. That an agent was assigned is told by the
+# Events of the host's own: from an agent they would be a claim in its name. An assignment is appended by the
 # published client, too, when it delegates.
 FACTS = """
     intent_created state_patched status_changed agent_unassigned lease_acquired lease_released access_granted
