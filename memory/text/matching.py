@@ -248,15 +248,15 @@ def texts_in(value: object) -> list[str]:
 def _collect(value: object, keep: Callable[[str], None]) -> None:
     if isinstance(value, str):
         keep(value)
-    elif _is_number(value):
-        keep(json.dumps(value))
-    elif isinstance(value, list):
-        for item in value:
-            _collect(item, keep)
     elif isinstance(value, dict):
         for key, item in value.items():
             keep(key)
             _collect(item, keep)
+    elif isinstance(value, list):
+        for item in value:
+            _collect(item, keep)
+    elif _is_number(value):
+        keep(json.dumps(value))
 
 
 def _is_number(value: object) -> bool:
