@@ -10,9 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from csp.middleware import CSPMiddleware
+from django.contrib import messages
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
@@ -22,6 +23,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
@@ -43,6 +45,7 @@ from openwop_console.process import listening
 from openwop_console.templatetags.console import with_visible_bidi
 
 EXTENSION = "/v1/host/console/"
+UNSENT = "Your session ended before this form was sent. Nothing was changed; sign in and send it again."
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
 NO_FORWARDED_PROTO = (
     "This console is served over HTTPS by a proxy that sends X-Forwarded-Proto, which this request came without.\n"
@@ -229,17 +232,30 @@ def _credential(request: HttpRequest) -> str:
 
 
 def _to_login(request: HttpRequest) -> HttpResponse:
+    """To sign in. Who sent a form is told that nothing was done with it; scripts put what was typed back."""
+    if request.method not in {"GET", "HEAD"}:
+        messages.warning(request, UNSENT)
     return _to(request, "/login")
 
 
 def _to(request: HttpRequest, first: str) -> HttpResponse:
-    """To a page that comes before this one, and leads back to it."""
-    target = f"{first}?{urlencode({'next': request.get_full_path()})}"
+    """To a page that comes before this one, and leads back to it; from a form that was sent, to the page it was on."""
+    is_read = request.method in {"GET", "HEAD"}
+    target = f"{first}?{urlencode({'next': request.get_full_path() if is_read else _page_of_form(request)})}"
     if request.headers.get("HX-Request"):
         response = HttpResponse(status=401)
         response["HX-Redirect"] = target
         return response
     return HttpResponseRedirect(target)
+
+
+def _page_of_form(request: HttpRequest) -> str:
+    """The page of this console that the browser names as the one before, else the first."""
+    before = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(before, {request.get_host()}, require_https=request.is_secure()):
+        return "/"
+    found = urlsplit(before)
+    return f"{found.path}?{found.query}" if found.query else found.path or "/"
 
 
 def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:
@@ -281,7 +297,7 @@ sessions = only(SessionMiddleware)
 authentication = only(AuthenticationMiddleware)
 
 
-messages = only(MessageMiddleware)
+page_messages = only(MessageMiddleware)
 
 
 htmx = only(HtmxMiddleware)

@@ -206,7 +206,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "openwop_console.middleware.authentication",
-    "openwop_console.middleware.messages",
+    "openwop_console.middleware.page_messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "openwop_console.middleware.htmx",
     "allauth.account.middleware.AccountMiddleware",

@@ -190,6 +190,40 @@
 
   addEventListener("pagehide", remember);
 
+  /* --- what was typed into a form whose session had ended: kept in this tab over the signing in, for the same person on
+     the same page. Passwords and values of secrets are not kept. ------------------------------------------------------ */
+
+  const TYPED = "textarea[name], input[name]:is([type=text], [type=search], [type=email], [type=url], :not([type]))";
+  const fields = () => all(TYPED).filter(({ form }) => form?.method === "post");
+  const drop = () => sessionStorage.removeItem("typed");
+
+  function keepTyped({ target }) {
+    try {
+      const { person } = document.body.dataset;
+      if (target.method !== "post" || !person) return;
+      const typed = fields().map(({ name, value }) => [name, value]);
+      sessionStorage.setItem("typed", JSON.stringify({ person, page: location.pathname + location.search, typed }));
+    } catch { /* a browser that keeps nothing, or not so much, gives nothing back */ }
+  }
+
+  function giveBackTyped() {
+    try {
+      const { person } = document.body.dataset;
+      const kept = JSON.parse(sessionStorage.getItem("typed"));
+      if (!kept) return;
+      if (!person) return sessionStorage.setItem("typed", JSON.stringify({ ...kept, ended: true }));
+      drop();
+      if (!kept.ended || kept.person !== person || kept.page !== location.pathname + location.search) return;
+      const found = fields();
+      if (found.length !== kept.typed.length || found.some(({ name }, at) => name !== kept.typed[at][0])) return;
+      found.forEach((field, at) => { field.value = kept.typed[at][1]; });
+      status("Your session had ended, and nothing was sent. What you had typed is here again.", "warn");
+    } catch { /* as above */ }
+  }
+
+  document.addEventListener("submit", keepTyped, true);
+  document.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.successful) drop(); });
+
   /* --- the command palette: Ctrl K or data-palette opens it; arrows go through its links -------------------------------
      The last pages of this tab stand in it, by the headings they had; signing in begins anew. */
 
@@ -351,6 +385,7 @@
   arrive(document);
   visit();
   leadBack();
+  giveBackTyped();
   aim();
   if (location.hash === "#next") move(1);
   setInterval(() => { if (!document.hidden) tellTimes(document); }, 30000);

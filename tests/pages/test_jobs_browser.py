@@ -83,3 +83,33 @@ def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page
     page.get_by_role("link", name="Open without it").click()
     page.wait_for_url(f"{live_server.url}/runs")
     assert Interrupt.objects.get(run_id=run.id).resolved_at is None
+
+
+def test_what_was_typed_into_a_form_whose_session_had_ended_is_there_after_signing_in(
+    page: Page, live_server: Any
+) -> None:
+    browsing.sign_in(page, live_server.url)
+    page.goto(f"{live_server.url}/forget")
+    page.get_by_label("Subject", exact=True).fill("marta@example.com")
+    page.context.clear_cookies(name="openwop_session")
+    page.get_by_label("Subject", exact=True).press("Enter")
+    expect(page.get_by_text("Your session ended before this form was sent.")).to_be_visible()
+    browsing.type_in(page, browsing.ADA, building.PASSWORD)
+    page.wait_for_url(f"{live_server.url}/forget")
+    expect(page.get_by_label("Subject", exact=True)).to_have_value("marta@example.com")
+    expect(page.get_by_text("What you had typed is here again.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Subject", exact=True)).to_have_value("")
+
+
+def test_what_one_person_typed_is_not_there_for_another_who_signs_in(page: Page, live_server: Any) -> None:
+    building.operator(role="viewer", email="vera@acme.example")
+    browsing.sign_in(page, live_server.url)
+    page.goto(f"{live_server.url}/forget")
+    page.get_by_label("Subject", exact=True).fill("marta@example.com")
+    page.context.clear_cookies(name="openwop_session")
+    page.get_by_label("Subject", exact=True).press("Enter")
+    expect(page.get_by_text("Your session ended before this form was sent.")).to_be_visible()
+    browsing.type_in(page, "vera@acme.example", building.PASSWORD)
+    page.wait_for_url(f"{live_server.url}/forget")
+    assert page.evaluate("sessionStorage.getItem('typed')") is None

@@ -288,3 +288,11 @@ def test_a_person_of_one_tenant_is_offered_no_switch() -> None:
 
 def test_the_sign_in_page_says_whom_to_ask_for_an_account(client: Client) -> None:
     assert "No account? Ask your administrator." in client.get("/login").content.decode()
+
+
+def test_a_form_that_is_sent_without_a_session_leads_to_its_page_after_signing_in_and_says_so(client: Client) -> None:
+    sent = client.post("/settings/keys", {"name": "x"}, HTTP_REFERER="http://testserver/memory?ref=notes")
+    assert sent["Location"] == "/login?next=%2Fmemory%3Fref%3Dnotes"
+    assert "Your session ended before this form was sent." in client.get(sent["Location"]).content.decode()
+    for elsewhere in ("https://evil.example/memory", "javascript:alert(1)", "", "//evil.example"):
+        assert client.post("/forget", HTTP_REFERER=elsewhere)["Location"] == "/login?next=%2F"
