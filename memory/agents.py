@@ -64,7 +64,7 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
         registry.require_unused(before)
     if before and before.disabled_at and before.ref == artifact.ref and before.sha256 == artifact.sha256:
         registry.mark_enabled(before)
-        artifact_stops.put_on_record(before, artifact_stops.ENABLED, by=by, reason="Installed again.", now=now)
+        artifact_stops.audit_change(before, artifact_stops.ENABLED, by=by, reason="Installed again.", now=now)
     installed = registry.install(scope.tenant_id, artifact, source=CHECKED, installed_by=by, now=now)
     if installed.superseded_at or installed.source != CHECKED:
         raise Conflict(f"{artifact.ref} was superseded, or is an older host's; give the manifest a new packVersion.")

@@ -91,7 +91,7 @@ def _change(
         if there.superseded_at:
             raise Conflict(f"{ref} is not the current version; runs that start now do not use it.")
         if act(there, stored):
-            put_on_record(there, action, by=scope.principal.id, reason=stored, now=now)
+            audit_change(there, action, by=scope.principal.id, reason=stored, now=now)
     return there
 
 
@@ -120,10 +120,10 @@ def _stop(there: Installation, *, by: str, reason: str, now: datetime) -> None:
 def remove_agent(there: Installation, *, by: str, now: datetime) -> None:
     """The stop of an agent whose manifest is removed. Who asks was checked, and the tenant's lock is held."""
     _stop(there, by=by, reason="Removed.", now=now)
-    put_on_record(there, AGENT_REMOVED, by=by, reason="Removed.", now=now)
+    audit_change(there, AGENT_REMOVED, by=by, reason="Removed.", now=now)
 
 
-def put_on_record(there: Installation, action: str, *, by: str, reason: str, now: datetime) -> None:
+def audit_change(there: Installation, action: str, *, by: str, reason: str, now: datetime) -> None:
     """The audit says who did it and why."""
     details = {"kind": there.kind, "sha256": there.sha256}
     audit.append(there.tenant_id, actor=by, action=action, target=there.ref, details=details, reason=reason, now=now)

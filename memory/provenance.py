@@ -228,7 +228,7 @@ def sources_of(tenant_id: UUID, target_ids: Collection[UUID]) -> dict[UUID, list
     return _grouped(rows, "target_id")
 
 
-def came_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:
+def descendants_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:
     """What each of these went into, oldest first."""
     rows = Lineage.objects.of(tenant_id).filter(source_id__in=list(source_ids)).order_by("id")
     return _grouped(rows, "source_id")

@@ -71,11 +71,11 @@ def record_reads(
             table.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id).delete()
     if not reads:
         return
-    _keep_entries(run, node_id, reads, now)
+    _store_entries(run, node_id, reads, now)
     rows = KeptRead.objects.of(run.tenant_id).filter(run_id=run.id, node_id=node_id)
     first = rows.count() if more else 0
     kept = [[_form_of(document) for document in read.documents] for read in reads]
-    _keep_texts(run.tenant_id, {sha256: text for row in kept for sha256, text in row}, now)
+    _store_texts(run.tenant_id, {sha256: text for row in kept for sha256, text in row}, now)
     KeptRead.objects.written_by(WRITER).bulk_create(
         KeptRead(
             tenant_id=run.tenant_id,
@@ -89,7 +89,7 @@ def record_reads(
     )
 
 
-def _keep_entries(run: Run, node_id: str, reads: Sequence[Read], now: datetime) -> None:
+def _store_entries(run: Run, node_id: str, reads: Sequence[Read], now: datetime) -> None:
     """Which entries the node was served, each once. What a node reads of other stores has ids of other kinds."""
     said = dict.fromkeys(str(document.get("id", "")) for read in reads for document in read.documents)
     served = [entry_id for each in said if (entry_id := ids.parse("mem", each))]
@@ -108,7 +108,7 @@ def _form_of(document: Document) -> tuple[str, str]:
     return hashlib.sha256(form).hexdigest(), form.decode()
 
 
-def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
+def _store_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
     """Those that are not kept yet, in the order of their digests: two runs at once do not wait for each other."""
     rows = KeptContent.objects.of(tenant_id).values_list("sha256", flat=True)
     there = {sha256 for part in sql.in_chunks(texts) for sha256 in rows.filter(sha256__in=part)}
@@ -176,7 +176,7 @@ def _texts(tenant_id: UUID, digests: Iterable[str]) -> dict[str, str]:
     }
 
 
-def are_served(tenant_id: UUID, run_id: UUID, node_ids: Collection[str]) -> bool:
+def can_serve(tenant_id: UUID, run_id: UUID, node_ids: Collection[str]) -> bool:
     """Whether every text that these nodes of the run read is still there."""
     reads = KeptRead.objects.of(tenant_id).filter(run_id=run_id).values_list("node_id", "contents")
     digests = {sha256 for node_id, contents in reads if node_id in node_ids for sha256 in contents}
@@ -205,7 +205,7 @@ TEXTS = {
 SAYS, CHUNK = AiMessageChunk.type, "chunk"
 
 
-def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObject) -> UUID:
+def begin_call(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObject) -> UUID:
     """Record that the call is about to be sent. An earlier one in its place without an answer is lost."""
     _of_node(run, node_id).filter(state=CallState.SENT).update(state=CallState.LOST)
     row = KeptCall(
@@ -220,19 +220,19 @@ def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObjec
     return UUID(str(row.insert(by=WRITER).id))
 
 
-def finish(run: Run, call_id: UUID, answer: JSONObject) -> JSONObject:
+def finish_call(run: Run, call_id: UUID, answer: JSONObject) -> JSONObject:
     """Store the answer, redacted, for every later call of the node."""
     clean: JSONObject = redaction.for_run(run.tenant_id, run.id).redact_json(answer)
     _rows(run).filter(id=call_id).update(state=CallState.DONE, answer=clean)
     return clean
 
 
-def keep_text(run: Run, call_id: UUID, text: str) -> None:
+def store_partial_answer(run: Run, call_id: UUID, text: str) -> None:
     """Store the partial answer of a call under way; the caller has redacted it."""
     _rows(run).filter(id=call_id).update(answer={"text": text})
 
 
-def fail(run: Run, call_id: UUID) -> None:
+def fail_call(run: Run, call_id: UUID) -> None:
     """Record that the call failed."""
     _rows(run).filter(id=call_id).update(state=CallState.FAILED)
 

@@ -448,7 +448,7 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
     return rows.filter(~Exists(forks)).order_by("created_at", "id")
 
 
-def every_run(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
+def export_runs(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
     """All the runs that match, newest first; read in chunks, for a file."""
     (rows, _), before = _runs(scope, wanted), None
     while chunk := list(_older(scope, rows, before)[: sql.CHUNK]):
@@ -492,7 +492,7 @@ def _older(scope: TenantScope, rows: QuerySet[Run], before: UUID | None) -> Quer
     return rows.filter(sql.behind("created_at", last.created_at, last.id)) if last else rows
 
 
-def every_event(scope: TenantScope, run: Run) -> Iterator[Recorded]:
+def export_events(scope: TenantScope, run: Run) -> Iterator[Recorded]:
     """The run's whole log, in order, however long; read in chunks, for a file."""
     scope.check("runs:read")
     after = -1

@@ -178,7 +178,7 @@ def ledger_page(
         meaning = embeddings.meaning_of(scope.tenant_id, wanted.text)
         ranked = _page_by_relevance(scope, search.with_meaning(meaning), after, seen, size)
         return replace(ranked, meaning=meaning)
-    found = _behind(scope, wanted, now, after, size + 1)
+    found = _rows_after(scope, wanted, now, after, size + 1)
     total, exact = _total(scope, wanted, now)
     shown, last = cut(found, size)
     return LedgerPage(shown, total, exact, seen + 1, last.id if last else None)
@@ -360,7 +360,7 @@ def index_what_waits() -> int:
     return done
 
 
-def _behind(
+def _rows_after(
     scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
 ) -> "list[MemoryEntry]":
     rows = _newest(scope, wanted, now, after).select_related("run").only(*SHOWN)

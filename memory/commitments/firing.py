@@ -176,7 +176,7 @@ def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: dateti
         for each in walking:
             _stop_at(each, standing.get(each.at, NOWHERE), first=generation == 0)
         taken = [each for each in walking if standing.get(each.at, NOWHERE).what in TAKEN_IN]
-        into = provenance.came_of(tenant_id, {each.at for each in taken}) if taken else {}
+        into = provenance.descendants_of(tenant_id, {each.at for each in taken}) if taken else {}
         walking = [each for each in taken if _next_step(each, into.get(each.at, []))]
     return found
 

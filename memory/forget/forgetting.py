@@ -271,7 +271,7 @@ def confirm(
     _require_confirmable(request, terms, typed=typed, reason=reason)
     holds.require_none(request.tenant_id, terms)
     journal.require_writable()
-    fresh = plans.plan_of(_look_again(request, terms))
+    fresh = plans.plan_of(_search_again(request, terms))
     with transaction.atomic():
         request = _locked(request)
         _require_confirmable_by(scope, request, [*ticked, *spared], now)
@@ -360,7 +360,7 @@ def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> 
     request = plans.find(scope, request_id)
     _require_ready(request, now)
     terms = _remembered(request)
-    holdings = _look_again(request, terms)
+    holdings = _search_again(request, terms)
     _require_unchanged(request, plans.plan_of(holdings))
     found = SubjectCopy(request, terms, holdings, _rows(request, Decision.TICKED), now)
     with transaction.atomic():
@@ -375,7 +375,7 @@ def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> 
     return found
 
 
-def _look_again(request: ForgetRequest, terms: tuple[str, ...]) -> list[Holding]:
+def _search_again(request: ForgetRequest, terms: tuple[str, ...]) -> list[Holding]:
     return list(plans.going_of(request.tenant_id, plans.subject_of(request, terms)))
 
 
@@ -465,7 +465,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
             found = erasure.find_going(eraser, request.tenant_id, subject)
             gone += _erase_store(request, work, eraser, subject, found.erase, chosen, pace, clock)
             doubtful[eraser.store] = _undecided(found, chosen, spared)
-        remains = _look_back(request, work, Identifiers(terms), chosen, spared, clock)
+        remains = _verify(request, work, Identifiers(terms), chosen, spared, clock)
         if not any(each.left for each in remains.values()):
             remains = _with_undecided(request, remains, Identifiers(terms), doubtful, chosen, spared)
             done = _issue_receipt(request, work, remains, clock())
@@ -555,7 +555,7 @@ def _erase_part(
     passes.progress(work, done=done, total=max(total, done), doing=f"erasing {eraser.store}", now=now)
 
 
-def _look_back(
+def _verify(
     request: ForgetRequest,
     work: Pass,
     subject: Identifiers,

@@ -365,7 +365,7 @@ def write_addressed(
     try:
         with transaction.atomic(savepoint=False):  # the caller's own ends with what is refused here
             stored = store(scope.tenant_id, told, prepared, ready, now)
-            _tell_stated(scope.tenant_id, [each.stated for each in new], ready, redact, now)
+            _append_stated(scope.tenant_id, [each.stated for each in new], ready, redact, now)
     except IntegrityError:
         raise KeyExists from None
     for made, each, row in zip(ready, prepared, stored, strict=True):
@@ -400,7 +400,7 @@ def _store_in_steps(
     return stored
 
 
-def _tell_stated(
+def _append_stated(
     tenant_id: UUID, stated: Sequence[Stated | None], ready: Sequence[_Ready], redact: Redact, now: datetime
 ) -> None:
     told = [
@@ -453,7 +453,7 @@ def rewrite_all(
     _replace_tags(tenant_id, rows)
     if told := [row.id for row in rows if row.is_stated]:
         bulk.mark_outdated(tenant_id, told)
-    _tell_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
+    _append_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
     index.lag_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows

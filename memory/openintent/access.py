@@ -55,12 +55,12 @@ class Caller:
 
         A key that is bound to agents is those agents, whatever its role.
         """
-        return not self.alone and work.operates(self.scope)
+        return not self.alone and work.is_operator(self.scope)
 
     @property
     def looks_on(self) -> bool:
         """Whether it is no agent, but a key that may not write and looks on as any: it is shown nothing sealed."""
-        return not self.operates and work.stands_for_any(self.scope) and not self.scope.can(WRITE)
+        return not self.operates and work.may_act_as_any(self.scope) and not self.scope.can(WRITE)
 
 
 # What a caller may read, as one condition on addresses (RFC-0015 2, 6.5, 8.1, 9.1; R24 to R27, R35, R40, R74, R88).
@@ -114,7 +114,7 @@ def tasks_granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -
 
 
 def _grants(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "QuerySet[Grant]":
-    rows = work.in_force(caller.tenant_id, now=now)
+    rows = work.grants_in_force(caller.tenant_id, now=now)
     return rows.filter(agent_id=caller.agent_id, permission__in=permissions)
 
 
@@ -125,7 +125,7 @@ def in_tasks(tasks: "QuerySet[Task]") -> Q:
 
 def _lent(caller: Caller, now: datetime) -> Q:
     """Working memory of others that the caller may read: the four exceptions of 2.1, 6.5 and 8.1 (C9)."""
-    heirs = work.heirs_of(caller.tenant_id, caller.agent_id)
+    heirs = work.heirs(caller.tenant_id, caller.agent_id)
     parents = Task.objects.of(caller.tenant_id).filter(id__in=heirs.values("parent_task_id"))
     return (
         in_tasks(work.coordinated_by(caller.tenant_id, caller.agent_id, now=now))
@@ -137,7 +137,7 @@ def _lent(caller: Caller, now: datetime) -> Q:
 
 def _taken_over(caller: Caller) -> Q:
     """What the agents before it remembered in a task that is the caller's now, and in no other (RFC-0015 8.1, R88)."""
-    own = work.live_tasks_of(caller.tenant_id, caller.agent_id)
+    own = work.live_tasks(caller.tenant_id, caller.agent_id)
     before = Assignment.objects.of(caller.tenant_id).filter(task_id__in=own.values("id")).exclude(until=None)
     pairs = Concat(sql.wire_id("task", "task_id"), F("agent_id"), output_field=TextField())
     return Q(In(Concat("task_id", "agent_id", output_field=TextField()), before.values_list(pairs)))
@@ -189,11 +189,11 @@ def takes_part(caller: Caller, task: Task, now: datetime) -> bool:
 def has_voice_in(caller: Caller, intent: Intent, now: datetime) -> bool:
     """Whether the caller's memory events go to the log of the intent: it directs the intent, joined it, has or had a
     task of it that it did not lose, or may write everywhere in it."""
-    if work.stands_for_any(caller.scope) or caller.agent_id in intent.agents:
+    if work.may_act_as_any(caller.scope) or caller.agent_id in intent.agents:
         return True
     tasks = Task.objects.of(caller.tenant_id).filter(intent_id=intent.id)
     had = Assignment.objects.of(caller.tenant_id).filter(agent_id=caller.agent_id, dead=False)
-    granted_all = work.in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, task_id=None)
+    granted_all = work.grants_in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, task_id=None)
     return (
         work.directs(caller.scope, intent, caller.agent_id, now=now)
         or had.filter(task_id__in=tasks.values("id")).exists()
@@ -275,7 +275,7 @@ def _require_task(caller: Caller, task: Task, tier: Tier, now: datetime) -> None
         return
     if tier == Tier.WORKING and dead_assignments(caller).filter(task_id=task.id).exists():
         raise Forbidden("The task was taken from this agent when it failed.", rule="reassigned")
-    if task.assigned_agent and not work.stands_for_any(caller.scope) and not takes_part(caller, task, now):
+    if task.assigned_agent and not work.may_act_as_any(caller.scope) and not takes_part(caller, task, now):
         raise Forbidden("This agent has no part in that task.", rule=RULE)
 
 

@@ -189,14 +189,14 @@ def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
     if not 0 < len(items) <= MOST:
         raise _refused("entries", f"must be a list of 1 to {MOST}")
     aimed = resolve_target(caller, items)
-    made = entries.hold_namespaces(caller, [each.place for each in aimed if each.place], now=now)
+    made = entries.lock_namespaces(caller, [each.place for each in aimed if each.place], now=now)
     found = find_targets(caller, aimed, now=now)
     require_access(caller, found, now=now)
     require_distinct(found)
     require_versions(found)
     require_same_places(caller, found)
     places = [each.place for each in found if each.place and each.row is None]
-    owners = entries.hold_owners(caller, places, [each.row for each in found if each.row], now=now)
+    owners = entries.lock_owners(caller, places, [each.row for each in found if each.row], now=now)
     _require_still(caller, found, now)
     outcome = _carry_out(caller, found, owners, now)
     namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
@@ -244,7 +244,7 @@ def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: dat
     seals = any(_is_sealed(each) for each in found)
     closed = [each.row.id for each in found if each.row and not each.row.is_sealed and _is_sealed(each)]
     beside = [more for row in closed for more in entries.dependents(caller.tenant_id, row)]
-    entries.hold_rows(caller, owners, {*(row.id for row in rows), *going, *lapsed, *beside}, seals=seals, now=now)
+    entries.lock_rows(caller, owners, {*(row.id for row in rows), *going, *lapsed, *beside}, seals=seals, now=now)
     plan = _planned(caller, found, owners, room, now)
     entries.remove(caller, going, "evicted", now=now)
     entries.remove(caller, lapsed, "expired", now=now)
@@ -268,7 +268,7 @@ def _plan_new(caller: Caller, target: Target, owners: Owners, room: Room, plan: 
     if place is None or given is None:
         raise NotFound("There is no memory entry by that id.")
     size = entries.require_size(given.value)
-    plan.new[target.index] = entries.placed(caller, given, owners, now=now)
+    plan.new[target.index] = entries.resolve_places(caller, given, owners, now=now)
     room.take(place, size, owners.tasks.get(place.task_id), owners.agents[place.agent_id])
 
 
@@ -287,7 +287,7 @@ def _plan_change(
     task = owners.tasks.get(row.task_id)
     if row.tier != Tier.WORKING and target.item.named.get("ttl") == TASK_LIFETIME:
         entries.require_under_way(task, row.task_id)
-    wanted = entries.revised(caller, row, target.item.named, task, room, now=now)
+    wanted = entries.revise(caller, row, target.item.named, task, room, now=now)
     if wanted is None:
         plan.same[target.index] = row
     else:

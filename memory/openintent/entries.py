@@ -158,7 +158,7 @@ def _made_of(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     found: set[UUID] = set()
     fresh: Collection[UUID] = {entry_id}
     while fresh:
-        came = provenance.came_of(tenant_id, fresh)
+        came = provenance.descendants_of(tenant_id, fresh)
         into = {each.target_id for rows in came.values() for each in rows if each.kind in TAKEN_IN}
         fresh = adapter.derived_entries(tenant_id, list(into - found))
         found |= fresh
@@ -190,13 +190,13 @@ class Duration:
 
 def parse(text: str) -> str:
     """``task_lifetime`` or ``duration:<ISO 8601>`` for what was sent; a duration may be sent without the prefix."""
-    problem = problem_with(text)
+    problem = duration_problem(text)
     if problem:
         raise Invalid("That is no lifetime of an entry.", errors=[{"field": "ttl", "message": problem}])
     return text if text == TASK_LIFETIME else DURATION + text.removeprefix(DURATION)
 
 
-def problem_with(text: str) -> str:
+def duration_problem(text: str) -> str:
     """Why that is no lifetime; empty for one that is. None is nothing long, or longer than ``MAX_YEARS``."""
     found = None if text == TASK_LIFETIME else _read(text.removeprefix(DURATION))
     return found if isinstance(found, str) else ""
@@ -238,7 +238,7 @@ def _duration(parts: list[Decimal]) -> Duration | str:
 
 
 # What an update makes of an entry (RFC-0015 3.2, R47): the fields that it names are replaced whole, the rest stays.
-def given_of(row: "EntryAddress") -> Given:
+def request_of(row: "EntryAddress") -> Given:
     """The stored entry in the form of a request."""
     address = Address(
         tier=Tier(row.tier),
@@ -257,7 +257,7 @@ def given_of(row: "EntryAddress") -> Given:
     return Given(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
 
 
-def applied(before: Given, named: dict[str, Any], *, created_at: datetime, now: datetime) -> Given:
+def apply_fields(before: Given, named: dict[str, Any], *, created_at: datetime, now: datetime) -> Given:
     """The entry with the ``named`` ones of ``MUTABLE`` in the place of its own."""
     address = replace(before.address, **{name: named[name] for name in OF_ADDRESS if name in named})
     return Given(
@@ -313,7 +313,7 @@ class Owners:
     intents: dict[str, "UUID"]
 
 
-def hold_namespaces(caller: Caller, places: Sequence[Address], *, now: datetime) -> list[Changed]:
+def lock_namespaces(caller: Caller, places: Sequence[Address], *, now: datetime) -> list[Changed]:
     """Lock the namespaces of the semantic ones, creating missing ones (C14); returns those created."""
     names = {each.namespace for each in places if each.tier == Tier.SEMANTIC}
     for name in sorted(names):
@@ -321,7 +321,7 @@ def hold_namespaces(caller: Caller, places: Sequence[Address], *, now: datetime)
     return namespaces.lock_namespaces(caller, names, now=now)
 
 
-def hold_owners(
+def lock_owners(
     caller: Caller, places: Sequence[Address], rows: Sequence["EntryAddress"] = (), *, now: datetime
 ) -> Owners:
     """Tasks and agents of the new entries at these places and of the ``rows``, as far as they bound what they hold."""
@@ -335,11 +335,11 @@ def hold_owners(
     agents = {
         name: (work.locked_agent if name in own else work.agent)(caller.tenant_id, name, now=now) for name in names
     }
-    owners = Owners(known, agents, frozenset(), _told_in(caller, places, known, now))
+    owners = Owners(known, agents, frozenset(), _logs_of(caller, places, known, now))
     return replace(owners, logs=frozenset(_log_of(owners, each) for each in places))
 
 
-def _told_in(caller: Caller, places: Sequence[Address], tasks: dict[str, Task], now: datetime) -> dict[str, "UUID"]:
+def _logs_of(caller: Caller, places: Sequence[Address], tasks: dict[str, Task], now: datetime) -> dict[str, "UUID"]:
     """The intents that entries name, on whose logs the caller is heard; elsewhere its own stream has to do."""
     named = sorted({each.intent_id for each in places if each.intent_id and each.task_id not in tasks})
     found = ((text, work.intent(caller.tenant_id, text)) for text in named)
@@ -352,7 +352,7 @@ def _log_of(owners: Owners, place: Address) -> "UUID":
     return task.intent_id if task else owners.intents.get(place.intent_id, owners.agents[place.agent_id].run_id)
 
 
-def placed(caller: Caller, given: Given, owners: Owners, *, now: datetime) -> New:
+def resolve_places(caller: Caller, given: Given, owners: Owners, *, now: datetime) -> New:
     """The entry with what the server says of it: who made it, whether it is pinned, when it ends (R13, R42, R86).
 
     Refuses one that would end with a task that has ended, and one that would be gone at once.
@@ -379,7 +379,7 @@ def require_under_way(task: Task | None, task_id: str) -> None:
         raise TaskClosed(task_id=task_id, status=task.status)
 
 
-def hold_rows(
+def lock_rows(
     caller: Caller, owners: Owners, rows: Collection["UUID"], *, seals: bool = False, now: datetime
 ) -> list["UUID"]:
     """Lock what comes after the owners: the vault's key where something is sealed, the streams, the entries; returns
@@ -405,13 +405,13 @@ def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: d
     places = [given.address]
     if given.address.tier == Tier.SEMANTIC:  # its namespace is locked by the name that is kept
         places = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), places)
-    made = hold_namespaces(caller, places, now=now)
+    made = lock_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
-    owners = hold_owners(caller, places, now=now)
+    owners = lock_owners(caller, places, now=now)
     redactor = redaction.for_tenant(caller.tenant_id)  # read after the locks, which may have taken time
     [place] = ledger.redacted_addresses(redactor, [given.address])
-    new = placed(caller, given, owners, now=now)
+    new = resolve_places(caller, given, owners, now=now)
     lapsed = _require_free(caller, place, now)
     if stated := _stated(caller, origin, now):
         owners = replace(owners, logs=owners.logs | {stated.run_id})
@@ -445,9 +445,9 @@ def put_entry(
     version unless one is given. ``fixed`` is what the request says that no change can alter."""
     caller.scope.check(access.WRITE)
     places = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
-    made = hold_namespaces(caller, places, now=now)
+    made = lock_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
-    hold_owners(caller, places, now=now)  # from here on no other request creates the entry
+    lock_owners(caller, places, now=now)  # from here on no other request creates the entry
     held = ledger.find_by_key(caller.tenant_id, places[0])
     if held and _is_kept(caller, held, given.address, origin, now):
         require_same_place(caller, held, fixed)
@@ -519,7 +519,7 @@ def update(
     """
     seals, binds = named.get("sensitivity") in SEALED, named.get("ttl") == TASK_LIFETIME
     row, task, stated = _locked(caller, entry_id, version, now, seals=seals, binds=binds, origin=origin)
-    was_sealed, wanted = row.is_sealed, revised(caller, row, named, task, Room(now=now), now=now)
+    was_sealed, wanted = row.is_sealed, revise(caller, row, named, task, Room(now=now), now=now)
     if wanted is None:
         return row
     changed = ledger.rewrite(caller.scope, row, wanted, actor=caller.agent_id, stated=stated, now=now)
@@ -528,12 +528,12 @@ def update(
     return changed
 
 
-def revised(
+def revise(
     caller: Caller, row: "EntryAddress", named: dict[str, Any], task: Task | None, room: Room, *, now: datetime
 ) -> Given | None:
     """What the locked entry is with the ``named`` fields, as it may be stored; None when nothing is different."""
-    before = given_of(row)
-    wanted = applied(before, named, created_at=row.created_at, now=now)
+    before = request_of(row)
+    wanted = apply_fields(before, named, created_at=row.created_at, now=now)
     if same(before, wanted):
         return None
     size = require_size(wanted.value)
@@ -654,7 +654,7 @@ def _make_room(caller: Caller, place: Address, size: int, owners: Owners, lapsed
     room = Room([place], now=now)
     room.take(place, size, task, agent)
     going = room.evicted([agent])
-    hold_rows(caller, owners, [*lapsed, *going], seals=place.is_sealed, now=now)
+    lock_rows(caller, owners, [*lapsed, *going], seals=place.is_sealed, now=now)
     remove(caller, going, "evicted", now=now)
     remove(caller, lapsed, "expired", now=now)
 

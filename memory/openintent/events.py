@@ -80,7 +80,7 @@ def readable_intent(caller: Caller, text: str, *, now: datetime) -> Log | None:
     if intent is None:
         return None
     log = Log(caller.tenant_id, intent.id, intent_id=ids.wire("intent", intent.id), reader=caller.agent_id)
-    grants = work.in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, agent_id=caller.agent_id)
+    grants = work.grants_in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, agent_id=caller.agent_id)
     if caller.operates or _oversees(caller, intent, now) or grants.filter(task_id=None).exists():
         return log
     own = {*grants.values_list("task_id", flat=True), *_assignments(caller, intent).values_list("task_id", flat=True)}
@@ -122,7 +122,7 @@ def _oversees(caller: Caller, intent: Intent, now: datetime) -> bool:
     finished = Coordinator.objects.of(tenant_id).filter(unexpired(now), status__in=FINISHED)
     return agent_id == intent.created_by or any(
         rows.filter(intent_id=intent.id, agent_id=agent_id).exists()
-        for rows in (work.at_work(tenant_id, now=now), finished)
+        for rows in (work.active_coordinators(tenant_id, now=now), finished)
     )
 
 

@@ -59,7 +59,7 @@ def fence_of(caller: "Caller", *, now: datetime | None) -> Fence:
     """
     if caller.operates:
         return Fence()
-    rails = work.rails_over(caller.tenant_id, caller.agent_id, now=now)
+    rails = work.guardrails_over(caller.tenant_id, caller.agent_id, now=now)
     return Fence(rails.allowed, rails.denied)
 
 
@@ -137,7 +137,7 @@ def names_with(
 
 def readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace]":
     """The namespaces that one of these agents may read: a condition for each, and as many queries however many."""
-    rails, any_of = work.rails_over_each(tenant_id, agents, now=None), Q(pk__in=())
+    rails, any_of = work.guardrails_over_each(tenant_id, agents, now=None), Q(pk__in=())
     for agent_id in sorted(agents):
         ruled = Coalesce(openintent.AccessOf("allow", agent_id), F("default"), output_field=CharField())
         over = rails.get(agent_id)

@@ -167,7 +167,7 @@ def imported_intent(scope: TenantScope, intent_id: str, *, tasks: int) -> Import
     return ImportedIntent(intent, found, total, by)
 
 
-def foresee(scope: TenantScope, workflow: Workflow) -> ImportPlan:
+def plan_import(scope: TenantScope, workflow: Workflow) -> ImportPlan:
     """What an import would make. Nothing is changed."""
     scope.check(SCOPE)
     tenant_id = scope.tenant_id
@@ -182,9 +182,9 @@ def foresee(scope: TenantScope, workflow: Workflow) -> ImportPlan:
 
 
 @transaction.atomic
-def bring_in(scope: TenantScope, workflow: Workflow, *, now: datetime) -> ImportPlan:
+def import_workflow(scope: TenantScope, workflow: Workflow, *, now: datetime) -> ImportPlan:
     """All that the file says is there, and on the audit log; needs ``agents:manage``."""
-    before = foresee(scope, workflow)
+    before = plan_import(scope, workflow)
     by = scope.principal.id
     readers = [each.agent_id for each in workflow.agents]
     shared = [
@@ -356,7 +356,7 @@ def plain(node: Node) -> Any:
     return [plain(each) for each in node.items] if isinstance(node, Items) else node.value
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """A name of the file as a message may repeat it: short, and nothing in it that one cannot see."""
     cut = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
     return repr(cut) if cut.isprintable() else ascii(cut)
@@ -364,7 +364,7 @@ def shown(text: str) -> str:
 
 def part(name: str) -> str:
     """A name of the file as a part of the path to a field."""
-    return name if re.fullmatch(r"[\w-]{1,60}", name) else shown(name)
+    return name if re.fullmatch(r"[\w-]{1,60}", name) else quoted(name)
 
 
 def _text_of(raw: bytes) -> str:
@@ -476,7 +476,7 @@ class _Building:
         self._keys[-1] = None
         (at, name), first = key, parent.pairs.get(key[1])
         if first:
-            self._report(at, f"The key {shown(name)} stands on line {first[0].line} already.")
+            self._report(at, f"The key {quoted(name)} stands on line {first[0].line} already.")
         else:
             parent.pairs[name] = (at, node)
 
@@ -584,7 +584,7 @@ class Findings:
         for place, each in enumerate(self.items(node, where)):
             named = self.name(each, f"{where}[{place}]", most=most)
             if named and named.name in found:
-                self.passed_over(named.at, f"{where}[{place}]", f"names {shown(named.name)} a second time")
+                self.passed_over(named.at, f"{where}[{place}]", f"names {quoted(named.name)} a second time")
             elif named:
                 found[named.name] = named
             elif each.is_null:
@@ -617,13 +617,13 @@ class Findings:
         """Any other key is a problem."""
         for key, (at, _) in pairs.pairs.items():
             if key not in known:
-                self.wrong(at, where, f"has no key {shown(key)}; known are {', '.join(known)}")
+                self.wrong(at, where, f"has no key {quoted(key)}; known are {', '.join(known)}")
 
     def mostly(self, pairs: Pairs, where: str, known: Collection[str]) -> None:
         """Any other key is passed over."""
         for key, (at, _) in pairs.pairs.items():
             if key not in known:
-                self.passed_over(at, where, f"has the key {shown(key)}, which means nothing here")
+                self.passed_over(at, where, f"has the key {quoted(key)}, which means nothing here")
 
 
 def name_problem(text: str, most: int) -> str:
@@ -720,7 +720,7 @@ def _required(block: Pairs, key: str, where: str, most: int, found: Findings) ->
 def _drafted(block: Pairs, name: Named, agent: Named | None, where: str, place: Place, found: Findings) -> _Drafted:
     if agent and place.declared is not None and agent.name not in place.declared:
         key = "assign" if place.theirs else "agent"
-        found.wrong(agent.at, f"{where}.{key}", f"names {shown(agent.name)}, which is none of the agents")
+        found.wrong(agent.at, f"{where}.{key}", f"names {quoted(agent.name)}, which is none of the agents")
     title = found.text(value_at(block, "title"), f"{where}.title", most=MAX_NAME) if place.theirs else ""
     step = Step(
         name=name.name,
@@ -781,7 +781,7 @@ def _ordered(steps: dict[str, _Drafted], found: Findings) -> list[Step]:
             waits[user] -= 1
             if not waits[user]:
                 order.append(user)
-    _tell_cycles({name: needs[name] for name in needs if waits[name]}, steps, found)
+    _report_cycles({name: needs[name] for name in needs if waits[name]}, steps, found)
     return [_with_needs(steps[name].step, needs[name]) for name in order]
 
 
@@ -798,11 +798,11 @@ def _needed(each: _Drafted, steps: dict[str, _Drafted], found: Findings) -> list
         if name:
             needed.append(name)
         else:
-            found.wrong(named.at, f"{each.where}.depends_on", f"names {shown(named.name)}, which is no step")
+            found.wrong(named.at, f"{each.where}.depends_on", f"names {quoted(named.name)}, which is no step")
     return list(dict.fromkeys(needed))
 
 
-def _tell_cycles(stuck: dict[str, list[str]], steps: dict[str, _Drafted], found: Findings) -> None:
+def _report_cycles(stuck: dict[str, list[str]], steps: dict[str, _Drafted], found: Findings) -> None:
     """Report each cycle among the steps once, where it was entered."""
     seen: set[str] = set()
     for start in stuck:
@@ -815,7 +815,7 @@ def _tell_cycles(stuck: dict[str, list[str]], steps: dict[str, _Drafted], found:
         if name in path:
             cycle = [*path[path.index(name) :], name]
             each = steps[cycle[0]]
-            told = " → ".join(shown(part) for part in cycle[:8]) + (" …" if len(cycle) > 8 else "")
+            told = " → ".join(quoted(part) for part in cycle[:8]) + (" …" if len(cycle) > 8 else "")
             found.wrong(each.needs[0].at, f"{each.where}.depends_on", f"goes in a circle: {told}")
 
 

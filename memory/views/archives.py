@@ -147,7 +147,7 @@ def compare(request: HttpRequest, arc_id: str) -> HttpResponse:
     found = distillation.compare(tenancy.scope_of(request), ids.parse("arc", arc_id), clock=timezone.now)
     if found.agrees:
         told = f"The checksum agrees: the stored bytes give {found.computed}, as is on record."
-        messages.success(request, f"{told} {_told_anew(found.anew)}" if found.comes_out_again else told)
+        messages.success(request, f"{told} {_distilled_again(found.anew)}" if found.comes_out_again else told)
     else:
         messages.error(
             request,
@@ -160,7 +160,7 @@ def compare(request: HttpRequest, arc_id: str) -> HttpResponse:
     return redirect("archive", arc_id)
 
 
-def _told_anew(anew: str | None) -> str:
+def _distilled_again(anew: str | None) -> str:
     if anew:
         return "So does the archive distilled anew from the same memory."
     return "It was not distilled anew: its memory has changed since, or is too large, or an endpoint made it."

@@ -96,7 +96,7 @@ def runs(request: HttpRequest) -> HttpResponseBase:
     )
     listed = run_timeline.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_run_row(run) for run in run_timeline.every_run(scope, wanted))
+        rows = (_run_row(run) for run in run_timeline.export_runs(scope, wanted))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
     names = events.log_names(scope, listed.runs)
     context = {
@@ -267,7 +267,7 @@ def _rows(lane: Lane, told: Trail, known: dict[str, TrailWrite], here: int | Non
 
 def _events(scope: TenantScope, run: Run) -> Iterator[dict[str, object]]:
     """Every event of the run as the protocol writes it."""
-    for event in run_timeline.every_event(scope, run):
+    for event in run_timeline.export_events(scope, run):
         yield {
             "eventId": ids.wire("evt", event.event_id),
             "runId": ids.wire("run", run.id),

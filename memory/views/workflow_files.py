@@ -73,8 +73,8 @@ def _brought(
 
     def act(_: dict[str, Any]) -> ImportPlan:
         if "confirmed" in request.POST:
-            return memory_workflow_files.bring_in(scope, workflow, now=timezone.now())
-        return memory_workflow_files.foresee(scope, workflow)
+            return memory_workflow_files.import_workflow(scope, workflow, now=timezone.now())
+        return memory_workflow_files.plan_import(scope, workflow)
 
     sent = pages.submit(form, act)
     if sent.result and sent.result.intent_id:

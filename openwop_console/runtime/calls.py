@@ -133,7 +133,7 @@ def begin(position: Position, step: Step, call: Call, now: datetime) -> UnderWay
     """The call is on record as sent, in the transaction of the step; nothing has left this host yet."""
     run, node_id = position.run, position.node_id
     ordinal = len(recordings.answers_of(run, node_id))
-    call_id = recordings.begin(run, node_id, kind=call.kind, ordinal=ordinal, request=call.request)
+    call_id = recordings.begin_call(run, node_id, kind=call.kind, ordinal=ordinal, request=call.request)
     steps.settle(step, StepState.STARTED)
     sent = CallSent(node_id, call_id, call.kind, step.attempt)
     runs.progress(run, sent, ready_at=runs.LEASE.end(now), now=now)
@@ -216,7 +216,7 @@ def tell(run: Run, under_way: UnderWay, *, now: datetime) -> None:
         redactor, raw = redaction.for_run(run.tenant_id, run.id), "".join(under_way.said[: under_way.heard])
         text = redactor.redact(raw[: redactor.settled(raw)]).text
         if len(text) > under_way.told:
-            recordings.keep_text(run, under_way.call_id, text)
+            recordings.store_partial_answer(run, under_way.call_id, text)
             facts.append(_chunk(run, under_way, len(text)))
     runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
 
@@ -238,9 +238,9 @@ def record(run: Run, under_way: UnderWay, ended: Ended, *, now: datetime) -> Non
     """How the call ended is on record; the locked run goes on."""
     facts: list[Event] = []
     if ended.failure:
-        recordings.fail(run, under_way.call_id)
+        recordings.fail_call(run, under_way.call_id)
     else:
-        answer = recordings.finish(run, under_way.call_id, ended.answer)
+        answer = recordings.finish_call(run, under_way.call_id, ended.answer)
         facts += _last_words(run, under_way, answer) if under_way.call.streams else []
     code = ended.failure.code if ended.failure else OK
     answered = CallAnswered(
@@ -270,8 +270,8 @@ def record_act(position: Position, step: Step, acted: Acted, now: datetime) -> b
     """What an agent did with a tool of this host is on record, in the transaction in which it did it."""
     run, node_id, act = position.run, position.node_id, acted.act
     ordinal = len(recordings.answers_of(run, node_id))
-    call_id = recordings.begin(run, node_id, kind="tool", ordinal=ordinal, request=act.request)
-    recordings.finish(run, call_id, acted.answer)
+    call_id = recordings.begin_call(run, node_id, kind="tool", ordinal=ordinal, request=act.request)
+    recordings.finish_call(run, call_id, acted.answer)
     steps.settle(step, StepState.STARTED)
     error = Failure(**acted.answer["error"]) if "error" in acted.answer else None
     status = ("forbidden" if error.code == execution.NOT_ALLOWED.code else "error") if error else OK

@@ -436,7 +436,7 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
     types = {node["id"]: node["typeId"] for node in definition["nodes"]}
     again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not is_told(source, fact.sequence)}
     called = {node_id for node_id in again if on_replay_of(types[node_id]) == OnReplay.CALLED}
-    if not recordings.are_served(source.tenant_id, source.id, called):
+    if not recordings.can_serve(source.tenant_id, source.id, called):
         raise _unavailable(source, from_seq, "retention_expired")
 
 

@@ -362,7 +362,7 @@ def test_lineage_is_kept_both_ways(ada: Any, run: Any) -> None:
     assert target is not None
     assert [row.source_id for row in provenance.sources_of(ada.tenant_id, [target])[target]] == sources
     for source in sources:
-        [row] = provenance.came_of(ada.tenant_id, [source])[source]
+        [row] = provenance.descendants_of(ada.tenant_id, [source])[source]
         assert (row.target_id, row.kind, row.pass_id) == (target, "compacted", work.id)
 
 

@@ -94,7 +94,7 @@ def test_what_says_the_same_becomes_one_and_an_older_value_rests(desk: Desk) -> 
     assert event == {"memoryRef": HERE, "inputCount": 5, "outputCount": 3, "trigger": "on-demand"}
     assert old in gone
     assert gone - {old} < {one, other}
-    assert provenance.came_of(done.tenant_id, [old])[old][0].target_id == new
+    assert provenance.descendants_of(done.tenant_id, [old])[old][0].target_id == new
 
 
 def test_a_second_pass_changes_nothing_and_says_so(desk: Desk) -> None:

@@ -76,7 +76,7 @@ def test_the_lineage_leads_both_ways() -> None:
     old = written()
     new = correct(old)
     tenant = building.tenant().id
-    assert [row.target_id for row in provenance.came_of(tenant, [old.id])[old.id]] == [new.id]
+    assert [row.target_id for row in provenance.descendants_of(tenant, [old.id])[old.id]] == [new.id]
     assert [row.source_id for row in provenance.sources_of(tenant, [new.id])[new.id]] == [old.id]
 
 

@@ -197,7 +197,7 @@ def test_the_newer_replaces_the_older(desk: Desk, pair: Pair) -> None:
     assert KEPT not in desk.texts()
     assert HELD in desk.texts()
     assert (work.outcome["merged"], work.outcome["superseded"]) == (0, 1)
-    (row,) = provenance.came_of(work.tenant_id, [pair.older.id])[pair.older.id]
+    (row,) = provenance.descendants_of(work.tenant_id, [pair.older.id])[pair.older.id]
     assert (row.kind, row.target_id) == ("superseded", pair.newer.id)
 
 

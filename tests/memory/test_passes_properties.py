@@ -161,7 +161,7 @@ def test_every_entry_is_still_read_or_has_come_into_one_that_is(kind: str, corpu
         assert before <= rows.keys()
         assert hidden <= before
         assert all(rows[each].retired_kind for each in hidden)
-        came_of = provenance.came_of(world.acme.tenant_id, hidden)
+        came_of = provenance.descendants_of(world.acme.tenant_id, hidden)
         assert came_of.keys() == hidden
         assert all(descent.pass_id == work.id for found in came_of.values() for descent in found)
         for each in hidden:

@@ -93,7 +93,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     assert not adapter.stored_ids(first.tenant_id, [compacted, archive.entry_id])
     left = archives.get_archive(building.scope(), archive.id)
     assert (left.state, left.withdrawn_because, distilled.state) == ("withdrawn", "sealed", "done")
-    assert not recordings.are_served(run.tenant_id, run.id, ["reader"])
+    assert not recordings.can_serve(run.tenant_id, run.id, ["reader"])
     assert [row.id for row in adapter.visible_entries(building.scope(), now=timezone.now()).filter(id=other.id)] == [
         other.id
     ]

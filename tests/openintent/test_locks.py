@@ -140,7 +140,7 @@ def test_R83_a_batch_and_an_import_lock_their_namespaces_in_one_order(meeting: M
     done = meeting.run(
         **{
             "batch": lambda: batches.write(caller, items, now=timezone.now()),
-            "import": lambda: workflow_file.bring_in(operator, workflow, now=timezone.now()),
+            "import": lambda: workflow_file.import_workflow(operator, workflow, now=timezone.now()),
         }
     )
     assert "deadlock" not in str(done), done

@@ -317,7 +317,7 @@ def test_R74_R87_of_many_tasks_and_of_one_the_same_is_inherited(own: Json | None
     child = work.create_task(scope, new, actor="boss", now=now)
     wanted = {**default, **(own or {})}.get("inherit_from_parent", False)
     assert work.inherits(child) is work.policy_of(child, now=now).inherit_from_parent is wanted
-    assert work.heirs_of(scope.tenant_id, "heir").exists() is wanted
+    assert work.heirs(scope.tenant_id, "heir").exists() is wanted
 
 
 @pytest.mark.parametrize("given_to", ["mal", ""])

@@ -107,7 +107,7 @@ def test_R77_R78_R81_guardrails_of_several_coordinators_hold_together(desk: Desk
     second = desk.rails("deputy", max_episodic_memory_per_agent=30, allowed_semantic_namespaces=["b"])
     assert work.policy_of(task, now=desk.now) == work.Policy(True, False, 7, 4)
     assert work.capacity_of(agent, now=desk.now) == 30
-    assert work.rails_over(desk.scope.tenant_id, "worker", now=desk.now).allowed == frozenset({"b"})
+    assert work.guardrails_over(desk.scope.tenant_id, "worker", now=desk.now).allowed == frozenset({"b"})
     change = work.CoordinatorChange(status="completed")
     wire = f"coord_{second.id.hex}"
     work.update_coordinator(desk.scope, wire, change, version=1, actor="chief", now=desk.now)
@@ -138,10 +138,10 @@ def test_who_ends_a_task_is_its_coordinator_no_more(desk: Desk) -> None:
     desk.rails("chief")
     tenant = desk.scope.tenant_id
     assert coordinated(desk, "chief", desk.now) == 1
-    assert [each.id for each in work.live_tasks_of(tenant, "worker")] == [task.id]
+    assert [each.id for each in work.live_tasks(tenant, "worker")] == [task.id]
     desk.change(task, status="skipped")
     assert coordinated(desk, "chief", desk.now) == 0
-    assert list(work.live_tasks_of(tenant, "worker")) == []
+    assert list(work.live_tasks(tenant, "worker")) == []
 
 
 def test_the_memory_of_a_task_is_archived_once_within_its_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

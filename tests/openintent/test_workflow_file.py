@@ -448,11 +448,11 @@ def test_an_import_is_on_the_audit_log_and_needs_the_right_to_manage_agents() ->
     workflow = parsed(SEED).workflow
     assert workflow
     with pytest.raises(Forbidden):
-        workflow_file.bring_in(building.scope(role="viewer"), workflow, now=timezone.now())
+        workflow_file.import_workflow(building.scope(role="viewer"), workflow, now=timezone.now())
     with pytest.raises(Forbidden):
-        workflow_file.foresee(building.scope(role="agent"), workflow)
+        workflow_file.plan_import(building.scope(role="agent"), workflow)
     assert not Intent.objects.exists()
-    made = workflow_file.bring_in(building.scope(role="operator"), workflow, now=timezone.now())
+    made = workflow_file.import_workflow(building.scope(role="operator"), workflow, now=timezone.now())
     record = AuditRecord.objects.get(action="workflow-file.imported")
     assert (record.target, record.details) == (made.intent_id, {"namespaces": 3, "agents": 2, "tasks": 2})
     assert audit.verify(building.tenant().id).intact
@@ -468,7 +468,7 @@ def test_an_import_that_is_refused_midway_leaves_nothing_behind(monkeypatch: pyt
 
     monkeypatch.setattr("memory.openintent.work.create_task", refuse)
     with pytest.raises(Invalid):
-        workflow_file.bring_in(building.scope(), workflow, now=timezone.now())
+        workflow_file.import_workflow(building.scope(), workflow, now=timezone.now())
     for model in (Namespace, Agent, Intent, Task):
         assert not model.objects.exists()
 
@@ -483,7 +483,7 @@ def test_what_a_file_leaves_open_stays_as_it_was() -> None:
     for text in (SEED, f"name: other\nagents: {{billing-agent: }}\nplan:\n{diamond}"):
         workflow = parsed(text).workflow
         assert workflow
-        workflow_file.bring_in(owner, workflow, now=timezone.now())
+        workflow_file.import_workflow(owner, workflow, now=timezone.now())
     steps = Task.objects.filter(intent__title="other").order_by("id")
     assert [(each.name, len(each.record["depends_on"]), each.memory_policy) for each in steps] == [
         ("top", 0, None),
@@ -533,5 +533,5 @@ def test_a_namespace_that_could_not_be_a_ref_is_refused_by_the_domain() -> None:
     workflow = parsed(f"name: x\nmemory: {{semantic_namespaces: [{'pelican-4711' * 16}]}}\n").workflow
     assert workflow
     with pytest.raises(Invalid, match="cannot be a namespace"):
-        workflow_file.bring_in(owner, workflow, now=timezone.now())
+        workflow_file.import_workflow(owner, workflow, now=timezone.now())
     assert not Intent.objects.exists()

@@ -50,7 +50,7 @@ def test_who_made_a_namespace_is_a_person_by_name_and_an_agent_by_its_id(ada: Cl
     workflow = workflow_file.parse(SEED.encode()).workflow
     assert workflow
     person = tenancy.tenant_scope(tenancy.operator_principal(Operator.objects.get()))
-    workflow_file.bring_in(person, workflow, now=timezone.now())
+    workflow_file.import_workflow(person, workflow, now=timezone.now())
     shown = body_of(ada.get("/namespaces"))
     assert ">ada.owner@acme.example</span>" in shown
     assert ">billing-01</code>" in shown

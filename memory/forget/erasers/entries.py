@@ -159,7 +159,7 @@ ENTRIES, RETIRED_REASONS = LedgerEntries(), RetiredReasons()
 # that does not stays, and says ``[FORGOTTEN]`` where it named the subject.
 
 
-class NamesBesideEntries:
+class EntryNames:
     """Agents, tasks and intents."""
 
     store = "entry aliases"
@@ -216,7 +216,7 @@ class NamesBesideEntries:
         return judged(subject.terms, chain(whole, written), chosen, spared)
 
 
-NAMES_BESIDE_ENTRIES = NamesBesideEntries()
+NAMES_BESIDE_ENTRIES = EntryNames()
 
 
 # Sealed values as a store of a forget: each is opened and searched, and never shown.

@@ -415,7 +415,7 @@ def _went_into(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, set[U
         asked = {each for ends in edge.values() for each in ends}
         came: dict[UUID, set[UUID]] = {}
         for part in sql.in_chunks(asked):
-            rows = provenance.came_of(tenant_id, part)
+            rows = provenance.descendants_of(tenant_id, part)
             came |= {source: {each.target_id for each in of_one} for source, of_one in rows.items()}
         edge = {
             entry: {target for end in ends for target in came.get(end, ())} - found[entry]

@@ -116,7 +116,7 @@ class Lifetime(Text):
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        if problem := entries.problem_with(text):
+        if problem := entries.duration_problem(text):
             raise serializers.ValidationError(problem)
         return entries.parse(text)
 

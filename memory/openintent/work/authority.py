@@ -13,7 +13,7 @@ from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Intent
-from memory.openintent.work.rows import at_work, live_tasks_of
+from memory.openintent.work.rows import active_coordinators, live_tasks
 
 READ, WRITE = "memory:read", "memory:write"
 RULE = "work"
@@ -27,12 +27,12 @@ LIMITS = ("max_entries", "max_total_size_kb")
 FLAGS = ("archive_on_completion", "inherit_from_parent")
 
 
-def operates(scope: TenantScope) -> bool:
+def is_operator(scope: TenantScope) -> bool:
     """An operator's or an owner's credential that is not bound to agents acts for any of them (C19)."""
-    return scope.can("agents:manage") and stands_for_any(scope)
+    return scope.can("agents:manage") and may_act_as_any(scope)
 
 
-def stands_for_any(scope: TenantScope) -> bool:
+def may_act_as_any(scope: TenantScope) -> bool:
     """Whether the credential is bound to no agent, so that it may act as any of the tenant."""
     return scope.principal.agent_ids is None
 
@@ -45,18 +45,18 @@ def acts_for(scope: TenantScope, agent_id: str) -> bool:
 
 def coordinates_intent(intent: Intent, agent_id: str, *, now: datetime) -> bool:
     """Whether the agent is a coordinator of the intent, and at work."""
-    return at_work(intent.tenant_id, now=now).filter(intent_id=intent.id, agent_id=agent_id).exists()
+    return active_coordinators(intent.tenant_id, now=now).filter(intent_id=intent.id, agent_id=agent_id).exists()
 
 
 def directs(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> bool:
     """Whether the agent decides about the intent: it created it, coordinates it, or the caller is an operator."""
-    return operates(scope) or intent.created_by == actor or coordinates_intent(intent, actor, now=now)
+    return is_operator(scope) or intent.created_by == actor or coordinates_intent(intent, actor, now=now)
 
 
 def require_part(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> None:
     """Refuses who neither directs the intent nor works on it. To have joined it is not enough: anybody may."""
     scope.check(WRITE)
-    own = live_tasks_of(intent.tenant_id, actor).filter(intent_id=intent.id)
+    own = live_tasks(intent.tenant_id, actor).filter(intent_id=intent.id)
     if not directs(scope, intent, actor, now=now) and not own.exists():
         raise Forbidden("This agent has no part in that intent.", rule=RULE)
 
@@ -80,13 +80,13 @@ def require_appointment(scope: TenantScope, intent: Intent, actor: str, *, now: 
     A key that is bound to no agent may act as any, so also as the one that may.
     """
     scope.check(WRITE)
-    if not stands_for_any(scope):
+    if not may_act_as_any(scope):
         require_direction(scope, intent, actor, now=now)
 
 
 def require_own_name(scope: TenantScope, given: str, actor: str, *, field: str) -> None:
     """Refuses an act in another agent's name (R2)."""
-    if given != actor and not operates(scope):
+    if given != actor and not is_operator(scope):
         raise Forbidden(f"{field} is another agent than the one that calls.", rule="agent-binding")
 
 

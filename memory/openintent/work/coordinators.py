@@ -85,7 +85,7 @@ def update_coordinator(
     if change.status not in {None, row.status}:
         kind = _move(row, authority.one_of("status", change.status, STATUSES))
     if change.status is not None:
-        row.held = row.status != "active" and (row.agent_id != actor or authority.operates(scope))
+        row.held = row.status != "active" and (row.agent_id != actor or authority.is_operator(scope))
     if change.guardrails is not None:
         row.guardrails = authority.guardrails(scope, change.guardrails)
     row.version, row.updated_at = row.version + 1, now
@@ -249,7 +249,7 @@ def _locked(scope: TenantScope, agent_id: str, now: datetime) -> Agent:
 
 
 def _require_say(scope: TenantScope, row: Agent, actor: str) -> None:
-    if row.agent_id != actor and not authority.stands_for_any(scope):
+    if row.agent_id != actor and not authority.may_act_as_any(scope):
         raise Forbidden("This agent has no say in how that one is.", rule=authority.RULE)
 
 

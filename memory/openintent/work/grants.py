@@ -15,7 +15,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Grant, Intent
 from memory.openintent.work import authority
 from memory.openintent.work.intents import find_intent, log
-from memory.openintent.work.rows import WRITER, in_force, task
+from memory.openintent.work.rows import WRITER, grants_in_force, task
 
 PERMISSIONS = ("read", "write")
 MAX_GRANTS = 1000
@@ -130,4 +130,4 @@ def _directed(scope: TenantScope, intent_id: str, actor: str, now: datetime) -> 
 
 
 def _in_force(about: Intent, now: datetime) -> "QuerySet[Grant]":
-    return in_force(about.tenant_id, now=now).filter(intent_id=about.id)
+    return grants_in_force(about.tenant_id, now=now).filter(intent_id=about.id)

@@ -174,7 +174,7 @@ def close(task: Task, *, dead: bool, now: datetime) -> None:
     rows.update(until=now, dead=dead)
 
 
-def was_anybody_s(task: Task) -> bool:
+def was_ever_assigned(task: Task) -> bool:
     """Whether any agent ever had the task."""
     return bool(Assignment.objects.of(task.tenant_id).filter(task_id=task.id).exists())
 
@@ -188,7 +188,7 @@ def _is_gone(task: Task) -> bool:
 #
 # Who coordinates a task oversees and bounds the agent that has it (RFC-0015 2.2, 6.6); where the host asks for consent,
 # only of tasks that the agent took up.
-def at_work(tenant_id: UUID, *, now: datetime | None) -> "QuerySet[Coordinator]":
+def active_coordinators(tenant_id: UUID, *, now: datetime | None) -> "QuerySet[Coordinator]":
     """The coordinators at work: none that paused or ended, and none whose time is over, found lapsed or not.
 
     Who knows no time is given those not found lapsed yet.
@@ -197,13 +197,13 @@ def at_work(tenant_id: UUID, *, now: datetime | None) -> "QuerySet[Coordinator]"
     return rows.filter(unexpired(now)) if now else rows
 
 
-def live_tasks_of(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
+def live_tasks(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
     """The tasks under way that are this agent's."""
     rows: QuerySet[Task] = Task.objects.of(tenant_id).filter(assigned_agent=agent_id, ended_at=None)
     return rows.exclude(assigned_agent="")
 
 
-def taken_up(tenant_id: UUID) -> "QuerySet[Assignment]":
+def taken_up_assignments(tenant_id: UUID) -> "QuerySet[Assignment]":
     """The assignments that hold, and that their agents agreed to where the host asks for that."""
     rows: QuerySet[Assignment] = Assignment.objects.of(tenant_id).filter(until=None)
     return rows.filter(taken_up=True) if settings.OPENWOP_TASK_CONSENT else rows
@@ -211,23 +211,23 @@ def taken_up(tenant_id: UUID) -> "QuerySet[Assignment]":
 
 def taken_up_by(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
     """Of the tasks under way that are this agent's, those that it agreed to: who directs them bounds the agent."""
-    own = taken_up(tenant_id).filter(agent_id=agent_id)
-    return live_tasks_of(tenant_id, agent_id).filter(id__in=own.values("task_id"))
+    own = taken_up_assignments(tenant_id).filter(agent_id=agent_id)
+    return live_tasks(tenant_id, agent_id).filter(id__in=own.values("task_id"))
 
 
 def coordinated_by(tenant_id: UUID, agent_id: str, *, now: datetime) -> "QuerySet[Task]":
     """The tasks under way of the intents that the agent coordinates: for their lifetime, and its own (R25)."""
-    mine = at_work(tenant_id, now=now).filter(agent_id=agent_id)
+    mine = active_coordinators(tenant_id, now=now).filter(agent_id=agent_id)
     rows: QuerySet[Task] = Task.objects.of(tenant_id).filter(ended_at=None, intent_id__in=mine.values("intent_id"))
     return rows
 
 
 def overseen_by(tenant_id: UUID, agent_id: str, *, now: datetime) -> "QuerySet[Assignment]":
     """The assignments of the agents that are at work for this one, and agreed to be (R35)."""
-    return taken_up(tenant_id).filter(task_id__in=coordinated_by(tenant_id, agent_id, now=now).values("id"))
+    return taken_up_assignments(tenant_id).filter(task_id__in=coordinated_by(tenant_id, agent_id, now=now).values("id"))
 
 
-def in_force(tenant_id: UUID, *, now: datetime) -> "QuerySet[Grant]":
+def grants_in_force(tenant_id: UUID, *, now: datetime) -> "QuerySet[Grant]":
     """The grants that have not expired."""
     rows: QuerySet[Grant] = Grant.objects.of(tenant_id).filter(unexpired(now))
     return rows

@@ -33,9 +33,9 @@ from memory.openintent.work.rows import (
     Json,
     NewTask,
     TaskChange,
-    at_work,
-    live_tasks_of,
-    taken_up,
+    active_coordinators,
+    live_tasks,
+    taken_up_assignments,
     taken_up_by,
     task,
 )
@@ -71,9 +71,9 @@ INHERITS = Q(memory_policy__inherit_from_parent=True) | Q(
 )
 
 
-def heirs_of(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
+def heirs(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
     """The agent's tasks under way that inherit what is remembered in the task above them, in the same intent (R74)."""
-    return live_tasks_of(tenant_id, agent_id).filter(INHERITS, parent_task__intent_id=F("intent_id"))
+    return live_tasks(tenant_id, agent_id).filter(INHERITS, parent_task__intent_id=F("intent_id"))
 
 
 def would_inherit(intent: Intent, policy: JSONObject | None) -> bool:
@@ -88,7 +88,7 @@ def inherits(task: Task) -> bool:
 
 def policy_of(task: Task, *, now: datetime) -> Policy:
     """The task's policy over its intent's over the defaults, within the guardrails of the intent's coordinators."""
-    given, rails = _stored_policy(task), rails_of(task, now=now)
+    given, rails = _stored_policy(task), guardrails_of(task, now=now)
     return Policy(
         archive_on_completion=given.get("archive_on_completion", True) or rails.memory_archive_required,
         inherit_from_parent=given.get("inherit_from_parent", False),
@@ -97,13 +97,13 @@ def policy_of(task: Task, *, now: datetime) -> Policy:
     )
 
 
-def rails_of(task: Task, *, now: datetime) -> Rails:
+def guardrails_of(task: Task, *, now: datetime) -> Rails:
     """The guardrails that hold in the task."""
-    rows = at_work(task.tenant_id, now=now).filter(intent_id=task.intent_id)
+    rows = active_coordinators(task.tenant_id, now=now).filter(intent_id=task.intent_id)
     return _together(rows.values_list("guardrails", flat=True))
 
 
-def rails_over(tenant_id: UUID, agent_id: str, *, now: datetime | None) -> Rails:
+def guardrails_over(tenant_id: UUID, agent_id: str, *, now: datetime | None) -> Rails:
     """The guardrails that hold for the agent: those of every intent in which it took up a task that is under way."""
     found = _rails_over(now is not None, settings.OPENWOP_TASK_CONSENT).fetch(tenant_id, agent_id, now)
     return _together(sql.as_document(guardrails) for (guardrails,) in found)
@@ -114,16 +114,20 @@ def _rails_over(timed: bool, consent: bool) -> sql.Written:
     """For a tenant, an agent and the time, where there is one; ``taken_up`` asks for ``consent`` as the host does."""
     tenant_id, agent_id, now = UUID(int=0), "an agent", datetime.min.replace(tzinfo=UTC) if timed else None
     intents = taken_up_by(tenant_id, agent_id).values("intent_id")
-    rows = at_work(tenant_id, now=now).filter(intent_id__in=intents)
+    rows = active_coordinators(tenant_id, now=now).filter(intent_id__in=intents)
     return sql.Written(rows.values_list("guardrails"), tenant_id, agent_id, now)
 
 
-def rails_over_each(tenant_id: UUID, agents: Collection[str], *, now: datetime | None) -> dict[str, Rails]:
+def guardrails_over_each(tenant_id: UUID, agents: Collection[str], *, now: datetime | None) -> dict[str, Rails]:
     """The same for each of these agents, in two queries however many they are; none is over who is left out."""
-    agreed = taken_up(tenant_id).filter(agent_id__in=agents, task__ended_at=None)
+    agreed = taken_up_assignments(tenant_id).filter(agent_id__in=agents, task__ended_at=None)
     held = set(agreed.values_list("agent_id", "task__intent_id"))
     over: dict[UUID, list[JSONObject | None]] = {}
-    rows = at_work(tenant_id, now=now).filter(intent_id__in={intent_id for _, intent_id in held}) if held else ()
+    rows = (
+        active_coordinators(tenant_id, now=now).filter(intent_id__in={intent_id for _, intent_id in held})
+        if held
+        else ()
+    )
     for row in rows:
         over.setdefault(row.intent_id, []).append(row.guardrails)
     found: dict[str, list[JSONObject | None]] = {}
@@ -136,7 +140,7 @@ def capacity_of(agent: Agent, *, now: datetime) -> int:
     """How many episodic entries the agent may keep: the smallest of the host's bound, its own, and those over it."""
     over = _policies_over(settings.OPENWOP_TASK_CONSENT).fetch(agent.tenant_id, agent.agent_id)
     of_files = [sql.as_document(policy).get("capacity_per_agent") for (policy,) in over]
-    rails = rails_over(agent.tenant_id, agent.agent_id, now=now)
+    rails = guardrails_over(agent.tenant_id, agent.agent_id, now=now)
     bounds = (agent.capacity, rails.max_episodic_memory_per_agent, *of_files)
     found = smallest(settings.OPENWOP_EPISODIC_CAPACITY, *bounds)
     return settings.OPENWOP_EPISODIC_CAPACITY if found is None else found
@@ -193,12 +197,12 @@ def archive(task: Task, actor: str, now: datetime) -> None:
     keeps = policy_of(task, now=now).archive_on_completion
     for left in openintent.remaining_by_agent(task.tenant_id, task_id, now=now):
         if keeps:
-            _tell_archived(task, left.agent_id, left.live, actor, now)
+            _append_archived(task, left.agent_id, left.live, actor, now)
         _remove(task.tenant_id, left.live, "archived" if keeps else "expired", actor, now)
         _remove(task.tenant_id, left.over, "expired", actor, now)
 
 
-def _tell_archived(task: Task, agent_id: str, rows: Sequence[UUID], actor: str, now: datetime) -> None:
+def _append_archived(task: Task, agent_id: str, rows: Sequence[UUID], actor: str, now: datetime) -> None:
     for snapshot in _snapshots(task.tenant_id, rows):
         fact = MemoryArchived(agent_id, actor, ids.wire("task", task.id), len(snapshot))
         event_notes.append(task.tenant_id, task.intent_id, [(fact, {"snapshot": snapshot})], now=now)
@@ -354,7 +358,7 @@ def _permitted(scope: TenantScope, row: Task, change: TaskChange, actor: str, no
 def _is_free(row: Task, actor: str) -> bool:
     """Whether the agent may claim the task: it was never assigned, no other agent has memory that would end with it,
     and it lends no memory but the agent's own."""
-    if row.assigned_agent or rows.was_anybody_s(row):
+    if row.assigned_agent or rows.was_ever_assigned(row):
         return False
     if openintent.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
         return False

@@ -33,9 +33,9 @@ class Command(DatabaseCommand):
         workflow, warnings = self._workflow(options["file"])
         with acting_as(scope, "import_workflow", now=now):
             if options["dry_run"]:
-                brought = workflow_file.foresee(scope, workflow)
+                brought = workflow_file.plan_import(scope, workflow)
             else:
-                brought = workflow_file.bring_in(scope, workflow, now=now)
+                brought = workflow_file.import_workflow(scope, workflow, now=now)
         told = {**workflow_file.document(brought), "warnings": warnings}
         self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
 
