@@ -69,8 +69,10 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
     if installed.superseded_at or installed.source != CHECKED:
         raise Conflict(f"{artifact.ref} was superseded, or is an older host's; give the manifest a new packVersion.")
     if before is None or before.id != installed.id:
-        told = {"sha256": installed.sha256}
-        audit.append(scope.tenant_id, actor=by, action="agent.installed", target=installed.ref, details=told, now=now)
+        details = {"sha256": installed.sha256}
+        audit.append(
+            scope.tenant_id, actor=by, action="agent.installed", target=installed.ref, details=details, now=now
+        )
     return installed
 
 

@@ -193,31 +193,31 @@ def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
 
 def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], space: VectorSpace) -> dict[int, Array]:
     """The vectors by position; there is none of a text that the endpoint takes in no company, nor of an empty one."""
-    told = [(position, said) for position, text in texts if (said := _outbound_text(tenant_id, text))]
-    found = _embed_in_halves(tenant_id, policy, told)
-    if told and not found:
+    outbound = [(position, said) for position, text in texts if (said := _outbound_text(tenant_id, text))]
+    found = _embed_in_halves(tenant_id, policy, outbound)
+    if outbound and not found:
         raise EndpointFailed(reason="status")
     if len({each.size for each in found.values()} | ({space.dimension} if space.dimension else set())) > 1:
         raise EndpointFailed(reason=DIMENSION)
     return found
 
 
-def _embed_in_halves(tenant_id: UUID, policy: Policy, told: list[tuple[int, str]]) -> dict[int, Array]:
+def _embed_in_halves(tenant_id: UUID, policy: Policy, outbound: list[tuple[int, str]]) -> dict[int, Array]:
     """Texts that are refused together are sent in halves, so that one of them does not block the others."""
-    if not told:
+    if not outbound:
         return {}
     try:
-        vectors = _request_vectors(tenant_id, policy, [text for _, text in told], seconds=BATCH_SECONDS)
+        vectors = _request_vectors(tenant_id, policy, [text for _, text in outbound], seconds=BATCH_SECONDS)
     except EndpointFailed as failed:
         if failed.details.get("status") not in NOT_TAKEN:
             raise
-        half = len(told) // 2
+        half = len(outbound) // 2
         return (
-            _embed_in_halves(tenant_id, policy, told[:half]) | _embed_in_halves(tenant_id, policy, told[half:])
+            _embed_in_halves(tenant_id, policy, outbound[:half]) | _embed_in_halves(tenant_id, policy, outbound[half:])
             if half
             else {}
         )
-    return dict(zip([position for position, _ in told], vectors, strict=True))
+    return dict(zip([position for position, _ in outbound], vectors, strict=True))
 
 
 # The endpoint.

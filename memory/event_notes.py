@@ -91,8 +91,8 @@ def attach_reason(run: Run, sequence: int | None) -> None:
 def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
     """The events of one stream for a reader who may read memory: with their reasons and stated nodes."""
     events = with_stated_nodes(tenant_id, events)
-    told = [event for event in events if event.type in REASONED]
-    found = {sequence: str(note[REASON]) for sequence, note in notes_of(tenant_id, told).items() if REASON in note}
+    reasoned = [event for event in events if event.type in REASONED]
+    found = {sequence: str(note[REASON]) for sequence, note in notes_of(tenant_id, reasoned).items() if REASON in note}
     for event_type, function in interrupts.reasons().items():
         if ours := [event for event in events if event.type == event_type]:
             found |= function(tenant_id, ours)
@@ -107,10 +107,10 @@ def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
 def with_stated_nodes(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
     """The writes on the log of an external run with the nodes that its agent states, which a forget may take back.
     What is stated of a sealed entry is as confidential as the entry."""
-    told = [event.sequence for event in events if event.type == MemoryWritten.type and not event.node_id]
-    if not told:
+    unnamed = [event.sequence for event in events if event.type == MemoryWritten.type and not event.node_id]
+    if not unnamed:
         return events
-    nodes = dict(_origins(tenant_id, events[0].run_id, told).exclude(node="").values_list("sequence", "node"))
+    nodes = dict(_origins(tenant_id, events[0].run_id, unnamed).exclude(node="").values_list("sequence", "node"))
     return [
         replace(event, node_id=node, payload={**event.payload, "nodeId": node})
         if (node := nodes.get(event.sequence))
@@ -131,22 +131,22 @@ def _origins(tenant_id: UUID, run_id: UUID, sequences: list[int]) -> QuerySet[En
     return EntryOrigin.objects.of(tenant_id).filter(run_id=run_id, sequence__in=sequences, entry__sealed=False)
 
 
-def notes_of(tenant_id: UUID, told: Sequence[Recorded]) -> dict[int, Note]:
+def notes_of(tenant_id: UUID, events: Sequence[Recorded]) -> dict[int, Note]:
     """The notes of these events of one stream, by sequence, however long."""
-    if not told:
+    if not events:
         return {}
-    return dict(_notes(tenant_id, told[0].run_id, [each.sequence for each in told]).values_list("sequence", "body"))
+    return dict(_notes(tenant_id, events[0].run_id, [each.sequence for each in events]).values_list("sequence", "body"))
 
 
 def fitting(
-    tenant_id: UUID, told: Sequence[Recorded], *, each: int, most: int = 0
+    tenant_id: UUID, events: Sequence[Recorded], *, each: int, most: int = 0
 ) -> tuple[dict[int, Note], dict[int, int]]:
     """The notes of at most ``each`` characters; of the longer ones the first, in the order of the events, that come to
     ``most`` together, but always one where there is room at all. And how long those are that were left out."""
-    if not told:
+    if not events:
         return {}, {}
-    stream_id = told[0].run_id
-    found = _notes(tenant_id, stream_id, [event.sequence for event in told]).order_by("sequence")
+    stream_id = events[0].run_id
+    found = _notes(tenant_id, stream_id, [event.sequence for event in events]).order_by("sequence")
     sizes = dict(found.values_list("sequence", Length(Cast("body", TextField()))))
     left, room = {}, most
     for sequence, size in sizes.items():

@@ -77,9 +77,9 @@ def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: date
     scope.check_agent(agent_id)
     origin = origin.with_texts(lambda text: redaction.for_tenant(scope.tenant_id).redact(text).text)
     origins.require_fitting(origin)
-    told = _Told(agent_id, origin.system, origin.run_ref or origin.thread_id, not origin.run_ref)
-    named = _named_here(scope.tenant_id, told)
-    found = named or _open_one(scope.tenant_id, told) or _opened(scope, told, origin.thread_id, now)
+    identity = _Told(agent_id, origin.system, origin.run_ref or origin.thread_id, not origin.run_ref)
+    named = _named_here(scope.tenant_id, identity)
+    found = named or _open_one(scope.tenant_id, identity) or _opened(scope, identity, origin.thread_id, now)
     return runs.find(scope.tenant_id, found.id)
 
 
@@ -93,27 +93,27 @@ class _Told:
     by_thread: bool
 
 
-def _named_here(tenant_id: UUID, told: _Told) -> ExternalRun | None:
+def _named_here(tenant_id: UUID, identity: _Told) -> ExternalRun | None:
     """The open external run that the agent names by its id here; refused when what it names by such an id has ended.
     A run that this host executes is none of the agent's: it stays what the agent states."""
-    run_id = None if told.by_thread else ids.parse("run", told.ref)
+    run_id = None if identity.by_thread else ids.parse("run", identity.ref)
     run: Run | None = Run.objects.of(tenant_id).filter(id=run_id).first() if run_id else None
     if run is None:
         return None
     rows = ExternalRun.objects.of(tenant_id).select_for_update()
-    own: ExternalRun | None = rows.filter(id=run.id, agent_id=told.agent_id, system=told.system).first()
+    own: ExternalRun | None = rows.filter(id=run.id, agent_id=identity.agent_id, system=identity.system).first()
     if run.status in ENDS or (own and own.ended_by):
         raise Conflict("The run that origin.runId names has ended.", runStatus=run.status)
     return own
 
 
-def _open_one(tenant_id: UUID, told: _Told) -> ExternalRun | None:
+def _open_one(tenant_id: UUID, identity: _Told) -> ExternalRun | None:
     rows = ExternalRun.objects.of(tenant_id).select_for_update()
-    found: ExternalRun | None = rows.filter(ended_by="", **asdict(told)).first()
+    found: ExternalRun | None = rows.filter(ended_by="", **asdict(identity)).first()
     return found
 
 
-def _opened(scope: TenantScope, told: _Told, thread_id: str, now: datetime) -> ExternalRun:
+def _opened(scope: TenantScope, identity: _Told, thread_id: str, now: datetime) -> ExternalRun:
     """A new one, unless another request was first."""
     tenant_id = scope.tenant_id
     try:
@@ -123,18 +123,18 @@ def _opened(scope: TenantScope, told: _Told, thread_id: str, now: datetime) -> E
                 WORKFLOW,
                 text,
                 scope.principal.id,
-                agent_id=told.agent_id,
+                agent_id=identity.agent_id,
                 external=True,
                 traceparent=scope.traceparent,
             )
             run = runs.open_run(tenant_id, order, now=now, ready=False)
             runs.start(runs.find(tenant_id, run.id), snapshot_position=ledger.position(tenant_id), now=now)
             row = ExternalRun(
-                tenant_id=tenant_id, id=run.id, thread_id=thread_id, due_at=now + _silence(), **asdict(told)
+                tenant_id=tenant_id, id=run.id, thread_id=thread_id, due_at=now + _silence(), **asdict(identity)
             )
             return row.insert(by=WRITER)
     except IntegrityError:
-        found = _open_one(tenant_id, told)
+        found = _open_one(tenant_id, identity)
         if found is None:
             raise
         return found

@@ -110,13 +110,13 @@ def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
     scope.check("runs:read")
     facts = [fact for fact in event_log.about(scope.tenant_id, entry.id) if fact.type == FACT]
     runs = Run.objects.of(scope.tenant_id).in_bulk_by_id([fact.stream_id for fact in facts])
-    told = origins_of(scope.tenant_id, entry.id) if any(run.may_state for run in runs.values()) else {}
-    shown = {} if _is_closed(scope, entry) else told
+    origins = origins_of(scope.tenant_id, entry.id) if any(run.may_state for run in runs.values()) else {}
+    shown = {} if _is_closed(scope, entry) else origins
     writes = [_write(fact, runs[fact.stream_id], shown.get((fact.stream_id, fact.sequence))) for fact in facts]
     strip = _strip(scope, writes[-1]) if writes else []
     before, after = _neighbours(strip)
     return Provenance(
-        verdict=_verdict(writes, is_stated=bool(writes) and (writes[-1].run.id, writes[-1].sequence) in told),
+        verdict=_verdict(writes, is_stated=bool(writes) and (writes[-1].run.id, writes[-1].sequence) in origins),
         writes=writes,
         strip=strip,
         previous_node=before,

@@ -246,13 +246,13 @@ def answers_of(run: Run, node_id: str) -> list[JSONObject]:
 def with_texts(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Recorded]:
     """The events of the run with requests and answers of calls, for readers of memory, since agents put memory into
     them. A replay shows the calls of its source, by the same ids."""
-    told = [event for event in events if event.type in TEXTS or event.type == SAYS]
-    if not told:
+    calls = [event for event in events if event.type in TEXTS or event.type == SAYS]
+    if not calls:
         return events
-    found = _call_texts(scope.tenant_id, told) if scope.can("memory:read") else {}
+    found = _call_texts(scope.tenant_id, calls) if scope.can("memory:read") else {}
     mask = redaction.mask_of_run(run)
     return [
-        replace(event, payload={**event.payload, **_said_by(event, found, mask)}) if event in told else event
+        replace(event, payload={**event.payload, **_said_by(event, found, mask)}) if event in calls else event
         for event in events
     ]
 
@@ -269,8 +269,8 @@ def _said_by(event: Recorded, found: dict[str, dict[str, Any]], mask: Mask) -> J
     return {} if value is None or "error" in event.payload else {name: mask.value(value)}
 
 
-def _call_texts(tenant_id: UUID, told: Sequence[Recorded]) -> dict[str, dict[str, Any]]:
-    wanted = {call_id for event in told if (call_id := ids.parse("call", str(event.payload["callId"])))}
+def _call_texts(tenant_id: UUID, events: Sequence[Recorded]) -> dict[str, dict[str, Any]]:
+    wanted = {call_id for event in events if (call_id := ids.parse("call", str(event.payload["callId"])))}
     rows = KeptCall.objects.of(tenant_id).filter(id__in=wanted).values("id", "request", "answer")
     return {ids.wire("call", row["id"]): {**row} for row in rows}
 

@@ -282,8 +282,8 @@ def _by_place(events: list[Recorded]) -> dict[str, list[Recorded]]:
 
 def _with_calls(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Recorded]:
     """The events with what their calls asked and were answered, of the first calls of the run."""
-    told = [event for event in events if event.type in recordings.TEXTS][: 2 * CALLS]
-    texts = {event.sequence: event for event in recordings.with_texts(scope, run, told)}
+    calls = [event for event in events if event.type in recordings.TEXTS][: 2 * CALLS]
+    texts = {event.sequence: event for event in recordings.with_texts(scope, run, calls)}
     return [texts.get(event.sequence, event) for event in events]
 
 
@@ -297,20 +297,20 @@ def _documents_read(scope: TenantScope, run: Run, events: list[Recorded]) -> dic
     source = recordings.reads_of_run(scope.tenant_id, run.source_run_id, limit=READS)
     begun = {event.node_id: event.sequence for event in events if event.type == NodeStarted.type}
     first = run.from_seq or 0
-    told = {node for node, at in begun.items() if run.fork_mode == ForkMode.REPLAY or at < first}
-    return {**{node: read for node, read in source.items() if node in told}, **own}
+    served = {node for node, at in begun.items() if run.fork_mode == ForkMode.REPLAY or at < first}
+    return {**{node: read for node, read in source.items() if node in served}, **own}
 
 
 def _place(event: Recorded) -> str:
     """The node that the event is of; of one of OpenIntent the task, or else its log as a whole."""
-    told = event.payload.get("taskId") or OPENINTENT if event.type.startswith(VENDOR) else ""
-    return event.node_id or told
+    task_id = event.payload.get("taskId") or OPENINTENT if event.type.startswith(VENDOR) else ""
+    return event.node_id or task_id
 
 
 def _notes(scope: TenantScope, events: list[Recorded]) -> tuple[dict[int, Note], dict[int, int]]:
-    told = [event for event in events if event.type.startswith(VENDOR)] if scope.can("memory:read") else []
-    archived = [event for event in told if event.type == MemoryArchived.type]
-    notes, long = event_notes.fitting(scope.tenant_id, [event for event in told if event not in archived], each=SHORT)
+    noted = [event for event in events if event.type.startswith(VENDOR)] if scope.can("memory:read") else []
+    archived = [event for event in noted if event.type == MemoryArchived.type]
+    notes, long = event_notes.fitting(scope.tenant_id, [event for event in noted if event not in archived], each=SHORT)
     return notes, long | event_notes.fitting(scope.tenant_id, archived, each=0)[1]
 
 
@@ -383,9 +383,9 @@ def _lane(
     report: NodeReport | None,
 ) -> Lane:
     started = next((event for event in own if event.type == NodeStarted.type), None)
-    told = any(event.type.startswith(VENDOR) for event in own)
+    is_openintent = any(event.type.startswith(VENDOR) for event in own)
     states = [event.type.partition(".")[2] for event in own if event.type.startswith("node.")]
-    state = states[-1] if states and node_id and not told else ""
+    state = states[-1] if states and node_id and not is_openintent else ""
     writes = [entries.write(event) for event in own if event.type == MemoryWritten.type]
     agent_id = report.agent_id if report else next((each.entry.agent_id for each in writes if each.entry), "")
     goes_on = run.status not in TERMINAL and (state in GOES_ON or not (node_id or run.external or run.system))

@@ -324,8 +324,8 @@ def _cell(value: object) -> str:
 
 def _more_cells(address: "EntryAddress | None", origin: Origin | None) -> str:
     place = address_document(address)["address"] if address else {}
-    told = origin.document if origin else {}
-    values = [*map(place.get, OF_ADDRESS), *map(told.get, origins.MEMBERS)]
+    stated = origin.document if origin else {}
+    values = [*map(place.get, OF_ADDRESS), *map(stated.get, origins.MEMBERS)]
     return ",".join(map(_cell, values))
 
 
@@ -337,7 +337,7 @@ def json_line(entry: Exported) -> bytes:
     request, with an audit record."""
     if entry.sealed:
         return b""
-    told: dict[str, Any] = {
+    line: dict[str, Any] = {
         "id": entry.id,
         "memoryRef": entry.memory_ref,
         "tags": entry.tags,
@@ -347,14 +347,14 @@ def json_line(entry: Exported) -> bytes:
         "expiresAt": _in_full(entry.ends_at) if entry.ends_at else None,
     }
     if entry.origin:
-        told["origin"] = entry.origin.document
+        line["origin"] = entry.origin.document
     if entry.address is None:
-        told["content"] = entry.content
+        line["content"] = entry.content
     else:
-        told["value"] = orjson.Fragment(entry.content)
+        line["value"] = orjson.Fragment(entry.content)
         own = {name: getattr(entry.address, name) for name in ADDRESS}
-        told["address"] = own | {"priority": entry.address.priority_word}
-    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+        line["address"] = own | {"priority": entry.address.priority_word}
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _in_full(text: str) -> str:

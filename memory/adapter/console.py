@@ -191,9 +191,21 @@ def sample_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled
     """The rows in their order, with sensitivity and stated origin, unless confidential to the principal."""
     at = EntryAddress.objects.of(scope.tenant_id).filter(id=OuterRef("id")).values("sensitivity")
     origin = _last_origins(scope, {}).filter(entry_id=OuterRef("id")).values("system")
-    told = Subquery(origin[:1]) if scope.can("memory:retire") else Case(When(sealed=False, then=Subquery(origin[:1])))
+    origins = (
+        Subquery(origin[:1]) if scope.can("memory:retire") else Case(When(sealed=False, then=Subquery(origin[:1])))
+    )
     texts = (Cast("tags", TextField()), Cast("created_at", TextField()))
-    columns = ("agent_id", "node_id", "memory_ref", "subject", *texts, "retired_at", "sealed", Subquery(at[:1]), told)
+    columns = (
+        "agent_id",
+        "node_id",
+        "memory_ref",
+        "subject",
+        *texts,
+        "retired_at",
+        "sealed",
+        Subquery(at[:1]),
+        origins,
+    )
     try:
         return list(map(Sampled._make, sql.rows(*rows.values_list(*columns).query.sql_with_params())))
     except EmptyResultSet:
@@ -256,11 +268,11 @@ def export_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exporte
         return []
     keyed = [row.entry_id for row in found if row.memory_ref.startswith(PREFIX)]
     known = {row.id: row for row in _addresses(scope).filter(sql.is_among("id", keyed))} if keyed else {}
-    told = _origins_of(scope, [row.entry_id for row in found]) if has_stated_origin(scope) else {}
-    if not known and not told:
+    stated = _origins_of(scope, [row.entry_id for row in found]) if has_stated_origin(scope) else {}
+    if not known and not stated:
         return found
     keys = [row.entry_id for row in found]
-    return [row._replace(address=known.get(own), origin=told.get(own)) for own, row in zip(keys, found, strict=True)]
+    return [row._replace(address=known.get(own), origin=stated.get(own)) for own, row in zip(keys, found, strict=True)]
 
 
 def export_all(scope: TenantScope, *, now: datetime) -> Iterator[list[Exported]]:

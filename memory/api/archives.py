@@ -206,10 +206,10 @@ def archive_list(request: Request) -> Response:
 def archive(request: Request, archive_id: str) -> HttpResponse:
     """The very bytes that were stored (RFC 0062 B.4), with their SHA-256; 410 when the archive was withdrawn."""
     found = archives.find(scope_of(request), ids.parse("arc", archive_id))
-    told = {"ETag": f'"{found.sha256}"', "X-Content-SHA256": found.sha256}
-    if not Precondition(if_none_match=request.headers.get("If-None-Match")).holds(told["ETag"]):
-        return HttpResponse(status=304, headers=told)
-    return HttpResponse(bytes(found.body), content_type="application/json", headers=told)
+    headers = {"ETag": f'"{found.sha256}"', "X-Content-SHA256": found.sha256}
+    if not Precondition(if_none_match=request.headers.get("If-None-Match")).holds(headers["ETag"]):
+        return HttpResponse(status=304, headers=headers)
+    return HttpResponse(bytes(found.body), content_type="application/json", headers=headers)
 
 
 @operation("getMemoryPolicy", method="GET", scope=READ, gives={200: POLICY}, tag="memory")

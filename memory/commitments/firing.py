@@ -172,20 +172,20 @@ def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: dateti
     for generation in range(LONGEST_LINEAGE):
         if not walking:
             break
-        standing = adapter.entry_fates(tenant_id, {each.at for each in walking}, now=now)
+        fates = adapter.entry_fates(tenant_id, {each.at for each in walking}, now=now)
         for each in walking:
-            _stop_at(each, standing.get(each.at, NOWHERE), first=generation == 0)
-        taken = [each for each in walking if standing.get(each.at, NOWHERE).what in TAKEN_IN]
+            _stop_at(each, fates.get(each.at, NOWHERE), first=generation == 0)
+        taken = [each for each in walking if fates.get(each.at, NOWHERE).what in TAKEN_IN]
         into = provenance.descendants_of(tenant_id, {each.at for each in taken}) if taken else {}
         walking = [each for each in taken if _next_step(each, into.get(each.at, []))]
     return found
 
 
-def _stop_at(source: Source, standing: EntryFate, *, first: bool) -> None:
-    if standing.what == LIVE:
+def _stop_at(source: Source, fate: EntryFate, *, first: bool) -> None:
+    if fate.what == LIVE:
         source.today = source.at
-    source.returns = source.returns or standing.there
-    source.forgotten = source.forgotten or (first and standing.what == FORGOTTEN)
+    source.returns = source.returns or fate.there
+    source.forgotten = source.forgotten or (first and fate.what == FORGOTTEN)
 
 
 def _next_step(source: Source, went_into: Iterable[Lineage]) -> bool:

@@ -175,9 +175,9 @@ def lock_address(
 
 def lock_addresses(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddress]:
     """The addresses of entries that are held already, locked in the order of their ids; those there are."""
-    told = EntryOrigin.objects.filter(tenant_id=OuterRef("tenant_id"), entry_id=OuterRef("id"), current=True)
+    stated = EntryOrigin.objects.filter(tenant_id=OuterRef("tenant_id"), entry_id=OuterRef("id"), current=True)
     rows = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",)).select_related("entry")
-    rows = rows.annotate(**{"is_stated": Exists(told)})  # noqa: PIE804  # mypy: the model has the attribute
+    rows = rows.annotate(**{"is_stated": Exists(stated)})  # noqa: PIE804  # mypy: the model has the attribute
     return [row for part in sql.in_chunks(sorted(entries)) for row in rows.filter(id__in=part).order_by("id")]
 
 
@@ -360,11 +360,11 @@ def write_addressed(
     redact = bulk.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
     ready = [_ready(scope, each, redact, actor, now) for each in new]
     prepared = [_prepared(each, made) for each, made in zip(new, ready, strict=True)]
-    told = _by_stream(_created(new, ready, actor))
+    streams = _by_stream(_created(new, ready, actor))
     store = _store_at_once if len(new) == 1 and sql.is_postgres() else _store_in_steps
     try:
         with transaction.atomic(savepoint=False):  # the caller's own ends with what is refused here
-            stored = store(scope.tenant_id, told, prepared, ready, now)
+            stored = store(scope.tenant_id, streams, prepared, ready, now)
             _append_stated(scope.tenant_id, [each.stated for each in new], ready, redact, now)
     except IntegrityError:
         raise KeyExists from None
@@ -374,10 +374,10 @@ def write_addressed(
 
 
 def _store_at_once(
-    tenant_id: UUID, told: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
+    tenant_id: UUID, streams: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
 ) -> list[list[Any]]:
     """PostgreSQL, of a single entry: facts, notes, position, entry, tags and address are one statement."""
-    [made], [each], [(stream_id, noted)] = prepared, ready, told.items()
+    [made], [each], [(stream_id, noted)] = prepared, ready, streams.items()
     tenant, row = sql.key(tenant_id), bulk.row_of(tenant_id, made, now)
     own = [tenant, sql.key(made.entry.id), list(made.entry.tags)]
     parameters = [tenant, tenant, *row, *own, *_values(each.address)]
@@ -392,9 +392,9 @@ def _store_at_once(
 
 
 def _store_in_steps(
-    tenant_id: UUID, told: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
+    tenant_id: UUID, streams: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
 ) -> list[list[Any]]:
-    _append_facts(tenant_id, told, now)
+    _append_facts(tenant_id, streams, now)
     stored = bulk.insert_entries(tenant_id, prepared, now=now)
     sql.insert(EntryAddress.objects.written_by(WRITER), ADDRESS_COLUMNS, [_values(each.address) for each in ready])
     return stored
@@ -403,13 +403,13 @@ def _store_in_steps(
 def _append_stated(
     tenant_id: UUID, stated: Sequence[Stated | None], ready: Sequence[_Ready], redact: Redact, now: datetime
 ) -> None:
-    told = [
+    stated_facts = [
         (_written(made.entry, made.address.id, "", made.draft.agent_id), each)
         for each, made in zip(stated, ready, strict=True)
         if each
     ]
-    if told:
-        bulk.append_stated(tenant_id, told, redact, now=now)
+    if stated_facts:
+        bulk.append_stated(tenant_id, stated_facts, redact, now=now)
 
 
 def rewrite(
@@ -451,8 +451,8 @@ def rewrite_all(
         row.entry.save(by=WRITER, update_fields=OF_ENTRY)
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
-    if told := [row.id for row in rows if row.is_stated]:
-        bulk.mark_outdated(tenant_id, told)
+    if stated_ids := [row.id for row in rows if row.is_stated]:
+        bulk.mark_outdated(tenant_id, stated_ids)
     _append_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
     index.lag_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))

@@ -251,17 +251,17 @@ def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run,
 
 
 def append_stated(
-    tenant_id: UUID, told: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime
+    tenant_id: UUID, facts: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime
 ) -> None:
     """Append the facts to the logs of the runs that they are stated to be of, which the caller has locked."""
     rows = [
         (fact.memory_id, stated.redacted(redact), event_log.append(tenant_id, stated.run_id, fact, now=now))
-        for fact, stated in told
+        for fact, stated in facts
     ]
     _store(tenant_id, rows)
 
 
-def _store(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
+def _store(tenant_id: UUID, stated_writes: Iterable[tuple[UUID, Stated, int]]) -> None:
     """Store what was stated of these entries' last writes, with its event's number on the run's log."""
     tenant, key = sql.key(tenant_id), sql.key
     rows = [
@@ -278,7 +278,7 @@ def _store(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
             stated.origin.node,
             sql.document(stated.origin.rest),
         ]
-        for entry_id, stated, sequence in told
+        for entry_id, stated, sequence in stated_writes
     ]
     sql.insert(EntryOrigin.objects.written_by(WRITER), ORIGIN_COLUMNS, rows)
 

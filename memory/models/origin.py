@@ -35,8 +35,8 @@ class EntryOrigin(TenantOwned):
 
     @property
     def origin(self) -> Origin:
-        told = {"system": self.system, "runId": self.run_ref, "threadId": self.thread_id, "node": self.node}
-        return origins.of_document(told | self.more)
+        members = {"system": self.system, "runId": self.run_ref, "threadId": self.thread_id, "node": self.node}
+        return origins.of_document(members | self.more)
 
     class Meta:
         constraints = (

@@ -144,8 +144,8 @@ class _AgentRoom:
     def take(self) -> None:
         if self.excess > 0 and self.fixed + self.here >= self.most:
             message = "The agent has pinned all that it may keep."
-            told = message if not self.here else "The batch has more entries than the agent may keep."
-            raise _exceeded(told, self.count, self.most, "entries")
+            refusal = message if not self.here else "The batch has more entries than the agent may keep."
+            raise _exceeded(refusal, self.count, self.most, "entries")
         self.here += 1
 
     def evicted(self) -> list[UUID]:

@@ -185,8 +185,12 @@ def _types_of(event_type: str) -> dict[str, tuple[str, ...]]:
     """The types on the log that stand for this one, or for all."""
     if not event_type:
         return dict.fromkeys(LIFECYCLE, ())
-    told = VENDOR + event_type
-    return {told: ()} if told in LIFECYCLE and told != IntentLogged.type else {IntentLogged.type: (event_type,)}
+    vendor_type = VENDOR + event_type
+    return (
+        {vendor_type: ()}
+        if vendor_type in LIFECYCLE and vendor_type != IntentLogged.type
+        else {IntentLogged.type: (event_type,)}
+    )
 
 
 def _document(log: Log, event: Recorded, note: Note | None) -> Document:
@@ -218,8 +222,8 @@ def _data(log: Log, event: Recorded, note: Note | None) -> Document:
     if event.type == IntentLogged.type:
         return dict(OMITTED if note is None else note)
     shown = note if log.shows(said.get("taskId"), said["agentId"]) else {}
-    told = _archived if event.type == MemoryArchived.type else _changed
-    return told(said, shown) if shown is not None else told(said, {"snapshot": []}) | OMITTED
+    form = _archived if event.type == MemoryArchived.type else _changed
+    return form(said, shown) if shown is not None else form(said, {"snapshot": []}) | OMITTED
 
 
 def _changed(said: Document, note: Note) -> Document:
@@ -277,8 +281,8 @@ def log_names(scope: TenantScope, runs: Iterable[Run]) -> dict[UUID, str]:
     """What those of ``runs`` that are logs are called. An intent's title is for who may read memory."""
     logs = [run for run in runs if is_log(run)]
     intents = [run.id for run in logs if run.workflow_id == INTENT_LOG]
-    told = Intent.objects.of(scope.tenant_id).filter(id__in=intents) if scope.can(READ) else Intent.objects.none()
-    titles = dict(told.values_list("id", "title")) if intents else {}
+    readable = Intent.objects.of(scope.tenant_id).filter(id__in=intents) if scope.can(READ) else Intent.objects.none()
+    titles = dict(readable.values_list("id", "title")) if intents else {}
     return {run.id: _name(run, titles.get(run.id, "")) for run in logs}
 
 

@@ -232,11 +232,11 @@ def _close(row: Pass, state: str, code: str, outcome: JSONObject | None, now: da
 
 def _announce(row: Pass, now: datetime) -> None:
     """Queue the webhooks of a pass that ended; of a forget, those of its request, whose id begins the window."""
-    told = {"passId": ids.wire("pass", row.id), "kind": row.kind, "state": row.state}
+    payload = {"passId": ids.wire("pass", row.id), "kind": row.kind, "state": row.state}
     if row.kind in OVER_ALL:
-        told["requestId"] = f"fgt_{row.window.partition('/')[0]}"
+        payload["requestId"] = f"fgt_{row.window.partition('/')[0]}"
     kind = "forget.finished" if row.kind in OVER_ALL else "pass.finished"
-    outbox.announce(row.tenant_id, kind, told, run_id=row.run_id, now=now)
+    outbox.announce(row.tenant_id, kind, payload, run_id=row.run_id, now=now)
 
 
 def store_note(row: Pass, outcome: JSONObject) -> None:

@@ -71,8 +71,8 @@ def find(scope: TenantScope, archive_id: UUID | None) -> Archive:
     row = get_archive(scope, archive_id)
     if row.state == ArchiveState.WITHDRAWN:
         after = successor_of(row)
-        told = {"successor": ids.wire("arc", after.id)} if after else {}
-        raise Gone("That archive was withdrawn.", reason=row.withdrawn_because, **told)
+        details = {"successor": ids.wire("arc", after.id)} if after else {}
+        raise Gone("That archive was withdrawn.", reason=row.withdrawn_because, **details)
     return row
 
 

@@ -405,8 +405,8 @@ class Acting:
     def _require_there(self, done: list[Change], anew: set[UUID], hidden: set[UUID], now: datetime) -> None:
         """Every target is there still; one that is to be written anew was until just now, and has something to take."""
         targets = {self._target(change).id for change in done}
-        standing = adapter.live_among(self.scope, targets - anew - hidden, now=now)
-        gone = (targets - anew - hidden - standing) | {each for each in anew if (each in hidden) != (each in targets)}
+        live = adapter.live_among(self.scope, targets - anew - hidden, now=now)
+        gone = (targets - anew - hidden - live) | {each for each in anew if (each in hidden) != (each in targets)}
         if gone:
             raise TargetGone(gone)
 

@@ -304,10 +304,10 @@ def build_archive(commission: Commission, clock: Callable[[], datetime]) -> Made
 def dry_run_outcome(commission: Commission, clock: Callable[[], datetime]) -> JSONObject:
     """What a dry run tells: what would be covered, the first of it by its ids, and about how many tokens that takes."""
     plan = _plan(commission, clock)
-    told = figures(commission, plan, index_updated=False) | {"byteSize": len(plan.text.encode())}
+    outcome = figures(commission, plan, index_updated=False) | {"byteSize": len(plan.text.encode())}
     covered = [each for each in plan.covered if each in commission.gathered.entries]
     group = {"kind": LineageKind.DISTILLED, "into": None, "from": covered[:NAMED_IN_LINEAGE]}
-    return told | ({"groups": [group], "groupCount": 1} if covered else {})
+    return outcome | ({"groups": [group], "groupCount": 1} if covered else {})
 
 
 def figures(commission: Commission, distilled: Distilled, *, index_updated: bool) -> JSONObject:

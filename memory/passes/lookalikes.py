@@ -303,8 +303,8 @@ def decide(scope: TenantScope, verb: str, chosen: Sequence[Choice], *, now: date
 
 def _refuse(problems: dict[UUID, str]) -> None:
     if problems:
-        told = [{"id": ids.wire("dup", row), "message": message} for row, message in sorted(problems.items())]
-        raise Conflict(REFUSED, problems=told)
+        details = [{"id": ids.wire("dup", row), "message": message} for row, message in sorted(problems.items())]
+        raise Conflict(REFUSED, problems=details)
 
 
 def _refs(scope: TenantScope, chosen: Sequence[Choice], now: datetime) -> dict[UUID, str]:

@@ -110,11 +110,11 @@ class Redactor:
         if self._automaton is None or not text:
             return Redacted(text, 0)
         broken = list(self._broken(text))
-        standing = {*self._matches(text), *self._matches_in(broken)}
-        if not standing:
+        matches = {*self._matches(text), *self._matches_in(broken)}
+        if not matches:
             return Redacted(text, 0)
         parts, at, count = [], 0, 0
-        for start, end, inside in _unions(sorted(standing)):
+        for start, end, inside in _unions(sorted(matches)):
             parts += [text[at:start], ids.redacted(self._owner(text, broken, start, end, inside))]
             at, count = end, count + 1
         return Redacted("".join([*parts, text[at:]]), count)
@@ -173,15 +173,15 @@ class Redactor:
     def _owner(self, text: str, broken: list[_Run], start: int, end: int, inside: dict[int, int]) -> str:
         """The longest secret in a union, of equally long ones the first; ``inside`` has the first place of each
         pattern."""
-        standing = [(self._patterns[number], at) for number, at in inside.items()]
-        covered = [each for pattern, _ in standing for each in self._covered.get(pattern.text, ())]
+        patterns = [(self._patterns[number], at) for number, at in inside.items()]
+        covered = [each for pattern, _ in patterns for each in self._covered.get(pattern.text, ())]
         first = bisect_left(broken, start, key=lambda run: run.places[-1])
         runs = list(takewhile(lambda run: run.places[0] < end, islice(broken, first, None))) if covered else []
         for each in covered:
             found = [text.find(each.text, start, end), *(run.find(each.text, start, end) for run in runs)]
             if there := [at for at in found if at >= 0]:
-                standing.append((each, min(there)))
-        return min(standing, key=lambda each: (-each[0].length, each[1], len(each[0].text)))[0].secret_id
+                patterns.append((each, min(there)))
+        return min(patterns, key=lambda each: (-each[0].length, each[1], len(each[0].text)))[0].secret_id
 
     def redact_json(self, value: object) -> Any:
         """A JSON value with every string in it redacted, the keys of objects too."""

@@ -116,21 +116,21 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
             return exports.document(archive_row(row))
         context |= {"successor": archives.successor_of(row)}
         return pages.render(request, "memory/archive_withdrawn.html", context)
-    told = archive_reports.report_archive(scope, row, now=now)
+    report = archive_reports.report_archive(scope, row, now=now)
     if request.GET.get("format") == "json":
-        return exports.document(archive_row(row) | {"sources": told.states, "document": told.document})
-    context |= {"told": told, "index": archive_reports.index_of(scope), **_shown(request, told)}
+        return exports.document(archive_row(row) | {"sources": report.states, "document": report.document})
+    context |= {"told": report, "index": archive_reports.index_of(scope), **_shown(request, report)}
     return pages.render(request, "memory/archive.html", context)
 
 
-def _shown(request: HttpRequest, told: Report) -> dict[str, object]:
+def _shown(request: HttpRequest, report: Report) -> dict[str, object]:
     """Which part of the sources is shown, and how the difference is."""
-    count = len(told.references)
+    count = len(report.references)
     asked = pages.number_of(request, "source") or 1
     first = asked if asked <= count else 1
     last = min(first + SOURCES - 1, count)
     return {
-        "sources": told.references[first - 1 : last],
+        "sources": report.references[first - 1 : last],
         "first": first,
         "last": last,
         "next_sources": f"{pages.address(request, source=last + 1)}#sources" if last < count else "",
@@ -146,8 +146,8 @@ def compare(request: HttpRequest, arc_id: str) -> HttpResponse:
     """Compute the checksum anew, of the stored bytes and where it can be of the same work, and say how they compare."""
     found = distillation.compare(tenancy.scope_of(request), ids.parse("arc", arc_id), clock=timezone.now)
     if found.agrees:
-        told = f"The checksum agrees: the stored bytes give {found.computed}, as is on record."
-        messages.success(request, f"{told} {_distilled_again(found.anew)}" if found.comes_out_again else told)
+        message = f"The checksum agrees: the stored bytes give {found.computed}, as is on record."
+        messages.success(request, f"{message} {_distilled_again(found.anew)}" if found.comes_out_again else message)
     else:
         messages.error(
             request,
@@ -155,8 +155,8 @@ def compare(request: HttpRequest, arc_id: str) -> HttpResponse:
             f"{'' if found.canonical else ', and they are not in canonical form'}.",
         )
     if not found.comes_out_again:
-        told = f"Distilled anew from the same memory, it comes out differently: {found.anew}"
-        messages.error(request, f"{told}, where {found.recorded} is on record.")
+        message = f"Distilled anew from the same memory, it comes out differently: {found.anew}"
+        messages.error(request, f"{message}, where {found.recorded} is on record.")
     return redirect("archive", arc_id)
 
 

@@ -68,33 +68,41 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its provenance."""
     scope = tenancy.scope_of(request)
     found = _entry(scope, mem_id)
-    told = provenance.provenance_of_entry(scope, found)
+    origin = provenance.provenance_of_entry(scope, found)
     if request.GET.get("format") == "json":
         now = timezone.now()
         kin = pass_reports.kinship(scope, found, now=now)
         for row in adapter.export_rows(scope, adapter.visible_entries(scope, now=now).filter(id=found.id)):
             return exports.document(
-                transfers.document_of(row) | {"provenance": _document(told), "lineage": _lineage(kin)}
+                transfers.document_of(row) | {"provenance": _document(origin), "lineage": _lineage(kin)}
             )
     plain = found.address is not None and not found.sealed
-    return _page(request, found, told, value=_indented(json.loads(found.content)) if plain else None)
+    return _page(request, found, origin, value=_indented(json.loads(found.content)) if plain else None)
 
 
 def _page(
-    request: HttpRequest, found: "MemoryEntry", told: Provenance, *, value: str | None, revealed: bool = False
+    request: HttpRequest, found: "MemoryEntry", origin: Provenance, *, value: str | None, revealed: bool = False
 ) -> HttpResponse:
     scope, now, mem_id = tenancy.scope_of(request), timezone.now(), ids.wire("mem", found.id)
     kin = pass_reports.kinship(scope, found, now=now)
-    context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, "kin": kin, **_strip(told)}
-    context |= _beside(scope, found, told, kin, now)
+    context = {
+        "nav": "memory",
+        "now": now,
+        "entry": found,
+        "mem_id": mem_id,
+        "told": origin,
+        "kin": kin,
+        **_strip(origin),
+    }
+    context |= _beside(scope, found, origin, kin, now)
     context["duplicates"] = lookalikes.count(scope, entry_id=found.id, now=now)
-    context |= {"value": value, "revealed": revealed, **_author(scope, told), **_may(scope, mem_id)}
+    context |= {"value": value, "revealed": revealed, **_author(scope, origin), **_may(scope, mem_id)}
     context["can_correct"] = found.address is None and found.derived != "distilled" and found.retired_at is None
     return pages.render(request, "memory/entry.html", context)
 
 
 def _beside(
-    scope: TenantScope, found: "MemoryEntry", told: Provenance, kin: Kinship, now: datetime
+    scope: TenantScope, found: "MemoryEntry", origin: Provenance, kin: Kinship, now: datetime
 ) -> dict[str, object]:
     """Its lineage as a drawing, which runs read it, what is like it, what stands beside it, and what was done to it."""
     reads = recordings.reads_of_entry(scope.tenant_id, found.id, size=READS)
@@ -102,7 +110,7 @@ def _beside(
     targets = [ids.wire("mem", found.id)]
     done = auditing.about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
     return {
-        "drawn": draw(scope, found, told, kin, reads),
+        "drawn": draw(scope, found, origin, kin, reads),
         "reads": reads,
         "near": lookalikes.find_similar(scope, found, now=now)[:NEAR],
         "previous": before,
@@ -112,11 +120,11 @@ def _beside(
     }
 
 
-def _author(scope: TenantScope, told: Provenance) -> dict[str, object]:
+def _author(scope: TenantScope, origin: Provenance) -> dict[str, object]:
     """Who wrote the entry as a correction, if a person did."""
-    if told.writer is None or told.writer.run.workflow_id != corrections.WORKFLOW:
+    if origin.writer is None or origin.writer.run.workflow_id != corrections.WORKFLOW:
         return {}
-    author = told.writer.run.principal
+    author = origin.writer.run.principal
     return {"author": author, "names": access.names_of(scope.tenant_id, [author])}
 
 
@@ -149,22 +157,22 @@ def _may(scope: TenantScope, mem_id: str) -> dict[str, object]:
     }
 
 
-def _strip(told: Provenance) -> dict[str, object]:
+def _strip(origin: Provenance) -> dict[str, object]:
     """The events around the write, and how many the drawing leaves out; the newest of many writes."""
-    here = next((place for place, mark in enumerate(told.strip) if mark.this), 0)
-    drawn = [_drawn(mark, told) for mark in told.strip[max(here - WINDOW, 0) : here + WINDOW + 1]]
+    here = next((place for place, mark in enumerate(origin.strip) if mark.this), 0)
+    drawn = [_drawn(mark, origin) for mark in origin.strip[max(here - WINDOW, 0) : here + WINDOW + 1]]
     return {
         "strip": drawn,
         "before": drawn[0].sequence if drawn else 0,
-        "later": told.events - drawn[-1].sequence - 1 if drawn else 0,
-        "writes": told.writes[-WRITES:],
-        "verdict": VERDICTS[told.verdict],
+        "later": origin.events - drawn[-1].sequence - 1 if drawn else 0,
+        "writes": origin.writes[-WRITES:],
+        "verdict": VERDICTS[origin.verdict],
         "trail_url": next((event.url for event in drawn if event.here), ""),
     }
 
 
-def _drawn(mark: Mark, told: Provenance) -> StripEvent:
-    run_id = told.writes[-1].run_id
+def _drawn(mark: Mark, origin: Provenance) -> StripEvent:
+    run_id = origin.writes[-1].run_id
     return StripEvent(
         sequence=mark.sequence,
         kind="write" if mark.type == provenance.FACT else "event",
@@ -175,7 +183,7 @@ def _drawn(mark: Mark, told: Provenance) -> StripEvent:
     )
 
 
-def _document(told: Provenance) -> dict[str, object]:
+def _document(origin: Provenance) -> dict[str, object]:
     writes = [
         {
             "runId": write.run_id,
@@ -186,10 +194,10 @@ def _document(told: Provenance) -> dict[str, object]:
             "agentId": write.agent_id or None,
             "origin": write.origin.document if write.origin else None,
         }
-        for write in told.writes
+        for write in origin.writes
     ]
-    digests = {"sha256WhenWritten": told.sha256_when_written, "sha256Now": told.sha256_now}
-    return {"verdict": str(told.verdict), "writes": writes, **digests}
+    digests = {"sha256WhenWritten": origin.sha256_when_written, "sha256Now": origin.sha256_now}
+    return {"verdict": str(origin.verdict), "writes": writes, **digests}
 
 
 def _lineage(kin: Kinship) -> dict[str, object]:
@@ -356,10 +364,10 @@ class Drawn:
     became: list[LineageMark]
 
 
-def draw(scope: TenantScope, entry: "MemoryEntry", told: Provenance, kin: Kinship, reads: Page[EntryRead]) -> Drawn:
+def draw(scope: TenantScope, entry: "MemoryEntry", origin: Provenance, kin: Kinship, reads: Page[EntryRead]) -> Drawn:
     """The first few of each kind, and how many more there are; in three more queries at most."""
     mem_id = ids.wire("mem", entry.id)
-    made_from = [_run(told)] if told.writer else []
+    made_from = [_run(origin)] if origin.writer else []
     if kin.text_of:
         arc_id = ids.wire("arc", kin.text_of.id)
         made_from.append(
@@ -371,9 +379,9 @@ def draw(scope: TenantScope, entry: "MemoryEntry", told: Provenance, kin: Kinshi
     became += [_read(each) for each in reads.rows[:READS]]
     if reads.total > READS:
         became.append(_more(reads.total - READS, "reads", reverse("memory-entry-reads", args=[mem_id])))
-    runs = {each.run_id for each in reads.rows[:READS]} | ({told.writer.run.id} if told.writer else set())
+    runs = {each.run_id for each in reads.rows[:READS]} | ({origin.writer.run.id} if origin.writer else set())
     for run in provenance.forks_of(scope.tenant_id, runs, limit=FORKED):
-        made_of = "wrote" if told.writer and run.source_run_id == told.writer.run.id else "read"
+        made_of = "wrote" if origin.writer and run.source_run_id == origin.writer.run.id else "read"
         url = reverse("run", args=[ids.wire("run", run.id)])
         became.append(LineageMark(run.workflow_id, f"{run.fork_mode} of a run that {made_of} it", url))
     for each in provenance.citations_of(scope, runs, limit=CITED):
@@ -381,9 +389,9 @@ def draw(scope: TenantScope, entry: "MemoryEntry", told: Provenance, kin: Kinshi
     return Drawn(made_from, became)
 
 
-def _run(told: Provenance) -> LineageMark:
-    assert told.writer is not None, "an entry that no event tells of has no run to draw"
-    write = told.writer
+def _run(origin: Provenance) -> LineageMark:
+    assert origin.writer is not None, "an entry that no event tells of has no run to draw"
+    write = origin.writer
     url = f"{reverse('run', args=[write.run_id])}?at={write.sequence}#seq-{write.sequence}"
     return LineageMark(
         write.run.workflow_id, f"written by {write.node_id}" if write.node_id else "written by this run", url

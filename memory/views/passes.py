@@ -257,8 +257,8 @@ def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Curso
     page: Page[Any]
     if show == "fired":
         page = tenant_nights.page_of_firings(scope, night, after=after, size=size)
-        told = commitments.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
-        page = page.of([(each, told.get(each.commitment_id)) for each in page.rows])
+        fired = commitments.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
+        page = page.of([(each, fired.get(each.commitment_id)) for each in page.rows])
     elif show in REMOVALS:
         page = tenant_nights.page_of_removed(scope, night, show, after=after, size=size)
     else:

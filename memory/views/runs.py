@@ -149,42 +149,42 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
 
 def render_run(
     request: HttpRequest,
-    told: Trail,
+    timeline: Trail,
     *,
     refused: AnswerForm | None = None,
     conflict: Refusal | None = None,
     status: int = 0,
 ) -> HttpResponse:
     """The page of a run; with ``refused`` where an answer that was none stands, and why it was not recorded."""
-    scope, run_id = tenancy.scope_of(request), ids.wire("run", told.run.id)
+    scope, run_id = tenancy.scope_of(request), ids.wire("run", timeline.run.id)
     wanted = LaneFilter(pages.text_of(request, "node"), pages.text_of(request, "agent"))
-    lanes = _lanes(told, pages.number_of(request, "at"), wanted)
-    asked = [answer_forms.question_for(scope, each, _form_at(each, refused)) for each in told.asked]
-    over = told.run.status in TERMINAL or events.is_log(told.run)
+    lanes = _lanes(timeline, pages.number_of(request, "at"), wanted)
+    asked = [answer_forms.question_for(scope, each, _form_at(each, refused)) for each in timeline.asked]
+    over = timeline.run.status in TERMINAL or events.is_log(timeline.run)
     context = {
         "nav": "runs",
         "now": timezone.now(),
-        "trail": told,
-        "run": told.run,
+        "trail": timeline,
+        "run": timeline.run,
         "run_id": run_id,
-        "forks": run_comparison.forks_of(scope, told.run),
-        "log_name": events.log_names(scope, [told.run]).get(told.run.id, ""),
-        "task_names": events.tasks_of(scope, told.run),
+        "forks": run_comparison.forks_of(scope, timeline.run),
+        "log_name": events.log_names(scope, [timeline.run]).get(timeline.run.id, ""),
+        "task_names": events.tasks_of(scope, timeline.run),
         "lanes": lanes,
         "wanted": wanted,
-        "nodes": [lane.node_id for lane in told.lanes if lane.node_id],
-        "agents": sorted({lane.agent_id for lane in told.lanes} - {""}),
+        "nodes": [lane.node_id for lane in timeline.lanes if lane.node_id],
+        "agents": sorted({lane.agent_id for lane in timeline.lanes} - {""}),
         "fork_from": pages.number_of(request, "fork") or 0,
-        "fork_at": _step_at(told, pages.number_of(request, "fork")),
-        "left_out": told.total - len(told.events),
-        "writes": sum(len(lane.writes) for lane in told.lanes),
+        "fork_at": _step_at(timeline, pages.number_of(request, "fork")),
+        "left_out": timeline.total - len(timeline.events),
+        "writes": sum(len(lane.writes) for lane in timeline.lanes),
         "as_json": pages.address(request, at="", format="json"),
-        "took": told.run.took,
+        "took": timeline.run.took,
         "ended": over,
         "here": reverse("run", args=[run_id]) if refused else pages.here(request),
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
-        "names": access.names_of(scope.tenant_id, _owners(told.run)),
+        "names": access.names_of(scope.tenant_id, _owners(timeline.run)),
         "asked": asked,
         "conflict": conflict,
         "refused": refused if refused and refused.errors else None,
@@ -233,33 +233,33 @@ def _indented(said: JSONObject) -> str:
     return json.dumps(said, indent=2, ensure_ascii=False) if said else ""
 
 
-def _lanes(told: Trail, here: int | None, wanted: LaneFilter) -> list[ShownLane]:
+def _lanes(timeline: Trail, here: int | None, wanted: LaneFilter) -> list[ShownLane]:
     """The lanes that were asked for. Open are those that the address points into, that failed, or that is alone."""
-    known = {write.memory_id: write for lane in told.lanes for write in lane.writes}
+    known = {write.memory_id: write for lane in timeline.lanes for write in lane.writes}
     shown = []
-    for lane in filter(wanted.takes, told.lanes):
-        rows = _rows(lane, told, known, here)
+    for lane in filter(wanted.takes, timeline.lanes):
+        rows = _rows(lane, timeline, known, here)
         is_open = bool(wanted.node) or lane.state == "failed" or any(row.here for row in rows)
         shown.append(ShownLane(lane, rows, is_open))
     return shown
 
 
-def _step_at(told: Trail, sequence: int | None) -> str:
+def _step_at(timeline: Trail, sequence: int | None) -> str:
     """The node that has begun with the event of this number."""
-    found = (lane.node_id for lane in told.lanes if lane.node_id and lane.first_sequence == sequence)
+    found = (lane.node_id for lane in timeline.lanes if lane.node_id and lane.first_sequence == sequence)
     return next(found, "")
 
 
-def _rows(lane: Lane, told: Trail, known: dict[str, TrailWrite], here: int | None) -> list[Row]:
+def _rows(lane: Lane, timeline: Trail, known: dict[str, TrailWrite], here: int | None) -> list[Row]:
     writes = {write.event.sequence: write for write in lane.writes}
     return [
         Row(
             event,
             writes.get(event.sequence),
             event.sequence == here,
-            told.notes.get(event.sequence, {}),
+            timeline.notes.get(event.sequence, {}),
             known.get(event.payload.get("entryId", "")),
-            told.long.get(event.sequence, 0),
+            timeline.long.get(event.sequence, 0),
         )
         for event in lane.events
     ]

@@ -378,8 +378,8 @@ class CommitmentRows(Declared):
 def _standing_in(tenant_id: UUID, entry_ids: Collection[UUID], orphans: Sequence[Orphan]) -> set[UUID]:
     """The commitments whose intention is in one of these entries, or whose entry went into one and is gone."""
     wanted = frozenset(entry_ids)
-    standing = Commitment.objects.of(tenant_id).values_list("id", "entry_id")
-    found = {row for row, entry in standing if entry in wanted} if wanted else set()
+    entry_ids_of = Commitment.objects.of(tenant_id).values_list("id", "entry_id")
+    found = {row for row, entry in entry_ids_of if entry in wanted} if wanted else set()
     return found | {each.id for each in orphans if not each.into.isdisjoint(wanted)}
 
 

@@ -274,8 +274,8 @@ def _write(request: Request) -> Response:
     sent = _entries_of(request.data)
     caller = caller_of(request, otherwise=_named_by_all(sent))
     done = batches.write(caller, _items(sent, caller.agent_id), now=timezone.now())
-    told = [entry_document(row) for row in done.rows]
-    return Response({"entries": told, "created": done.created, "updated": len(told) - done.created})
+    documents = [entry_document(row) for row in done.rows]
+    return Response({"entries": documents, "created": done.created, "updated": len(documents) - done.created})
 
 
 def _delete(request: Request) -> Response:
@@ -325,9 +325,13 @@ def _read(sent: object) -> NewItem:
 def _problem_paths(detail: object, place: str = "") -> list[tuple[str, str]]:
     """What is wrong, each with the path of its field."""
     if isinstance(detail, dict):
-        return [told for name, inner in detail.items() for told in _problem_paths(inner, f"{place}.{name}".lstrip("."))]
+        return [
+            problem
+            for name, inner in detail.items()
+            for problem in _problem_paths(inner, f"{place}.{name}".lstrip("."))
+        ]
     if isinstance(detail, list):
-        return [told for inner in detail for told in _problem_paths(inner, place)]
+        return [problem for inner in detail for problem in _problem_paths(inner, place)]
     return [(place.removeprefix("non_field_errors").removeprefix("body"), str(detail))]
 
 

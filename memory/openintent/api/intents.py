@@ -500,8 +500,8 @@ def agent_events(request: Request, agent_id: str) -> Response:
 
 def _page(log: Log, request: Request) -> Response:
     """The bare array that the published client wants; how many there are stands in ``X-Total-Count``."""
-    told = events.page(log, _event_query(request.query_params))
-    return Response(told.events, headers={"X-Total-Count": str(told.total)})
+    page = events.page(log, _event_query(request.query_params))
+    return Response(page.events, headers={"X-Total-Count": str(page.total)})
 
 
 def _event_query(query: Any) -> EventQuery:

@@ -61,13 +61,13 @@ def body_of(text: str) -> str:
 
 def title_of(about: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str]) -> str:
     """The terms that tell most of these sentences, spelt as the first of them spells it."""
-    told: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for terms in about:
         for term, gain in terms:
-            told[term] = told.get(term, 0.0) + gain
-    pool = heapq.nsmallest(4 * TITLE_WORDS, told, key=lambda term: (-told[term], term))
+            weights[term] = weights.get(term, 0.0) + gain
+    pool = heapq.nsmallest(4 * TITLE_WORDS, weights, key=lambda term: (-weights[term], term))
     spelt = {term: _spelt(term, about, texts) for term in pool}
-    pool.sort(key=lambda term: (-told[term] * (NAME if spelt[term] != spelt[term].casefold() else 1.0), term))
+    pool.sort(key=lambda term: (-weights[term] * (NAME if spelt[term] != spelt[term].casefold() else 1.0), term))
     words = ", ".join([spelt[term] for term in pool[:TITLE_WORDS]])
     return words[:1].upper() + words[1:] if words else UNTITLED
 

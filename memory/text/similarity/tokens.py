@@ -378,5 +378,5 @@ def _together(roles: Iterable[tuple[bool, int]]) -> int:
 def _spelled(text: str, base: str, capital: int) -> int:
     if any(ord(letter) >= LATIN_END for letter in text):
         return FOREIGN
-    standing = words.COMMON if base in CANONICAL else words.classify(text)
-    return COMMON if standing == words.COMMON else UNKNOWN if standing == words.UNKNOWN else 0
+    frequency = words.COMMON if base in CANONICAL else words.classify(text)
+    return COMMON if frequency == words.COMMON else UNKNOWN if frequency == words.UNKNOWN else 0
