@@ -107,7 +107,7 @@ from memory.adapter.passes import (
     tenants_with_news,
     tokens_written_after,
 )
-from memory.adapter.records import (
+from memory.adapter.runs import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
     RANKS,

@@ -12,7 +12,7 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Subquery, Sum,
 from django.db.models.functions import Cast
 from django.db.models.lookups import Exact
 
-from memory.adapter.records import PRESENT, UNEXPIRED
+from memory.adapter.runs import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
 from memory.host import ids, sql
 from memory.host.expiry import has_expired

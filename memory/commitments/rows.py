@@ -23,7 +23,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from memory.text import intentions
 from memory.text.intentions import FARTHEST
-from memory.text.intentions.statements import LONGEST_TEXT
+from memory.text.intentions.predicates import LONGEST_TEXT
 from memory.text.redactor import Redactor
 
 if TYPE_CHECKING:

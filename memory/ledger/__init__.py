@@ -51,6 +51,7 @@ from memory.ledger.erase import (
     remove_entries,
     removed_since,
 )
+from memory.ledger.head import lock_entries, position
 from memory.ledger.index import catch_up, tenants_behind
 from memory.ledger.retirement import (
     Hidden,
@@ -60,7 +61,6 @@ from memory.ledger.retirement import (
     retire_entry,
     unhide_entries,
 )
-from memory.ledger.rows import lock_entries, position
 from memory.ledger.vectors import (
     begin_vectors,
     claim_vectors,

@@ -32,7 +32,7 @@ from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import bulk, entries, index
 from memory.ledger.bulk import Imported, Prepared, Stated
 from memory.ledger.entries import Redact, Redraft
-from memory.ledger.rows import WRITER, advance_head, lock_entries, record_removal_time
+from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag

@@ -23,7 +23,7 @@ from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
 from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redact, Redraft, Written, redacted, require_writable
-from memory.ledger.rows import WRITER, advance_head, locked_entry
+from memory.ledger.head import WRITER, advance_head, locked_entry
 from memory.models import EntryOrigin
 from memory.models.entry import EntryTag, MemoryEntry, Strength, Tombstone
 from memory.origins import Origin

@@ -23,7 +23,7 @@ from memory.host.models import Run, VaultKey
 from memory.host.tenancy import MemoryScope
 from memory.host.vault import Resealed, VaultLocked
 from memory.ledger import index
-from memory.ledger.rows import WRITER
+from memory.ledger.head import WRITER
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.text import redactor, token_budget

@@ -12,7 +12,7 @@ from memory import addresses
 from memory.host import sql
 from memory.host.expiry import EXPIRED
 from memory.ledger import addressed, index
-from memory.ledger.rows import WRITER, advance_head, lock_entries, record_removal_time
+from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 

@@ -12,7 +12,7 @@ from memory import consolidation_state, entry_drafts, redaction
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
-from memory.ledger.rows import WRITER, advance_head, locked_entry
+from memory.ledger.head import WRITER, advance_head, locked_entry
 from memory.models.entry import MemoryEntry, Retirement
 
 TAKEABLE = (

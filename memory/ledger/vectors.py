@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from memory.host import sql
-from memory.ledger.rows import WRITER
+from memory.ledger.head import WRITER
 from memory.models.vector_signs import BLOCK, IN_BLOCK, NUMBER, SIGNED, SIGNS, Array, signs_of
 from memory.models.vectors import VectorSpace, has_pgvector
 

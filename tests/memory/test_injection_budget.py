@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory import adapter, ledger, recordings
 from memory.adapter import Injection
-from memory.adapter.records import _fitting
+from memory.adapter.runs import _fitting
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import KeptRead

@@ -582,7 +582,7 @@ def test_a_shorter_policy_first_says_what_it_touches(ada: Client) -> None:
     carried_out("twice")
     archiving.distilled("acme", "one")
     past = timezone.now() - timedelta(days=9)
-    MemoryEntry.objects.written_by(ledger.rows.WRITER).exclude(retired_kind="").update(retired_at=past)
+    MemoryEntry.objects.written_by(ledger.head.WRITER).exclude(retired_kind="").update(retired_at=past)
     form = {"archive_days": "10", "restore_days": "5", "stale_days": "90", "timezone": "UTC", "distiller": "extractive"}
     preview = ada.post("/retention", form)
     shown = body_of(preview)

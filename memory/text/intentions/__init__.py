@@ -7,7 +7,7 @@ same time in the same zone always gives the same.
 """
 
 from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in, may_hold_one
-from memory.text.intentions.statements import DENIAL, verdict, vocabulary, words_of
+from memory.text.intentions.predicates import DENIAL, verdict, vocabulary, words_of
 
 __all__ = [
     "DENIAL",

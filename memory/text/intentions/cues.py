@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from memory.text.intentions import times
-from memory.text.intentions.statements import IRREGULAR, LONGEST_TEXT
+from memory.text.intentions.predicates import IRREGULAR, LONGEST_TEXT
 from memory.text.intentions.times import CLOCK
 
 READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"

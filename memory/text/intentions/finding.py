@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from memory.host import cron
 from memory.text.intentions import foreign, times
 from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, REQUESTING, WHO, cues_in, may_cue, own_times
-from memory.text.intentions.statements import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
+from memory.text.intentions.predicates import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
 
 SURELY = (
     r"\b(?:maybe|perhaps|possibly|probably|presumably|ideally|hopefully|tentatively|potentially|eventually"

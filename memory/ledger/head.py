@@ -1,4 +1,4 @@
-"""What every change of the ledger shares: the writer's name, the head that numbers changes, and a locked entry."""
+"""The head of the ledger, which numbers its changes; the locks of every write, and their order."""
 
 from collections.abc import Collection
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a statement says of a condition: that it holds, that it does not, or nothing. Pure.
+"""What a text says about the condition of a commitment: that it holds, that it does not, or nothing.
 
 A condition is a few stems, all of which must be in one sentence (its entry's labels counted in). A wish, a plan, a
 question or another condition asserts nothing; a sentence that denies says the opposite.
