@@ -4,7 +4,9 @@ from datetime import datetime, timedelta
 from functools import cache
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, TextField, Value
+from django.db.models.functions import Cast, StrIndex
+from django.db.models.lookups import GreaterThan
 
 from memory.host import sql
 from memory.host.events import Failure
@@ -13,10 +15,6 @@ from memory.host.models import Run
 from openwop_console.runtime.models import Step, StepState
 
 WRITER = "openwop_console.runtime.steps"
-SAYS = (
-    "SELECT EXISTS (SELECT 1 FROM runtime_step WHERE tenant_id = %s AND run_id = %s "
-    "AND ({0}(CAST(outputs AS text), %s) > 0 OR {0}(CAST(variables AS text), %s) > 0))"
-)
 IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING})
 
 
@@ -42,8 +40,9 @@ def at_node(tenant_id: UUID, run_id: UUID, node_id: str) -> Step | None:
 
 def any_says(tenant_id: UUID, run_id: UUID, words: str) -> bool:
     """Whether these words stand in the outputs or variables of a step of the run. They are not parsed for it."""
-    statement = SAYS.format("strpos" if sql.is_postgres() else "instr")
-    return bool(sql.rows(statement, [sql.key(tenant_id), sql.key(run_id), words, words])[0][0])
+    said = (StrIndex(Cast(name, TextField()), Value(words)) for name in ("outputs", "variables"))
+    in_outputs, in_variables = (GreaterThan(place, 0) for place in said)
+    return bool(Step.objects.of(tenant_id).filter(in_outputs | in_variables, run_id=run_id).exists())
 
 
 def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, attempt: int = 1, now: datetime) -> Step:

@@ -78,6 +78,7 @@ def test_requests_go_on_while_passwords_are_computed_and_too_many_tries_are_refu
         assert all(each.result(timeout=60) for each in tries)
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_a_password_is_computed_in_no_transaction_for_which_writers_would_wait(
     settings: object, monkeypatch: pytest.MonkeyPatch, client: Client
