@@ -101,7 +101,7 @@ def test_R38_a_first_write_in_a_namespace_and_an_entry_that_is_given_up_do_not_w
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     row, now = make(caller, given("a")), timezone.now()
     meeting.behind("memory.openintent.namespaces.lock_namespaces", "first")
-    meeting.behind("memory.ledger.retirement.move_head", "retire")
+    meeting.behind("memory.ledger.retirement.advance_head", "retire")
     done = meeting.run(
         first=lambda: make(caller, given("s", Tier.SEMANTIC)),
         retire=lambda: ledger.retire_entry(operator, row.id, reason="because", now=now),
@@ -118,7 +118,7 @@ def test_R100_a_batch_that_makes_a_namespace_and_an_entry_that_is_restored_do_no
     row, now = make(caller, given("a")), timezone.now()
     ledger.retire_entry(operator, row.id, reason="", now=now)
     meeting.behind("memory.openintent.namespaces.lock_namespaces", "batch")
-    meeting.behind("memory.ledger.retirement.move_head", "restore")
+    meeting.behind("memory.ledger.retirement.advance_head", "restore")
     items = [Item(given("s", Tier.SEMANTIC)), Item(given("w"))]
     done = meeting.run(
         batch=lambda: batches.write(caller, items, now=now),
@@ -158,7 +158,7 @@ def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, 
     other = make(caller, given("other", Tier.WORKING, intent_id=intent), start)
     make(caller, given("first", Tier.EPISODIC), start)
     later = start + timedelta(minutes=2)
-    meeting.behind("memory.ledger.erase.move_head", "make")
+    meeting.behind("memory.ledger.erase.advance_head", "make")
     meeting.behind("memory.ledger.lock_address", "delete")
     done = meeting.run(
         make=lambda: make(caller, given("k", Tier.EPISODIC), later),
@@ -189,7 +189,7 @@ def test_R93_an_entry_becomes_confidential_beside_the_retiring_of_what_a_night_m
     test_closing.passed("distill", tokenBudget=500)
     archived, operator = Archive.objects.get().entry_id, building.scope(role="operator")
     assert archived
-    meeting.behind("memory.ledger.addressed.move_head", "close")
+    meeting.behind("memory.ledger.addressed.advance_head", "close")
     meeting.behind("memory.ledger.retirement.locked_entry", "retire")
     done = meeting.run(
         close=lambda: test_closing.raised(row),
