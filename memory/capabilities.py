@@ -1,4 +1,4 @@
-"""The eight memory dimensions, the degraded projection (RFC 0080 A and C), and what else is advertised. Pure.
+"""The eight memory dimensions, the degraded projection (RFC 0080 A and C), and what else is advertised.
 
 Both are derived from the very document that discovery serves, so the two cannot drift.
 """

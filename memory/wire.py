@@ -1,4 +1,4 @@
-"""The protocol's MemoryEntry document (RFC 0004), for the face and for ``ctx.memory`` alike. Pure."""
+"""The protocol's MemoryEntry document (RFC 0004), for the API and for ``ctx.memory``."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -333,7 +333,7 @@ def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
 
 
 def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
-    """The instant of a firing. After missed ones, the latest stands in for all."""
+    """The instant of a firing. After missed ones, the latest counts for all."""
     if row.condition == Condition.PREDICATE:
         return Claim(row, f"turn/{row.predicate['turn']}", memory_id, None)
     first = row.due_at or now

@@ -1,8 +1,7 @@
-"""Room for entries: working memory is bounded by task, and full is full; episodic memory by agent, and what is needed
-least makes room (RFC-0015 2.2, 6.5, 6.6, 9.4; R30 to R34, R75 to R78, R97, R98).
+"""Capacity (RFC-0015 2.2, 6.5, 6.6, 9.4; R30 to R34, R75 to R78, R97, R98).
 
-What is counted is counted under the lock of the task's or the agent's row, so that two at once never both have the
-last place. Retired and lapsed entries do not count, and semantic memory has no bounds (R39, R99).
+Working memory is bounded by task: a write beyond the bound is refused. Episodic memory is bounded by agent: the least
+valuable entry is evicted.
 """
 
 from collections import Counter

@@ -1,1 +1,1 @@
-"""Text, understood without a database: similarity, distillation, intentions, search words and encodings. Pure."""
+"""Text, understood without a database: similarity, distillation, intentions, search words and encodings."""

@@ -1,4 +1,4 @@
-"""The difference of two texts, line by line and word by word, for a page. Pure.
+"""The difference of two texts, line by line and word by word, for a page.
 
 Inputs are bounded, and what was left out is said.
 """

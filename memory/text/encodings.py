@@ -1,4 +1,4 @@
-"""The forms in which a text can be written: how a value is encoded, and what an encoded text says. Pure.
+"""The forms in which a text can be written: how a value is encoded, and what an encoded text says.
 
 ``forms_of`` encodes a needle, for redaction and for the verification of a forget; ``readings`` decodes a haystack, for
 the finding. The two know the same forms and share no code path.

@@ -1,4 +1,4 @@
-"""Tokens: one offline tokenizer, by its name (performance.md, section 4). Pure."""
+"""Tokens: one offline tokenizer, by its name (performance.md, section 4)."""
 
 from functools import cache
 from typing import Any

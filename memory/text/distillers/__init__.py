@@ -1,4 +1,4 @@
-"""Distillation without a database: the same sources and the same budget give the same archive, byte for byte. Pure."""
+"""Distillation without a database: the same sources and the same budget give the same archive, byte for byte."""
 
 from memory.text.distillers.archive_text import (
     EXTRACTIVE,

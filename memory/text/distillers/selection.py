@@ -1,4 +1,4 @@
-"""What is chosen under a budget so far, what that cost, and what one more sentence would cost and be worth. Pure.
+"""What is chosen under a budget so far, what that cost, and what one more sentence would cost and be worth.
 
 A sentence costs its line and, once, the reading of an entry that says it. It is worth what its terms tell, less the
 more of them have been said already. The budget bounds what is read and written together, the target what is written.

@@ -1,4 +1,4 @@
-"""Finding standing intentions in what a run has written, and what later statements say of them (RFC 0068). Pure.
+"""Finding standing intentions in what a run has written, and what later statements say of them (RFC 0068).
 
 An intention is a sentence with a cue ("remind me", "follow up", "we need to") and a condition: a time in words, or a
 clause that a later statement may fulfil ("when the invoice clears"). Statements of fact, past times, negations,

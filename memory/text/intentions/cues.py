@@ -1,4 +1,4 @@
-"""What makes a sentence an order or a resolution, and what keeps it from being one. Pure."""
+"""What makes a sentence an order or a resolution, and what keeps it from being one."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which statements say the same, and which newer one replaces an older one. Pure: no database, no Django, no chance."""
+"""Which statements say the same, and which newer one replaces an older one. Deterministic."""
 
 from memory.text.similarity.likeness import likeness
 from memory.text.similarity.reading import (

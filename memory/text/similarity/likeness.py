@@ -1,4 +1,4 @@
-"""How alike two statements are that the rules leave apart: for a person to decide, never to act on. Pure.
+"""How alike two statements are that the rules leave apart: for a person to decide, never to act on.
 
 A restatement has most words of the other, in another order or around another verb. Two statements in which only the
 thing, the name or the number in one place differs are about different things: the rules have weighed those.

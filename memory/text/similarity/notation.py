@@ -1,4 +1,4 @@
-"""One way of writing for each value: numbers, percentages, amounts, measures, dates, times and ranges. Pure.
+"""One way of writing for each value: numbers, percentages, amounts, measures, dates, times and ranges.
 
 Works on the tokens of a statement: "1,200,000", "1 200 000" and "1.2 million" become one token, and so do
 "May 5th, 2027", "5 May 2027" and "2027-05-05". What is not understood stays as it is written.

@@ -1,4 +1,4 @@
-"""One way of saying for what English says in several: set phrases, passives, opposites. Pure.
+"""One way of saying for what English says in several: set phrases, passives, opposites.
 
 Works on the tokens of a statement. A rule speaks of closed classes of words and of their order, never of a subject.
 """

@@ -1,6 +1,6 @@
 """Which statements are one, and which are no longer so: a whole corpus, until nothing is left to do.
 
-Pure and deterministic: the same statements in any order come to the same end, and what is left over comes to nothing.
+Deterministic: the same statements in any order come to the same end, and what is left over comes to nothing.
 Every decision looks at the statements it is about and at no others, so nothing that is added elsewhere changes it.
 """
 

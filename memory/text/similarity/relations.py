@@ -1,4 +1,4 @@
-"""One way of saying what one thing is to another: what it measures, who runs it, who is married to whom. Pure.
+"""One way of saying what one thing is to another: what it measures, who runs it, who is married to whom.
 
 Each rule takes the tokens of a statement that has the rule's word and returns them as they are when the statement does
 not have its form. The forms chosen are those with a noun: "the pool's length is 25 m", "Ana is the head of sales".
