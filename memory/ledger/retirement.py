@@ -128,8 +128,11 @@ def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
 
 @transaction.atomic
 def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: datetime) -> list[UUID]:
-    """Restore at most ``CHUNK`` entries that are as a pass left them, protect them, and return their ids. ``taken``
-    says when the pass retired each: a later change by a person is respected."""
+    """Restore at most ``CHUNK`` entries that are as a pass left them, protect them, and return their ids.
+
+    ``taken`` says when the pass retired each: entries that were restored, retired or removed since stay as they are,
+    and so do those whose key is occupied. One change of the ledger; the caller audits it.
+    """
     rows = list(taken)[: sql.CHUNK]
     away = MemoryEntry.objects.in_scope(scope).select_for_update().filter(id__in=rows).exclude(retired_kind="")
     found = [row for row, at in away.order_by("id").values_list("id", "retired_at") if at == taken[row]]

@@ -1,7 +1,8 @@
 """Capacity (RFC-0015 2.2, 6.5, 6.6, 9.4; R30 to R34, R75 to R78, R97, R98).
 
 Working memory is bounded by task: a write beyond the bound is refused. Episodic memory is bounded by agent: the least
-valuable entry is evicted.
+valuable entry is evicted. Entries are counted under the lock of the task's or the agent's row, so that of two at once
+only one gets the last place. Retired and lapsed entries do not count, and semantic memory has no bounds (R39, R99).
 """
 
 from collections import Counter
