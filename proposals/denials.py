@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
-from memory.host import denials, ids
+from memory.host import denials, ids, sql
 from memory.host.tenancy import TenantScope
 from proposals import gate, rules
 from proposals.models import Gate, Proposal
@@ -50,5 +51,11 @@ def authorize_one_of(
 
 def _there(tenant_id: UUID, proposal_id: UUID | None) -> tuple[Proposal | None, Gate | None]:
     """The proposal, and the gate of its activation that is under way."""
-    found: Proposal | None = Proposal.objects.of(tenant_id).filter(id=proposal_id).first() if proposal_id else None
-    return found, gate.under_way(tenant_id, found.id) if found else None
+    found = _proposal().fetch(sql.key(tenant_id), sql.key(proposal_id)) if proposal_id else []
+    return (found[0], gate.under_way(tenant_id, found[0].id)) if found else (None, None)
+
+
+@cache
+def _proposal() -> sql.Prepared[Proposal]:
+    anyone = UUID(int=0)
+    return sql.Prepared(Proposal.objects.of(anyone).filter(id=anyone))

@@ -6,11 +6,12 @@ about a gate that somebody else is closing. The run is the host's own workflow `
 
 import json
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import pairwise
 from uuid import UUID
 
 from memory import event_notes
-from memory.host import access, ids, interrupts, outbox, runs
+from memory.host import access, ids, interrupts, outbox, runs, sql
 from memory.host.errors import Conflict
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
@@ -107,9 +108,14 @@ def _announce(gate: Gate, kind: str, now: datetime) -> None:
 
 def under_way(tenant_id: UUID, proposal_id: UUID) -> Gate | None:
     """The gate of the activation that is under way, or None."""
-    rows = Gate.objects.of(tenant_id).select_related("run")
-    found: Gate | None = rows.filter(proposal_id=proposal_id, closed_at=None).first()
-    return found
+    return next(iter(_under_way().fetch(sql.key(tenant_id), sql.key(proposal_id))), None)
+
+
+@cache
+def _under_way() -> sql.Prepared[Gate]:
+    anyone = UUID(int=0)
+    rows = Gate.objects.of(anyone).filter(proposal_id=anyone, closed_at=None).select_related("run")
+    return sql.Prepared(rows.order_by("id")[:1])
 
 
 def require_about(gate: Gate, revision: int, sha256: str) -> None:
@@ -121,9 +127,13 @@ def require_about(gate: Gate, revision: int, sha256: str) -> None:
 
 def gate_of_run(run: Run) -> Gate | None:
     """The gate that this run asks about, or None when it is no activation run."""
-    rows = Gate.objects.of(run.tenant_id).select_related("proposal")
-    found: Gate | None = rows.filter(run_id=run.id).first()
-    return found
+    return next(iter(_of_run().fetch(sql.key(run.tenant_id), sql.key(run.id))), None)
+
+
+@cache
+def _of_run() -> sql.Prepared[Gate]:
+    anyone = UUID(int=0)
+    return sql.Prepared(Gate.objects.of(anyone).filter(run_id=anyone).select_related("proposal").order_by("id")[:1])
 
 
 def question(gate: Gate, *, now: datetime) -> Wait:

@@ -8,13 +8,14 @@ under. That who wrote a proposal does not vote on it, and that agents never vote
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory.host import access, audit, ids
+from memory.host import access, audit, ids, sql
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, RoleGrant
@@ -55,8 +56,13 @@ FIELDS = tuple(name for name in asdict(Policy()) if name != "number")
 
 def policy_of_kind(tenant_id: UUID, kind: str) -> Policy:
     """The policy that a gate over a proposal of this kind is opened under now."""
-    row = _rows(tenant_id, kind).first()
-    return policy_of_row(row) if row else Policy()
+    found = _in_force().fetch(sql.key(tenant_id), str(kind))
+    return policy_of_row(found[0]) if found else Policy()
+
+
+@cache
+def _in_force() -> sql.Prepared[ApprovalPolicy]:
+    return sql.Prepared(_rows(UUID(int=0), "")[:1])
 
 
 def history(scope: TenantScope, kind: str) -> list[ApprovalPolicy]:
@@ -68,8 +74,15 @@ def history(scope: TenantScope, kind: str) -> list[ApprovalPolicy]:
 def waiting(scope: TenantScope) -> list[PolicyChange]:
     """The changes that wait for a second person, the oldest first."""
     scope.check("proposals:read")
-    rows = PolicyChange.objects.of(scope.tenant_id).filter(state=PolicyChangeState.WAITING)
-    return list(rows.order_by("id"))
+    return _waiting().objects(scope.tenant_id)
+
+
+@cache
+def _waiting() -> sql.Written:
+    """Every page asks for it."""
+    tenant_id = UUID(int=0)
+    rows = PolicyChange.objects.of(tenant_id).filter(state=PolicyChangeState.WAITING)
+    return sql.Written(rows.order_by("id"), tenant_id)
 
 
 def refused(scope: TenantScope, kind: str) -> list[PolicyChange]:

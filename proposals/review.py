@@ -152,6 +152,8 @@ def ballots_of(proposal: Proposal) -> list[Ballot]:
     gates = list(
         Gate.objects.of(proposal.tenant_id).select_related("run").filter(proposal_id=proposal.id).order_by("-id")
     )
+    if not gates:
+        return []
     votes = Vote.objects.of(proposal.tenant_id).filter(gate_id__in=[gate.id for gate in gates]).order_by("id")
     cast: dict[UUID, list[Vote]] = {}
     for vote in votes:

@@ -211,17 +211,33 @@ def _answerable(tenant_id: UUID, principals: Iterable[str]) -> dict[str, tuple[s
     """Each principal's person, and who made its key when that was another."""
     wanted = set(principals)
     keys = [found for text in wanted if (found := ids.parse("key", text))]
-    rows = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "owner_id", "made_by") if keys else []
-    known = {ids.wire("key", key): (owner, made_by) for key, owner, made_by in rows}
+    known = {ids.wire("key", key): (owner, made_by) for key, owner, made_by in _owners(tenant_id, keys)}
     pairs = {each: known.get(each, (None, "")) for each in wanted}
     return {each: (ids.wire("usr", owner) if owner else each, made_by) for each, (owner, made_by) in pairs.items()}
+
+
+def _owners(tenant_id: UUID, keys: list[UUID]) -> Iterable[tuple[UUID, UUID | None, str]]:
+    """Each of these keys that the tenant has, with its owner and who made it. Every request asks for its own."""
+    if len(keys) == 1:
+        found = _owner_asked().fetch(tenant_id, keys[0])
+        return [(keys[0], sql.as_uuid(owner) if owner else None, made_by) for owner, made_by in found]
+    rows = ApiKey.objects.of(tenant_id).filter(id__in=keys) if keys else ApiKey.objects.none()
+    return rows.values_list("id", "owner_id", "made_by")
+
+
+@cache
+def _owner_asked() -> sql.Written:
+    tenant_id, key_id = UUID(int=0), UUID(int=1)
+    return sql.Written(
+        ApiKey.objects.of(tenant_id).filter(id=key_id).values_list("owner_id", "made_by"), tenant_id, key_id
+    )
 
 
 @transaction.atomic
 def grant_role(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> None:
     """``principal`` holds ``role`` from now on; granting it again changes nothing."""
     require_role_name(role)
-    if RoleGrant.objects.of(tenant_id).filter(principal=principal, role=role).exists():
+    if role in roles_of(tenant_id, principal):
         return
     try:
         with transaction.atomic():
@@ -237,7 +253,12 @@ def require_role_name(role: str) -> None:
 
 
 def tenant_by_slug(slug: str) -> Tenant | None:
-    return Tenant.objects.filter(slug=slug).first()
+    return next(iter(_by_slug().fetch(slug)), None)
+
+
+@cache
+def _by_slug() -> sql.Prepared[Tenant]:
+    return sql.Prepared(Tenant.objects.filter(slug=""))
 
 
 def lock_tenant(tenant_id: UUID) -> Tenant:

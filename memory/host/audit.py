@@ -7,6 +7,7 @@ lock, so two appends never take one number.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -112,17 +113,21 @@ def _is_on_record(tenant_id: UUID, same: dict[str, str], details: JSONObject, si
 
 
 def _locked_chain(tenant_id: UUID) -> AuditChain:
-    rows = AuditChain.objects.of(tenant_id).select_for_update()
-    chain: AuditChain | None = rows.first()
-    if chain is not None:
-        return chain
+    if there := _chain().fetch(sql.key(tenant_id)):
+        return there[0]
     try:
         with transaction.atomic():
             AuditChain(tenant_id=tenant_id).insert(by=WRITER)
     except IntegrityError:
         pass  # another process opened the chain first; its row is the lock
-    found: AuditChain = rows.get()
+    [found] = _chain().fetch(sql.key(tenant_id))
     return found
+
+
+@cache
+def _chain() -> sql.Prepared[AuditChain]:
+    """Whatever is put on record begins with it."""
+    return sql.Prepared(AuditChain.objects.of(UUID(int=0)).select_for_update())
 
 
 def verify(tenant_id: UUID) -> Verdict:

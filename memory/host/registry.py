@@ -9,12 +9,14 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
+from memory.host import sql
 from memory.host.effects import is_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
@@ -216,16 +218,25 @@ def versions(tenant_id: UUID, kind: str, name: str) -> list[Installation]:
 
 def current(tenant_id: UUID, kind: str, name: str) -> Installation | None:
     """The version of ``name`` that a run started now would use."""
-    rows = Installation.objects.of(tenant_id).select_related("part_of")
-    found: Installation | None = rows.filter(kind=kind, name=name, superseded_at=None).first()
-    return found
+    return next(iter(_current().fetch(sql.key(tenant_id), str(kind), name)), None)
+
+
+@cache
+def _current() -> sql.Prepared[Installation]:
+    """A run asks for it at each of its steps."""
+    rows = Installation.objects.of(UUID(int=0)).filter(kind="").filter(name="").filter(superseded_at=None)
+    return sql.Prepared(rows.select_related("part_of").order_by("id")[:1])
 
 
 def by_ref(tenant_id: UUID, ref: str) -> Installation | None:
     """An installed version by its ref, current or superseded."""
-    rows = Installation.objects.of(tenant_id).select_related("part_of")
-    found: Installation | None = rows.filter(ref=ref).first()
-    return found
+    return next(iter(_by_ref().fetch(sql.key(tenant_id), ref)), None)
+
+
+@cache
+def _by_ref() -> sql.Prepared[Installation]:
+    rows = Installation.objects.of(UUID(int=0)).filter(ref="").select_related("part_of")
+    return sql.Prepared(rows.order_by("id")[:1])
 
 
 def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime) -> Installation:
@@ -314,14 +325,18 @@ def workflow_text(tenant_id: UUID, workflow_id: str) -> str | None:
 def pin(tenant_id: UUID, text: str) -> Definition:
     """The definition row for ``text``; one row a digest, however many runs use it."""
     sha256 = digest(text)
-    found: Definition | None = Definition.objects.of(tenant_id).filter(sha256=sha256).first()
-    if found:
-        return found
+    if found := _definition().fetch(sql.key(tenant_id), sha256):
+        return found[0]
     fresh = Definition(tenant_id=tenant_id, sha256=sha256, text=text)
     rows = Definition.objects.written_by(WRITER)
     rows.bulk_create([fresh], ignore_conflicts=True)
-    kept: Definition = Definition.objects.of(tenant_id).get(sha256=sha256)
+    [kept] = _definition().fetch(sql.key(tenant_id), sha256)
     return kept
+
+
+@cache
+def _definition() -> sql.Prepared[Definition]:
+    return sql.Prepared(Definition.objects.of(UUID(int=0)).filter(sha256=""))
 
 
 def names_of(tenant_id: UUID, definition_ids: Collection[UUID]) -> dict[UUID, str]:
