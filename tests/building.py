@@ -39,10 +39,14 @@ def tenant(slug: str = "acme") -> Tenant:
 
 def key(slug: str = "acme", role: str = "owner", **options: Any) -> str:
     """The text of a fresh API key that was used once, so that no request that a test counts writes when it was."""
-    text = access.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
+    text = _make_key(slug, role, **options)
     with suppress(KeyExpired):
         access.key_of(text, now=timezone.now())
     return text
+
+
+def _make_key(slug: str, role: str, **options: Any) -> str:
+    return access.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
 
 
 def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str, Any]:
@@ -52,7 +56,7 @@ def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str
 
 def scope(slug: str = "acme", role: str = "owner", **options: Any) -> TenantScope:
     """A principal with ``role`` in the tenant, as its scope."""
-    return tenancy.tenant_scope(tenancy.key_principal(key(slug, role, **options), now=timezone.now()))
+    return tenancy.tenant_scope(tenancy.key_principal(_make_key(slug, role, **options), now=timezone.now()))
 
 
 def operator(slug: str = "acme", role: str = "owner", email: str = "") -> Any:
