@@ -10,7 +10,7 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html.entities import html5
 from itertools import product
 from urllib.parse import quote, unquote
@@ -115,14 +115,63 @@ def _base64_forms(raw: bytes) -> set[str]:
     return {form for form in forms if len(form) >= SHORTEST_BASE64}
 
 
-def in_base64(value: str, *, shortest: int = SHORTEST_BASE64) -> set[str]:
-    """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base64 and base64url, and of
-    base64 inside base64; the encoded text may be broken anywhere. What has one says ``value`` when it is decoded."""
+def written_whole(value: str) -> set[str]:
+    """``value`` as programs write it into a text that is encoded then: all characters in one way, or some kind of them,
+    with the others as they are."""
+    escaped = json.dumps(value)[1:-1]
+    found = {
+        escaped,
+        json.dumps(escaped)[1:-1],
+        quote(value),
+        quote(value, safe=""),
+        quote(quote(value, safe=""), safe=""),
+    }
+    found |= {unicodedata.normalize("NFD", value), in_punycode(value)}
+    printed = product(*(f"{typed}{others}" if typed in value else typed for typed, others in ALIKE.items()))
+    found |= {value.translate(dict(zip(map(ord, ALIKE), signs, strict=True))) for signs in printed}
+    for way, those in product(_WAYS, _LETTERS_WRITTEN_SO):
+        found.add("".join(way(one) if those(one) else one for one in value))
+    return found - {value}
+
+
+def _in_percent(letter: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogatepass"))
+
+
+def _named(letter: str) -> str:
+    return f"&{min(_NAMES[letter])}" if letter in _NAMES else letter
+
+
+_WAYS: tuple[Callable[[str], str], ...] = (
+    _in_percent,
+    lambda letter: _in_percent(letter).replace("%", "="),
+    lambda letter: f"&#{ord(letter)};",
+    lambda letter: f"&#x{ord(letter):x};",
+    lambda letter: json.dumps(letter)[1:-1] if not letter.isascii() else f"\\u{ord(letter):04x}",
+    lambda letter: chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter,
+    _named,
+)
+
+
+_LETTERS_WRITTEN_SO: tuple[Callable[[str], bool], ...] = (
+    lambda letter: True,
+    lambda letter: not (letter.isascii() and letter.isalnum()),
+    lambda letter: not letter.isascii(),
+    lambda letter: letter.isascii() and not letter.isalnum(),
+    lambda letter: letter in "@'",
+)
+
+
+def in_base64(value: str, *, shortest: int = SHORTEST_BASE64, twice: bool = True) -> set[str]:
+    """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base64 and base64url, and with
+    ``twice`` of base64 inside base64; the encoded text may be broken anywhere. What has one says ``value`` when it is
+    decoded."""
     ways = [_ways(letter) for letter in value]
     choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
     once = list(_aligned(choices, shortest))
-    twice = [each for inner in once for each in _aligned([sorted(map(ord, letters)) for letters in inner], shortest)]
-    return {FOLD.join(_one_of(letters) for letters in each) for each in (*once, *twice)}
+    inner = once if twice else []
+    again = [each for one in inner for each in _aligned([sorted(map(ord, letters)) for letters in one], shortest)]
+    return {FOLD.join(_one_of(letters) for letters in each) for each in (*once, *again)}
 
 
 def _aligned(choices: list[list[int]], shortest: int) -> Iterator[list[str]]:

@@ -15,7 +15,6 @@ from enum import IntEnum
 from functools import lru_cache
 from itertools import product
 from typing import Any
-from urllib.parse import quote
 from uuid import UUID
 
 import re2
@@ -200,6 +199,17 @@ def _transliterated(term: str) -> tuple[str, ...]:
     return (encodings.bare(written),) if written != term else ()
 
 
+def _in_words(term: str) -> set[str]:
+    """The name with its words joined, or with the signs of an address in words."""
+    found: set[str] = set()
+    for name in (term, _bare(term)):
+        local, at, domain = name.partition("@")
+        found |= {name.replace(" ", joint) for joint in (*JOINTS, "\n", "\u00a0", "%20")} if _is_spaced(term) else set()
+        signs = product(("[at]", " [at] ", "(at)", " (at) ", " at "), (".", "[dot]", " dot ")) if at and local else ()
+        found |= {f"{local}{sign}{domain.replace('.', dot)}" for sign, dot in signs}
+    return found
+
+
 @lru_cache(maxsize=16)
 def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Patterns (RE2) of the forms in which a text may name the subject: of all, of those in base64, of the others."""
@@ -215,8 +225,11 @@ def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
             found[f"{encodings.spelled(local)}(?i:{_AT}){labels}"] = None
         if not term.isascii():
             found[encodings.spelled(encodings.in_punycode(term))] = None
-        for each in sorted({term, quote(term), quote(term, safe="")}):
+        plain = {term, _bare(term), *_transliterated(term)}
+        for each in sorted(plain | _in_words(term)):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
+        for each in sorted({form for one in plain for form in encodings.written_whole(one)} - plain):
+            payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64, twice=False)))
     options = re2.Options()
     options.max_mem = MOST_MEMORY
     forms = ([*payloads, *found], list(payloads) or [NO_TEXT], list(found))

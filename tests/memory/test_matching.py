@@ -2,9 +2,11 @@
 
 import base64
 import html
+import json
 import quopri
 import random
 import time
+import unicodedata
 from itertools import product
 from urllib.parse import quote
 
@@ -146,6 +148,38 @@ def test_the_second_look_knows_the_same_forms_without_decoding(monkeypatch: pyte
     monkeypatch.setattr("memory.text.encodings.readings", lambda text: iter([text]))
     for form, subject, text, sure in FORMS:
         assert bool(second_look((search_form(subject),), text)) is bool(sure), form
+
+
+@pytest.mark.parametrize(
+    "subject", ["marta@example.com", "jos\u00e9 m\u00fcller", "ana@ex\u00e4mple.org", "o'brien-smith"]
+)
+def test_the_second_look_knows_inside_base64_how_programs_write_a_name(subject: str) -> None:
+    written = {
+        "for a link": quote(subject, safe=""),
+        "for a link, in small letters": quote(subject, safe="").lower(),
+        "for a link in a link": quote(quote(subject, safe=""), safe=""),
+        "in JSON": json.dumps(subject)[1:-1],
+        "in JSON inside JSON": json.dumps(json.dumps(subject)[1:-1])[1:-1],
+        "each letter escaped": "".join(f"\\u{ord(one):04x}" for one in subject),
+        "in HTML": html.escape(subject),
+        "in HTML of ASCII alone": subject.encode("ascii", "xmlcharrefreplace").decode(),
+        "each letter as an entity": "".join(f"&#{ord(one)};" for one in subject),
+        "each letter as a hexadecimal entity": "".join(f"&#x{ord(one):X};" for one in subject),
+        "with its sign as an entity": subject.replace("@", "&commat;"),
+        "quoted-printable": quopri.encodestring(subject.encode()).decode(),
+        "decomposed": unicodedata.normalize("NFD", subject),
+        "in full width": "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in subject),
+        "with printed signs": subject.replace("'", "\u2019").replace("-", "\u2011"),
+        "over a line break": subject.replace(" ", "\n"),
+        "with its words joined": subject.replace(" ", "_"),
+        "with its sign in words": subject.replace("@", " at ").replace(".", " dot "),
+        "with its sign in brackets": subject.replace("@", "[at]"),
+    }
+    terms = (search_form(subject),)
+    for (way, text), encode in product(written.items(), (base64.b64encode, base64.urlsafe_b64encode)):
+        said = encode(f"to {text} now".encode()).decode()
+        assert mention(terms, said), way
+        assert shadows(terms, said), way
 
 
 def test_a_scan_for_the_needles_finds_what_mentions_the_subject() -> None:
