@@ -222,6 +222,19 @@
   }
 
   document.addEventListener("submit", keepTyped, true);
+
+  /* --- a double click sends a form once --------------------------------------------------------------------------------- */
+
+  const sentAt = new WeakMap();
+
+  document.addEventListener("submit", (event) => {
+    const { target, timeStamp } = event;
+    if (target.method !== "post") return;
+    if (timeStamp - (sentAt.get(target) ?? -Infinity) < 1000) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else sentAt.set(target, timeStamp);
+  }, true);
   document.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.successful) drop(); });
 
   /* --- the command palette: Ctrl K or data-palette opens it; arrows go through its links -------------------------------

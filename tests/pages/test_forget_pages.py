@@ -18,7 +18,7 @@ from django.utils import timezone
 from memory import policies, tasks
 from memory.forget import forgetting
 from memory.forget.erasers.entries import ENTRIES
-from memory.host import ids, pages, vault
+from memory.host import access, ids, pages, vault
 from memory.host.erasure import Remains, registered
 from memory.host.models import AuditRecord
 from memory.models import Archive, ForgetRequest, Suspect
@@ -432,6 +432,22 @@ def test_what_has_changed_since_the_preview_is_shown_and_nothing_goes(
     assert fresh != url
     drain()
     assert confirm(ada, fresh).status_code == 302
+
+
+def test_a_confirmation_that_is_sent_twice_leads_to_its_progress_and_does_not_say_that_nothing_was_removed(
+    ada: Client, memories: None, preview: Preview, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, check = preview(ada), access.require_password
+    others = iter([lambda: confirm(ada, url)])
+
+    def meanwhile(*given: Any, **named: Any) -> Any:
+        next(others, lambda: None)()
+        return check(*given, **named)
+
+    monkeypatch.setattr(access, "require_password", meanwhile)
+    answer = confirm(ada, url)
+    assert (answer.status_code, answer.headers.get("Location")) == (302, url)
+    assert ForgetRequest.objects.get().state == "confirmed"
 
 
 def test_a_lapsed_preview_offers_another_look(ada: Client, memories: None) -> None:

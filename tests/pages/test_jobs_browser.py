@@ -113,3 +113,16 @@ def test_what_one_person_typed_is_not_there_for_another_who_signs_in(page: Page,
     browsing.type_in(page, "vera@acme.example", building.PASSWORD)
     page.wait_for_url(f"{live_server.url}/forget")
     assert page.evaluate("sessionStorage.getItem('typed')") is None
+
+
+def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page: Page, live_server: Any) -> None:
+    browsing.sign_in(page, live_server.url, "/forget")
+    page.get_by_label("Subject", exact=True).fill("marta@example.com")
+    page.evaluate("document.addEventListener('submit', (event) => event.preventDefault())")
+    page.evaluate("window.sent = 0; document.addEventListener('submit', () => { window.sent += 1; })")
+    button = page.locator("form[method=post]:has([name=subject]) button:not([type=button])")
+    button.dblclick()
+    assert page.evaluate("window.sent") == 1
+    page.wait_for_timeout(1000)
+    button.click()
+    assert page.evaluate("window.sent") == 2
