@@ -59,11 +59,12 @@ def vocabulary() -> list[type[events.Event]]:
 
 
 def home_of(writer: str) -> Path:
-    """The module of that name, or the one of its package where its rows are written."""
+    """The module of that name, or the one of its package that has the name of the writer."""
     path = ROOT / writer.replace(".", "/")
     if not path.is_dir():
         return path.with_suffix(".py")
-    return rows if (rows := path / "rows.py").exists() else path / "__init__.py"
+    [home] = [each for each in sorted(path.glob("*.py")) if f'WRITER = "{writer}"' in text_of(each)]
+    return home
 
 
 def test_every_model_has_chosen_who_writes_it_and_that_module_exists() -> None:
