@@ -109,7 +109,7 @@ def a_console(folder: Path, **environment: str) -> Iterator[Host]:
             process.end()
 
 
-# Of a console's own processes.
+# All that scenarios use; a console's own processes have them from the start.
 KEYS = ("acme/owner", "acme/viewer", "acme/author", "acme/auditor", "globex/owner")
 
 

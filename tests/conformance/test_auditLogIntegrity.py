@@ -13,13 +13,20 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from memory import tasks
 from tests.conformance import schemas
-from tests.conformance.conftest import Host
+from tests.conformance.conftest import KEYS, Host
 from tests.peopled import MANIFEST
 
 
 def get(host: Host, path: str, key: str = "acme/auditor", **query: Any) -> httpx.Response:
     with host.client(key) as client:
         return client.get(path, params=query)
+
+
+@pytest.fixture(autouse=True)
+def every_key_is_on_record(host: Host) -> None:
+    """The log of each tenant begins with its keys, which in process are made when they are used."""
+    for name in KEYS:
+        host.client(name).close()
 
 
 def checkpointed(host: Host) -> dict[str, Any]:
