@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
@@ -145,10 +145,11 @@ class ConsoleProcess:
     def kill(self) -> None:
         """SIGKILL to every process at once, as a power cut would; none is left."""
         family = self.processes()
-        for process in family:
-            process.suspend()
-        for process in family:
-            process.kill()
+        for signal_to in (psutil.Process.suspend, psutil.Process.kill):
+            for process in family:
+                # The kernel ends the children of one that is gone, perhaps before this comes to them.
+                with suppress(psutil.NoSuchProcess):
+                    signal_to(process)
         assert self._supervisor
         self._supervisor.wait(10)
         assert self.left_behind(seconds=10) == []

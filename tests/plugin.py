@@ -19,6 +19,8 @@ from tests import postgres
 
 SQLITE, POSTGRES = "sqlite", "postgres"
 PG_URL = "OPENWOP_TEST_PG_URL"
+# Where tests are only listed, no server is started, and none is asked.
+NO_SERVER = "postgresql://nobody@localhost:1/none"
 # A folder that all workers of pytest-xdist share.
 SHARED = "OPENWOP_TEST_SHARED"
 # What `make test` selects on PostgreSQL.
@@ -50,7 +52,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if _wants_postgres(early_config):
         _start_postgres(early_config)
     if engine() == POSTGRES:
-        os.environ["DATABASE_URL"] = os.environ[PG_URL]
+        os.environ["DATABASE_URL"] = os.environ.get(PG_URL, NO_SERVER)
 
 
 def _make_data_folder(config: pytest.Config) -> None:
