@@ -18,18 +18,37 @@ from xdist.scheduler import LoadScopeScheduling
 from tests import plugin
 
 # Fixtures that start a console for all the tests of a session that ask for it.
-SHARED_CONSOLES = {"host": "conformance", "seamed": "conformance", "served": "openintent"}
+SHARED_CONSOLES = {
+    "host": "conformance",
+    "seamed": "conformance",
+    "served": "openintent",
+    "clients_console": "clients",
+}
 FIRST = (
+    "tests/pages/test_journey.py",
     "tests/operations/",
+    "tests/openintent/test_secrecy.py",
+    "tests/memory/test_passes_properties.py",
     "tests/faces/test_fuzz.py",
-    "tests/faces/test_query_parameters.py",
-    "tests/proposals/test_doors.py",
-    "tests/memory/test_forgetting",
-    "tests/openintent/test_access_matrix.py",
-    "tests/pages/test_inbox",
     "tests/pages/test_review",
+    "tests/memory/test_replay.py",
+    "tests/openintent/test_nobody_appoints_itself.py",
     "tests/pages/test_offers.py",
+    "tests/pages/test_inbox",
+    "tests/proposals/test_stops.py",
+    "tests/proposals/test_exact_bytes.py",
+    "tests/openintent/test_access_matrix.py",
+    "tests/faces/test_strictness.py",
+    "tests/pages/test_forget_pages.py",
+    "tests/openintent/test_archival.py",
     "tests/pages/test_order_of_refusals.py",
+    "tests/pages/test_consolidation_page.py",
+    "tests/pages/test_without_scripts.py",
+    "tests/pages/test_plans_at_scale.py",
+    "tests/proposals/test_races.py",
+    "tests/proposals/test_doors.py",
+    "tests/pages/test_passkeys.py",
+    "tests/faces/test_query_parameters.py",
     "tests/faces/test_passwords.py",
 )
 # What is open for each shared console, and how many tests that share it are still to come.

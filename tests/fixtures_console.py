@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
@@ -37,6 +37,8 @@ QUICK = {
     "shell",
     "synthesize",
 }
+# Variables that are read when Django starts: a command that is given one of them needs a start of its own.
+SETTINGS = ("DATABASE_", "DJANGO_", "OPENWOP_", "OTEL_")
 RUN_COMMANDS = """
 import contextlib, io, json, os, sys, traceback
 from django.core.management import execute_from_command_line
@@ -46,6 +48,7 @@ for line in sys.stdin:
     request = json.loads(line)
     out, err, code = io.StringIO(), io.StringIO(), 0
     typed, sys.stdin = sys.stdin, io.StringIO(request["typed"])
+    os.environ |= request["environment"]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             execute_from_command_line(["manage.py", *request["words"]])
@@ -169,9 +172,9 @@ class ConsoleProcess:
 
     def manage(self, *words: str, typed: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """``manage.py`` on the same data, run to its end; ``typed`` is its standard input."""
-        if words[0] in QUICK and not environment:
+        if words[0] in QUICK and not any(name.startswith(SETTINGS) for name in environment):
             with self._one_command_at_a_time:
-                return self._run_quickly(words, typed)
+                return self._run_quickly(words, typed, environment)
         return subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=settings.BASE_DIR,
@@ -202,7 +205,9 @@ class ConsoleProcess:
         """A client of the console with a fresh key."""
         return httpx.Client(base_url=self.url, headers={"X-API-Key": self.key(tenant, role)}, timeout=60)
 
-    def _run_quickly(self, words: tuple[str, ...], typed: str) -> subprocess.CompletedProcess[str]:
+    def _run_quickly(
+        self, words: tuple[str, ...], typed: str, environment: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
         """The same in a process that is started once and runs every quick command of this host."""
         if self._commands is None:
             self._commands = subprocess.Popen(
@@ -215,7 +220,8 @@ class ConsoleProcess:
             )
         assert self._commands.stdin
         assert self._commands.stdout
-        print(json.dumps({"words": words, "typed": typed}), file=self._commands.stdin, flush=True)
+        request = {"words": words, "typed": typed, "environment": environment}
+        print(json.dumps(request), file=self._commands.stdin, flush=True)
         code, out, err = json.loads(self._commands.stdout.readline())
         return subprocess.CompletedProcess(["manage.py", *words], code, out, err)
 
@@ -234,6 +240,16 @@ def console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
         process = ConsoleProcess(tmp_path / "data", url)
         yield process
         process.end()
+
+
+@pytest.fixture(scope="session")
+def clients_console(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> ConsoleProcess:
+    """One console that runs for the tests of all clients: each has tenants of its own there."""
+    opened = shared["clients"]
+    process = ConsoleProcess(tmp_path_factory.mktemp("clients") / "data", opened.enter_context(fresh_database()))
+    opened.callback(process.end)
+    process.start()
+    return process
 
 
 @pytest.fixture

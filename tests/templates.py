@@ -39,7 +39,7 @@ def copy_file(target: Path) -> None:
 
 def _take_kept(file: Path) -> None:
     """A migrated ``file`` as an earlier test run kept it, if nothing has changed since that makes tables."""
-    kept = KEPT / f"{digest()}.sqlite3"
+    kept = kept_file()
     if kept.exists():
         file.parent.mkdir()
         shutil.copy(kept, file)
@@ -50,6 +50,11 @@ def _take_kept(file: Path) -> None:
     KEPT.mkdir(parents=True)
     # Another test run sees a whole file or none.
     shutil.copy(file, kept.with_suffix(f".{os.getpid()}")).rename(kept)
+
+
+def kept_file() -> Path:
+    """Where a test run keeps the migrated file of these migrations; perhaps none has yet."""
+    return KEPT / f"{digest()}.sqlite3"
 
 
 def digest() -> str:

@@ -28,6 +28,8 @@ from tests.receiver import Receiver
 FOLDER = Path(settings.BASE_DIR) / "tests" / "clients" / "typescript"
 FILES = ("package.json", "package-lock.json", "session.mjs", "webhooks.mjs")
 SECONDS = 120
+# Tenants of this file on the console that tests of clients share.
+ACME, GLOBEX = "acme-npm", "globex-npm"
 
 
 @pytest.fixture(scope="module")
@@ -104,25 +106,24 @@ def consented(browser: httpx.Client, address: str) -> str:
 @pytest.mark.console
 @pytest.mark.engines
 def test_sessions_of_the_typescript_sdk_with_keys_and_by_consent_in_two_tenants(
-    package: Path, console_process: ConsoleProcess
+    package: Path, clients_console: ConsoleProcess
 ) -> None:
-    console_process.start()
-    acme, globex = (console_process.key(slug, "agent", f"{slug}.desk") for slug in ("acme", "globex"))
-    with session(package, console_process, acme) as ours, session(package, console_process, globex) as theirs:
+    acme, globex = (clients_console.key(slug, "agent", f"{slug}.desk") for slug in (ACME, GLOBEX))
+    with session(package, clients_console, acme) as ours, session(package, clients_console, globex) as theirs:
         kept, foreign = ours.hear()["kept"], theirs.hear()["kept"]
         assert ours.call("memory_get", id=foreign)["isError"]
         assert theirs.call("memory_get", id=kept)["isError"]
-        person = answer_when_asked(console_process, "Blue")
+        person = answer_when_asked(clients_console, ACME, "Blue")
         answered = ours.call("ask_human", question="Which colour?", options=["Red", "Blue"], timeoutSeconds=60)
         assert answered["answer"]["answer"] == "Blue"
         assert answered["told"] > 0
         person.join(10)
 
     with (
-        signed_in(console_process, "acme") as ada,
-        signed_in(console_process, "globex") as gustav,
-        session(package, console_process) as ours,
-        session(package, console_process) as theirs,
+        signed_in(clients_console, ACME) as ada,
+        signed_in(clients_console, GLOBEX) as gustav,
+        session(package, clients_console) as ours,
+        session(package, clients_console) as theirs,
     ):
         ours.say(consented(ada, ours.hear()["authorize"]))
         by_ada = ours.hear()["kept"]

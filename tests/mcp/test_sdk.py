@@ -22,11 +22,13 @@ from tests.awaiting import awaited
 from tests.fixtures_console import ConsoleProcess
 
 pytestmark = [pytest.mark.console, pytest.mark.engines]
+# Tenants of this file on the console that tests of clients share: two for keys, two for grants.
+ACME, GLOBEX, UMBRELLA, INITECH = (f"{name}-sdk" for name in ("acme", "globex", "umbrella", "initech"))
 BACK = "http://127.0.0.1:5000/callback"
 OPEN = """
 from memory.host import ids
 from memory.host.models import Interrupt
-found = Interrupt.objects.filter(resolved_at=None).first()
+found = Interrupt.objects.filter(resolved_at=None, tenant__slug='{}').first()
 print(ids.wire("run", found.run_id) if found else "")
 """
 
@@ -77,12 +79,11 @@ def signed_in(console: ConsoleProcess, slug: str) -> Iterator[httpx.Client]:
         yield browser
 
 
-def test_clients_that_register_at_once_are_all_registered(console_process: ConsoleProcess) -> None:
-    console_process.start()
+def test_clients_that_register_at_once_are_all_registered(clients_console: ConsoleProcess) -> None:
     client = {"client_name": "Desk", "redirect_uris": ["http://127.0.0.1:5000/callback"]}
     with ThreadPoolExecutor(max_workers=6) as all_at_once:
         told = [
-            all_at_once.submit(httpx.post, f"{console_process.url}/oauth/register", json=client, timeout=60)
+            all_at_once.submit(httpx.post, f"{clients_console.url}/oauth/register", json=client, timeout=60)
             for _ in range(6)
         ]
     assert [each.result().status_code for each in told] == [201] * 6
@@ -114,16 +115,16 @@ def by_consent(console: ConsoleProcess, browser: httpx.Client, storage: Storage)
     return OAuthClientProvider(f"{console.url}/mcp", metadata, storage, redirect, callback)
 
 
-def answer_when_asked(console: ConsoleProcess, words: str) -> threading.Thread:
+def answer_when_asked(console: ConsoleProcess, slug: str, words: str) -> threading.Thread:
     """A person who waits for the question and answers it."""
 
     def answer() -> None:
         deadline = time.monotonic() + 60
-        while not (run_id := console.shell(OPEN)):
+        while not (run_id := console.shell(OPEN.format(slug))):
             assert time.monotonic() < deadline
             time.sleep(0.2)
         sent = {"resumeValue": {"answers": {"answer": words}}}
-        with console.client("acme") as owner:
+        with console.client(slug) as owner:
             assert owner.post(f"/v1/runs/{run_id}/interrupts/ask", json=sent).status_code == 200
 
     thread = threading.Thread(target=answer, daemon=True)
@@ -153,10 +154,9 @@ async def whole_session(client: McpClient) -> str:
 
 
 def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
-    console_process: ConsoleProcess,
+    clients_console: ConsoleProcess,
 ) -> None:
-    console_process.start()
-    acme, globex = (console_process.key(slug, "agent", f"{slug}.desk") for slug in ("acme", "globex"))
+    acme, globex = (clients_console.key(slug, "agent", f"{slug}.desk") for slug in (ACME, GLOBEX))
     progress: list[float] = []
 
     async def told(done: float, total: float | None, message: str | None) -> None:
@@ -164,15 +164,15 @@ def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
 
     async def talk() -> None:
         async with (
-            session(console_process, **with_key(acme)) as client,
-            session(console_process, **with_key(globex)) as other,
+            session(clients_console, **with_key(acme)) as client,
+            session(clients_console, **with_key(globex)) as other,
         ):
             assert client.protocol_version == "2025-11-25"
             kept = await whole_session(client)
             theirs = await whole_session(other)
             assert (await client.call_tool("memory_get", {"id": theirs})).is_error
             assert (await other.call_tool("memory_get", {"id": kept})).is_error
-            person = answer_when_asked(console_process, "Blue")
+            person = answer_when_asked(clients_console, ACME, "Blue")
             asked = {"question": "Which colour?", "options": ["Red", "Blue"], "timeoutSeconds": 60}
             answer = await client.call_tool("ask_human", asked, progress_callback=told)
             assert answer.structured_content["answer"] == "Blue"
@@ -182,17 +182,16 @@ def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
     assert progress
 
 
-def test_sessions_by_consent_in_two_tenants_and_a_revoked_grant_ends_at_once(console_process: ConsoleProcess) -> None:
-    console_process.start()
-    for slug in ("acme", "globex"):
-        console_process.manage("create_tenant", slug)
+def test_sessions_by_consent_in_two_tenants_and_a_revoked_grant_ends_at_once(clients_console: ConsoleProcess) -> None:
+    for slug in (UMBRELLA, INITECH):
+        clients_console.manage("create_tenant", slug)
     storage = Storage()
 
     async def talk(browser: httpx.Client, kept_in: Storage, work: Callable[[McpClient], Any]) -> Any:
-        async with session(console_process, auth=by_consent(console_process, browser, kept_in)) as client:
+        async with session(clients_console, auth=by_consent(clients_console, browser, kept_in)) as client:
             return await work(client)
 
-    with signed_in(console_process, "acme") as ada, signed_in(console_process, "globex") as greta:
+    with signed_in(clients_console, UMBRELLA) as ada, signed_in(clients_console, INITECH) as greta:
         kept = awaited(talk(ada, storage, whole_session))
         assert awaited(talk(greta, Storage(), whole_session)) != kept
         assert storage.tokens.expires_in <= 24 * 3600
@@ -202,8 +201,8 @@ def test_sessions_by_consent_in_two_tenants_and_a_revoked_grant_ends_at_once(con
         assert address
         sent = {"csrfmiddlewaretoken": csrf_of(page)}
         assert (
-            ada.post(address[1], data=sent, headers={"Referer": f"{console_process.url}/settings"}).status_code == 302
+            ada.post(address[1], data=sent, headers={"Referer": f"{clients_console.url}/settings"}).status_code == 302
         )
     headers = {"Authorization": f"Bearer {storage.tokens.access_token}"}
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    assert httpx.post(f"{console_process.url}/mcp", json=ping, headers=headers).status_code == 401
+    assert httpx.post(f"{clients_console.url}/mcp", json=ping, headers=headers).status_code == 401
