@@ -1,3 +1,5 @@
+"""The app "memory": what it registers with the ground floor."""
+
 from django.apps import AppConfig
 
 

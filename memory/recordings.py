@@ -22,7 +22,7 @@ from memory.host.event_log import Recorded
 from memory.host.events import AgentToolCalled, AgentToolReturned, AiMessageChunk, CallAnswered, CallSent
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
-from memory.host.models.personal import ERASED
+from memory.host.models.base import ERASED
 from memory.host.paging import Page, behind, cut
 from memory.host.tenancy import TenantScope
 from memory.models import CallState, EntryRead, KeptCall, KeptContent, KeptRead

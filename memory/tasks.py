@@ -12,7 +12,7 @@ from django_q.tasks import async_task
 
 from memory import embeddings, entry_selection, external_runs, ledger_exports, passes, retention, search
 from memory.forget import forgetting
-from memory.host import checkpoints, deliveries, idempotency, sql, throttle
+from memory.host import audit_chain, idempotency, sql, throttle, webhooks
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
 from memory.passes import consolidation, lookalikes, nights, orders, schedules
@@ -81,11 +81,11 @@ def sweep_answers() -> int:
 
 
 def sweep_deliveries() -> int:
-    return deliveries.sweep(now=timezone.now())
+    return webhooks.sweep(now=timezone.now())
 
 
 def checkpoint_audit() -> int:
-    return checkpoints.mint_due(now=timezone.now())
+    return audit_chain.make_due_checkpoints(now=timezone.now())
 
 
 def lapse_previews() -> int:

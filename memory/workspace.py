@@ -16,7 +16,7 @@ from django.db.models import Max
 
 from memory import redaction
 from memory.entry_drafts import UNSTORABLE, UNSTORABLE_IN_LABEL
-from memory.host import audit, effects, event_log, tenant_log
+from memory.host import audit, event_log
 from memory.host.errors import Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.events import WorkspaceUpdated
 from memory.host.json_types import JSONObject
@@ -168,7 +168,7 @@ def write_file(
     """
     scope.check("workspace:write")
     if run is not None:
-        effects.refuse_in_replay(run)
+        run.refuse_effects()
     clean = _clean(scope, checked_path(path), draft, run)
     _lock(scope.tenant_id, now)
     before = _current(scope.tenant_id, path)
@@ -271,7 +271,7 @@ def _record_change(
     if run is not None:
         event_log.append(scope.tenant_id, run.id, fact, now=now)
         return
-    tenant_log.append(scope.tenant_id, fact, now=now)
+    event_log.append_to_tenant(scope.tenant_id, fact, now=now)
     details = {"version": file.version, "sha256": hashlib.sha256(file.content.encode()).hexdigest()}
     audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=file.path, details=details, now=now)
 

@@ -1,4 +1,4 @@
-"""The app "console": the management commands, and what every process of a console does first."""
+"""The app "console": the management commands, and what every process of a console does when it starts."""
 
 import gc
 import os

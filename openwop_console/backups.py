@@ -30,7 +30,7 @@ from memory.forget import forgetting, holds, receipts
 from memory.forget import journal as erasure_journal
 from memory.forget.forgetting import Clock
 from memory.forget.journal import Erasure, JournalBroken, JournalCut, Mark
-from memory.host import audit, checkpoints, signing, tenancy, vault
+from memory.host import audit, audit_chain, signing, tenancy, vault
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant, VaultKey
 from memory.host.vault import VaultLocked
@@ -445,7 +445,7 @@ def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: C
         raise BackupRefused("The restored tables do not have as many rows as were copied.")
     _require_vault_opens()
     for tenant in Tenant.objects.order_by("id"):
-        if not checkpoints.verify(tenant.id, first=0, last=checkpoints.end_of(tenant.id)).intact:
+        if not audit_chain.verify(tenant.id, first=0, last=audit_chain.expected_end(tenant.id)).intact:
             raise BackupRefused(f"The audit chain of {tenant.slug} does not hold in the backup.")
     for request in ForgetRequest.objects.filter(state=ForgetState.FORGOTTEN).iterator(chunk_size=100):
         if not receipts.is_genuine(request):

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from memory import workspace
 from memory.entry_drafts import MAX_CONTENT_BYTES
 from memory.forget import receipts
-from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling, webhooks
+from memory.host import access, audit_chain, audit_log, heartbeats, registry, runs, scheduling, webhooks
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode
 from memory.models import Condition
@@ -167,9 +167,9 @@ def _auth() -> JSONObject:
         "auditLogIntegrity": {
             "hashChain": True,
             "checkpointSignatureAlgorithm": "ed25519",
-            "checkpointPublicKey": auditing.public_keys()[0]["publicKey"],
-            "checkpointIntervalEntries": checkpoints.EVERY_ENTRIES,
-            "checkpointIntervalSeconds": checkpoints.EVERY_SECONDS,
+            "checkpointPublicKey": audit_log.public_keys()[0]["publicKey"],
+            "checkpointIntervalEntries": audit_chain.EVERY_ENTRIES,
+            "checkpointIntervalSeconds": audit_chain.EVERY_SECONDS,
         },
     }
 

@@ -1,4 +1,4 @@
-"""Whether this host can serve, and how it is: database, migrations, workers, queue, disk, slow requests."""
+"""Whether this host can serve, and its state: database, migrations, workers, queue, disk, slow requests."""
 
 import pkgutil
 import shutil

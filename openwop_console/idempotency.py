@@ -20,9 +20,9 @@ from django.urls import Resolver404, resolve
 
 from memory.host import http, idempotency, ids, slots
 from memory.host.errors import IdempotencyInFlight
+from memory.host.http import Operation, operation_of
 from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.json_types import JSONObject
-from memory.host.operations import Operation, operation_of
 from memory.host.tenancy import TenantScope, tenant_scope
 from openwop_console.runtime import interrupts
 

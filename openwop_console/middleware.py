@@ -37,7 +37,7 @@ from memory.host.errors import (
     Unauthenticated,
     UnknownParameter,
 )
-from memory.host.operations import operation_of
+from memory.host.http import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import errors, health, idempotency, sign_in
 from openwop_console.oauth import server as oauth

@@ -20,8 +20,8 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.negotiation import BaseContentNegotiation
 
+from memory.host.http import operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import operation
 from openwop_console import VERSION, discovery
 from openwop_console.discovery import CACHE_SECONDS
 from openwop_console.health import ready

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import artifact_stops, policies
 from memory.forms import AuditedForm
-from memory.host import access, advertised, auditing, exports, ids, keys, pages, registry, tenancy
+from memory.host import access, advertised, audit_log, exports, ids, keys, pages, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation
@@ -88,7 +88,7 @@ class Permission:
 def needs_you(request: HttpRequest) -> HttpResponse:
     """What waits for this operator, oldest first; who may read the audit log alone is led there."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    if scope.can(auditing.SCOPE) and not scope.can(READS):
+    if scope.can(audit_log.SCOPE) and not scope.can(READS):
         return redirect("audit")
     scope.check(READS)
     found = dashboard.attention_of(scope, advertised.document(), now=now)

@@ -16,7 +16,7 @@ from memory.host.errors import Conflict
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
 from memory.host.models import Run, RunStatus
-from memory.host.models.personal import ERASED
+from memory.host.models.base import ERASED
 from memory.host.node_types import Wait
 from memory.host.runs import RunOrder
 from memory.host.tenancy import Principal

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import artifact_stops
-from memory.host import access, effects, ids, registry, runs
+from memory.host import access, ids, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalActivated, ProposalCreated
 from memory.host.json_types import JSONObject
@@ -104,7 +104,7 @@ def _apply_directly(proposal: Proposal, revision: Revision, by: str, now: dateti
 
 def install_granted(run: Run, now: datetime) -> Installation:
     """What the gate of ``run`` granted is installed and the proposal applied. The engine holds the lock of the run."""
-    effects.refuse_in_replay(run)
+    run.refuse_effects()
     granted = gate.gate_of_run(run)
     if granted is None or granted.state != GateState.GRANTED or granted.closed_at is not None:
         raise Conflict("The gate of this run was not granted; nothing was installed.")

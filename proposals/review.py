@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.host import auditing, ids, registry
+from memory.host import audit_log, ids, registry
 from memory.host.errors import NotFound
 from memory.host.models import AuditRecord, Installation
 from memory.host.tenancy import TenantScope
@@ -197,7 +197,7 @@ def in_force_again(told: Detail) -> dict[UUID, datetime]:
 def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:
     """The newest audit records about the proposal and its gates; that somebody looked is on record too."""
     targets = [ids.wire("prop", told.proposal.id), *(ids.wire("gate", each.gate.id) for each in told.ballots)]
-    return auditing.about(scope, targets, limit=RECORDS_SHOWN, now=now)
+    return audit_log.about(scope, targets, limit=RECORDS_SHOWN, now=now)
 
 
 @dataclass(frozen=True, slots=True)

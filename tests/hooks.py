@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.host import deliveries, webhooks
+from memory.host import webhooks
 from memory.host.models import Webhook, WebhookDelivery
 from tests import building
 
@@ -17,7 +17,7 @@ def subscribe(*types: str, slug: str = "acme", url: str = "https://receiver.exam
 
 def told(webhook: Webhook) -> list[WebhookDelivery]:
     """The deliveries for the webhook, the oldest first, after the outbox was emptied."""
-    while deliveries.fan_out(now=timezone.now()):
+    while webhooks.fan_out(now=timezone.now()):
         pass
     return list(WebhookDelivery.objects.of(webhook.tenant_id).filter(webhook_id=webhook.id).order_by("id"))
 

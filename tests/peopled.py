@@ -17,9 +17,9 @@ from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
 from memory.forget import forgetting, holds
-from memory.host import deliveries, ids, registry
+from memory.host import ids, registry, webhooks
+from memory.host.http import Operation, operations_of
 from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
-from memory.host.operations import Operation, operations_of
 from memory.models import Commitment, CommitmentState
 from memory.passes import lookalikes, orders
 from memory.passes.orders import Wanted
@@ -170,7 +170,7 @@ class World:
         """Of the world's webhook, of a run that has ended."""
         assert self.webhook
         building.remember(self.slug, "told")
-        deliveries.fan_out(now=timezone.now())
+        webhooks.fan_out(now=timezone.now())
         return ids.wire("dlv", WebhookDelivery.objects.of(self.scope.tenant_id).latest("created_at").id)
 
     @cached_property

@@ -8,10 +8,22 @@ from rest_framework.response import Response
 from memory.api import serializers as wire
 from memory.host import access, ids, keys, operators
 from memory.host.access import NewKey
-from memory.host.http import checked, query_of
+from memory.host.http import (
+    COUNT,
+    FLAG,
+    STRING,
+    TEXT,
+    TIME,
+    checked,
+    closed,
+    listed,
+    nullable,
+    operation,
+    query_of,
+    words,
+)
 from memory.host.json_types import JSONObject
 from memory.host.keys import KeyRecord
-from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.operators import OperatorRecord
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of

@@ -12,9 +12,7 @@ from rest_framework.response import Response
 
 from memory import policies
 from memory.host import ids
-from memory.host.http import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
-from memory.host.json_types import JSONObject
-from memory.host.operations import (
+from memory.host.http import (
     COUNT,
     FLAG,
     POSITIVE,
@@ -22,13 +20,22 @@ from memory.host.operations import (
     STRING,
     TEXT,
     TIME,
+    After,
+    Closed,
+    Flag,
     Schema,
+    SoughtRef,
+    Text,
+    Whole,
+    checked,
     closed,
     listed,
     nullable,
     operation,
+    query_of,
     words,
 )
+from memory.host.json_types import JSONObject
 from memory.host.paging import DEFAULT_LIMIT, Page, cursor
 from memory.host.tenancy import scope_of
 from memory.models import Archive, ArchiveState

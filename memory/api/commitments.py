@@ -14,9 +14,27 @@ from rest_framework.response import Response
 from memory import commitments
 from memory.commitments import Shown, Wanted
 from memory.host import ids
-from memory.host.http import After, Closed, Instant, SoughtRef, Text, checked, query_of
+from memory.host.http import (
+    COUNT,
+    FLAG,
+    STRING,
+    TEXT,
+    TIME,
+    After,
+    Closed,
+    Instant,
+    SoughtRef,
+    Text,
+    also,
+    checked,
+    closed,
+    listed,
+    nullable,
+    operation,
+    query_of,
+    words,
+)
 from memory.host.json_types import JSONObject
-from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, also, closed, listed, nullable, operation, words
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import TenantScope, scope_of
 from memory.models import CommitmentState, Condition, Firing

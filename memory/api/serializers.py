@@ -16,10 +16,7 @@ from memory.entry_drafts import EntryDraft
 from memory.forget import receipts
 from memory.forget.plans import InContext
 from memory.host import access, ids, vault
-from memory.host.http import After, Closed, Flag, Instant, SoughtRef, Text
-from memory.host.json_types import JSONObject
-from memory.host.models import GIVEN_SCOPES, Run, RunStatus, SecretScope
-from memory.host.operations import (
+from memory.host.http import (
     COUNT,
     FLAG,
     OBJECT,
@@ -28,13 +25,21 @@ from memory.host.operations import (
     STRING,
     TEXT,
     TIME,
+    After,
+    Closed,
+    Flag,
+    Instant,
     Schema,
+    SoughtRef,
+    Text,
     also,
     closed,
     listed,
     nullable,
     words,
 )
+from memory.host.json_types import JSONObject
+from memory.host.models import GIVEN_SCOPES, Run, RunStatus, SecretScope
 from memory.host.paging import cursor
 from memory.models import ArchiveState, Decision, ForgetHold, ForgetRequest, ForgetState, PassState, WorkspaceFile
 from memory.origin_fields import ORIGIN, OriginField, OriginText

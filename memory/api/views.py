@@ -14,9 +14,8 @@ from memory.api.serializers import agent_document
 from memory.forget import forgetting, holds, plans
 from memory.host import advertised, ids, secrets
 from memory.host.errors import Invalid, NotFound, WorkspaceTooLarge
-from memory.host.http import StrictJSONParser, checked, query_of
+from memory.host.http import StrictJSONParser, checked, operation, query_of
 from memory.host.models import RunStatus
-from memory.host.operations import operation
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.models import ForgetState

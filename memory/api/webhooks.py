@@ -6,11 +6,24 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import deliveries, ids, webhooks
-from memory.host.http import After, Closed, Text, checked, query_of
+from memory.host import ids, webhooks
+from memory.host.http import (
+    COUNT,
+    TEXT,
+    TIME,
+    After,
+    Closed,
+    Text,
+    checked,
+    closed,
+    listed,
+    nullable,
+    operation,
+    query_of,
+    words,
+)
 from memory.host.json_types import JSONObject
 from memory.host.models import DeliveryState, Webhook, WebhookDelivery, WebhookState
-from memory.host.operations import COUNT, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.host.webhooks import NewSecret
@@ -144,7 +157,7 @@ def delivery_list(request: Request, webhook_id: str) -> Response:
     webhooks.check_manager(scope)
     given = checked(DeliveriesQuery, query_of(request)).validated_data
     found, limit = ids.parse("whk", webhook_id), given.get("limit", DEFAULT_LIMIT)
-    page = deliveries.list_deliveries(scope, found, after=given.get("after"), limit=limit)
+    page = webhooks.list_deliveries(scope, found, after=given.get("after"), limit=limit)
     rows = [delivery_document(each) for each in page.rows]
     return Response({"deliveries": rows, "total": page.total, "next": cursor("dlv", page.after)})
 
@@ -153,7 +166,7 @@ def delivery_list(request: Request, webhook_id: str) -> Response:
 @api_view(["POST"])
 def delivery_again(request: Request, webhook_id: str, delivery_id: str) -> Response:
     wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)
-    return Response(delivery_document(deliveries.redeliver(scope_of(request), *wanted, now=timezone.now())))
+    return Response(delivery_document(webhooks.redeliver(scope_of(request), *wanted, now=timezone.now())))
 
 
 @operation("readWebhook", scope=webhooks.SCOPE, gives={200: WEBHOOK}, tag="webhooks")

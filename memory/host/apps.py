@@ -1,3 +1,5 @@
+"""The app "host": the ground floor, which fills in no registration point."""
+
 from django.apps import AppConfig
 
 

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Coalesce
 
-from memory.host import audit_chain, checkpoints, sql
+from memory.host import audit_chain, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditReason, AuditRecord
 
@@ -71,7 +71,7 @@ def append(
         AuditReason(tenant_id=tenant_id, record_id=record.id, text=reason).insert(by=WRITER)
     chain.next_seq, chain.head_hash = record.seq + 1, record.entry_hash
     chain.save(by=WRITER, update_fields=["next_seq", "head_hash"])
-    checkpoints.follow(record, now)
+    audit_chain.checkpoint_when_due(record, now)
     return record
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import audit, runs, tenant_log
+from memory.host import audit, event_log, runs
 from memory.host.errors import Forbidden
 from memory.host.events import AuthorizationDecided
 from memory.host.models import Run, RunStatus
@@ -58,4 +58,4 @@ def _tell(tenant_id: UUID, run_id: UUID | None, decided: AuthorizationDecided, n
     if run:
         runs.note(run, decided, now=now)
     else:
-        tenant_log.append(tenant_id, decided, now=now)
+        event_log.append_to_tenant(tenant_id, decided, now=now)

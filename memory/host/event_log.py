@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Count, Exists, OuterRef, Q
 
 from memory.host import ids, outbox, sql
@@ -273,3 +273,34 @@ def counts(
         run = Run.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("stream_id"), workflow_id=workflow_id)
         rows = rows.filter(Exists(run))
     return dict(rows.order_by().values_list("type").annotate(found=Count("id")))
+
+
+def append_to_tenant(tenant_id: UUID, *events: Event, now: datetime) -> int:
+    """``events`` stand at the end of the tenant's log, in order; in the caller's transaction.
+
+    The sequence of the last one is returned.
+    """
+    if any(event.terminal for event in events):
+        raise RuntimeError("a terminal event ends a run; the log of a tenant does not end")
+    _open_tenant_log(tenant_id)
+    return append(tenant_id, tenant_id, *events, now=now)
+
+
+def _open_tenant_log(tenant_id: UUID) -> None:
+    if exists(tenant_id, tenant_id):
+        return
+    try:
+        with transaction.atomic():
+            open_stream(tenant_id, tenant_id)
+    except IntegrityError:
+        pass  # another process opened it first
+
+
+def read_tenant_log(tenant_id: UUID, *, after: int = -1, limit: int = PAGE) -> list[Recorded]:
+    """The events after ``after``, in order, at most ``limit``; none before the first."""
+    return read(tenant_id, tenant_id, after=after, limit=limit)
+
+
+def tenant_log_length(tenant_id: UUID) -> int:
+    """How many events the log holds."""
+    return length(tenant_id, tenant_id)

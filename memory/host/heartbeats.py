@@ -14,7 +14,7 @@ import rfc8785
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from memory.host import ids, scheduling, signing, tenant_log
+from memory.host import event_log, ids, scheduling, signing
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
 from memory.host.json_types import JSONObject
@@ -174,7 +174,7 @@ def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: dateti
     row.last_status, row.last_at = status, now
     row.evaluating_until, row.holder = None, ""
     row.save(by=WRITER)
-    tenant_log.append(row.tenant_id, *([evaluated, transition] if transition else [evaluated]), now=now)
+    event_log.append_to_tenant(row.tenant_id, *([evaluated, transition] if transition else [evaluated]), now=now)
     return Verdict(row, evaluated, transition)
 
 

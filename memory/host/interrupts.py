@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from memory.host import effects, event_log, ids, runs
+from memory.host import event_log, ids, runs
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
 from memory.host.event_log import Recorded
 from memory.host.events import Event, InterruptRequested, InterruptResolved, NodeResumed, NodeSuspended, payload_of
@@ -84,7 +84,7 @@ class InvalidResumeValue(Invalid):
 
 def ask(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
     """The question is on record and on the log of the run, which is locked; the node waits until it is answered."""
-    effects.refuse_in_replay(run)
+    run.refuse_effects()
     interrupt = _interrupt(run, node_id, wait, now).insert(by=WRITER)
     interrupt_id = ids.wire("int", interrupt.id)
     suspended = NodeSuspended(node_id, interrupt_id, wait.kind, wait.key)
@@ -107,7 +107,7 @@ def ask_answered(
 
     ``result`` and ``cause`` go to the log as fixed words, as those of ``answer`` do.
     """
-    effects.refuse_in_replay(run)
+    run.refuse_effects()
     interrupt = _interrupt(run, node_id, wait, now)
     interrupt.resolved_at, interrupt.resume_value, interrupt.outcome = now, value, outcome
     interrupt.insert(by=WRITER)

@@ -20,7 +20,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from memory.host import ids
-from memory.host.checkpoints import Finding
+from memory.host.audit_chain import Finding
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.paging import cursor

@@ -17,7 +17,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
 from memory.host import sql
-from memory.host.effects import is_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
 from memory.host.registrations import Registrations
@@ -248,7 +247,7 @@ def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime)
     if found:
         _require_usable(run, found)
         return found
-    if is_replay(run) and run.source_run_id:
+    if run.is_replay and run.source_run_id:
         installation = _used(run.tenant_id, run.source_run_id, kind, name)
     else:
         installation = current(run.tenant_id, kind, name)
@@ -261,13 +260,13 @@ def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime)
 
 def _require_usable(run: Run, installation: Installation) -> None:
     """A replay uses what its source has used; nothing it comes to leaves it."""
-    if not is_replay(run):
+    if not run.is_replay:
         require_enabled(installation)
 
 
 def require_own_enabled(run: Run) -> None:
     """Refuse to go on with a run whose workflow, or the pack that brought it, is disabled."""
-    if run.workflow_id in _builtin_workflows or is_replay(run):
+    if run.workflow_id in _builtin_workflows or run.is_replay:
         return
     there = current(run.tenant_id, ArtifactKind.WORKFLOW, run.workflow_id)
     if there:

@@ -15,7 +15,6 @@ from django.db.models import F, Q
 from django_q.tasks import async_task
 
 from memory.host import event_log, ids, registry, sql
-from memory.host.effects import is_replay, refuse_in_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import (
@@ -235,7 +234,7 @@ def _begun_by(run: Run, source: Run, fact: Recorded) -> Recorded:
 
 def note(run: Run, *events: Event, now: datetime) -> None:
     """``events`` stand on the run's log; the run itself stays as it is."""
-    refuse_in_replay(run)
+    run.refuse_effects()
     event_log.append(run.tenant_id, run.id, *events, now=now)
 
 
@@ -278,7 +277,7 @@ def wake(run: Run, *, now: datetime) -> None:
 def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
     """The locked run begins no node any more. With ``drain`` those it had begun are finished first. The number of
     ``run.paused`` on its log, if it is there by now."""
-    if is_replay(run):
+    if run.is_replay:
         raise Conflict("A replay tells of its source's life; it has no pauses of its own.", runStatus=run.status)
     _move(run, RunStatus.PAUSED)
     run.paused_at, run.draining = now, drain

@@ -24,7 +24,6 @@ from django.db.models import QuerySet, Sum
 from django.db.models.functions import Length
 
 from memory.host import audit, ids, sql, tenancy
-from memory.host.effects import is_replay
 from memory.host.errors import Gone, Invalid, NotFound, Refusal
 from memory.host.models import Run, Secret, SecretResolution, SecretScope, Tenant, VaultKey
 
@@ -195,7 +194,7 @@ def resolve(run: Run, name: str, *, of_tenant: bool = False, now: datetime) -> s
     That the run has resolved it is on record before the value is returned, so no later write of the run in any process
     can miss it. A replay is given what was kept instead of the value, and opens nothing.
     """
-    if is_replay(run):
+    if run.is_replay:
         return ids.redacted(name)
     owners = [(SecretScope.RUN, ids.wire("run", run.id)), (SecretScope.USER, run.principal), (SecretScope.TENANT, "")]
     owners = owners[-1:] if of_tenant else owners

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 
 from memory import addresses, entry_drafts, redaction
 from memory.entry_drafts import EntryDraft
-from memory.host import effects, event_log, ids, sql, vault
+from memory.host import event_log, ids, sql, vault
 from memory.host.errors import CapabilityNotProvided, Invalid, NotFound, StreamClosed
 from memory.host.events import MemoryWritten
 from memory.host.json_types import JSONObject
@@ -95,7 +95,7 @@ def require_writable(scope: MemoryScope, run: Run) -> None:
     """Refuse a run of another tenant, a replay, a principal that may not write, and a host with read-only memory."""
     if run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
-    effects.refuse_in_replay(run)
+    run.refuse_effects()
     require_open(scope)
 
 

@@ -9,8 +9,7 @@ from django.db.models import Q
 from memory.addresses import PRIORITIES, SEALED, Sensitivity, Tier
 from memory.host import expiry
 from memory.host.models import TenantFK, TenantOwned, tenant_link
-from memory.host.models.base import TenantManager, TenantQuerySet
-from memory.host.models.personal import STATE, TIME
+from memory.host.models.base import STATE, TIME, TenantManager, TenantQuerySet
 
 
 def in_order(column: str) -> models.Func:

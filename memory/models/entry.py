@@ -9,8 +9,7 @@ from django.db.models.lookups import Exact
 from memory.addresses import PREFIX
 from memory.host import expiry, tenancy
 from memory.host.models import TenantFK, TenantOwned, tenant_link
-from memory.host.models.base import TenantManager, TenantQuerySet
-from memory.host.models.personal import CODE, DIGEST, NODE, STATE
+from memory.host.models.base import CODE, DIGEST, NODE, STATE, TenantManager, TenantQuerySet
 from memory.host.tenancy import MemoryScope, TenantScope
 
 if TYPE_CHECKING:

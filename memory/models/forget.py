@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, PRINCIPAL, STATE
+from memory.host.models.base import DIGEST, PRINCIPAL, STATE
 
 # A subject's request is answered within a month of its arrival (GDPR, article 12.3).
 DUE_AFTER = timedelta(days=30)

@@ -4,7 +4,7 @@ them (design.md 3.12)."""
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, KIND, NODE, STATE
+from memory.host.models.base import DIGEST, KIND, NODE, STATE
 
 
 class KeptContent(TenantOwned):

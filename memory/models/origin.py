@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from memory import origins
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import STATE
+from memory.host.models.base import STATE
 from memory.origins import MAX_TEXT, Origin
 
 

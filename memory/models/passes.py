@@ -3,7 +3,7 @@
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import CODE, DIGEST, HOLDER, KIND, PRINCIPAL, STATE, TIME
+from memory.host.models.base import CODE, DIGEST, HOLDER, KIND, PRINCIPAL, STATE, TIME
 
 
 class PassState(models.TextChoices):

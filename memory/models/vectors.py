@@ -7,7 +7,7 @@ from django.db import models
 
 from memory.host import sql
 from memory.host.models import TenantOwned
-from memory.host.models.personal import CODE, DIGEST
+from memory.host.models.base import CODE, DIGEST
 
 
 class VectorSpace(TenantOwned):

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import STATE
+from memory.host.models.base import STATE
 
 ENDED = ("completed", "failed", "cancelled", "skipped")
 STATUSES = ("pending", "ready", "claimed", "running", "blocked", *ENDED)

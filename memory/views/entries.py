@@ -18,7 +18,7 @@ from memory import adapter, corrections, entry_selection, ledger, provenance, re
 from memory.entry_selection import Matching
 from memory.forget import plans
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm
-from memory.host import access, auditing, exports, ids, pages, tenancy
+from memory.host import access, audit_log, exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
 from memory.host.paging import Page
@@ -108,7 +108,7 @@ def _beside(
     reads = recordings.reads_of_entry(scope.tenant_id, found.id, size=READS)
     before, after = adapter.neighbours(scope, found, now=now)
     targets = [ids.wire("mem", found.id)]
-    done = auditing.about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
+    done = audit_log.about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
     return {
         "drawn": draw(scope, found, origin, kin, reads),
         "reads": reads,

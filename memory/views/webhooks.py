@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory.api.webhooks import delivery_document, webhook_document
 from memory.forms import WebhookForm
-from memory.host import deliveries, exports, ids, pages, tenancy, webhooks
+from memory.host import exports, ids, pages, tenancy, webhooks
 from memory.host.tenancy import TenantScope
 from memory.host.webhooks import NewSecret
 
@@ -76,7 +76,7 @@ def webhook(request: HttpRequest, webhook_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     row = webhooks.find(scope, ids.parse("whk", webhook_id))
     cursor = pages.Cursor.of(request, "dlv")
-    page = deliveries.list_deliveries(scope, row.id, after=cursor.after, limit=SHOWN)
+    page = webhooks.list_deliveries(scope, row.id, after=cursor.after, limit=SHOWN)
     if request.GET.get("format") == "json":
         listed = [delivery_document(each) for each in page.rows]
         return exports.document(webhook_document(row) | {"deliveries": listed, "total": page.total})
@@ -117,6 +117,6 @@ def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
 @require_POST
 def redeliver(request: HttpRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
     wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)
-    deliveries.redeliver(tenancy.scope_of(request), *wanted, now=timezone.now())
+    webhooks.redeliver(tenancy.scope_of(request), *wanted, now=timezone.now())
     messages.success(request, "The delivery is tried again now.")
     return redirect("webhook", webhook_id)

@@ -20,10 +20,9 @@ from memory.api import serializers as memory_schemas
 from memory.api import serializers as memory_wire
 from memory.host import access, audit, denials, idempotency, ids
 from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
-from memory.host.http import Text, checked
+from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, nullable, words
 from memory.host.idempotency import StoredAnswer
 from memory.host.json_types import JSONObject
-from memory.host.operations import STRING, TEXT, Schema, also, closed, nullable, words
 from memory.host.tenancy import TenantScope
 from memory.origin_fields import ORIGIN
 from memory.search import LedgerFilter, LedgerPage

@@ -28,9 +28,8 @@ from rest_framework.response import Response
 
 from memory.host import access, keys, pages
 from memory.host.errors import Conflict, Forbidden, Invalid
-from memory.host.http import StrictJSONParser
+from memory.host.http import STRING, TEXT, StrictJSONParser, closed, listed, operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import STRING, TEXT, closed, listed, operation
 from memory.host.tenancy import scope_of
 from openwop_console.oauth import server
 

@@ -24,7 +24,7 @@ import httpx
 import orjson
 from django.db import close_old_connections, connection
 
-from memory.host import deliveries, event_log, ids, outbound, traces, vault, webhooks
+from memory.host import event_log, ids, outbound, traces, vault, webhooks
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, Webhook, WebhookDelivery, WebhookState
 from memory.tasks import worker_name
@@ -82,11 +82,11 @@ class Dispatcher:
     def tick(self) -> int:
         """What waits in the outbox is fanned out, what is due is begun; how much that was."""
         now = self._clock()
-        fanned_out, begun = deliveries.fan_out(now=now), 0
+        fanned_out, begun = webhooks.fan_out(now=now), 0
         in_hand = Counter(each.webhook_id for each in self._under_way)
         if len(self._under_way) >= AT_ONCE:
             return fanned_out
-        for delivery in deliveries.due(now=now, per_webhook=OF_ONE_WEBHOOK, after=self._last):
+        for delivery in webhooks.due(now=now, per_webhook=OF_ONE_WEBHOOK, after=self._last):
             if len(self._under_way) >= AT_ONCE:
                 break
             if in_hand[delivery.webhook_id] < OF_ONE_WEBHOOK and self._begin(delivery, now):
@@ -97,7 +97,7 @@ class Dispatcher:
 
     def _begin(self, delivery: WebhookDelivery, now: datetime) -> bool:
         """Whether the delivery was there to be taken, and is being sent now."""
-        if not deliveries.claim(delivery, holder=self._holder, now=now):
+        if not webhooks.claim(delivery, holder=self._holder, now=now):
             return False
         claimed = Claimed(delivery.tenant_id, delivery.id, delivery.webhook_id)
         request = request_of(delivery, now=now)
@@ -128,7 +128,7 @@ class Dispatcher:
                 return True
 
     def _record(self, claimed: Claimed, outcome: Outcome) -> None:
-        deliveries.record_attempt(
+        webhooks.record_attempt(
             claimed.tenant_id,
             claimed.delivery_id,
             holder=self._holder,
@@ -162,7 +162,7 @@ def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | O
     rows = Webhook.objects.of(delivery.tenant_id).select_related("tenant").filter(id=delivery.webhook_id)
     webhook: Webhook | None = rows.first()
     if webhook is None or webhook.state != WebhookState.ACTIVE:
-        return Outcome(code=deliveries.GIVEN_UP)
+        return Outcome(code=webhooks.GIVEN_UP)
     try:
         secrets = vault.open_webhook_secrets(webhook.tenant_id, webhooks.wire_id(webhook))
     except vault.VaultLocked:

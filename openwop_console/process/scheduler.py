@@ -17,7 +17,7 @@ from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from memory import tasks as memory_tasks
-from memory.host import checkpoints, runs, scheduling
+from memory.host import audit_chain, runs, scheduling
 from memory.host.scheduling import Timer
 from openwop_console.runtime import tasks
 from openwop_console.runtime.timed import schedules
@@ -45,7 +45,7 @@ TIMERS = (
     # A tenant is looked at once a day (UTC), as soon as its runs have left something since the last look.
     Timer("synthesis", "proposals.tasks.order_syntheses", 60),
     Timer("nights", "memory.tasks.order_nights", 1),
-    Timer("checkpoints", "memory.tasks.checkpoint_audit", checkpoints.EVERY_SECONDS // 60),
+    Timer("checkpoints", "memory.tasks.checkpoint_audit", audit_chain.EVERY_SECONDS // 60),
 )
 
 

@@ -1,3 +1,5 @@
+"""The app "runtime": what it registers with the floors below."""
+
 from django.apps import AppConfig
 
 

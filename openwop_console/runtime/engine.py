@@ -17,7 +17,6 @@ from django.db import InterfaceError, OperationalError, transaction
 from memory import event_notes, ledger, provenance
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, interrupts, runs, tenancy, waking
-from memory.host.effects import is_replay
 from memory.host.events import (
     ApprovalReceived,
     CapBreached,
@@ -139,7 +138,7 @@ def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
 
 def _next(run: Run, clock: Clock) -> Progress:
     now = clock()
-    done = steps.steps_of_run(run.tenant_id, run.id, values=not is_replay(run))
+    done = steps.steps_of_run(run.tenant_id, run.id, values=not run.is_replay)
     if run.status == RunStatus.CANCELLING:
         endings.cancel(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
@@ -149,7 +148,7 @@ def _next(run: Run, clock: Clock) -> Progress:
     if run.status == RunStatus.PAUSED:
         return _drain(run, done, clock, now)
     definition = chains.definition_for(run)
-    if is_replay(run):
+    if run.is_replay:
         return replay.go_on(run, definition, done, now)
     if run.status == RunStatus.PENDING:
         _start(run, definition, now)

@@ -3,7 +3,7 @@
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import NODE, PRINCIPAL, STATE
+from memory.host.models.base import NODE, PRINCIPAL, STATE
 
 
 class StepState(models.TextChoices):

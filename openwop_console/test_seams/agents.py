@@ -15,10 +15,9 @@ from memory.api import serializers
 from memory.api import serializers as wire
 from memory.host import advertised, ids, runs, slots
 from memory.host.errors import Busy
-from memory.host.http import checked
+from memory.host.http import checked, operation
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunStatus
-from memory.host.operations import operation
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest

@@ -19,9 +19,8 @@ from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, registry, runs, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import CommitmentFired
-from memory.host.http import checked
+from memory.host.http import COUNT, TEXT, also, checked, closed, operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import COUNT, TEXT, also, closed, operation
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Commitment, CommitmentState, Condition, Firing

@@ -19,9 +19,8 @@ from rest_framework.response import Response
 
 from memory.host import event_log, runs, tenancy
 from memory.host.errors import CapabilityNotProvided, Forbidden
-from memory.host.http import Closed, Text, checked
+from memory.host.http import Closed, Text, checked, operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import operation
 from memory.host.tenancy import TenantScope, scope_of
 from memory.tasks import worker_name
 from openwop_console.runtime import engine

@@ -9,10 +9,9 @@ from rest_framework.response import Response
 
 from memory.host import access, denials, ids, tenancy
 from memory.host.errors import Forbidden, NotFound, RunForbidden
-from memory.host.http import Closed, Text, checked
+from memory.host.http import Closed, Text, checked, operation
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
-from memory.host.operations import operation
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import runs
 from openwop_console.runtime.run_options import RunRequest

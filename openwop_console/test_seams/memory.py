@@ -18,9 +18,8 @@ from memory import adapter, passes, redaction, tasks, workspace
 from memory.entry_drafts import EntryDraft
 from memory.host import errors, ids, runs, slots, tenancy
 from memory.host.errors import Busy, Refusal
-from memory.host.http import checked
+from memory.host.http import COUNT, SHA256, TEXT, TIME, also, checked, closed, listed, operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import COUNT, SHA256, TEXT, TIME, also, closed, listed, operation
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Archive, Pass, PassState
 from memory.passes import compaction, orders

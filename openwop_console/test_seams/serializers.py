@@ -5,8 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from memory.host.http import Closed, Text
-from memory.host.operations import listed
+from memory.host.http import Closed, Text, listed
 from memory.models import Condition
 
 

@@ -15,9 +15,8 @@ from rest_framework.response import Response
 
 from memory.host import heartbeats, ids, slots
 from memory.host.heartbeats import HeartbeatOrder
-from memory.host.http import checked
+from memory.host.http import checked, operation
 from memory.host.models import Heartbeat
-from memory.host.operations import operation
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime.api import schedules

@@ -18,9 +18,8 @@ from memory.api import serializers
 from memory.api import serializers as wire
 from memory.api.views import FileParser
 from memory.host import access, tenancy
-from memory.host.http import checked
+from memory.host.http import checked, operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import operation
 from memory.host.tenancy import TenantScope, scope_of
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
 from openwop_console.test_seams.principals import seam

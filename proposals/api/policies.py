@@ -7,9 +7,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import ids
-from memory.host.http import Closed, Flag, Text, Whole, checked
+from memory.host.http import (
+    COUNT,
+    FLAG,
+    POSITIVE,
+    STRING,
+    TEXT,
+    TIME,
+    Closed,
+    Flag,
+    Text,
+    Whole,
+    checked,
+    closed,
+    listed,
+    nullable,
+    operation,
+    words,
+)
 from memory.host.json_types import JSONObject
-from memory.host.operations import COUNT, FLAG, POSITIVE, STRING, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.tenancy import scope_of
 from memory.wire import instant
 from proposals import policies, policy_review

@@ -14,10 +14,7 @@ from rest_framework.response import Response
 from memory import artifact_stops
 from memory.host import ids
 from memory.host.errors import NotFound, Refusal
-from memory.host.http import After, Closed, Flag, Text, Whole, checked, query_of
-from memory.host.json_types import JSONObject
-from memory.host.models import ArtifactKind, Installation
-from memory.host.operations import (
+from memory.host.http import (
     COUNT,
     FLAG,
     POSITIVE,
@@ -25,13 +22,22 @@ from memory.host.operations import (
     STRING,
     TEXT,
     TIME,
+    After,
+    Closed,
+    Flag,
+    Text,
+    Whole,
     also,
+    checked,
     closed,
     listed,
     nullable,
     operation,
+    query_of,
     words,
 )
+from memory.host.json_types import JSONObject
+from memory.host.models import ArtifactKind, Installation
 from memory.host.paging import DEFAULT_LIMIT, Page, cursor
 from memory.host.tenancy import TenantScope, scope_of
 from memory.text import differences

@@ -1,7 +1,6 @@
 """What the proposals' addresses answer, as JSON Schema: for the OpenAPI document."""
 
-from memory.host.models import ArtifactKind
-from memory.host.operations import (
+from memory.host.http import (
     COUNT,
     FLAG,
     OBJECT,
@@ -16,6 +15,7 @@ from memory.host.operations import (
     nullable,
     words,
 )
+from memory.host.models import ArtifactKind
 from proposals.models import Decision, GateState, Kind, State
 
 PROPOSAL = closed(

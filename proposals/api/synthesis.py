@@ -9,9 +9,8 @@ from rest_framework.response import Response
 
 from memory.api.passes import WORK
 from memory.host import ids
-from memory.host.http import Closed, Flag, checked
+from memory.host.http import Closed, Flag, checked, closed, operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import closed, operation
 from memory.host.tenancy import scope_of
 from memory.models import Pass
 from memory.wire import instant

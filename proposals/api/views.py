@@ -10,8 +10,7 @@ from rest_framework.response import Response
 
 from memory import artifact_stops
 from memory.host import ids
-from memory.host.http import checked, query_of
-from memory.host.operations import operation
+from memory.host.http import checked, operation, query_of
 from memory.host.tenancy import scope_of
 from proposals import inbox, lifecycle, review, revisions
 from proposals.api import schemas

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, NODE, PRINCIPAL, ROLES, STATE
+from memory.host.models.base import DIGEST, NODE, PRINCIPAL, ROLES, STATE
 from proposals.models.words import ENDED_WITHOUT, Decision, GateState
 
 

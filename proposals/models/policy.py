@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from memory.host.models import Personal, TenantOwned
-from memory.host.models.personal import KIND, PRINCIPAL, ROLES, STATE
+from memory.host.models.base import KIND, PRINCIPAL, ROLES, STATE
 from proposals.models.words import Kind, PolicyChangeState
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memory import artifact_stops
-from memory.host import access, auditing, exports, ids, pages, tenancy
+from memory.host import access, audit_log, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
@@ -574,8 +574,8 @@ def _evidence(told: Detail) -> dict[str, object]:
 def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, object]:
     """Whether anybody has voted, and what the audit says, for those who may read it."""
     voted = any(ballot.votes for ballot in told.ballots)
-    if not scope.can(auditing.SCOPE):
-        return {"voted": voted, "audit_scope": auditing.SCOPE}
+    if not scope.can(audit_log.SCOPE):
+        return {"voted": voted, "audit_scope": audit_log.SCOPE}
     found = reading.records(scope, told, now=now)
     actors = access.names_of(scope.tenant_id, [record.actor for record in found])
     return {"voted": voted, "records": found, "actors": actors, "records_shown": reading.RECORDS_SHOWN}

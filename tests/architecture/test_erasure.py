@@ -1,4 +1,4 @@
-"""Every column of the database with text is looked through by an eraser, or is declared free of people's data."""
+"""Every text column of the database has an eraser, or is declared free of personal data."""
 
 from collections.abc import Iterator
 

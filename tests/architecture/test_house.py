@@ -119,7 +119,7 @@ def test_every_table_of_ours_is_a_tenant_s_or_known_to_be_shared() -> None:
         (r"(?<!class )\bPrincipal\(", "memory/host/tenancy.py"),
         (r"INTO host_runevent|(?<!class )\bRunEvent\(", "memory/host/event_log.py"),
         (r"(?<!class )\bAuditRecord\(", "memory/host/audit.py"),
-        (r"(?<!class )\bAuditCheckpoint\(", "memory/host/checkpoints.py"),
+        (r"(?<!class )\bAuditCheckpoint\(", "memory/host/audit_chain.py"),
         (r"(?<!class )\bAuthorizationDecided\(|authorization\.denied", "memory/host/denials.py"),
         (r"Ed25519PrivateKey", "memory/host/signing.py"),
         (r"INTO memory_memoryentry|(?<!class )\bMemoryEntry\(", "memory/ledger/entries.py"),

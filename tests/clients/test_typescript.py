@@ -17,7 +17,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from memory.host import tenant_log, vault, webhooks
+from memory.host import event_log, vault, webhooks
 from memory.host.events import WorkspaceUpdated
 from openwop_console.process.dispatcher import Dispatcher
 from tests import hooks
@@ -170,7 +170,7 @@ def test_the_reference_library_of_javascript_verifies_a_delivery_and_no_other(pa
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     receiver, sender = Receiver(), Dispatcher(timezone.now)
     webhook = hooks.subscribe("workspace.updated", url=receiver.url)
-    tenant_log.append(webhook.tenant_id, WorkspaceUpdated("notes/ä.md", 1), now=timezone.now())
+    event_log.append_to_tenant(webhook.tenant_id, WorkspaceUpdated("notes/ä.md", 1), now=timezone.now())
     sender.run_dry()
     sender.close()
     receiver.close()

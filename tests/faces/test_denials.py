@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, audit, denials, event_log, ids, runs, sql, tenant_log
+from memory.host import access, audit, denials, event_log, ids, runs, sql
 from memory.host.event_log import Recorded
 from memory.host.models import AuditRecord, Operator
 from memory.host.runs import RunOrder
@@ -24,7 +24,7 @@ def denied(slug: str = "acme") -> list[AuditRecord]:
 
 def told(slug: str = "acme") -> list[Recorded]:
     """The tenant's own log."""
-    return tenant_log.read(building.tenant(slug).id)
+    return event_log.read_tenant_log(building.tenant(slug).id)
 
 
 def browser(role: str, slug: str = "acme") -> tuple[Client, Operator]:

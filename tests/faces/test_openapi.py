@@ -15,7 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.validation import validate_schema
 
 from memory.host import access
-from memory.host.operations import operations_of
+from memory.host.http import operations_of
 from openwop_console import middleware, openapi
 from openwop_console.process import listening
 from tests import building

@@ -14,7 +14,7 @@ from django.utils import timezone
 from memory import adapter, policies, tasks, workspace
 from memory.forget import forgetting, receipts
 from memory.forget.erasers.entries import Archives
-from memory.host import audit, ids, tenant_log, vault
+from memory.host import audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Gone, NotFound
 from memory.host.models import WriteGuard
 from memory.host.tenancy import TenantScope
@@ -239,7 +239,7 @@ def named_in(owner: TenantScope, row: Archive) -> bool:
 
 
 def told_of_the_index(owner: TenantScope) -> list[dict[str, Any]]:
-    return [each.payload for each in tenant_log.read(owner.tenant_id) if each.type == "workspace.updated"]
+    return [each.payload for each in event_log.read_tenant_log(owner.tenant_id) if each.type == "workspace.updated"]
 
 
 @pytest.mark.parametrize("because", [archives.FORGOTTEN, archives.RETENTION])

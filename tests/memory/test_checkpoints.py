@@ -16,7 +16,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memory import tasks
-from memory.host import audit, audit_chain, auditing, checkpoints, event_log, ids, signing, slots, tenant_log, vault
+from memory.host import audit, audit_chain, audit_log, event_log, ids, signing, slots, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
@@ -42,12 +42,14 @@ def grow(tenant_id: UUID, number: int) -> None:
         audit.append(tenant_id, actor="ada", action="act", target="prop_1", details={"n": 1}, now=NOW)
 
 
-def verify(tenant_id: UUID, first: int = 0, last: int | None = None) -> checkpoints.Finding:
-    return checkpoints.verify(tenant_id, first=first, last=checkpoints.end_of(tenant_id) if last is None else last)
+def verify(tenant_id: UUID, first: int = 0, last: int | None = None) -> audit_chain.Finding:
+    return audit_chain.verify(
+        tenant_id, first=first, last=audit_chain.expected_end(tenant_id) if last is None else last
+    )
 
 
 def mint(tenant_id: UUID) -> AuditCheckpoint:
-    made = checkpoints.mint(tenant_id, now=NOW)
+    made = audit_chain.make_checkpoint(tenant_id, now=NOW)
     assert made
     return made
 
@@ -112,7 +114,7 @@ VECTOR_ENTRY: dict[str, Any] = {  # the fifth, whose details are more than ASCII
 
 
 def root_of(leaves: Iterable[str]) -> str:
-    tree = checkpoints.Tree()
+    tree = audit_chain.MerkleTree()
     for leaf in leaves:
         tree.add(leaf)
     return tree.root()
@@ -176,9 +178,9 @@ def test_what_is_no_signature_verifies_nothing(text: str) -> None:
 
 
 def test_behind_every_thousandth_record_the_chain_is_checkpointed(acme: UUID, monkeypatch: Any) -> None:
-    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 8)
+    monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 8)
     grow(acme, 15)
-    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == [7, 15, 23]
+    assert [each.at_seq for each in audit_chain.all_checkpoints(acme)] == [7, 15, 23]
     assert verify(acme).intact
     assert discovery.document()["auth"]["auditLogIntegrity"]["checkpointIntervalEntries"] == 8
 
@@ -192,12 +194,12 @@ def test_every_five_minutes_each_tenant_that_has_something_new_gets_one(acme: UU
     assert tasks.checkpoint_audit() == 0
     grow(globex, 1)
     assert tasks.checkpoint_audit() == 1
-    assert [each.at_seq for each in checkpoints.all_checkpoints(globex)] == [2, 3]
-    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == [9]
+    assert [each.at_seq for each in audit_chain.all_checkpoints(globex)] == [2, 3]
+    assert [each.at_seq for each in audit_chain.all_checkpoints(acme)] == [9]
 
 
 def test_a_tenant_without_records_has_nothing_to_checkpoint() -> None:
-    assert checkpoints.mint(building.tenant().id, now=NOW) is None
+    assert audit_chain.make_checkpoint(building.tenant().id, now=NOW) is None
 
 
 def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any) -> None:
@@ -210,8 +212,8 @@ def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any
         return walk(tenant_id, **between)
 
     monkeypatch.setattr(audit_chain, "walk", raced)
-    assert checkpoints.mint(acme, now=NOW) is None
-    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == [9]
+    assert audit_chain.make_checkpoint(acme, now=NOW) is None
+    assert [each.at_seq for each in audit_chain.all_checkpoints(acme)] == [9]
     assert mint(acme).at_seq == 12
     assert verify(acme).intact
 
@@ -219,8 +221,8 @@ def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any
 @pytest.mark.engines
 def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, monkeypatch: Any) -> None:
     tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
-    assert checkpoints.mint(acme, now=NOW) is None
-    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 11)
+    assert audit_chain.make_checkpoint(acme, now=NOW) is None
+    monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 11)
     grow(acme, 1)
     assert audit_chain.total(acme) == 11
     assert AuditCheckpoint.objects.count() == 0
@@ -370,17 +372,17 @@ def test_a_checkpoint_that_was_removed_unfits_the_one_behind_it(acme: UUID) -> N
 def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, monkeypatch: Any) -> None:
     globex = building.tenant("globex").id
     grow(globex, 1)
-    extend = checkpoints._extend
+    extend = audit_chain._extend
 
     def broken(tenant_id: UUID, *rest: Any) -> Any:
         return extend(tenant_id, *rest) if tenant_id == globex else 1 / 0
 
-    monkeypatch.setattr(checkpoints, "_extend", broken)
-    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 11)
+    monkeypatch.setattr(audit_chain, "_extend", broken)
+    monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 11)
     grow(acme, 1)
     assert audit_chain.total(acme) == 11
     assert tasks.checkpoint_audit() == 1
-    assert list(checkpoints.all_checkpoints(acme)) == []
+    assert list(audit_chain.all_checkpoints(acme)) == []
 
 
 @pytest.mark.engines
@@ -393,10 +395,10 @@ def test_a_record_without_a_canonical_form_breaks_at_itself(acme: UUID) -> None:
     assert (found.checked, found.unfit) == (9, frozenset({9}))
     assert [each.at_seq for each in verify(acme, 5).breaks] == [9]
     grow(acme, 1)
-    assert checkpoints.mint(acme, now=NOW) is not None
+    assert audit_chain.make_checkpoint(acme, now=NOW) is not None
     grow(acme, 1)
     tamper("""UPDATE host_auditrecord SET details = '{"n": 9007199254740993}' WHERE seq = 11""")
-    assert checkpoints.mint(acme, now=NOW) is None
+    assert audit_chain.make_checkpoint(acme, now=NOW) is None
 
 
 @pytest.mark.engines
@@ -433,10 +435,10 @@ def walked(monkeypatch: Any) -> list[int]:
 
 def test_an_append_reads_no_more_than_lies_close_behind_it(acme: UUID, monkeypatch: Any) -> None:
     tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 9")
-    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 6)
+    monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 6)
     seen = walked(monkeypatch)
     grow(acme, 40)
-    assert [number <= 2 * checkpoints.EVERY_ENTRIES for number in seen] == [True, True]
+    assert [number <= 2 * audit_chain.EVERY_ENTRIES for number in seen] == [True, True]
     assert audit_chain.total(acme) == 50
 
 
@@ -445,10 +447,10 @@ def test_a_chain_far_behind_catches_up_piece_by_piece_past_what_is_forged(acme: 
     grow(acme, 40)
     mint(acme)
     tamper("UPDATE host_auditcheckpoint SET at_seq = 19, signature = 'AAAA'", table="host_auditcheckpoint")
-    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 1)
+    monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 1)
     seen = walked(monkeypatch)
     assert [tasks.checkpoint_audit() for _ in range(3)] == [1, 1, 0]
-    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == list(range(19, 50))
+    assert [each.at_seq for each in audit_chain.all_checkpoints(acme)] == list(range(19, 50))
     assert max(seen) <= 21
     assert verify(acme, 20).intact
 
@@ -458,11 +460,11 @@ def test_checkpoints_are_exported_page_by_page_and_each_says_where_the_next_begi
     for _ in range(3):
         grow(acme, 2)
         mint(acme)
-    every = [each.at_seq for each in checkpoints.all_checkpoints(acme)]
-    whole = auditing.proofs(scope, now=NOW)
+    every = [each.at_seq for each in audit_chain.all_checkpoints(acme)]
+    whole = audit_log.proofs(scope, now=NOW)
     assert ([each["atSequence"] for each in whole["checkpoints"]], whole["next"]) == (every, None)
-    first = auditing.proofs(scope, limit=2, now=NOW)
-    rest = auditing.proofs(scope, after=first["next"], limit=2, now=NOW)
+    first = audit_log.proofs(scope, limit=2, now=NOW)
+    rest = audit_log.proofs(scope, after=first["next"], limit=2, now=NOW)
     assert [each["atSequence"] for each in first["checkpoints"] + rest["checkpoints"]] == every
     assert (first["next"], rest["next"], rest["total"]) == (every[1], None, 3)
 
@@ -492,11 +494,11 @@ def test_another_tenant_s_records_and_checkpoints_are_not_ours(acme: UUID) -> No
 def test_nobody_but_auditors_and_owners_looks(role: str) -> None:
     scope = building.scope(role=role)
     for look in (
-        lambda: auditing.view(scope, limit=1, now=NOW),
-        lambda: auditing.export(scope, now=NOW),
-        lambda: auditing.proofs(scope, now=NOW),
-        lambda: auditing.verify(scope),
-        lambda: auditing.events(scope, limit=1),
+        lambda: audit_log.view(scope, limit=1, now=NOW),
+        lambda: audit_log.export(scope, now=NOW),
+        lambda: audit_log.proofs(scope, now=NOW),
+        lambda: audit_log.verify(scope),
+        lambda: audit_log.events(scope, limit=1),
     ):
         with pytest.raises(Forbidden):
             look()
@@ -505,14 +507,14 @@ def test_nobody_but_auditors_and_owners_looks(role: str) -> None:
 def test_looking_is_on_record_once_in_ten_minutes_and_every_export_each_time() -> None:
     scope, other = building.scope(role="auditor"), building.scope(role="auditor")
     for minutes in (0, 9):
-        auditing.view(scope, limit=1, now=NOW + timedelta(minutes=minutes))
+        audit_log.view(scope, limit=1, now=NOW + timedelta(minutes=minutes))
     assert viewed(scope.tenant_id) == [scope.principal.id]
-    auditing.view(other, limit=1, now=NOW)
-    auditing.view(scope, limit=1, now=NOW + timedelta(minutes=11))
+    audit_log.view(other, limit=1, now=NOW)
+    audit_log.view(scope, limit=1, now=NOW + timedelta(minutes=11))
     assert viewed(scope.tenant_id) == [scope.principal.id, other.principal.id, scope.principal.id]
     for _ in range(2):
-        assert list(auditing.export(scope, now=NOW))[-1]["action"] == "audit.exported"
-    auditing.proofs(scope, now=NOW)
+        assert list(audit_log.export(scope, now=NOW))[-1]["action"] == "audit.exported"
+    audit_log.proofs(scope, now=NOW)
     exported = AuditRecord.objects.of(scope.tenant_id).filter(action="audit.exported").order_by("seq")
     assert [each.details["what"] for each in exported] == ["records", "records", "checkpoints"]
 
@@ -545,7 +547,7 @@ def test_a_range_that_is_none_is_refused(first: int, last: int | None) -> None:
     scope = building.scope(role="auditor")
     grow(scope.tenant_id, 10 - audit_chain.total(scope.tenant_id))
     with pytest.raises(Invalid):
-        auditing.verify(scope, first=first, last=last)
+        audit_log.verify(scope, first=first, last=last)
 
 
 @pytest.mark.engines
@@ -554,15 +556,15 @@ def test_a_log_without_records_holds() -> None:
     scope = building.scope(role="auditor")
     tamper("DELETE FROM host_auditrecord")
     tamper("DELETE FROM host_auditchain")
-    found = auditing.verify(scope)
+    found = audit_log.verify(scope)
     assert (found.intact, found.first, found.last, found.checked) == (True, 0, 0, 0)
-    assert auditing.verify(scope, first=0, last=100).intact
+    assert audit_log.verify(scope, first=0, last=100).intact
 
 
 def test_a_range_that_ends_beyond_the_newest_record_ends_with_it() -> None:
     scope = building.scope(role="auditor")
     grow(scope.tenant_id, 10 - audit_chain.total(scope.tenant_id))
-    found = auditing.verify(scope, first=2, last=10**6)
+    found = audit_log.verify(scope, first=2, last=10**6)
     assert (found.intact, found.first, found.last, found.checked) == (True, 2, 9, 8)
 
 
@@ -576,15 +578,15 @@ def decided(reason: str = "missing-scope") -> AuthorizationDecided:
 @pytest.mark.engines
 def test_the_tenant_s_log_is_opened_by_its_first_event_and_stays_open() -> None:
     tenant_id = building.tenant().id
-    assert tenant_log.read(tenant_id) == []
+    assert event_log.read_tenant_log(tenant_id) == []
     with transaction.atomic():
-        assert tenant_log.append(tenant_id, decided(), now=NOW) == 0
-        assert tenant_log.append(tenant_id, decided("a"), decided("b"), now=NOW) == 2
-    assert [each.payload["reason"] for each in tenant_log.read(tenant_id, after=0)] == ["a", "b"]
-    assert len(tenant_log.read(tenant_id, limit=1)) == 1
-    assert tenant_log.length(tenant_id) == 3
+        assert event_log.append_to_tenant(tenant_id, decided(), now=NOW) == 0
+        assert event_log.append_to_tenant(tenant_id, decided("a"), decided("b"), now=NOW) == 2
+    assert [each.payload["reason"] for each in event_log.read_tenant_log(tenant_id, after=0)] == ["a", "b"]
+    assert len(event_log.read_tenant_log(tenant_id, limit=1)) == 1
+    assert event_log.tenant_log_length(tenant_id) == 3
     assert Stream.objects.of(tenant_id).get().closed_at is None
-    assert tenant_log.read(building.tenant("globex").id) == []
+    assert event_log.read_tenant_log(building.tenant("globex").id) == []
 
 
 @pytest.mark.engines
@@ -593,12 +595,12 @@ def test_two_first_events_at_once_open_one_log(monkeypatch: Any) -> None:
     event_log.open_stream(tenant_id, tenant_id)
     monkeypatch.setattr(event_log, "exists", lambda *_: False)
     with transaction.atomic():
-        assert tenant_log.append(tenant_id, decided(), now=NOW) == 0
+        assert event_log.append_to_tenant(tenant_id, decided(), now=NOW) == 0
 
 
 def test_nothing_ends_the_tenant_s_log() -> None:
     with pytest.raises(RuntimeError, match="does not end"):
-        tenant_log.append(building.tenant().id, RunCompleted(), now=timezone.now())
+        event_log.append_to_tenant(building.tenant().id, RunCompleted(), now=timezone.now())
 
 
 def test_the_signing_key_is_not_the_vault_s() -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory import agents
 from memory.forget import forgetting
-from memory.host import access, advertised, event_log, heartbeats, ids, tenant_log, vault
+from memory.host import access, advertised, event_log, heartbeats, ids, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
@@ -48,7 +48,7 @@ def beat(heartbeat: Heartbeat, given: dict[str, Any] | None = None, **options: A
 
 def log(tenant_id: Any) -> list[tuple[str, dict[str, Any]]]:
     """What the tenant's own log says of heartbeats, each valid by the contract."""
-    events = [(event.type, event.payload) for event in tenant_log.read(tenant_id)]
+    events = [(event.type, event.payload) for event in event_log.read_tenant_log(tenant_id)]
     names = {"heartbeat.evaluated": "heartbeat-evaluated", "heartbeat.stateChanged": "heartbeat-state-changed"}
     for kind, payload in events:
         if kind in names:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory import ledger, workspace
 from memory.entry_drafts import EntryDraft
-from memory.host import audit, effects, event_log, ids, interrupts, node_types, registry, runs, tenancy, vault
+from memory.host import audit, event_log, ids, interrupts, node_types, registry, runs, tenancy, vault
 from memory.host.errors import (
     Conflict,
     EffectInReplay,
@@ -691,14 +691,14 @@ def test_every_place_of_an_effect_refuses_a_replay_that_comes_to_it_directly() -
         lambda: interrupts.ask_answered(made, "a", wait, {}, now=now),
         lambda: runs.note(made, NodeStarted("a", "core.noop", 0), now=now),
         lambda: lifecycle.install_granted(made, now),
-        lambda: effects.refuse_in_replay(made),
+        made.refuse_effects,
     ]
     before = (MemoryEntry.objects.count(), WorkspaceFile.objects.count(), RunEvent.objects.count())
     for door in doors:
         with pytest.raises(EffectInReplay), transaction.atomic():
             door()
     assert (MemoryEntry.objects.count(), WorkspaceFile.objects.count(), RunEvent.objects.count()) == before
-    effects.refuse_in_replay(source)
+    source.refuse_effects()
 
 
 def test_a_replay_is_not_paused_and_can_be_cancelled() -> None:

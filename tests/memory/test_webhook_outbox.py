@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory import passes
 from memory.forget import forgetting
-from memory.host import event_log, ids, tenancy, tenant_log, webhooks
+from memory.host import event_log, ids, tenancy, webhooks
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import OutboxEvent, Run
 from memory.passes import PassOrder
@@ -80,11 +80,11 @@ def test_every_type_of_a_run_s_log_is_told_as_it_stands_there() -> None:
 def test_a_change_that_is_undone_is_told_to_nobody() -> None:
     webhook = hooks.subscribe("workspace.updated")
     with transaction.atomic():
-        tenant_log.append(webhook.tenant_id, WorkspaceUpdated("a.md", 1), now=timezone.now())
+        event_log.append_to_tenant(webhook.tenant_id, WorkspaceUpdated("a.md", 1), now=timezone.now())
         transaction.set_rollback(True)
     assert hooks.told(webhook) == []
     with transaction.atomic():
-        tenant_log.append(webhook.tenant_id, WorkspaceUpdated("a.md", 1), now=timezone.now())
+        event_log.append_to_tenant(webhook.tenant_id, WorkspaceUpdated("a.md", 1), now=timezone.now())
     assert hooks.types_told(webhook) == ["workspace.updated"]
 
 
@@ -103,7 +103,7 @@ def test_tags_leave_the_runs_that_have_one_of_them() -> None:
     tagged = hooks.subscribe("run.completed", "run.ended", "workspace.updated", tags=["production", "other"])
     building.execute(building.scope(), "hooked")
     with transaction.atomic():
-        tenant_log.append(tagged.tenant_id, WorkspaceUpdated("a.md", 1), now=timezone.now())
+        event_log.append_to_tenant(tagged.tenant_id, WorkspaceUpdated("a.md", 1), now=timezone.now())
     assert hooks.types_told(tagged) == []
     asked = RunRequest("hooked", tags=["production"])
     building.advance(run_service.create_run(building.scope(), asked, now=timezone.now()))

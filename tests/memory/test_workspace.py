@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory import workspace
 from memory.forget import forgetting
-from memory.host import audit, event_log, runs, tenancy, tenant_log, vault
+from memory.host import audit, event_log, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.models import Run, RunEvent
 from memory.host.tenancy import TenantScope
@@ -150,7 +150,7 @@ def test_a_change_stands_on_the_tenant_s_own_log_and_is_audited_without_its_cont
     put(acme, "a.md", "another")
     drop(acme, "a.md")
     versions = [{"path": "a.md", "version": number} for number in (1, 2, 2)]
-    assert facts(tenant_log.read(acme.tenant_id)) == versions
+    assert facts(event_log.read_tenant_log(acme.tenant_id)) == versions
     kept = [record for record in audit.newest(acme.tenant_id) if record.action.startswith("workspace.")]
     assert [(record.action, record.target, record.actor) for record in kept] == [
         ("workspace.deleted", "a.md", acme.principal.id),
@@ -170,7 +170,7 @@ def test_a_change_that_cannot_record_its_fact_leaves_nothing_behind(monkeypatch:
     def broken(*args: Any, **options: Any) -> None:
         raise RuntimeError("the log is full")
 
-    monkeypatch.setattr(tenant_log, "append", broken)
+    monkeypatch.setattr(event_log, "append", broken)
     with pytest.raises(RuntimeError):
         put(acme, "a.md", "two")
     with pytest.raises(RuntimeError):
@@ -275,7 +275,7 @@ def test_a_run_reads_its_own_writes_and_they_stand_on_its_log_by_node() -> None:
     assert (outputs_of(run)["content"], outputs_of(run)["version"]) == ("of the run", 2)
     [fact] = [event for event in event_log.read(acme.tenant_id, run.id) if event.type == "workspace.updated"]
     assert (fact.node_id, fact.payload) == ("write", {"path": "a.md", "version": 2})
-    assert len(facts(tenant_log.read(acme.tenant_id))) == 1
+    assert len(facts(event_log.read_tenant_log(acme.tenant_id))) == 1
     assert [(noted["path"], noted["version"]) for noted in run.workspace] == [("a.md", 1)]
     assert text_of(acme, "a.md") == "of the run"
 
@@ -438,7 +438,7 @@ def test_writers_at_once_take_one_number_each() -> None:
     written = at_once(lambda number: put(acme, "a.md", f"text {number}").version, 16)
     assert sorted(written) == list(range(1, 17))
     assert [row.version for row in workspace.versions_of(acme, "a.md") if row.current] == [16]
-    assert [fact["version"] for fact in facts(tenant_log.read(acme.tenant_id))] == list(range(1, 17))
+    assert [fact["version"] for fact in facts(event_log.read_tenant_log(acme.tenant_id))] == list(range(1, 17))
 
 
 @pytest.mark.engines

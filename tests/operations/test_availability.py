@@ -232,9 +232,9 @@ def _kill_and_restart(server: postgres.Server) -> None:
 
 
 VERIFY_CHAINS = """
-from memory.host import checkpoints
+from memory.host import audit_chain
 from memory.host.models import Tenant
-print(all(checkpoints.verify(t.id, first=0, last=checkpoints.end_of(t.id)).intact for t in Tenant.objects.all()))
+print(all(audit_chain.verify(t.id, first=0, last=audit_chain.expected_end(t.id)).intact for t in Tenant.objects.all()))
 """
 
 

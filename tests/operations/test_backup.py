@@ -36,7 +36,7 @@ import json
 from django.db import connection
 from django.utils import timezone
 from memory.forget import receipts
-from memory.host import checkpoints
+from memory.host import audit_chain
 from memory.host.models import Tenant
 from memory.models import ForgetRequest
 from openwop_console import backups
@@ -51,7 +51,7 @@ with connection.cursor() as cursor:
 tenants = list(Tenant.objects.all())
 print(json.dumps({
     "named": named,
-    "chain": all(checkpoints.verify(t.id, first=0, last=checkpoints.end_of(t.id)).intact for t in tenants),
+    "chain": all(audit_chain.verify(t.id, first=0, last=audit_chain.expected_end(t.id)).intact for t in tenants),
     "receipts": [receipts.is_genuine(row) for row in ForgetRequest.objects.filter(state="forgotten")],
     "counts": backups._counts(),
 }))

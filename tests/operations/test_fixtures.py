@@ -1,4 +1,4 @@
-"""What the tests stand on: the queue is drained in the test, history is emptied between tests, the browser is real."""
+"""The fixtures themselves: the queue is drained in the test, tables are emptied between tests, the browser is real."""
 
 import pytest
 from django.apps import apps

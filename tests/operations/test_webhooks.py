@@ -17,7 +17,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks.exceptions import WebhookVerificationError
 
-from memory.host import deliveries, event_log, ids, runs, tenant_log, traces, vault, webhooks
+from memory.host import event_log, ids, runs, traces, vault, webhooks
 from memory.host.errors import Conflict
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import AuditRecord, OutboxEvent, Secret, Webhook, WebhookDelivery
@@ -82,7 +82,7 @@ def happen(slug: str = "acme", times: int = 1) -> None:
     tenant_id = building.tenant(slug).id
     with transaction.atomic():
         for version in range(1, times + 1):
-            tenant_log.append(tenant_id, WorkspaceUpdated("notes/a.md", version), now=timezone.now())
+            event_log.append_to_tenant(tenant_id, WorkspaceUpdated("notes/a.md", version), now=timezone.now())
 
 
 def secrets_of(webhook: Webhook) -> dict[str, str]:
@@ -232,10 +232,10 @@ def test_a_receiver_that_fails_for_a_day_is_listed_and_can_be_told_again(
     assert timedelta(hours=23) < clock() - row.created_at <= timedelta(days=1, minutes=20)
     assert (row.state, row.code, row.status, row.attempts) == ("failed", "status", 500, len(receiver.received))
     owner = building.scope()
-    listed = deliveries.list_deliveries(owner, webhook.id, limit=10)
+    listed = webhooks.list_deliveries(owner, webhook.id, limit=10)
     assert [each.id for each in listed.rows] == [row.id]
     receiver.answers = answer(200)
-    deliveries.redeliver(owner, webhook.id, row.id, now=clock())
+    webhooks.redeliver(owner, webhook.id, row.id, now=clock())
     sender.run_dry()
     assert rows_of(webhook)[0].state == "delivered"
     assert len({each.headers["webhook-id"] for each in receiver.received}) == 1
@@ -246,7 +246,7 @@ def test_a_receiver_that_fails_for_a_day_is_listed_and_can_be_told_again(
 def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there_any_more(
     receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deliveries, "GAPS", ())
+    monkeypatch.setattr(webhooks, "GAPS", ())
     receiver = receivers(answer(500))
     webhook = hooks.subscribe(EVENT, url=receiver.url)
     happen(times=99)
@@ -261,12 +261,12 @@ def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there
     sent = len(receiver.received)
     assert sent >= 100
     happen()
-    deliveries.sweep(now=clock())
+    webhooks.sweep(now=clock())
     sender.run_dry()
     assert len(receiver.received) == sent
     assert {each.state for each in rows_of(webhook)} == {"failed"}
     with pytest.raises(Conflict):
-        deliveries.redeliver(building.scope(), webhook.id, rows_of(webhook)[0].id, now=clock())
+        webhooks.redeliver(building.scope(), webhook.id, rows_of(webhook)[0].id, now=clock())
 
 
 def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Receiver], sender: Dispatcher) -> None:
@@ -319,16 +319,16 @@ def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_i
     receiver = receivers()
     webhook = hooks.subscribe(EVENT, url=receiver.url)
     happen()
-    deliveries.fan_out(now=clock())
+    webhooks.fan_out(now=clock())
     (row,) = rows_of(webhook)
-    assert deliveries.claim(row, holder="dead/1", now=clock())
-    assert not deliveries.claim(row, holder="other/1", now=clock())
+    assert webhooks.claim(row, holder="dead/1", now=clock())
+    assert not webhooks.claim(row, holder="other/1", now=clock())
     sender.run_dry()
     assert receiver.received == []
     clock.pass_by(seconds=31)
     sender.run_dry()
     assert [each.headers["webhook-id"] for each in receiver.received] == [ids.wire("msg", row.id)]
-    deliveries.record_attempt(row.tenant_id, row.id, holder="dead/1", status=500, code="status", now=clock())
+    webhooks.record_attempt(row.tenant_id, row.id, holder="dead/1", status=500, code="status", now=clock())
     assert rows_of(webhook)[0].state == "delivered"
 
 
@@ -357,7 +357,7 @@ def test_a_webhook_that_was_removed_or_whose_secret_does_not_open_is_sent_nothin
     receiver = receivers()
     removed, sealed = (hooks.subscribe(EVENT, url=receiver.url) for _ in range(2))
     happen()
-    deliveries.fan_out(now=clock())
+    webhooks.fan_out(now=clock())
     webhooks.remove_webhook(building.scope(), removed.id, now=clock())
     assert rows_of(removed) == []
     rows = Secret.objects.written_by(vault.WRITER).filter(owner=webhooks.wire_id(sealed))
@@ -371,11 +371,11 @@ def test_old_deliveries_are_purged_and_those_that_wait_are_kept(clock: Clock) ->
     webhook = hooks.subscribe(EVENT)
     happen(times=2)
     over, waiting = hooks.told(webhook)
-    rows = WebhookDelivery.objects.written_by(deliveries.WRITER).filter(id=over.id)
+    rows = WebhookDelivery.objects.written_by(webhooks.WRITER).filter(id=over.id)
     rows.update(next_at=None, state="delivered")
-    assert deliveries.sweep(now=clock()) == 0
+    assert webhooks.sweep(now=clock()) == 0
     clock.pass_by(days=15)
-    assert deliveries.sweep(now=clock()) == 1
+    assert webhooks.sweep(now=clock()) == 1
     assert rows_of(webhook) == [waiting]
     assert not OutboxEvent.objects.exists()
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import ledger
-from memory.host import access, audit, checkpoints, ids
+from memory.host import access, audit, audit_chain, ids
 from memory.host.models import AuditRecord
 from tests import building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
@@ -31,7 +31,7 @@ def grow(number: int) -> None:
 
 def test_a_range_is_verified_and_the_whole_is_what_the_header_remembers(ada: Client) -> None:
     grow(9)
-    checkpoints.mint(building.tenant().id, now=timezone.now())
+    audit_chain.make_checkpoint(building.tenant().id, now=timezone.now())
     shown = verify(ada, first=2, last=5)
     assert "The chain is intact: 4 records were read and every hash fits." in shown
     assert "Chain not verified" in shown
@@ -53,7 +53,7 @@ def test_a_break_in_the_range_names_the_record_and_both_hashes(ada: Client) -> N
 
 @pytest.mark.engines
 def test_a_forged_checkpoint_is_said_to_be_nobody_s(ada: Client) -> None:
-    checkpoints.mint(building.tenant().id, now=timezone.now())
+    audit_chain.make_checkpoint(building.tenant().id, now=timezone.now())
     tamper("UPDATE host_auditcheckpoint SET signature = 'AAAA'", table="host_auditcheckpoint")
     assert "1 checkpoints carry no signature of this host" in verify(ada)
 
@@ -79,7 +79,7 @@ def test_a_range_that_is_none_stands_on_the_form_with_what_is_wrong(
 
 def test_checkpoints_are_shown_and_taken_away_as_a_file_and_that_is_on_record(ada: Client) -> None:
     assert "No checkpoint yet" in body_of(ada.get("/audit"))
-    made = checkpoints.mint(building.tenant().id, now=timezone.now())
+    made = audit_chain.make_checkpoint(building.tenant().id, now=timezone.now())
     assert made
     shown = body_of(ada.get("/audit"))
     assert made.merkle_root in shown

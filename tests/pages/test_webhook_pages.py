@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memory.host import deliveries, ids, vault, webhooks
+from memory.host import ids, vault, webhooks
 from memory.host.models import Webhook, WebhookDelivery
 from tests import building, hooks
 from tests.pages.conftest import SignIn, body_of
@@ -62,7 +62,7 @@ def test_the_log_says_what_became_of_each_delivery_and_sends_it_again(ada: Clien
     webhook = hooks.subscribe("memory.written", "run.ended")
     building.remember("acme", "Marta prefers tea.")
     first, _ = hooks.told(webhook)
-    rows = WebhookDelivery.objects.written_by(deliveries.WRITER).filter(id=first.id)
+    rows = WebhookDelivery.objects.written_by(webhooks.WRITER).filter(id=first.id)
     rows.update(state="failed", code="status", status=500, attempts=11, next_at=None)
     page = f"{URL}/{webhooks.wire_id(webhook)}"
     shown = body_of(ada.get(page))

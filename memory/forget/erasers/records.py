@@ -22,7 +22,7 @@ from memory.host import audit, event_log, registry, sql
 from memory.host.erasure import Holding, Identifiers, Kept, Remains
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant
-from memory.host.models.personal import ERASED
+from memory.host.models.base import ERASED
 from memory.models import Commitment, CommitmentWatch
 from memory.text import intentions
 from memory.text.matching import (

@@ -1,10 +1,8 @@
 """The tables of the ground floor."""
 
 from memory.host.models.audit import AuditChain, AuditCheckpoint, AuditReason, AuditRecord
-from memory.host.models.base import Guarded, TenantFK, TenantOwned, WriteGuard, tenant_link
-from memory.host.models.filter import SavedFilter
+from memory.host.models.base import Guarded, Personal, TenantFK, TenantOwned, WriteGuard, tenant_link
 from memory.host.models.idempotency import IdempotencyRecord, IdempotencyState
-from memory.host.models.personal import Personal
 from memory.host.models.registry import ArtifactKind, Installation, Resolution
 from memory.host.models.run import (
     TERMINAL,
@@ -26,7 +24,7 @@ from memory.host.models.schedule import (
     ScheduleTick,
 )
 from memory.host.models.secret import GIVEN_SCOPES, Secret, SecretResolution, SecretScope, VaultKey
-from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, Tenant, Throttle
+from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, SavedFilter, Tenant, Throttle
 from memory.host.models.webhook import DeliveryState, OutboxEvent, Webhook, WebhookDelivery, WebhookState
 
 __all__ = [

@@ -3,8 +3,7 @@
 from django.db import models
 
 from memory.host.json_types import JSONObject
-from memory.host.models.base import TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, ERASED, KIND, PRINCIPAL, Personal
+from memory.host.models.base import DIGEST, ERASED, KIND, PRINCIPAL, Personal, TenantFK, TenantOwned, tenant_link
 
 
 class AuditChain(TenantOwned):
@@ -84,7 +83,7 @@ class AuditCheckpoint(TenantOwned):
     Never changed and never removed.
     """
 
-    writer = "memory.host.checkpoints"
+    writer = "memory.host.audit_chain"
     impersonal = {"key_id": "the id of a key", "merkle_root": DIGEST, "signature": "a signature"}
 
     at_seq = models.BigIntegerField()

@@ -2,8 +2,7 @@
 
 from django.db import models
 
-from memory.host.models.base import TenantOwned
-from memory.host.models.personal import DIGEST, HOLDER, PRINCIPAL, STATE, Personal
+from memory.host.models.base import DIGEST, HOLDER, PRINCIPAL, STATE, Personal, TenantOwned
 
 
 class IdempotencyState(models.TextChoices):

@@ -2,8 +2,7 @@
 
 from django.db import models
 
-from memory.host.models.base import TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, KIND, NODE, PRINCIPAL, Personal
+from memory.host.models.base import DIGEST, KIND, NODE, PRINCIPAL, Personal, TenantFK, TenantOwned, tenant_link
 
 
 class ArtifactKind(models.TextChoices):

@@ -6,8 +6,20 @@ from typing import ClassVar
 from django.db import models
 
 from memory.host import traces
-from memory.host.models.base import TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, HOLDER, KIND, NODE, PRINCIPAL, STATE, TRACE, Personal
+from memory.host.errors import EffectInReplay
+from memory.host.models.base import (
+    DIGEST,
+    HOLDER,
+    KIND,
+    NODE,
+    PRINCIPAL,
+    STATE,
+    TRACE,
+    Personal,
+    TenantFK,
+    TenantOwned,
+    tenant_link,
+)
 
 
 class RunStatus(models.TextChoices):
@@ -203,6 +215,17 @@ class Run(TenantOwned):
                 name="host_run_source",
             ),
         )
+
+    @property
+    def is_replay(self) -> bool:
+        """Decided by how the run came to be, and by nothing that a node, a caller or an event says."""
+        return self.fork_mode == ForkMode.REPLAY
+
+    def refuse_effects(self) -> None:
+        """``EffectInReplay`` when this run is a replay: the first line of all that changes more than the run itself
+        (openwop-host 3.8)."""
+        if self.is_replay:
+            raise EffectInReplay
 
 
 class Interrupt(TenantOwned):

@@ -4,8 +4,20 @@ from typing import Any, ClassVar
 
 from django.db import models
 
-from memory.host.models.base import Guarded, GuardedManager, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import CODE, HOLDER, KIND, PRINCIPAL, STATE, TIME, Personal
+from memory.host.models.base import (
+    CODE,
+    HOLDER,
+    KIND,
+    PRINCIPAL,
+    STATE,
+    TIME,
+    Guarded,
+    GuardedManager,
+    Personal,
+    TenantFK,
+    TenantOwned,
+    tenant_link,
+)
 
 
 class ScheduleKind(models.TextChoices):

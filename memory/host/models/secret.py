@@ -3,8 +3,7 @@
 from django.db import models
 
 from memory.host.ids import new_id
-from memory.host.models.base import Guarded, GuardedManager, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import KIND, Personal
+from memory.host.models.base import KIND, Guarded, GuardedManager, Personal, TenantFK, TenantOwned, tenant_link
 
 
 class VaultKey(Guarded):

@@ -1,6 +1,7 @@
 """Tenants, and the principals that act for them: operators with a password, agents and programs with a key."""
 
 from typing import ClassVar
+from urllib.parse import unquote_plus
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -8,8 +9,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from memory.host.ids import new_id
-from memory.host.models.base import Guarded, GuardedManager, TenantOwned
-from memory.host.models.personal import DIGEST, PRINCIPAL, ROLES, Personal
+from memory.host.models.base import DIGEST, PRINCIPAL, ROLES, Guarded, GuardedManager, Personal, TenantOwned
 
 
 class Tenant(Guarded):
@@ -150,3 +150,33 @@ class RoleGrant(TenantOwned):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "principal", "role"), name="a_role_is_granted_once"),)
+
+
+class SavedFilter(TenantOwned):
+    """The query of a list under a name. ``shared`` ones are for everybody of the tenant who may see that list.
+
+    ``page`` names the list; ``query`` is what its address says behind the question mark.
+    """
+
+    writer = "memory.saved_filters"
+    personal = Personal(
+        "saved filters",
+        ("name", "slug", "query"),
+        deleted=True,
+        shown=lambda row: [row.name, unquote_plus(row.query)],
+    )
+    impersonal = {"owner": PRINCIPAL, "page": "the name of a page"}
+
+    page = models.CharField(max_length=32)
+    slug = models.CharField(max_length=64)
+    name = models.CharField(max_length=64)
+    query = models.CharField(max_length=1000)
+    owner = models.CharField(max_length=64)
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "page", "owner", "slug"), name="a_saved_filter_has_its_own_slug"),
+        )
+        indexes = (models.Index(fields=("tenant", "page", "shared"), name="host_savedfilter_page"),)

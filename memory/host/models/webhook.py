@@ -2,8 +2,18 @@
 
 from django.db import models
 
-from memory.host.models.base import TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import CODE, DIGEST, HOLDER, KIND, PRINCIPAL, STATE, Personal
+from memory.host.models.base import (
+    CODE,
+    DIGEST,
+    HOLDER,
+    KIND,
+    PRINCIPAL,
+    STATE,
+    Personal,
+    TenantFK,
+    TenantOwned,
+    tenant_link,
+)
 
 
 class WebhookState(models.TextChoices):
@@ -57,7 +67,7 @@ class WebhookDelivery(TenantOwned):
     what was ``announced``, at each attempt.
     """
 
-    writer = "memory.host.deliveries"
+    writer = "memory.host.webhooks"
     impersonal = {
         "announced": "ids, types and codes of the host's own",
         "code": CODE,

@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from memory import addresses
 from memory.addresses import SEALED, Sensitivity, Tier
+from memory.host.http import operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import operation
 from memory.host.tenancy import scope_of
 from memory.openintent import queries
 from memory.openintent.api import schemas

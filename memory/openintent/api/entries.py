@@ -14,9 +14,8 @@ from rest_framework.response import Response
 from memory import addresses
 from memory.host import ids
 from memory.host.errors import Invalid, PreconditionRequired
-from memory.host.http import Text, Whole, checked, query_of
+from memory.host.http import Text, Whole, checked, listed, query_of
 from memory.host.json_types import JSONObject
-from memory.host.operations import listed
 from memory.openintent import batches, entries, queries
 from memory.openintent.access import READ, WRITE, Caller
 from memory.openintent.api import schemas

@@ -14,9 +14,8 @@ from rest_framework.request import Request
 
 from memory import addresses
 from memory.host.errors import Forbidden, Invalid, PreconditionRequired
-from memory.host.http import MAX_DEPTH, StrictJSONParser, depth_of
+from memory.host.http import MAX_DEPTH, StrictJSONParser, View, depth_of, operation
 from memory.host.json_types import JSONObject
-from memory.host.operations import View, operation
 from memory.host.tenancy import scope_of
 from memory.openintent.access import Caller
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT

@@ -11,9 +11,8 @@ from rest_framework.response import Response
 from memory.host import ids
 from memory.host.errors import Invalid, PreconditionRequired
 from memory.host.event_log import Recorded
-from memory.host.http import checked, query_of
+from memory.host.http import checked, listed, query_of
 from memory.host.json_types import JSONObject
-from memory.host.operations import listed
 from memory.models import Agent, Coordinator, Intent, Task
 from memory.openintent import events, queries, work
 from memory.openintent.access import READ, WRITE, Caller

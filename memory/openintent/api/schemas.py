@@ -7,8 +7,7 @@ from rest_framework import serializers
 from memory import addresses
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.embeddings import RANKINGS, WHY
-from memory.host.json_types import JSONObject
-from memory.host.operations import (
+from memory.host.http import (
     COUNT,
     FLAG,
     OBJECT,
@@ -23,6 +22,7 @@ from memory.host.operations import (
     nullable,
     words,
 )
+from memory.host.json_types import JSONObject
 from memory.models import Namespace
 from memory.openintent import batches, queries
 from memory.openintent.namespaces import MAX_RULES

@@ -4,15 +4,30 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import auditing, checkpoints
+from memory.host import audit_chain, audit_log
 from memory.host.audit import AuditFilter
-from memory.host.audit_chain import Break
-from memory.host.auditing import AuditPage
-from memory.host.checkpoints import Finding
-from memory.host.http import Closed, Instant, Text, checked, query_of
+from memory.host.audit_chain import Break, Finding
+from memory.host.audit_log import AuditPage
+from memory.host.http import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    STRING,
+    TEXT,
+    TIME,
+    Closed,
+    Instant,
+    Schema,
+    Text,
+    also,
+    checked,
+    closed,
+    listed,
+    operation,
+    query_of,
+)
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint
-from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, also, closed, listed, operation
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from openwop_console.runtime.api.schemas import EVENT
@@ -129,7 +144,7 @@ def finding_document(found: Finding) -> JSONObject:
 
 
 def _checkpoint_document(checkpoint: AuditCheckpoint) -> JSONObject:
-    return {**checkpoints.statement(checkpoint), "signature": checkpoint.signature}
+    return {**audit_chain.checkpoint_statement(checkpoint), "signature": checkpoint.signature}
 
 
 def _anomaly_document(found: Break) -> JSONObject:
@@ -140,7 +155,7 @@ def _anomaly_document(found: Break) -> JSONObject:
 def records_document(page: AuditPage) -> JSONObject:
     oldest = page.records[-1].seq if page.records else 0
     return {
-        "records": [auditing.document_of(record) for record in page.records],
+        "records": [audit_log.document_of(record) for record in page.records],
         "total": page.total,
         "totalIsExact": not page.inexact,
         "next": oldest or None,
@@ -151,7 +166,7 @@ def records_document(page: AuditPage) -> JSONObject:
 @api_view(["GET"])
 def audit_verify(request: Request) -> Response:
     first, last = checked(AuditRange, query_of(request)).ends()
-    return Response(finding_document(auditing.verify(scope_of(request), first=first, last=last)))
+    return Response(finding_document(audit_log.verify(scope_of(request), first=first, last=last)))
 
 
 @operation("listAuditRecords", scope="audit:read", query=AuditQuery, gives={200: AUDIT_RECORDS}, tag="audit")
@@ -161,7 +176,7 @@ def audit_list(request: Request) -> Response:
     query = checked(AuditQuery, query_of(request))
     given = query.validated_data
     before, limit = int(given["before"]) if "before" in given else None, given.get("limit", DEFAULT_LIMIT)
-    page = auditing.view(scope_of(request), query.wanted(), before=before, limit=limit, now=timezone.now())
+    page = audit_log.view(scope_of(request), query.wanted(), before=before, limit=limit, now=timezone.now())
     return Response(records_document(page))
 
 
@@ -170,7 +185,7 @@ def audit_list(request: Request) -> Response:
 def audit_checkpoints(request: Request) -> Response:
     given = checked(CheckpointsQuery, query_of(request)).validated_data
     after, limit = int(given.get("after", -1)), given.get("limit", MOST_RECORDS)
-    return Response(auditing.proofs(scope_of(request), after=after, limit=limit, now=timezone.now()))
+    return Response(audit_log.proofs(scope_of(request), after=after, limit=limit, now=timezone.now()))
 
 
 @operation("listTenantEvents", scope="audit:read", query=TenantEventsQuery, gives={200: TENANT_EVENTS}, tag="audit")
@@ -178,6 +193,6 @@ def audit_checkpoints(request: Request) -> Response:
 def tenant_events(request: Request) -> Response:
     given = checked(TenantEventsQuery, query_of(request)).validated_data
     scope = scope_of(request)
-    found, total = auditing.events(scope, after=given.get("after", -1), limit=given.get("limit", MOST_RECORDS))
-    stands_in = {"runId": auditing.log_id(scope)}
+    found, total = audit_log.events(scope, after=given.get("after", -1), limit=given.get("limit", MOST_RECORDS))
+    stands_in = {"runId": audit_log.log_id(scope)}
     return Response({"events": [event_document(event) | stands_in for event in found], "total": total})

@@ -6,10 +6,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import ids, runs
-from memory.host.http import checked
+from memory.host.http import checked, operation
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
-from memory.host.operations import operation
 from memory.host.tenancy import scope_of
 from memory.wire import instant
 from openwop_console.runtime import replay

@@ -6,8 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import ids
-from memory.host.http import checked
-from memory.host.operations import operation
+from memory.host.http import checked, operation
 from memory.host.tenancy import scope_of
 from openwop_console.runtime import interrupts, runs
 from openwop_console.runtime.api import schemas

@@ -8,9 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import vault
-from memory.host.http import Closed, Text, checked, query_of
+from memory.host.http import COUNT, TEXT, TIME, Closed, Text, checked, closed, listed, nullable, operation, query_of
 from memory.host.json_types import JSONObject
-from memory.host.operations import COUNT, TEXT, TIME, closed, listed, nullable, operation
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from memory.wire import instant

@@ -12,10 +12,9 @@ from rest_framework.response import Response
 from memory.host import cron, ids, scheduling
 from memory.host.events import payload_of
 from memory.host.heartbeats import HeartbeatOrder, Verdict
-from memory.host.http import Closed, Instant, Text, checked, query_of
+from memory.host.http import COUNT, FLAG, OBJECT, TEXT, TIME, Closed, Instant, Text, checked, operation, query_of
 from memory.host.json_types import JSONObject
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
-from memory.host.operations import COUNT, FLAG, OBJECT, TEXT, TIME, operation
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import scope_of

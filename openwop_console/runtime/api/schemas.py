@@ -1,7 +1,7 @@
 """What the run surface answers, as JSON Schema: for the OpenAPI document."""
 
+from memory.host.http import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, also, closed, nullable
 from memory.host.models import Interrupt, RunStatus
-from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, also, closed, nullable
 
 STATUS: Schema = {"type": "string", "enum": [str(status) for status in RunStatus.values]}
 RUN_STATUS = closed(runId=TEXT, status=STATUS)

@@ -15,9 +15,8 @@ from rest_framework.response import Response
 
 from memory.host import ids
 from memory.host.event_log import Recorded
-from memory.host.http import checked, query_of
+from memory.host.http import checked, operation, query_of
 from memory.host.json_types import JSONObject
-from memory.host.operations import operation
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import runs, streams
 from openwop_console.runtime.api import schemas

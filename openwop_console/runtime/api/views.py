@@ -7,8 +7,7 @@ from rest_framework.response import Response
 
 from memory import run_timeline
 from memory.host import ids
-from memory.host.http import checked, query_of
-from memory.host.operations import operation
+from memory.host.http import checked, operation, query_of
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from openwop_console.runtime import runs

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory.host import access, audit, audit_chain, checkpoints, ids, signing, sql, tenant_log
+from memory.host import access, audit, audit_chain, event_log, ids, signing, sql
 from memory.host.audit import AuditFilter, Offered
-from memory.host.checkpoints import Finding
+from memory.host.audit_chain import Finding
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
@@ -32,7 +32,7 @@ class AuditPage:
 
     records: list[AuditRecord]
     total: int
-    checkpoints: list[AuditCheckpoint]
+    audit_chain: list[AuditCheckpoint]
     checkpoints_total: int
     proven: AuditRecord | None
     inexact: bool = False
@@ -51,7 +51,7 @@ def view(
     return AuditPage(
         audit.newest(tenant_id, wanted, before=before, limit=limit),
         COUNTED if inexact else counted,
-        *checkpoints.newest_checkpoints(tenant_id, limit=CHECKPOINTS_SHOWN),
+        *audit_chain.newest_checkpoints(tenant_id, limit=CHECKPOINTS_SHOWN),
         audit.last_of(tenant_id, EXPORTED, what="checkpoints"),
         inexact,
     )
@@ -104,9 +104,9 @@ def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now
     scope.check(SCOPE)
     tenant_id = scope.tenant_id
     found = (
-        list(checkpoints.all_checkpoints(tenant_id, first=after + 1))
+        list(audit_chain.all_checkpoints(tenant_id, first=after + 1))
         if limit is None
-        else checkpoints.page(tenant_id, after=after, size=limit + 1)
+        else audit_chain.list_checkpoints(tenant_id, after=after, size=limit + 1)
     )
     found, last = cut(found, limit) if limit is not None else (found, None)
     _exported(scope, {"what": "checkpoints", "atSequence": found[-1].at_seq if found else None}, now)
@@ -115,14 +115,14 @@ def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now
         "exportedAt": now.isoformat(),
         "checkpoints": [
             {
-                **checkpoints.statement(each),
+                **audit_chain.checkpoint_statement(each),
                 "signature": each.signature,
                 "keyId": each.key_id,
                 "createdAt": each.created_at.isoformat(),
             }
             for each in found
         ],
-        "total": checkpoints.count(tenant_id),
+        "total": audit_chain.count_checkpoints(tenant_id),
         "next": last.at_seq if last else None,
         "publicKeys": public_keys(),
     }
@@ -143,19 +143,21 @@ def verify(scope: TenantScope, *, first: int | None = None, last: int | None = N
     A range that ends beyond the newest record ends with it. One that begins behind its end is refused.
     """
     scope.check(SCOPE)
-    end = checkpoints.end_of(scope.tenant_id)
+    end = audit_chain.expected_end(scope.tenant_id)
     start, until = first or 0, end if last is None else last
     until = min(until, end)
     if start > max(until, 0):
         message = f"Record {start} is behind the end of the range, which is {until}"
         raise Invalid("There is no such range of the audit log.", errors=[{"field": "fromSeq", "message": message}])
-    return checkpoints.verify(scope.tenant_id, first=start, last=until) if end >= 0 else Finding(0, 0)
+    return audit_chain.verify(scope.tenant_id, first=start, last=until) if end >= 0 else Finding(0, 0)
 
 
 def events(scope: TenantScope, *, after: int = -1, limit: int) -> tuple[list[Recorded], int]:
     """The events of the tenant's own log behind ``after``, and how many it holds."""
     scope.check(SCOPE)
-    return tenant_log.read(scope.tenant_id, after=after, limit=limit), tenant_log.length(scope.tenant_id)
+    return event_log.read_tenant_log(scope.tenant_id, after=after, limit=limit), event_log.tenant_log_length(
+        scope.tenant_id
+    )
 
 
 def log_id(scope: TenantScope) -> str:
