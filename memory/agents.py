@@ -17,7 +17,7 @@ from jsonschema.exceptions import ValidationError
 
 from memory import adapter, artifact_stops, redaction
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
-from memory.host import access, advertised, audit, registry
+from memory.host import access, audit, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation
@@ -322,7 +322,7 @@ def _manifests(pack: Document) -> Iterator[JSONObject]:
 
 def _problems(_tenant_id: UUID, pack: Document) -> Problems:
     """Agents that are named twice, manifests that this host does not install, and required capabilities it has not."""
-    missing = unmet(required_peers(pack), advertised.document())
+    missing = unmet(required_peers(pack), registrations.advertised_capabilities())
     found = [(f"$.peerDependencies.{key}", "is required and not offered by this host") for key in missing]
     names = [agent["agentId"] for agent in pack["agents"]]
     for at, manifest in enumerate(_manifests(pack)):

@@ -19,9 +19,9 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         """Pages below see what discovery serves, and a process that a console started ends with that console."""
-        from memory.host import advertised, event_log
+        from memory.host import event_log, registrations
 
-        advertised.provide(_discovery_document)
+        registrations.provide_capabilities(_discovery_document)
         if settings.OPENWOP_TELEMETRY:
             event_log.on_append(_tell_telemetry)
         if "OPENWOP_PROCESS" in os.environ:

@@ -17,7 +17,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
 from memory.passes import lookalikes
 from openwop_console import health
-from proposals import inbox, overrides, policy_review, rules
+from proposals import inbox, lifecycle, policy_review, rules
 from proposals.models import PolicyChange, Vote
 
 DAYS = 14
@@ -178,7 +178,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
         host=health.problems(now=now) if scope.can("passes:run") else [],
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],
-        overridden=overrides.lately(scope, since=now - timedelta(days=DAYS)) if reads else [],
+        overridden=lifecycle.recent_overrides(scope, since=now - timedelta(days=DAYS)) if reads else [],
         chain=pages.last_verdict(scope.tenant_id),
         writes=_writes(scope, days) if scope.can("memory:read") else [],
         days=days,

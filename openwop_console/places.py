@@ -12,7 +12,7 @@ from django.urls import reverse
 from memory import adapter, agents, artifact_stops, commitments
 from memory import search as memory_search
 from memory.forget import holds, plans
-from memory.host import advertised, ids, pages, runs
+from memory.host import ids, pages, registrations, runs
 from memory.host.models import Installation, Run
 from memory.host.tenancy import TenantScope
 from memory.passes import archives, orders
@@ -136,7 +136,11 @@ def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple
         return
     if "@" in words:
         yield "artifact", words, lambda: artifact_stops.find(scope, words)
-    yield "agent", words, lambda: scope.can("agents:read") and agents.entry(scope, words, advertised.document())
+    yield (
+        "agent",
+        words,
+        lambda: scope.can("agents:read") and agents.entry(scope, words, registrations.advertised_capabilities()),
+    )
     of_node = LedgerFilter(node=words, state="all")
     yield "memory", "", lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
 

@@ -59,7 +59,7 @@ from memory.host.models import Run, RunEvent
 from memory.host.node_types import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE
 from openwop_console import VERSION
 from openwop_console.process import listening
-from openwop_console.runtime import completions, mcp_tools, workflows
+from openwop_console.runtime import completions, mcp_servers, workflows
 from openwop_console.runtime.calls import OK, PROVIDER
 from openwop_console.runtime.execution import kind_of
 
@@ -350,7 +350,7 @@ class _Told:
         span.end(_nanoseconds(self.now))
 
 
-OPERATIONS = {completions.KIND: "chat", mcp_tools.KIND: "execute_tool"}
+OPERATIONS = {completions.KIND: "chat", mcp_servers.KIND: "execute_tool"}
 METERED = (OPERATION, "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.tool.name", "error.type")
 
 

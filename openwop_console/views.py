@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import artifact_stops, policies
 from memory.forms import AuditedForm
-from memory.host import access, advertised, audit_log, exports, ids, keys, pages, registry, tenancy
+from memory.host import access, audit_log, exports, ids, keys, pages, registrations, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation
@@ -91,7 +91,7 @@ def needs_you(request: HttpRequest) -> HttpResponse:
     if scope.can(audit_log.SCOPE) and not scope.can(READS):
         return redirect("audit")
     scope.check(READS)
-    found = dashboard.attention_of(scope, advertised.document(), now=now)
+    found = dashboard.attention_of(scope, registrations.advertised_capabilities(), now=now)
     if request.GET.get("format") == "json":
         return exports.document(_needs(found))
     context = {"nav": "needs-you", "now": now, "needs": found, "as_json": pages.address(request, format="json")}
@@ -332,7 +332,7 @@ def tenants(request: HttpRequest) -> HttpResponse:
 @require_safe
 def settings(request: HttpRequest) -> HttpResponse:
     """Who may do what, and what this host is."""
-    scope, document = tenancy.scope_of(request), advertised.document()
+    scope, document = tenancy.scope_of(request), registrations.advertised_capabilities()
     scope.check(READS)
     if request.GET.get("format") == "json":
         return exports.document(document)

@@ -15,7 +15,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
 from memory.host.tenancy import TenantScope
-from proposals import denials, gate, lifecycle, overrides, rules
+from proposals import denials, gate, lifecycle, rules
 from proposals.models import Decision, Gate, GateState
 
 ANSWER_KEYS = {"decision", "reason", "override"}
@@ -96,7 +96,7 @@ def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: 
     decision, reason = _answer(resume_value)
     seen: dict[str, Any] = {"revision": found.revision, "sha256": found.sha256, "reason": reason, "now": now}
     if overriding:
-        overrides.override(scope, found.proposal_id, **seen)
+        lifecycle.override(scope, found.proposal_id, **seen)
     else:
         lifecycle.decide(scope, found.proposal_id, decision=decision, **seen)
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from memory.host.errors import Conflict, Invalid
 from memory.host.tenancy import TenantScope
 from memory.text.matching import FORGOTTEN
-from proposals import denials, diffs, drafts, locking, revisions
+from proposals import denials, diffs, drafts, gate, revisions
 from proposals.models import Comment, Proposal, Revision
 
 WRITER = "proposals.comments"
@@ -31,7 +31,7 @@ def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, spot: Spot |
     """
     denials.authorize(scope, "comment", proposal_id, now=now)
     with transaction.atomic():
-        proposal = locking.lock(scope.tenant_id, proposal_id, now=now).proposal
+        proposal = gate.lock_with_run(scope.tenant_id, proposal_id, now=now).proposal
         _require_room(proposal)
         if spot:
             _require_line(proposal, spot)

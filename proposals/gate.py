@@ -1,18 +1,23 @@
 """The gate of an activation: opened over one digest, voted on, closed. The only writer of gates and votes (RFC 0051).
 
-A gate is opened under the lock of its proposal and changed under the lock of its activation run, so nobody decides
-about a gate that somebody else is closing. The run is the host's own workflow ``gate -> install``.
+A gate is opened under the lock of its proposal and changed under the lock of its activation run. Where both are locked
+the run comes first and the proposal second, the order in which the engine takes them when it installs, so that neither
+waits for the other in a circle. The run is the host's own workflow ``gate -> install``.
 """
 
 import json
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from uuid import UUID
 
+from django.db import transaction
+
 from memory import event_notes
 from memory.host import access, ids, interrupts, outbox, runs, sql
-from memory.host.errors import Conflict
+from memory.host.errors import Conflict, NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
 from memory.host.models import Run, RunStatus
@@ -284,3 +289,58 @@ def forget_reasons(tenant_id: UUID, proposal_id: UUID) -> None:
     gates = Gate.objects.of(tenant_id).filter(proposal_id=proposal_id).values("id")
     votes = Vote.objects.written_by(WRITER).filter(tenant_id=tenant_id, gate_id__in=gates)
     votes.exclude(reason="").update(reason=FORGOTTEN)
+
+
+@dataclass(frozen=True, slots=True)
+class LockedProposal:
+    """A locked proposal, and its gate under way with the locked run that asks; both or neither."""
+
+    proposal: Proposal
+    gate: Gate | None = None
+    run: Run | None = None
+
+    def activation(self) -> tuple[Gate, Run]:
+        """The gate and its run; for steps that ``rules`` allows only while one is under way."""
+        if self.gate is None or self.run is None:
+            raise RuntimeError("no activation is under way")
+        return self.gate, self.run
+
+
+class _GateChanged(Exception):
+    """A gate was opened or closed while its run was waited for; the locks taken are let go."""
+
+
+def lock_with_run(tenant_id: UUID, proposal_id: UUID | None, *, now: datetime) -> LockedProposal:
+    """The proposal and what is under way, locked until the transaction ends; ``NotFound`` when this tenant has none."""
+    if proposal_id is None:
+        raise NotFound("There is no proposal by that id.")
+    while True:
+        with suppress(_GateChanged), transaction.atomic():
+            return _try_lock(tenant_id, proposal_id, now)
+
+
+def _try_lock(tenant_id: UUID, proposal_id: UUID, now: datetime) -> LockedProposal:
+    seen = under_way(tenant_id, proposal_id)
+    run = runs.locked(tenant_id, seen.run_id) if seen else None
+    proposal = lock_proposal(tenant_id, proposal_id)
+    found = under_way(tenant_id, proposal_id)
+    if (found and found.id) != (seen and seen.id):
+        raise _GateChanged
+    if found and run and run.status == RunStatus.CANCELLING:
+        close(found, GateState.CANCELLED, now=now)
+        return LockedProposal(proposal)
+    return LockedProposal(proposal, found, run)
+
+
+def lock_proposal(tenant_id: UUID, proposal_id: UUID) -> Proposal:
+    """The proposal alone, locked; for the engine's node, whose run is locked already."""
+    found = _proposal_for_update().fetch(sql.key(tenant_id), sql.key(proposal_id))
+    if not found:
+        raise NotFound("There is no proposal by that id.")
+    return found[0]
+
+
+@cache
+def _proposal_for_update() -> sql.Prepared[Proposal]:
+    anyone = UUID(int=0)
+    return sql.Prepared(Proposal.objects.of(anyone).filter(id=anyone).select_for_update())

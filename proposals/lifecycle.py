@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import artifact_stops
-from memory.host import access, ids, registry, runs
+from memory.host import access, audit, ids, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalActivated, ProposalCreated
 from memory.host.json_types import JSONObject
@@ -21,32 +21,21 @@ from memory.host.models import Installation, Run
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.text.matching import FORGOTTEN
-from proposals import (
-    artifacts,
-    comments,
-    denials,
-    drafts,
-    duplicates,
-    gate,
-    installation,
-    locking,
-    policies,
-    revisions,
-    rules,
-)
+from proposals import artifacts, comments, denials, drafts, duplicates, gate, installation, policies, revisions, rules
 from proposals.drafts import Change, ProposalDraft
-from proposals.locking import Held
-from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Kind, Proposal, Purpose, Revision, State
+from proposals.gate import LockedProposal, lock_proposal, lock_with_run
+from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Kind, Proposal, Purpose, Revision, State, Vote
 
 WRITER = "proposals.lifecycle"
 INTAKE = "host-proposal-intake"
 INTAKE_NODE, INTAKE_TYPE = "submit", "vendor.console.submit-proposal"
 MOST_AT_ONCE = 200
+OVERRIDE = "approval.override"
 
 
-def checked(scope: TenantScope, action: str, proposal_id: UUID | None, now: datetime) -> Held:
+def checked(scope: TenantScope, action: str, proposal_id: UUID | None, now: datetime) -> LockedProposal:
     """The proposal, locked, after ``rules`` allowed ``action``."""
-    held = locking.lock(scope.tenant_id, proposal_id, now=now)
+    held = lock_with_run(scope.tenant_id, proposal_id, now=now)
     rules.check(action, scope, held.proposal, held.gate, now=now)
     return held
 
@@ -108,7 +97,7 @@ def install_granted(run: Run, now: datetime) -> Installation:
     granted = gate.gate_of_run(run)
     if granted is None or granted.state != GateState.GRANTED or granted.closed_at is not None:
         raise Conflict("The gate of this run was not granted; nothing was installed.")
-    proposal = locking.lock_proposal(run.tenant_id, granted.proposal_id)
+    proposal = lock_proposal(run.tenant_id, granted.proposal_id)
     if proposal.state not in UNDER_REVIEW:
         raise Conflict(f"Proposal is {proposal.state}; nothing was installed.", state=proposal.state, action="apply")
     revision = revisions.numbered(proposal, granted.revision)
@@ -280,7 +269,7 @@ def revise(
     """
     denials.authorize(scope, "revise", proposal_id, now=now)
     with transaction.atomic():
-        held = locking.lock(scope.tenant_id, proposal_id, now=now)
+        held = lock_with_run(scope.tenant_id, proposal_id, now=now)
         proposal, voided = held.proposal, held.gate if voids_gate else None
         rules.check("revise", scope, proposal, None if voided else held.gate, now=now)
         before = revisions.current(proposal)
@@ -362,12 +351,12 @@ def end_many(
         return [_leave(scope, action, found, reason, now) for found in held.values() if found]
 
 
-def _held_or_none(scope: TenantScope, proposal_id: UUID, now: datetime) -> Held | None:
+def _held_or_none(scope: TenantScope, proposal_id: UUID, now: datetime) -> LockedProposal | None:
     there = Proposal.objects.of(scope.tenant_id).filter(id=proposal_id).exists()
-    return locking.lock(scope.tenant_id, proposal_id, now=now) if there else None
+    return lock_with_run(scope.tenant_id, proposal_id, now=now) if there else None
 
 
-def _obstacle_to(action: str, scope: TenantScope, held: Held | None, now: datetime) -> str:
+def _obstacle_to(action: str, scope: TenantScope, held: LockedProposal | None, now: datetime) -> str:
     if held is None:
         return "There is no proposal by that id."
     if held.proposal.state == State.APPLIED:
@@ -390,13 +379,13 @@ def _end_review(
     wanted = rules.archiving(seen, policy) if seen and policy and action == "archive" else action
     denials.authorize(scope, wanted, proposal_id, now=now)
     with transaction.atomic():
-        held = locking.lock(scope.tenant_id, proposal_id, now=now)
+        held = lock_with_run(scope.tenant_id, proposal_id, now=now)
         rules.check(wanted, scope, held.proposal, held.gate, policy=policy, now=now)
         revisions.require_current(revisions.current(held.proposal), expected)
         return _leave(scope, wanted, held, reason, now)
 
 
-def _leave(scope: TenantScope, action: str, held: Held, reason: str, now: datetime) -> Proposal:
+def _leave(scope: TenantScope, action: str, held: LockedProposal, reason: str, now: datetime) -> Proposal:
     """The locked proposal is out of review, after ``rules`` allowed ``action``."""
     proposal = held.proposal
     if rules.NEXT_STATES[action][proposal.state] == proposal.state:
@@ -428,7 +417,7 @@ def _uninstalled(proposal: Proposal, now: datetime) -> JSONObject:
 def forget(tenant_id: UUID, proposal_id: UUID, *, now: datetime) -> None:
     """Nothing of what was said in this proposal is left, and it is archived; of an applied one, which stays applied,
     the text that it has installed is left."""
-    held = locking.lock(tenant_id, proposal_id, now=now)
+    held = lock_with_run(tenant_id, proposal_id, now=now)
     proposal = held.proposal
     applied = proposal.state == State.APPLIED
     if held.gate:
@@ -476,3 +465,61 @@ def roll_back(scope: TenantScope, ref: str, *, now: datetime) -> Activation:
     with transaction.atomic():
         made = propose(scope, ref, now=now)
         return ask_to_apply(scope, made.id, now=now) if scope.can(rules.scope_for("apply")) else Activation(made)
+
+
+def override(
+    scope: TenantScope, proposal_id: UUID | None, *, revision: int, sha256: str, reason: str, now: datetime
+) -> Gate:
+    """The gate has a grant by override, for exactly the revision and digest that the principal saw.
+
+    The reason, without the tenant's secrets, is on record in the audit log and with the vote; no event holds it.
+    """
+    denials.authorize(scope, "override", proposal_id, now=now)
+    with transaction.atomic():
+        held = lock_with_run(scope.tenant_id, proposal_id, now=now)
+        rules.check("override", scope, held.proposal, held.gate, now=now)
+        under_way, run = held.activation()
+        gate.require_about(under_way, revision, sha256)
+        stored = drafts.reason(scope.tenant_id, reason)
+        if not stored:
+            raise Invalid("An override needs a reason.", errors=[{"field": "reason", "message": "is required"}])
+        gate.vote(
+            under_way,
+            run,
+            principal=scope.principal,
+            decision=Decision.GRANTED,
+            reason=stored,
+            overrides=True,
+            now=now,
+        )
+        _audit_override(scope, under_way, stored, now)
+    return under_way
+
+
+def recent_overrides(scope: TenantScope, *, since: datetime) -> list[Vote]:
+    """The overrides cast since then, the oldest first, each with its gate and proposal."""
+    scope.check("proposals:read")
+    rows = Vote.objects.of(scope.tenant_id).filter(overrides=True, at__gte=since)
+    return list(rows.select_related("gate__proposal").order_by("id"))
+
+
+def _audit_override(scope: TenantScope, under_way: Gate, reason: str, now: datetime) -> None:
+    granted = gate.grants_at(under_way)
+    details = {
+        "runId": ids.wire("run", under_way.run_id),
+        "nodeId": under_way.node_id,
+        "proposalId": ids.wire("prop", under_way.proposal_id),
+        "bypassedQuorum": under_way.state == GateState.GRANTED and granted < under_way.quorum,
+        "quorum": {"granted": granted, "required": under_way.quorum},
+        "artifactSha256": under_way.sha256,
+    }
+    target = ids.wire("gate", under_way.id)
+    audit.append(
+        scope.tenant_id,
+        actor=scope.principal.id,
+        action=OVERRIDE,
+        target=target,
+        details=details,
+        reason=reason,
+        now=now,
+    )

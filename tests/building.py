@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory import adapter, agents, ledger, search
 from memory.entry_drafts import EntryDraft
-from memory.host import access, advertised, ids, runs, tenancy
+from memory.host import access, ids, registrations, runs, tenancy
 from memory.host.errors import KeyExpired
 from memory.host.models import Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
@@ -200,4 +200,4 @@ def install_agent(slug: str, manifest: dict[str, Any]) -> Installation:
     """The agent of that manifest is installed in the tenant; what it does not say is filled in."""
     owner = tenancy.host_scope(tenant(slug), scopes=frozenset({"agents:manage"}))
     whole = {"persona": "Agent", "modelClass": "general", "systemPrompt": "You help.", **manifest}
-    return agents.install(owner, whole, advertised.document(), now=timezone.now())
+    return agents.install(owner, whole, registrations.advertised_capabilities(), now=timezone.now())

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from memory.host.tenancy import TenantScope
-from proposals import lifecycle, overrides, policies
+from proposals import lifecycle, policies
 from proposals.drafts import Change
 from proposals.models import Gate, Kind, PolicyChange, Proposal
 from tests import building, proposing
@@ -52,7 +52,7 @@ def vote(proposal: Proposal, gate: Gate, decision: str = "granted", *, now: date
 
 def overridden(proposal: Proposal, gate: Gate, *, now: datetime) -> None:
     pins: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256}
-    overrides.override(building.scope(), proposal.id, reason="incident 42: triage is down", now=now, **pins)
+    lifecycle.override(building.scope(), proposal.id, reason="incident 42: triage is down", now=now, **pins)
 
 
 def at(number: int, moment: datetime, author: TenantScope | None = None, **more: Any) -> Proposal:

@@ -12,7 +12,7 @@ from memory.api import serializers
 from memory.api import serializers as wire
 from memory.api.serializers import agent_document
 from memory.forget import forgetting, holds, plans
-from memory.host import advertised, ids, secrets
+from memory.host import ids, registrations, secrets
 from memory.host.errors import Invalid, NotFound, WorkspaceTooLarge
 from memory.host.http import StrictJSONParser, checked, operation, query_of
 from memory.host.models import RunStatus
@@ -239,14 +239,14 @@ def forget(request: Request, forget_id: str) -> Response:
 @operation("listAgents", scope="manifest:read", gives={200: serializers.AGENTS}, tag="agents")
 @api_view(["GET"])
 def agent_list(request: Request) -> Response:
-    found = agents.entries(scope_of(request), advertised.document())
+    found = agents.entries(scope_of(request), registrations.advertised_capabilities())
     return Response({"agents": [agent_document(entry) for entry in found], "total": len(found)})
 
 
 @operation("getAgent", scope="manifest:read", gives={200: serializers.AGENT}, tag="agents")
 @api_view(["GET"])
 def agent(request: Request, agent_id: str) -> Response:
-    return Response(agent_document(agents.entry(scope_of(request), agent_id, advertised.document())))
+    return Response(agent_document(agents.entry(scope_of(request), agent_id, registrations.advertised_capabilities())))
 
 
 @operation("removeAgent", scope="agents:manage", gives={204: None}, method="DELETE", tag="agents")
@@ -265,7 +265,7 @@ def manifest(request: Request, agent_id: str) -> Response:
     if request.method == "DELETE":
         agents.remove(scope, agent_id, now=now)
         return Response(status=204)
-    document = advertised.document()
+    document = registrations.advertised_capabilities()
     installed = agents.install(scope, _require_agent(request.data, agent_id), document, now=now)
     return Response(agent_document(agents.entry_of(installed, document)))
 

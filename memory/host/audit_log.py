@@ -32,7 +32,7 @@ class AuditPage:
 
     records: list[AuditRecord]
     total: int
-    audit_chain: list[AuditCheckpoint]
+    checkpoints: list[AuditCheckpoint]
     checkpoints_total: int
     proven: AuditRecord | None
     inexact: bool = False

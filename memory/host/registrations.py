@@ -4,15 +4,18 @@ A command that reads none of it, as one that lists keys, does without the engine
 CPU time. The processes of a console complete it before they serve or fork.
 """
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 _waiting: list[Callable[[], None]] = []
 _completing = RLock()
+Document = Mapping[str, Any]
+
+_provided: list[Callable[[], Document]] = []
 
 
 def when_read(register: Callable[[], None]) -> None:
@@ -51,3 +54,13 @@ class Registrations(MutableMapping[K, V]):
     def __len__(self) -> int:
         complete()
         return len(self.so_far)
+
+
+def provide_capabilities(function: Callable[[], Document]) -> None:
+    """``function`` gives the document from now on; called once, from the ``apps.py`` of the top floor."""
+    _provided[:] = [function]
+
+
+def advertised_capabilities() -> Document:
+    """What the host advertises; empty before anybody provided it, and then nothing is claimed."""
+    return _provided[0]() if _provided else {}

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from memory import agents as memory_agents
 from memory import artifact_stops, capabilities
 from memory.agents import AgentRow
-from memory.host import advertised, exports, pages, tenancy
+from memory.host import exports, pages, registrations, tenancy
 from memory.host.errors import NotFound
 from memory.wire import instant
 
@@ -34,7 +34,7 @@ COLUMNS = (
 def agents(request: HttpRequest) -> HttpResponseBase:
     """Every installed agent with the health of its memory."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    found = memory_agents.agent_rows(scope, advertised.document(), now=now)
+    found = memory_agents.agent_rows(scope, registrations.advertised_capabilities(), now=now)
     if request.GET.get("format") in exports.FORMATS:
         return exports.listing(request.GET["format"], "agents", map(_row, found), columns=COLUMNS)
     context = {
@@ -68,7 +68,7 @@ def _row(row: AgentRow) -> dict[str, object]:
 @require_safe
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     """One agent: the eight dimensions, each with where it is advertised and what it means when it is missing."""
-    scope, now, document = tenancy.scope_of(request), timezone.now(), advertised.document()
+    scope, now, document = tenancy.scope_of(request), timezone.now(), registrations.advertised_capabilities()
     rows = memory_agents.agent_rows(scope, document, now=now)
     found = next((row for row in rows if row.entry.agent_id == agent_id), None)
     if found is None:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import adapter, capabilities, tasks
 from memory.forms import DistillForm
-from memory.host import advertised, exports, ids, pages, tenancy
+from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Pass
 from memory.passes import archive_reports, archives, distillation, orders
@@ -37,7 +37,7 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     """The archives and the distillations that failed, newest first; of one ref when the address says so."""
     scope, ref, cursor = tenancy.scope_of(request), pages.text_of(request, "ref"), pages.Cursor.of(request, "arc")
     page = archive_reports.list_outcomes(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
-    if not capabilities.advertises(advertised.document(), "memory.distillation"):
+    if not capabilities.advertises(registrations.advertised_capabilities(), "memory.distillation"):
         return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)
     if request.GET.get("format") in exports.FORMATS:
         rows = map(_row, archive_reports.export_outcomes(scope, memory_ref=ref))

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memory import commitments as kept
 from memory.commitments import Shown, Wanted
 from memory.forms import CancelForm, SnoozeForm
-from memory.host import advertised, exports, ids, pages, tenancy
+from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import CommitmentState
 from memory.wire import instant
@@ -64,7 +64,7 @@ class Tab:
 def commitments(request: HttpRequest) -> HttpResponseBase:
     """The board: every commitment with what it waits for, newest first."""
     scope, now, wanted = tenancy.scope_of(request), timezone.now(), _wanted(request)
-    if "commitments" not in advertised.document()["agents"]:
+    if "commitments" not in registrations.advertised_capabilities()["agents"]:
         return _unsupported(request, scope)
     if request.GET.get("format") in exports.FORMATS:
         rows = (_row(each) for each in kept.export_commitments(scope, wanted, now=now))

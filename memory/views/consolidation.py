@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from memory import adapter, capabilities, policies, tasks
 from memory.api.passes import choice_of, look_alike_document
 from memory.forms import PassForm, PassScheduleForm
-from memory.host import access, advertised, exports, ids, pages, tenancy
+from memory.host import access, exports, ids, pages, registrations, tenancy
 from memory.host.errors import Conflict
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
@@ -49,7 +49,7 @@ class Scheduled:
 def consolidation(request: HttpRequest) -> HttpResponseBase:
     """The passes, newest first; those of one kind or ref when the address says so."""
     scope, kinds, ref = tenancy.scope_of(request), _kinds(request), pages.text_of(request, "ref")
-    if not capabilities.advertises(advertised.document(), "agents.memoryConsolidation"):
+    if not capabilities.advertises(registrations.advertised_capabilities(), "agents.memoryConsolidation"):
         scope.check("memory:read")
         return pages.unsupported(request, "consolidation", "Consolidation", "agents.memoryConsolidation", WHAT)
     if request.GET.get("format") in exports.FORMATS:

@@ -22,7 +22,7 @@ from django.db import transaction
 from memory import agents, passes, policies
 from memory.addresses import Address, Tier
 from memory.forget import forgetting, plans
-from memory.host import access, advertised, ids, registry, runs, tenancy, vault
+from memory.host import access, ids, registrations, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
@@ -34,9 +34,9 @@ from memory.openintent.access import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
 from memory.passes import orders
 from memory.passes.orders import Wanted
-from openwop_console.demo import logins, model
-from openwop_console.demo.logins import Login
-from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Story, Suggestion, text_of
+from openwop_console.demo import model
+from openwop_console.demo import story as demo_story
+from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Login, Story, Suggestion, text_of
 from openwop_console.runtime import engine, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
@@ -329,7 +329,7 @@ class Seeded:
 def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
     """Every story is complete. What was made is nothing when they were complete before."""
     seeded = Seeded()
-    passwords = logins.passwords(folder, stories)
+    passwords = demo_story.demo_passwords(folder, stories)
     before = Calendar(clock, days=BEGINNING)()
     runs.LEASE.release_held_by(INSTANCE, now=before)
     passes.LEASE.release_held_by(INSTANCE, now=before)
@@ -419,7 +419,7 @@ def _install_agent(tenant: Tenant, manifest: Document, made: Made, now: datetime
     ref = f"agent:{manifest['agentId']}@{manifest['packVersion']}"
     if registry.by_ref(tenant.id, ref) is None:
         scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
-        agents.install(scope, manifest, advertised.document(), now=now)
+        agents.install(scope, manifest, registrations.advertised_capabilities(), now=now)
         made["installations"] += 1
 
 

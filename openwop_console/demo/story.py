@@ -1,6 +1,10 @@
-"""What stands in ``data/``: who the tenants of the demo are, and what happens to them, in the order it happens."""
+"""What stands in ``data/``: the tenants of the demo and what happens to them, in order.
+
+And the passwords of their operators: random, kept in the data folder for its owner alone.
+"""
 
 import json
+import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,11 +12,17 @@ from typing import Any
 from memory.host.json_types import JSONObject
 from memory.models import Trigger
 from memory.passes.orders import Wanted
+from openwop_console.process import data_folder
 
 FOLDER = Path(__file__).parent / "data"
 TENANTS = ("acme", "globex")
 
 Document = JSONObject
+PASSWORDS_FILE = "demo_login.json"
+LOGINS_FILE = "demo-login.txt"
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+GROUPS, GROUP = 3, 5
+ANOTHER = "(another password by now)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +152,40 @@ def _read(file: Path) -> Any:
 def text_of(document: Document) -> str:
     """A document as the text that is installed or proposed."""
     return json.dumps(document, ensure_ascii=False, indent=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """An operator of the demo. ``password`` is empty when the one that is kept does not open the door."""
+
+    email: str
+    password: str
+    role: str
+    tenant: str
+
+    def __str__(self) -> str:
+        return f"  {self.email:<20} {self.password or ANOTHER:<19} {self.role} of {self.tenant}"
+
+
+def demo_passwords(folder: Path, stories: list[Story]) -> dict[str, str]:
+    """The password of each operator by e-mail, the same whenever this data folder is asked."""
+    kept = data_folder.kept_text(folder / PASSWORDS_FILE, lambda: _draw_passwords(stories))
+    return dict(json.loads(kept))
+
+
+def _draw_passwords(stories: list[Story]) -> str:
+    return json.dumps({email: _draw_password() for story in stories for email in story.operators}, indent=2)
+
+
+def _draw_password() -> str:
+    return "-".join("".join(secrets.choice(LETTERS) for _ in range(GROUP)) for _ in range(GROUPS))
+
+
+def write_login_file(folder: Path, logins: list[Login]) -> str:
+    """Who may sign in with what, for people; the same text is in the data folder, where the console finds it."""
+    text = "\n".join(["Demo logins:", *map(str, logins)])
+    file = folder / LOGINS_FILE
+    if not file.exists() or file.read_text() != text:
+        file.unlink(missing_ok=True)
+        data_folder.kept_text(file, lambda: text)
+    return text

@@ -27,12 +27,11 @@ from memory.host.tenancy import TenantScope
 from memory.origin_fields import ORIGIN
 from memory.search import LedgerFilter, LedgerPage
 from openwop_console import errors
-from openwop_console.mcp import texts
+from openwop_console.mcp import resources
 from openwop_console.mcp.protocol import INVALID_PARAMS, Message, RpcError
 from openwop_console.runtime import json_schemas
 from proposals import lifecycle
-from proposals.api.bodies import verbatim
-from proposals.api.serializers import CreateProposal
+from proposals.api.serializers import CreateProposal, verbatim
 
 Answer = TypeVar("Answer")
 ACTION = "mcp.call"
@@ -44,7 +43,7 @@ ANSWERED, TIMED_OUT, WITHDRAWN, INTERRUPTED = "answered", "timeout", "withdrawn"
 REF: Schema = {"type": "string", "minLength": 1, "description": "Where the memory is kept, such as team/notes."}
 LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT}
 ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": "The id of an entry: mem_..."}
-NOTICE: Schema = {"const": texts.NOTICE}
+NOTICE: Schema = {"const": resources.NOTICE}
 
 
 class MemoryWrite(memory_wire.EntryWrite):
@@ -84,7 +83,7 @@ class Result:
 
     @property
     def document(self) -> JSONObject:
-        content = {"content": [texts.block(text) for text in self.texts], "isError": self.is_error}
+        content = {"content": [resources.block(text) for text in self.texts], "isError": self.is_error}
         return content | ({"structuredContent": self.structured} if self.structured else {})
 
 
@@ -217,16 +216,18 @@ def _list(call: Call) -> Result:
 def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     size = call.given.get("limit", DEFAULT_LIMIT)
     page = search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
-    document = memory_wire.page_document(page, wanted.memory_ref) | {"notice": texts.NOTICE}
+    document = memory_wire.page_document(page, wanted.memory_ref) | {"notice": resources.NOTICE}
     told = [ids.wire("mem", row.id) for row in page.entries]
-    return Result([*map(texts.entry_text, page.entries), _count(page)], document, told)
+    return Result([*map(resources.entry_text, page.entries), _count(page)], document, told)
 
 
 def _count(page: LedgerPage) -> str:
     if not page.entries:
-        return f"No entries ({texts.NOTICE})."
+        return f"No entries ({resources.NOTICE})."
     more = "" if page.after is None else f" There is more: ask again behind {ids.wire('mem', page.after)}."
-    return f"{len(page.entries)} of {page.total}{'' if page.total_is_exact else '+'} entries ({texts.NOTICE}).{more}"
+    return (
+        f"{len(page.entries)} of {page.total}{'' if page.total_is_exact else '+'} entries ({resources.NOTICE}).{more}"
+    )
 
 
 def _get(call: Call) -> Result:
@@ -236,7 +237,7 @@ def _get(call: Call) -> Result:
         raise NotFound("There is no memory entry by that id.")
     found = memory_wire.provenance_document(provenance.provenance_of_entry(call.scope, row))
     document = {"memoryRef": row.memory_ref, "entry": memory_wire.entry_of(row), "provenance": found}
-    return Result([texts.entry_text(row)], document | {"notice": texts.NOTICE}, [ids.wire("mem", row.id)])
+    return Result([resources.entry_text(row)], document | {"notice": resources.NOTICE}, [ids.wire("mem", row.id)])
 
 
 def _write(call: Call) -> Result:

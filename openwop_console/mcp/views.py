@@ -21,7 +21,7 @@ from memory.host.http import StrictJSONParser
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import VERSION, errors
-from openwop_console.mcp import protocol, questions, resources, texts, tools
+from openwop_console.mcp import protocol, questions, resources, tools
 from openwop_console.mcp.protocol import Message, RpcError
 from openwop_console.mcp.questions import Waiting
 from openwop_console.mcp.tools import Result
@@ -145,7 +145,7 @@ def _initialize(message: Message) -> JSONObject:
         "protocolVersion": asked if asked in protocol.VERSIONS else protocol.VERSIONS[0],
         "capabilities": {"tools": {}, "resources": {}},
         "serverInfo": {"name": NAME, "title": "OpenWOP operator console", "version": VERSION},
-        "instructions": texts.INSTRUCTIONS,
+        "instructions": resources.INSTRUCTIONS,
     }
 
 

@@ -22,16 +22,16 @@ class RuntimeConfig(AppConfig):
             automations,
             chains,
             completions,
+            execution,
             http_requests,
             interrupts,
-            mcp_tools,
+            mcp_servers,
             nodes,
-            step_reports,
             workflows,
         )
 
         interrupts.register()
-        run_timeline.register_reporter(self.label, step_reports.reports_of_run)
+        run_timeline.register_reporter(self.label, execution.reports_of_run)
         workflows.register_builtins()
         declared.register_tables("runtime")
         registry.register(chains.INSTALLER)

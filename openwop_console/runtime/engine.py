@@ -32,7 +32,8 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.node_types import Call, makes_calls
 from memory.host.waking import Topic
-from openwop_console.runtime import calls, chains, endings, graph, replay, run_options, steps, workflows
+from openwop_console.runtime import calls, chains, graph, replay, run_options, steps, workflows
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.execution import TOO_HEAVY, Acted, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.expressions import TooHeavy
@@ -110,7 +111,9 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
         log.exception("run %s crashed: %s", run_id, kind_of(bug), exc_info=False)
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
-            endings.fail(run, CRASHED, *_cancelled(steps.steps_of_run(tenant_id, run_id), "run-failed"), now=clock())
+            run_service.fail_run(
+                run, CRASHED, *_cancelled(steps.steps_of_run(tenant_id, run_id), "run-failed"), now=clock()
+            )
         return False
 
 
@@ -140,10 +143,10 @@ def _next(run: Run, clock: Clock) -> Progress:
     now = clock()
     done = steps.steps_of_run(run.tenant_id, run.id, values=not run.is_replay)
     if run.status == RunStatus.CANCELLING:
-        endings.cancel(run, *_cancelled(done, "run-cancelled"), now=now)
+        run_service.end_cancelled_run(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
     if run.attempts > runs.MAX_ATTEMPTS:
-        endings.fail(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
+        run_service.fail_run(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
         return False
     if run.status == RunStatus.PAUSED:
         return _drain(run, done, clock, now)
@@ -174,7 +177,7 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
     try:
         outlook = graph.outlook(definition, done, run.variables)
     except TooHeavy:
-        endings.fail(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
+        run_service.fail_run(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
         return False
     if outlook.lost:
         _summarize(run, definition, "failed", done, now)
@@ -195,7 +198,7 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
 
 def _complete(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> None:
     _summarize(run, definition, "completed", done, now)
-    endings.complete(run, now=now)
+    run_service.complete_run(run, now=now)
 
 
 def _has_ended(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
@@ -371,14 +374,14 @@ def _fail_run(run: Run, done: dict[str, Step], now: datetime) -> None:
     """One of the last nodes can no longer succeed: the run has failed with the failure that came last."""
     step = [step for step in done.values() if step.state == StepState.FAILED][-1]
     failure = Failure(**step.error) if step.error else Failure("node_failed", "A node of the run failed.")
-    endings.fail(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
+    run_service.fail_run(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
 
 
 def _end_too_long(run: Run, done: dict[str, Step], now: datetime) -> None:
     limit = (run.deadline_at or now) - (run.started_at or now)
     over = max(now - (run.started_at or now), limit + timedelta(milliseconds=1))
     breached = CapBreached("run-duration", _ms(limit), _ms(over))
-    endings.fail(run, TOO_LONG, breached, *_cancelled(done, "run-failed"), now=now)
+    run_service.fail_run(run, TOO_LONG, breached, *_cancelled(done, "run-failed"), now=now)
 
 
 def _ms(span: timedelta) -> int:
@@ -387,7 +390,7 @@ def _ms(span: timedelta) -> int:
 
 def _end_too_many(run: Run, position: Position, limit: int, now: datetime) -> None:
     breached = CapBreached("node-executions", limit, run.executions, position.node_id)
-    endings.fail(run, TOO_MANY, breached, *_cancelled(position.steps, "run-failed"), now=now)
+    run_service.fail_run(run, TOO_MANY, breached, *_cancelled(position.steps, "run-failed"), now=now)
 
 
 def _cancelled(done: dict[str, Step], cause: str) -> list[Event]:

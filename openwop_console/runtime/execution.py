@@ -1,9 +1,14 @@
-"""One node of a run, executed: what it may see, its outcome, and the failure that takes its effects back."""
+"""Executes one node of a run: its inputs, its outcome, the rollback of one that fails.
 
+And the inputs that earlier nodes had, computed again for the page of the run.
+"""
+
+import copy
+import json
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,9 +18,10 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from memory import agents, recordings, redaction
 from memory.host import interrupts, registry, runs
 from memory.host.errors import Refusal
-from memory.host.events import Failure, NodeCompleted
+from memory.host.event_log import Recorded
+from memory.host.events import Failure, NodeCompleted, NodeStarted
 from memory.host.json_types import JSONObject
-from memory.host.models import Run
+from memory.host.models import ArtifactKind, Resolution, Run
 from memory.host.node_types import (
     Act,
     Call,
@@ -32,6 +38,7 @@ from memory.host.node_types import (
     tools_of,
 )
 from memory.host.registry import ArtifactDisabled
+from memory.run_timeline import NodeReport
 from openwop_console.runtime import artifacts, expressions, steps, workflows
 from openwop_console.runtime.context import NodeFiles, NodeMemory
 from openwop_console.runtime.expressions import Bounds
@@ -45,6 +52,7 @@ NOT_ALLOWED = Failure("tool_not_allowed", "The agent's manifest does not allow a
 TIMED_OUT = Failure("node_timeout", "The node took longer than its timeout allows.")
 TOO_HEAVY = Failure("expression_too_heavy", "An expression takes too long, or comes to more than may be kept.")
 INVALID = Failure("expression_invalid", "An input of the node came to a text or a number that cannot be kept.")
+PATIENCE_S = 0.05  # of computing, for the expressions of all nodes of a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +284,57 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
         interrupts.ask(run, position.node_id, replace(outcome, asked=asked), now=now)
     runs.progress(run, ready_at=runs.LEASE.end(now), now=now)
     return True
+
+
+def reports_of_run(run: Run, events: Sequence[Recorded], uses: Sequence[Resolution]) -> dict[str, NodeReport]:
+    """One report a node that has begun, in one query however many there are."""
+    done = steps.steps_of_run(run.tenant_id, run.id)
+    if not done:
+        return {}
+    definition, mask = json.loads(run.definition.text), redaction.mask_of_run(run)
+    nodes = {node["id"]: node for node in definition["nodes"]}
+    inputs = _inputs_of_nodes(run, definition, done, events)
+    templates = {
+        use.installation.name: use.installation for use in uses if use.installation.kind == ArtifactKind.PROMPT_TEMPLATE
+    }
+    reports = {}
+    for node_id, step in done.items():
+        node = nodes.get(node_id)
+        template = templates.get(str(node["config"].get("template", ""))) if node else None
+        reports[node_id] = NodeReport(
+            agent_id=(workflows.agent_of(node) if node else {}).get("agentId", run.agent_id),
+            inputs=mask.value(inputs.get(node_id)),
+            template_name=template.name if template else "",
+            template_ref=template.ref if template else "",
+            template=json.loads(template.text)["text"] if template else "",
+            outputs=mask.value(step.outputs),
+        )
+    return reports
+
+
+def _inputs_of_nodes(
+    run: Run, definition: JSONObject, done: dict[str, Step], events: Sequence[Recorded]
+) -> dict[str, JSONObject | None]:
+    """What the ports of each node held when it began: the variables are those that the nodes before it had set."""
+    then, before = copy.copy(run), dict[str, Step]()
+    defaults = {each["name"]: each["defaultValue"] for each in definition["variables"] if "defaultValue" in each}
+    then.variables = {**defaults, **run.inputs}
+    bounds = Bounds(time.thread_time() + PATIENCE_S, time.thread_time)
+    found: dict[str, JSONObject | None] = {}
+    for event in events:
+        if event.node_id not in done:
+            continue
+        if event.type == NodeStarted.type:
+            found[event.node_id] = _recorded_inputs(Position(then, definition, event.node_id, dict(before)), bounds)
+        elif event.type == NodeCompleted.type:
+            before[event.node_id] = done[event.node_id]
+            then.variables = {**then.variables, **done[event.node_id].variables}
+    return found
+
+
+def _recorded_inputs(position: Position, bounds: Bounds) -> JSONObject | None:
+    """None when they cannot be told: one is missing, or an expression takes longer than a page may."""
+    try:
+        return inputs_of(position, bounds)
+    except (NodeFailed, expressions.TooHeavy, StopIteration):
+        return None

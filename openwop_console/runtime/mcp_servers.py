@@ -1,16 +1,30 @@
-"""The MCP servers of a tenant, by name: where nodes find their tools, and with which secret of the vault. Their only
-writer."""
+"""The MCP servers of a tenant, by name, and ``core.mcp.tool``, the node that calls their tools. Their only writer.
 
+A call is one session over Streamable HTTP: initialize, tools/call, end. The client offers neither sampling nor
+elicitation, so a server that asks for them gets no answer.
+"""
+
+import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 from django.db import transaction
 
 from memory.host import access, audit, outbound, vault
 from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.json_types import JSONObject
+from memory.host.node_types import Call, Done, NodeContext, NodeFailure, Outcome, Sending, node_type
+from memory.host.outbound import OutboundFailed
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
+from openwop_console.runtime import calls
+from openwop_console.runtime.expressions import fill_json
+from openwop_console.runtime.json_schemas import problems
 from openwop_console.runtime.models import McpServer
 
 WRITER = "openwop_console.runtime.mcp_servers"
@@ -19,6 +33,22 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 URL = re.compile(r"https?://[^/?#@\s\\]+([/?][^#\s]*)?")
 MAX_URL = 2000
 MAX_SERVERS = 50
+KIND = "mcp.tool"
+SECONDS = 40.0
+MAX_BYTES = 1_048_576
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
+CLIENT = {"name": "openwop-console", "version": "1"}
+NONE: Mapping[str, str] = {}
+CONFIG = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["server", "tool", "arguments"],
+    "properties": {
+        "server": {"type": "string", "pattern": f"^{NAME.pattern}$"},
+        "tool": {"type": "string", "minLength": 1, "maxLength": 128},
+        "arguments": {"type": "object"},
+    },
+}
 
 
 @transaction.atomic
@@ -71,3 +101,139 @@ def list_servers(scope: TenantScope, *, after: str, limit: int) -> Page[McpServe
     """The servers whose names come behind ``after``."""
     scope.check(SCOPE)
     return read_page(McpServer.objects.of(scope.tenant_id), after, limit, order="name")
+
+
+def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with the config of a node that calls a tool."""
+    return [(each["field"], each["message"]) for each in problems(CONFIG, dict(node["config"]), field="config")]
+
+
+def _tools_of(config: Mapping[str, Any]) -> tuple[str]:
+    return (f"mcp:{config['server']}.{config['tool']}",)
+
+
+@node_type("core.mcp.tool", tools=_tools_of, check=problems_of_node, makes_calls=True)
+def mcp_tool(ctx: NodeContext) -> Outcome:
+    """The tool is called with ``arguments``, in which ``{{name}}`` in any string is an input. The outputs are ``text``,
+    the ``content`` as the server gave it, and ``structuredContent`` where it gave one."""
+    if ctx.calls:
+        return Done(outputs=ctx.calls[0])
+    server = McpServer.objects.of(ctx.run.tenant_id).filter(name=ctx.config["server"]).first()
+    if server is None:
+        raise NodeFailure("server_missing", "The tenant has no MCP server by that name.", final=True)
+    key = vault.resolve(ctx.run, server.secret, of_tenant=True, now=ctx.now).strip() if server.secret else ""
+    if not key.isascii() or not key.isprintable():
+        raise calls.failure("refused")
+    asked = {"name": ctx.config["tool"], "arguments": fill_json(ctx.config["arguments"], ctx.inputs)}
+    if len(json.dumps(asked)) > MAX_BYTES:
+        raise calls.failure("too_large")
+    url = server.url
+
+    async def send(sending: Sending) -> JSONObject:
+        session = _Session(url, key, sending)
+        try:
+            await session.open()
+            once = {"Idempotency-Key": sending.idempotency_key}  # of this request alone: it names one answer
+            return _outputs(await session.ask("tools/call", asked, once))
+        except OutboundFailed as failed:
+            raise calls.failure_of(failed) from None
+        finally:
+            await session.close()
+
+    return Call(KIND, {"server": ctx.config["server"], **asked}, send, SECONDS)
+
+
+def _outputs(result: JSONObject) -> JSONObject:
+    """What the tool answered, as outputs of the node."""
+    content = result.get("content", [])
+    if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
+        raise calls.failure("malformed")
+    if result.get("isError"):
+        raise NodeFailure("tool_error", "The tool answered with an error.")
+    text = "\n".join(str(each.get("text", "")) for each in content if each.get("type") == "text")
+    outputs: JSONObject = {"text": text, "content": content}
+    if "structuredContent" in result:
+        outputs["structuredContent"] = result["structuredContent"]
+    return outputs
+
+
+@dataclass(slots=True)
+class _Session:
+    """A session with a server, as far as one call needs it."""
+
+    url: str
+    key: str
+    sending: Sending
+    headers: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+
+    async def open(self) -> None:
+        hello = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": CLIENT}
+        agreed = (await self.ask("initialize", hello)).get("protocolVersion")
+        if agreed not in VERSIONS:
+            raise OutboundFailed("malformed")
+        self.headers["MCP-Protocol-Version"] = agreed
+        async with self._posted({"jsonrpc": "2.0", "method": "notifications/initialized"}):
+            pass
+
+    async def ask(self, method: str, params: JSONObject, headers: Mapping[str, str] = NONE) -> JSONObject:
+        """The result of a request; the error of one that the server refuses fails the node."""
+        self.asked += 1
+        request = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
+        async with self._posted(request, headers) as answer:
+            if session := answer.headers.get("mcp-session-id"):
+                if not session.isascii():
+                    raise OutboundFailed("malformed")
+                self.headers["Mcp-Session-Id"] = session
+            said = await self._answer(answer)
+        if "error" in said:
+            raise NodeFailure("tool_error", "The MCP server refused the request.", final=True)
+        result = said.get("result")
+        if not isinstance(result, dict):
+            raise OutboundFailed("malformed")
+        return result
+
+    async def close(self) -> None:
+        """The server may forget the session. It need not offer that, and nothing depends on it."""
+        if "Mcp-Session-Id" not in self.headers:
+            return
+        request = httpx.Request("DELETE", self.url, headers=self._headers())
+        try:
+            async with outbound.exchange(request, seconds=2.0):
+                pass
+        except OutboundFailed:
+            pass
+
+    def _posted(self, message: JSONObject, headers: Mapping[str, str] = NONE) -> Any:
+        request = httpx.Request("POST", self.url, headers=self._headers() | {**headers}, json=message)
+        return outbound.exchange(request, seconds=self.sending.seconds)
+
+    def _headers(self) -> dict[str, str]:
+        credential = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        return {"Accept": "application/json, text/event-stream", **credential, **self.sending.trace, **self.headers}
+
+    async def _answer(self, answer: httpx.Response) -> JSONObject:
+        """The server's answer to the last request, which may come as the only document, or in a stream of events."""
+        if not answer.is_success:
+            raise OutboundFailed("status", status=answer.status_code)
+        if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+            return self._message(await outbound.read(answer, most=MAX_BYTES)) or {}
+        data: list[str] = []
+        async for line in outbound.lines(answer, most=MAX_BYTES):
+            if line.startswith("data:"):
+                data.append(line[5:].removeprefix(" "))
+            elif not line and data:
+                if found := self._message("\n".join(data).encode()):
+                    return found
+                data = []
+        raise OutboundFailed("malformed")
+
+    def _message(self, raw: bytes) -> JSONObject | None:
+        """The message, if it answers the last request."""
+        try:
+            message = json.loads(raw)
+        except (ValueError, RecursionError):
+            raise OutboundFailed("malformed") from None
+        if not isinstance(message, dict):
+            raise OutboundFailed("malformed")
+        return message if message.get("id") == self.asked and "method" not in message else None

@@ -52,7 +52,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import WorkspaceFile
 from memory.recordings import Served
 from memory.text.matching import FORGOTTEN
-from openwop_console.runtime import chains, endings, execution, graph, run_options, steps, workflows
+from openwop_console.runtime import chains, execution, graph, run_options, steps, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.context import getting, listing
 from openwop_console.runtime.execution import Position
@@ -214,7 +214,7 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
     except Halt as halt:
         _fail(telling, told, halt, now)
         return False
-    endings.retell(run, source, told, now=now)
+    run_service.copy_events(run, source, told, now=now)
     return run.status not in runs.ENDS
 
 
@@ -292,7 +292,7 @@ def _go_beyond(telling: Telling, now: datetime) -> bool:
     outlook = graph.outlook(telling.definition, telling.steps, run.variables)
     if outlook.lost:
         failed = [step for step in telling.steps.values() if step.state == StepState.FAILED][-1]
-        endings.fail(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
+        run_service.fail_run(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
     elif outlook.skip:
         steps.skip(run, outlook.skip[0], now=now)
         disabled = workflows.node_of(telling.definition, outlook.skip[0]).get("disabled")
@@ -303,7 +303,7 @@ def _go_beyond(telling: Telling, now: datetime) -> bool:
         steps.begin(run, node["id"], now=now)
         _note(run, NodeStarted(node["id"], node["typeId"], 0), now=now)
     else:
-        endings.complete(run, now=now)
+        run_service.complete_run(run, now=now)
     return run.status not in runs.ENDS
 
 
@@ -354,7 +354,7 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
     """What could be told is told; the node at which the record ends or does not fit has failed, and so has the run."""
     run, source_id = telling.run, ids.wire("run", telling.source.id)
     if told:
-        endings.retell(run, telling.source, told, now=now)
+        run_service.copy_events(run, telling.source, told, now=now)
     facts: list[Event] = [Divergence(source_id, halt.sequence, halt.kind)] if halt.kind else []
     open_steps = [step for step in telling.steps.values() if step.state == StepState.STARTED]
     open_steps.sort(key=lambda step: step.node_id != run.current_node)
@@ -362,7 +362,7 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
         steps.fail(stuck, halt.failure)
         facts.append(NodeFailed(stuck.node_id, halt.failure, stuck.attempt))
     facts += [NodeCancelled(step.node_id, "run-failed") for step in open_steps[1:]]
-    endings.fail(run, halt.failure, *facts, node_id=open_steps[0].node_id if open_steps else None, now=now)
+    run_service.fail_run(run, halt.failure, *facts, node_id=open_steps[0].node_id if open_steps else None, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -570,7 +570,7 @@ def _take_over(
         if node_id not in ended:
             _begin_anew(branch, definition, node_id, facts, now)
     branch.executions = sum(fact.type in (NodeStarted.type, NodeRetried.type) for fact in facts)
-    endings.retell(branch, source, facts, lasts=run_options.duration_of(branch, definition), now=now)
+    run_service.copy_events(branch, source, facts, lasts=run_options.duration_of(branch, definition), now=now)
 
 
 def _begin_anew(branch: Run, definition: JSONObject, node_id: str, facts: list[Recorded], now: datetime) -> None:

@@ -1,8 +1,9 @@
 """What a principal may ask of runs: create, read, cancel. Policy lives here, so every door meets the same refusals."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -11,6 +12,7 @@ from memory import event_notes, recordings, redaction, workspace
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
+from memory.host.events import Event, Failure
 from memory.host.interrupts import InterruptNotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
@@ -28,6 +30,7 @@ from openwop_console.runtime.run_options import RunRequest
 RETRY_AFTER_S = 5
 MAX_RUN_IDS = 100
 FROM_OUTSIDE = " from outside"
+IN_ONE = transaction.atomic(savepoint=False)  # a caller's transaction is undone as a whole
 
 
 def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run:
@@ -326,3 +329,32 @@ def _outcome(run_id: str, run: Run | None) -> Cancelled:
         whose = "that an agent executes elsewhere" if run.external else "of the host itself"
         return Cancelled(run_id, code=Conflict.code, message=f"A run {whose} is not cancelled{FROM_OUTSIDE}.")
     return Cancelled(run_id, status=run.status)
+
+
+@IN_ONE
+def complete_run(run: Run, *, now: datetime) -> None:
+    runs.complete(run, now=now)
+    interrupts.end_with(run, now=now)
+
+
+@IN_ONE
+def fail_run(run: Run, failure: Failure, *events: Event, node_id: str | None = None, now: datetime) -> None:
+    runs.fail(run, failure, *events, node_id=node_id, now=now)
+    interrupts.end_with(run, now=now)
+
+
+@IN_ONE
+def end_cancelled_run(run: Run, *events: Event, now: datetime) -> None:
+    """The reason that was given for it is kept beside ``run.cancelled``."""
+    event_notes.attach_reason(run, runs.cancel(run, *events, now=now))
+    interrupts.end_with(run, now=now)
+
+
+@IN_ONE
+def copy_events(
+    run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime
+) -> None:
+    """The events of ``source`` stand on the log of its fork, which ends with the last of them if ``source`` did."""
+    runs.retell(run, source, told, lasts=lasts, now=now)
+    if run.status in runs.ENDS:
+        interrupts.end_with(run, now=now)

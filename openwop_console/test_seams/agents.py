@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from memory import agents
 from memory.api import serializers
 from memory.api import serializers as wire
-from memory.host import advertised, ids, runs, slots
+from memory.host import ids, registrations, runs, slots
 from memory.host.errors import Busy
 from memory.host.http import checked, operation
 from memory.host.json_types import JSONObject
@@ -40,7 +40,7 @@ LOOK_EVERY = 0.05
 @seam
 def dispatch(request: Request, agent_id: str) -> Response:
     given, scope = checked(wire.DispatchAgent, request.data).validated_data, scope_of(request)
-    agents.entry(scope, agent_id, advertised.document())
+    agents.entry(scope, agent_id, registrations.advertised_capabilities())
     order = RunRequest(WORKFLOW, inputs={"task": given.get("task")}, agent_id=agent_id)
     run = _ended(scope, run_service.create_run(scope, order, now=timezone.now()))
     events, _ = run_service.read_events(scope, run, after=-1)

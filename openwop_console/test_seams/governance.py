@@ -26,7 +26,7 @@ from memory.tasks import worker_name
 from openwop_console.runtime import engine
 from openwop_console.test_seams import principals
 from openwop_console.test_seams.principals import seam
-from proposals import lifecycle, overrides, rules
+from proposals import lifecycle, rules
 from proposals.drafts import ProposalDraft
 from proposals.models import Decision, Gate, GateState
 
@@ -105,7 +105,7 @@ def _act(actor: TenantScope, opened: Gate, scenario: str, reason: str, now: date
     seen: dict[str, Any] = {"revision": opened.revision, "sha256": opened.sha256, "reason": reason, "now": now}
     try:
         if scenario == OVERRIDE:
-            overrides.override(actor, opened.proposal_id, **seen)
+            lifecycle.override(actor, opened.proposal_id, **seen)
         else:
             lifecycle.decide(actor, opened.proposal_id, decision=SCENARIOS[scenario], **seen)
     except Forbidden:

@@ -1,32 +1,48 @@
-"""The seams of the passes over memory: ``/v1/host/sample/memory/...`` and ``/v1/test/memory/...`` (openwop-memory 2).
+"""The seams over memory: passes, commitments and the workspace (openwop-memory 2), with their bodies.
 
-Each is the pass that anybody may ask for, carried out while its caller waits; what it tells is read back from the log
-of the pass's run. A ref that holds nothing gets a small corpus first (openwop-memory 11).
+A pass is one that a caller may order, carried out while the caller waits; the answer is read from the log of its run. A
+ref that holds nothing gets a small corpus first (openwop-memory 11). A commitment fires as every one does: a ref
+without one of that kind first gets an entry with an intention, from which it is inferred, then what satisfies it;
+called again, the seam reads what is on record and fires nothing. The owners of the workspace seam are tenants of its
+own, made for its caller, so isolation is the real one and no tenant of the host can be reached by naming it.
 """
 
+import hashlib
 import json
+import re
+import secrets
 import time
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
-from rest_framework.decorators import api_view
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, passes, redaction, tasks, workspace
+from memory import adapter, commitments, ledger, passes, redaction, tasks, workspace
+from memory.api import serializers as wire
+from memory.api.views import FileParser
 from memory.entry_drafts import EntryDraft
-from memory.host import errors, ids, runs, slots, tenancy
-from memory.host.errors import Busy, Refusal
-from memory.host.http import COUNT, SHA256, TEXT, TIME, also, checked, closed, listed, operation
+from memory.host import access, errors, event_log, ids, registry, runs, slots, tenancy
+from memory.host.errors import Busy, Conflict, NotFound, Refusal
+from memory.host.events import CommitmentFired
+from memory.host.http import COUNT, SHA256, TEXT, TIME, Closed, Text, also, checked, closed, listed, operation
 from memory.host.json_types import JSONObject
+from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
-from memory.models import Archive, Pass, PassState
+from memory.models import Archive, Commitment, CommitmentState, Condition, Firing, Pass, PassState
 from memory.passes import compaction, orders
 from memory.passes.orders import Wanted
+from memory.text import intentions
+from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
 from openwop_console.runtime import streams
+from openwop_console.runtime.timed import commitments as timed_commitments
 from openwop_console.test_seams import principals
-from openwop_console.test_seams import serializers as wire
 from openwop_console.test_seams.principals import seam
 
 SCOPE = "passes:run"
@@ -71,13 +87,96 @@ DISTILLED = also(
 CONSOLIDATED = closed("SeamConsolidated", event=EVENT, secretLeaked=FLAG, runId=TEXT)
 SEEDED = closed("SeamSeeded", plantedIds=listed(TEXT), seeded=COUNT)
 COMPACTED = closed("SeamCompacted", type={"const": "memory.compacted"}, payload=EVENT, outputContent=TEXT, runId=TEXT)
+Given = JSONObject
+NEEDS = {"list": "workspace:read", "get": "workspace:read", "put": "workspace:write", "delete": "workspace:write"}
+WORKFLOW = "conformance-noop"
+CANARY = re.compile(r"INTENT-CANARY-[0-9a-f]{16}")
+INTENTIONS = {
+    Condition.TIME: "Remind the team in 5 minutes to look at the queue{canary}.",
+    Condition.PREDICATE: "Remind the team when the conformance invoice clears{canary}.",
+}
+LONG_AGO = timedelta(minutes=10)
+FIRED = also(closed("SeamCommitmentFired", event={"type": "object"}, fireCount=COUNT, runId=TEXT), intentionCanary=TEXT)
 
 
-@operation("seamDistillMemory", scope=SCOPE, takes=wire.DistillMemory, gives={200: DISTILLED}, tag="seams", waits=True)
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "string", "minLength": 1},
+            {
+                "type": "object",
+                "required": ["content"],
+                "properties": {"content": {"type": "string", "minLength": 1}, "tags": listed({"type": "string"})},
+            },
+        ]
+    }
+)
+class Source(serializers.Field[Any, Any, Any, Any]):
+    """A text, or an object with a text; what else that says is not looked at, but for its tags."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        given = {"content": data} if isinstance(data, str) else data
+        tags = given.get("tags", []) if isinstance(given, dict) else None
+        sound = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+        if not sound or not isinstance(given.get("content"), str) or not given["content"]:
+            raise serializers.ValidationError("must be a text, or an object with a text as content")
+        return {"content": given["content"], "tags": tags}
+
+
+class DistillMemory(Closed):
+    """What to distil, and how much it may cost."""
+
+    memoryRef = Text()
+    tokenBudget = serializers.IntegerField(min_value=1, required=False)
+    targetTokens = serializers.IntegerField(min_value=1, required=False)
+    sources = serializers.ListField(child=Source(), required=False, allow_empty=False, max_length=1000)
+    indexEmitted = serializers.BooleanField(required=False)
+    includeSecretCanary = serializers.BooleanField(required=False)
+
+
+class ConsolidateMemory(Closed):
+    """What to consolidate."""
+
+    memoryRef = Text()
+    includeSecretCanary = serializers.BooleanField(required=False)
+
+
+class SeededEntry(Closed):
+    """An entry as a suite names it; the ledger gives it an id of its own."""
+
+    id = Text()
+    content = Text()
+    tags = serializers.ListField(child=Text(), required=False)
+
+
+class SeedMemory(Closed):
+    """Entries that are to be there."""
+
+    memoryRef = Text()
+    entries = serializers.ListField(child=SeededEntry(), allow_empty=False, max_length=1000)
+
+
+class CompactMemory(Closed):
+    """What to compact; more than the host does at once is as much as it does at once."""
+
+    memoryRef = Text()
+    maxInputEntries = serializers.IntegerField(min_value=1, required=False)
+    maxOutputBytes = serializers.IntegerField(min_value=1, required=False)
+
+
+class FireCommitment(Closed):
+    """Of which ref a commitment is to fire, and by which kind of condition."""
+
+    memoryRef = Text()
+    condition = serializers.ChoiceField(choices=Condition.choices)
+    includeIntentionCanary = serializers.BooleanField(required=False)
+
+
+@operation("seamDistillMemory", scope=SCOPE, takes=DistillMemory, gives={200: DISTILLED}, tag="seams", waits=True)
 @api_view(["POST"])
 @seam
 def distill(request: Request) -> Response:
-    given = checked(wire.DistillMemory, request.data).validated_data
+    given = checked(DistillMemory, request.data).validated_data
     scope, canary = scope_of(request), given.get("includeSecretCanary", False)
     options = {
         name: given[name] for name in ("tokenBudget", "targetTokens", "indexEmitted", "sources") if name in given
@@ -98,7 +197,7 @@ def distill(request: Request) -> Response:
 @operation(
     "seamConsolidateMemory",
     scope=SCOPE,
-    takes=wire.ConsolidateMemory,
+    takes=ConsolidateMemory,
     gives={200: CONSOLIDATED},
     tag="seams",
     waits=True,
@@ -106,7 +205,7 @@ def distill(request: Request) -> Response:
 @api_view(["POST"])
 @seam
 def consolidate(request: Request) -> Response:
-    given = checked(wire.ConsolidateMemory, request.data).validated_data
+    given = checked(ConsolidateMemory, request.data).validated_data
     scope, wanted = scope_of(request), Wanted("consolidate", given["memoryRef"])
     memory = _memory(scope, wanted)
     _planted(memory, STANDING, canary=given.get("includeSecretCanary", False), now=timezone.now())
@@ -116,12 +215,12 @@ def consolidate(request: Request) -> Response:
     return Response({"event": event, "secretLeaked": leaked, **_run(work)})
 
 
-@operation("seamSeedMemory", scope=f"{SCOPE} memory:write", takes=wire.SeedMemory, gives={201: SEEDED}, tag="seams")
+@operation("seamSeedMemory", scope=f"{SCOPE} memory:write", takes=SeedMemory, gives={201: SEEDED}, tag="seams")
 @api_view(["POST"])
 @seam
 def seed(request: Request) -> Response:
     """The entries are there. Their ids are the ledger's, given back in the order of the request's."""
-    given = checked(wire.SeedMemory, request.data).validated_data
+    given = checked(SeedMemory, request.data).validated_data
     memory = _memory(scope_of(request), Wanted("compact", given["memoryRef"]))
     drafts = [EntryDraft(each["content"], tuple(each.get("tags", ()))) for each in given["entries"]]
     written = principals.plant(memory, drafts, now=timezone.now())
@@ -131,7 +230,7 @@ def seed(request: Request) -> Response:
 @operation(
     "seamCompactMemory",
     scope=SCOPE,
-    takes=wire.CompactMemory,
+    takes=CompactMemory,
     gives={200: COMPACTED, 204: None},
     tag="seams",
     waits=True,
@@ -140,7 +239,7 @@ def seed(request: Request) -> Response:
 @seam
 def compact(request: Request) -> Response:
     """Two live entries or more are one; with fewer there is nothing to say (204)."""
-    given = checked(wire.CompactMemory, request.data).validated_data
+    given = checked(CompactMemory, request.data).validated_data
     options = {name: min(given[name], most) for name, most in compaction.LIMITS.items() if name in given}
     scope, wanted = scope_of(request), Wanted("compact", given["memoryRef"], options)
     memory = _memory(scope, wanted)
@@ -239,3 +338,155 @@ def _distilled(memory: MemoryScope, work: Pass) -> Iterator[str]:
     yield from (bytes(row.body).decode() for row in found)
     yield from (file.content for file in workspace.list_files(memory.tenant, prefix="MEMORY-INDEX"))
     yield from _stored(memory)
+
+
+@operation(
+    "seamWorkspaceOp",
+    scope="workspace:write",
+    takes=wire.WorkspaceOp,
+    gives={200: {"oneOf": [wire.FILES, wire.FILE, wire.DONE]}},
+    tag="seams",
+)
+@api_view(["POST"])
+@parser_classes([FileParser])
+@seam
+def workspace_op(request: Request) -> Response:
+    given = checked(wire.WorkspaceOp, request.data).validated_data
+    caller = scope_of(request)
+    caller.check(NEEDS[given["op"]])
+    return Response(OPS[given["op"]](_stand_in(caller, given["tenant"], given["workspace"]), given))
+
+
+@transaction.atomic
+def _stand_in(caller: TenantScope, tenant: str, owned: str) -> TenantScope:
+    """The owner of that name as this caller knows it; another caller's owner of the same name is another one."""
+    named = "\x1f".join((caller.tenant_id.hex, tenant, owned))
+    slug = f"seam-{hashlib.sha256(named.encode()).hexdigest()[:40]}"
+    access.lock_tenant(caller.tenant_id)
+    found = access.tenant_by_slug(slug) or access.create_tenant(slug, name="Stand-in of a seam", now=timezone.now())
+    return tenancy.host_scope(found)
+
+
+def _list(owner: TenantScope, given: Given) -> Given:
+    return {"files": [wire.file_row(each) for each in workspace.list_files(owner, prefix=given.get("prefix", ""))]}
+
+
+def _get(owner: TenantScope, given: Given) -> Given:
+    return wire.file_document(workspace.read_file(owner, given["path"], version=given.get("version")))
+
+
+def _put(owner: TenantScope, given: Given) -> Given:
+    draft = FileDraft(given["content"], given.get("contentType", DEFAULT_CONTENT_TYPE))
+    expected = Precondition(given.get("ifMatch"))
+    written = workspace.write_file(owner, given["path"], draft, expected=expected, now=timezone.now())
+    return wire.file_document(written)
+
+
+def _delete(owner: TenantScope, given: Given) -> Given:
+    expected = Precondition(given.get("ifMatch"))
+    workspace.delete_file(owner, given["path"], expected=expected, now=timezone.now())
+    return {"ok": True}
+
+
+OPS: dict[str, Callable[[TenantScope, Given], Given]] = {"list": _list, "get": _get, "put": _put, "delete": _delete}
+
+
+@operation(
+    "seamFireCommitment",
+    scope="memory:write memory:read passes:run",
+    takes=FireCommitment,
+    gives={200: FIRED},
+    tag="seams",
+)
+@api_view(["POST"])
+@seam
+def fire(request: Request) -> Response:
+    given = checked(FireCommitment, request.data).validated_data
+    memory, kind = _commitments_memory(scope_of(request), given["memoryRef"]), Condition(given["condition"])
+    canary = given.get("includeIntentionCanary", False)
+    row = _of(memory, kind) or _inferred(memory, kind, canary=canary)
+    if row.state in commitments.OPEN:
+        _satisfy(memory, row)
+    return Response(_told(memory, row) | (_canary(memory, row) if canary else {}))
+
+
+def _commitments_memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
+    for needed in ("passes:run", "memory:write", "memory:read"):
+        scope.check(needed)
+    tenancy.require_well_formed(raw_ref)
+    found = tenancy.memory_scope(scope, raw_ref)
+    if found is None:
+        raise NotFound("There is no memory by that ref.")
+    return found
+
+
+def _of(memory: MemoryScope, kind: Condition) -> Commitment | None:
+    """The ref's commitment of this kind that has fired last; one that may fire when none has."""
+    timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
+    mine = Commitment.objects.of(memory.tenant_id).filter(memory_ref=memory.memory_ref, condition=kind)
+    fired: Commitment | None = mine.filter(state=CommitmentState.FIRED).order_by("-last_fired_at", "-id").first()
+    return fired or mine.filter(state__in=commitments.OPEN).order_by("-id").first()
+
+
+def _inferred(memory: MemoryScope, kind: Condition, *, canary: bool) -> Commitment:
+    """The commitment that was inferred from an entry which now is there."""
+    spoken = f" ({_fresh_canary()})" if canary else ""
+    written_at = timezone.now() - (LONG_AGO if kind == Condition.TIME else timedelta())
+    _write(memory, INTENTIONS[kind].format(canary=spoken), written_at)
+    found = _of(memory, kind)
+    if found is None:
+        raise Conflict("The intention was written, but nothing was inferred from it.")
+    return found
+
+
+def _fresh_canary() -> str:
+    return f"INTENT-CANARY-{secrets.token_hex(8)}"
+
+
+@transaction.atomic
+def _write(memory: MemoryScope, text: str, written_at: datetime) -> None:
+    """The entry is there, written by a run that is over."""
+    scope, now = memory.tenant, timezone.now()
+    definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
+    assert definition is not None, "the host brings this workflow along"
+    order = RunOrder(WORKFLOW, definition, scope.principal.id)
+    run = runs.find(scope.tenant_id, runs.open_run(scope.tenant_id, order, now=now, ready=False).id)
+    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    ledger.write_entry(memory, EntryDraft(text, ("conformance",)), run=run, node_id=None, now=written_at)
+    runs.complete(run, now=now)
+
+
+def _satisfy(memory: MemoryScope, row: Commitment) -> None:
+    """What the commitment waits for has happened: it was said, or so much time is said to have passed."""
+    if row.condition == Condition.PREDICATE:
+        _write(memory, f"{_clause_of(memory, row)}.", timezone.now())
+        timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
+    elif row.due_at is not None:
+        timed_commitments.fire(row.tenant_id, row.id, now=max(timezone.now(), row.due_at))
+
+
+def _clause_of(memory: MemoryScope, row: Commitment) -> str:
+    entry = adapter.entries_by_id(memory.tenant, [row.entry_id], now=timezone.now()).get(row.entry_id)
+    text = entry.content[row.starts : row.ends] if entry else ""
+    found = intentions.found_in(text, zone=row.timezone, written_at=timezone.now())
+    return found[0].clause if found else " ".join(row.predicate["words"])
+
+
+def _told(memory: MemoryScope, row: Commitment) -> JSONObject:
+    """What the log says of the last firing, and how many firings are on record."""
+    fired = Firing.objects.of(memory.tenant_id).filter(commitment_id=row.id)
+    last: Firing | None = fired.order_by("-fired_at", "-id").first()
+    if last is None:
+        raise Conflict(
+            "The commitment has not fired.", state=commitments.find(memory.tenant, row.id, now=timezone.now()).row.state
+        )
+    events = event_log.read(memory.tenant_id, last.run_id)
+    event = next(each.payload for each in events if each.type == CommitmentFired.type)
+    return {"event": event, "fireCount": fired.count(), "runId": ids.wire("run", last.run_id)}
+
+
+def _canary(memory: MemoryScope, row: Commitment) -> dict[str, str]:
+    """The canary as it stands in the intention, read from memory at this moment."""
+    shown = commitments.find(memory.tenant, row.id, now=timezone.now())
+    found = CANARY.search(shown.intention or "")
+    return {"intentionCanary": found[0]} if found else {}

@@ -43,13 +43,17 @@ from memory.host.tenancy import TenantScope, scope_of
 from memory.text import differences
 from memory.text.differences import DiffRow, Hunk, Piece
 from memory.wire import instant
-from proposals import artifacts, comments, diffs, installation, lifecycle, overrides, review, revisions, rules
-from proposals.api.bodies import ArtifactField, ArtifactParser, before_the_body
-from proposals.api.schemas import GATE, PROPOSAL, REVISIONS
+from proposals import artifacts, comments, diffs, installation, lifecycle, review, revisions, rules
 from proposals.api.serializers import (
+    GATE,
+    PROPOSAL,
+    REVISIONS,
+    ArtifactField,
+    ArtifactParser,
     RejectProposal,
     RevisionsQuery,
     ballot_document,
+    before_the_body,
     proposal_document,
     revisions_document,
 )
@@ -516,7 +520,7 @@ def proposal_decide(request: Request, proposal_id: str) -> Response:
         given = dict(checked(DecideProposal, request.data).validated_data)
     if given.pop("override", False):
         seen = {name: given[name] for name in ("revision", "sha256")}
-        overrides.override(scope, wanted, **seen, reason=given.get("reason", ""), now=now)
+        lifecycle.override(scope, wanted, **seen, reason=given.get("reason", ""), now=now)
     else:
         lifecycle.decide(scope, wanted, **given, now=now)
     return Response(_told(scope, wanted))

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from proposals.api import policies, reviewing, synthesis, views
+from proposals.api import policies, reviewing, views
 
 PROPOSALS = "v1/host/sample/proposals"
 CONSOLE = "v1/host/console/proposals"
@@ -28,7 +28,7 @@ urlpatterns = [
     path(f"{ARTIFACTS}/<str:ref>:enable", reviewing.artifact_enable, name="api-console-artifact-enable"),
     path(f"{ARTIFACTS}/<str:ref>", views.artifact, name="api-console-artifact"),
     path(f"{ARTIFACTS}/<str:ref>/rollback", reviewing.artifact_rollback, name="api-console-artifact-rollback"),
-    *synthesis.urlpatterns,
+    *views.urlpatterns,
     path(POLICIES, policies.policy_list, name="api-approval-policies"),
     path(f"{POLICIES}/<str:kind>", policies.policy, name="api-approval-policy"),
     path(f"{POLICIES}/changes/<str:change_id>/confirm", policies.change_confirm, name="api-approval-policy-confirm"),

@@ -1,33 +1,48 @@
-"""``/v1/host/sample/proposals`` and the host extension beside it: serializer -> scope -> one call -> response.
+"""``/v1/host/sample/proposals``, the host extension for creating one, and synthesis.
 
-The routes are product, not test seams, whatever their namespace is called (openwop-host 1.3).
+Serializer -> scope -> one call -> response. The routes are product, not test seams, whatever their namespace is called
+(openwop-host 1.3).
 """
 
+from django.db import transaction
+from django.urls import path
 from django.utils import timezone
 from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import artifact_stops
+from memory.api.passes import WORK
 from memory.host import ids
-from memory.host.http import checked, operation, query_of
+from memory.host.http import Closed, Flag, checked, closed, operation, query_of
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
-from proposals import inbox, lifecycle, review, revisions
-from proposals.api import schemas
-from proposals.api.bodies import ArtifactParser, before_the_body
+from memory.models import Pass
+from memory.wire import instant
+from proposals import inbox, learning, lifecycle, review, revisions, tasks
+from proposals.api import serializers
 from proposals.api.serializers import (
+    ArtifactParser,
     CreateProposal,
     ListQuery,
     RejectProposal,
     ReviseProposal,
     applied_document,
+    before_the_body,
     installation_document,
     listing_document,
     proposal_document,
 )
 
+SYNTHESIS = closed("Synthesis", **WORK)
+READ, RUN = "proposals:read", "passes:run"
+TAG = "proposals"
+ROUTE = "v1/host/console/synthesis"
 
-@operation("listProposals", scope="proposals:read", query=ListQuery, gives={200: schemas.PROPOSALS}, tag="proposals")
+
+@operation(
+    "listProposals", scope="proposals:read", query=ListQuery, gives={200: serializers.PROPOSALS}, tag="proposals"
+)
 @api_view(["GET"])
 def proposal_list(request: Request) -> Response:
     """The newest first; ``next`` is what to ask for with ``after``."""
@@ -37,7 +52,7 @@ def proposal_list(request: Request) -> Response:
 
 
 @operation(
-    "createProposal", scope="proposals:create", takes=CreateProposal, gives={201: schemas.PROPOSAL}, tag="proposals"
+    "createProposal", scope="proposals:create", takes=CreateProposal, gives={201: serializers.PROPOSAL}, tag="proposals"
 )
 @api_view(["POST"])
 @parser_classes([ArtifactParser])
@@ -49,16 +64,18 @@ def proposal_create(request: Request) -> Response:
     return Response(proposal_document(revisions.standing(made)), status=201)
 
 
-@operation("getProposal", method="GET", scope="proposals:read", gives={200: schemas.PROPOSAL}, tag="proposals")
+@operation("getProposal", method="GET", scope="proposals:read", gives={200: serializers.PROPOSAL}, tag="proposals")
 @operation(
     "reviseProposal",
     method="PATCH",
     scope="proposals:revise",
     takes=ReviseProposal,
-    gives={200: schemas.PROPOSAL},
+    gives={200: serializers.PROPOSAL},
     tag="proposals",
 )
-@operation("archiveProposal", method="DELETE", scope="proposals:revise", gives={200: schemas.PROPOSAL}, tag="proposals")
+@operation(
+    "archiveProposal", method="DELETE", scope="proposals:revise", gives={200: serializers.PROPOSAL}, tag="proposals"
+)
 @api_view(["GET", "PATCH", "DELETE"])
 @parser_classes([ArtifactParser])
 def proposal(request: Request, proposal_id: str) -> Response:
@@ -77,7 +94,7 @@ def proposal(request: Request, proposal_id: str) -> Response:
 @operation(
     "applyProposal",
     scope="proposals:request-activation",
-    gives={200: schemas.APPLIED, 202: schemas.PENDING},
+    gives={200: serializers.APPLIED, 202: serializers.PENDING},
     tag="proposals",
 )
 @api_view(["POST"])
@@ -89,7 +106,11 @@ def proposal_apply(request: Request, proposal_id: str) -> Response:
 
 
 @operation(
-    "rejectProposal", scope="approvals:respond", takes=RejectProposal, gives={200: schemas.PROPOSAL}, tag="proposals"
+    "rejectProposal",
+    scope="approvals:respond",
+    takes=RejectProposal,
+    gives={200: serializers.PROPOSAL},
+    tag="proposals",
 )
 @api_view(["POST"])
 def proposal_reject(request: Request, proposal_id: str) -> Response:
@@ -100,7 +121,81 @@ def proposal_reject(request: Request, proposal_id: str) -> Response:
     return Response(proposal_document(revisions.standing(rejected)))
 
 
-@operation("getInstalledArtifact", scope="artifacts:read", gives={200: schemas.INSTALLATION}, tag="proposals")
+@operation("getInstalledArtifact", scope="artifacts:read", gives={200: serializers.INSTALLATION}, tag="proposals")
 @api_view(["GET"])
 def artifact(request: Request, ref: str) -> Response:
     return Response(installation_document(artifact_stops.find(scope_of(request), ref)))
+
+
+class SynthesisOptions(Closed):
+    """``endpoint``: the drafts are worded by the one that the tenant's memory policy names."""
+
+    endpoint = Flag(required=False)
+
+
+class OrderSynthesis(Closed):
+    """The closed body of an order, which may be empty."""
+
+    dryRun = Flag(required=False)
+    options = SynthesisOptions(required=False)
+
+    def wanted(self) -> dict[str, bool]:
+        given = self.validated_data
+        return {"dry_run": given.get("dryRun", False), "endpoint": given.get("options", {}).get("endpoint", False)}
+
+
+class Nothing(Closed):
+    """No body, or an empty one."""
+
+
+def synthesis_document(row: Pass) -> JSONObject:
+    """A synthesis, whatever became of it. ``outcome`` is numbers, codes and ids; of a dry run, titles too."""
+    return {
+        "id": ids.wire("pass", row.id),
+        "state": row.state,
+        "trigger": row.trigger,
+        "dryRun": row.dry_run,
+        "options": row.options,
+        "done": row.done,
+        "total": row.total,
+        "doing": row.doing,
+        "code": row.code or None,
+        "outcome": row.outcome,
+        "runId": ids.wire("run", row.run_id),
+        "requestedBy": row.requested_by,
+        "createdAt": instant(row.created_at),
+        "finishedAt": instant(row.finished_at) if row.finished_at else None,
+    }
+
+
+@operation("orderSynthesis", scope=RUN, takes=OrderSynthesis, gives={202: SYNTHESIS}, tag=TAG)
+@api_view(["POST"])
+@transaction.atomic
+def synthesis_order(request: Request) -> Response:
+    """On record and queued together, or neither."""
+    wanted = checked(OrderSynthesis, request.data).wanted()
+    row = learning.order(scope_of(request), **wanted, now=timezone.now())
+    tasks.enqueue_synthesis(row)
+    return Response(synthesis_document(row), status=202)
+
+
+@operation("getSynthesis", scope=READ, gives={200: SYNTHESIS}, tag=TAG)
+@api_view(["GET"])
+def one_synthesis(request: Request, pass_id: str) -> Response:
+    return Response(synthesis_document(learning.find(scope_of(request), ids.parse("pass", pass_id))))
+
+
+@operation("stopSynthesis", scope=RUN, gives={202: SYNTHESIS}, tag=TAG)
+@api_view(["POST"])
+def synthesis_stop(request: Request, pass_id: str) -> Response:
+    """The synthesis leaves off before its next proposal; what it has proposed stands."""
+    checked(Nothing, request.data)
+    row = learning.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    return Response(synthesis_document(row), status=202)
+
+
+urlpatterns = [
+    path(ROUTE, synthesis_order, name="api-syntheses"),
+    path(f"{ROUTE}/<str:pass_id>", one_synthesis, name="api-synthesis"),
+    path(f"{ROUTE}/<str:pass_id>/stop", synthesis_stop, name="api-synthesis-stop"),
+]

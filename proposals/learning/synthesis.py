@@ -19,9 +19,8 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
 from memory.passes import PassOrder
 from proposals.learning import miners, proposing, run_traces, wording
-from proposals.learning.figures import Figures, looked_at
 from proposals.learning.miners.traces import Finding
-from proposals.learning.proposing import RULES, Fate
+from proposals.learning.proposing import RULES, Fate, Figures, looked_at
 from proposals.learning.wording import Voice
 
 ENDPOINT = "endpoint"

@@ -18,9 +18,8 @@ from memory import policies, redaction
 from memory.host.json_types import JSONObject
 from memory.policies import Policy
 from proposals import drafts
-from proposals.learning.figures import Figures
 from proposals.learning.miners.traces import Finding
-from proposals.learning.proposing import ask, attempt
+from proposals.learning.proposing import Figures, ask, attempt
 from proposals.models import Kind
 
 WORD = re.compile(r"@?[^\W_](?:[\w.@/\u2044-]*\w)?|@")

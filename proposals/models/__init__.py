@@ -5,15 +5,17 @@ No run reads these tables: what is installed is copied to the registry, and only
 
 from proposals.models.gate import Gate, Vote
 from proposals.models.policy import ApprovalPolicy, PolicyChange
-from proposals.models.proposal import Comment, Proposal, Revision
-from proposals.models.words import (
+from proposals.models.proposal import (
     ENDED_WITHOUT,
     UNDER_REVIEW,
+    Comment,
     Decision,
     GateState,
     Kind,
     PolicyChangeState,
+    Proposal,
     Purpose,
+    Revision,
     State,
 )
 

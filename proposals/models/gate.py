@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
 from memory.host.models.base import DIGEST, NODE, PRINCIPAL, ROLES, STATE
-from proposals.models.words import ENDED_WITHOUT, Decision, GateState
+from proposals.models.proposal import ENDED_WITHOUT, Decision, GateState
 
 
 class Gate(TenantOwned):

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from memory.host.models import Personal, TenantOwned
 from memory.host.models.base import KIND, PRINCIPAL, ROLES, STATE
-from proposals.models.words import Kind, PolicyChangeState
+from proposals.models.proposal import Kind, PolicyChangeState
 
 
 class ApprovalPolicy(TenantOwned):

@@ -7,7 +7,7 @@ from datetime import datetime
 from memory.host import access, registry
 from memory.host.errors import Forbidden, Refusal
 from memory.host.tenancy import TenantScope
-from proposals import artifacts, rules, voters
+from proposals import artifacts, review, rules
 from proposals.impact import Duplicate
 from proposals.models import Decision, Gate, Vote
 from proposals.policies import Policy
@@ -123,7 +123,7 @@ def _rule_in_words(refusal: Refusal, told: Detail, scope: TenantScope) -> str:
         return f"it needs the permission {needed}"
     writers = {each.revised_by for each in told.revisions}
     mine = access.same_people(scope.tenant_id, scope.principal.people, writers)
-    part = voters.authored(told.revisions, mine) or voters.LEARNT_FROM
+    part = review.authored(told.revisions, mine) or review.LEARNT_FROM
     return {
         rules.SEPARATION_OF_DUTIES: f"you authored {part}",
         rules.NOT_ELIGIBLE: f"this gate is for {roles}",

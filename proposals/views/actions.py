@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict, Forbidden
-from proposals import comments, denials, lifecycle, overrides, review, rules
+from proposals import comments, denials, lifecycle, review, rules
 from proposals.comments import Spot
 from proposals.forms import (
     AskForm,
@@ -222,7 +222,7 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
 
     def act(data: dict[str, Any]) -> object:
         seen = {name: data[name] for name in ("revision", "sha256", "reason")}
-        return overrides.override(scope, proposal_id, **seen, now=timezone.now())
+        return lifecycle.override(scope, proposal_id, **seen, now=timezone.now())
 
     sent = pages.submit(form, act) if form.is_bound else None
     if sent and sent.result:

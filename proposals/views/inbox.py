@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import saved_filters
 from memory.forms import SavedFilterForm
-from memory.host import access, advertised, exports, ids, pages, paging, tenancy
+from memory.host import access, exports, ids, pages, paging, registrations, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
@@ -301,7 +301,7 @@ class Tab:
 def inbox_page(request: HttpRequest) -> HttpResponseBase:
     """The proposals, newest first; ``saved`` in the address stands for the filter of that name."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    if "proposals" not in advertised.document().get("agents", {}):
+    if "proposals" not in registrations.advertised_capabilities().get("agents", {}):
         text = "Proposals are what agents and people would change in production; a gate decides about each."
         return pages.unsupported(request, "proposals", "Proposals", "agents.proposals", text)
     scope.check("proposals:read")

@@ -23,18 +23,7 @@ from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.wire import instant
-from proposals import (
-    artifacts,
-    chain_drawings,
-    diffs,
-    impact,
-    installation,
-    learning,
-    rendering,
-    rules,
-    summaries,
-    tasks,
-)
+from proposals import artifacts, chain_drawings, diffs, impact, installation, learning, rules, summaries, tasks
 from proposals import review as reading
 from proposals.impact import Duplicate
 from proposals.models import Comment, Decision, GateState, Kind, Proposal, Revision, State, Vote
@@ -126,7 +115,7 @@ def comparison(request: HttpRequest, scope: TenantScope, told: Detail, *, now: d
         "chains": chain_drawings.drawings_of(old.text, new.text)
         if told.proposal.kind == Kind.WORKFLOW_CHAIN_PACK
         else [],
-        "rendering": rendering.rendering_of(scope, told.proposal, old.text, new.text),
+        "rendering": impact.rendering_of(scope, told.proposal, old.text, new.text),
         "remarks": _remarks(told, new),
         "remark_at": pages.number_of(request, "line"),
         "remark_on": new.number,

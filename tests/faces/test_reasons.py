@@ -22,7 +22,7 @@ from memory.passes.orders import Wanted
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import schedules
-from proposals import overrides
+from proposals import lifecycle
 from proposals.models import Gate
 from tests import building, proposing
 from tests.faces.test_strictness import OPERATIONS, bodies
@@ -136,7 +136,7 @@ def test_an_override_reads_with_the_reason_that_was_given_and_the_log_without(ac
     made = proposing.propose(author=acme.scope)
     gate = proposing.opened(made)
     given: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": "incident 42"}
-    overrides.override(acme.scope, made.id, now=timezone.now(), **given)
+    lifecycle.override(acme.scope, made.id, now=timezone.now(), **given)
     run = proposing.advance(gate)
     assert event(acme, run, "approval.overridden")["reason"] == "incident 42"
     assert "incident 42" not in json.dumps([each.payload for each in event_log.read(run.tenant_id, run.id)])
@@ -146,7 +146,7 @@ def test_the_reason_of_an_override_reads_as_erased_when_its_subject_is_forgotten
     made = proposing.propose(author=acme.scope)
     gate = proposing.opened(made)
     given: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": f"{PERSON} cannot wait"}
-    overrides.override(acme.scope, made.id, now=timezone.now(), **given)
+    lifecycle.override(acme.scope, made.id, now=timezone.now(), **given)
     run = proposing.advance(gate)
     assert event(acme, run, "approval.overridden")["reason"] == f"{PERSON} cannot wait"
     forget(acme)
@@ -230,7 +230,7 @@ def an_override(acme: World, reason: str) -> None:
     made = proposing.propose(author=acme.scope)
     gate = proposing.opened(made)
     given: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": reason}
-    overrides.override(acme.scope, made.id, now=timezone.now(), **given)
+    lifecycle.override(acme.scope, made.id, now=timezone.now(), **given)
 
 
 ACTS: dict[str, Callable[[World, str], None]] = {

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import adapter, agents, capabilities, ledger, retention
-from memory.host import advertised, ids, registry, vault
+from memory.host import ids, registrations, registry, vault
 from memory.host.errors import CapabilityNotProvided, Conflict
 from memory.host.models import ArtifactKind, AuditRecord, Installation
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
@@ -327,7 +327,7 @@ def test_the_inventory_is_derived_from_the_very_document_that_discovery_serves(c
     served = client.get("/.well-known/openwop").json()
     building.install_agent("acme", {"agentId": AGENT, "memoryShape": {"longTerm": True}})
     found = agents.entries(building.scope(), served)
-    assert found == agents.entries(building.scope(), advertised.document())
+    assert found == agents.entries(building.scope(), registrations.advertised_capabilities())
     lesser = {**served, "agents": {"manifestRuntime": {"supported": True}}}
     [entry] = agents.entries(building.scope(), lesser)
     assert entry.degraded_dimensions == ("long-term-durability",)

@@ -236,7 +236,7 @@ def test_the_database_keeps_checkpoints(acme: UUID, statement: str) -> None:
     made = mint(acme)
     with pytest.raises(DatabaseError, match="kept forever"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
-    with pytest.raises(WriteGuard, match=r"memory\.host\.checkpoints"):
+    with pytest.raises(WriteGuard, match=r"memory\.host\.audit_chain"):
         made.save()
 
 

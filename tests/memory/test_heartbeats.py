@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory import agents
 from memory.forget import forgetting
-from memory.host import access, advertised, event_log, heartbeats, ids, vault
+from memory.host import access, event_log, heartbeats, ids, registrations, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
@@ -343,7 +343,7 @@ def test_an_agent_that_is_degraded_is_seen() -> None:
     assert heartbeats.find(acme.tenant_id, "watch").prior_state["state"] == {"bad": False, "there": False}
     building.install_agent("acme", {"agentId": "vendor.acme.writer", "memoryShape": {"longTerm": True}})
     assert beat(heartbeat)[0].evaluated.changed
-    [entry] = agents.entries(acme, advertised.document())
+    [entry] = agents.entries(acme, registrations.advertised_capabilities())
     seen = heartbeats.find(acme.tenant_id, "watch").prior_state["state"]
     assert seen == {"bad": entry.health == "degraded", "there": True}
 

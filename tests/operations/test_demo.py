@@ -27,7 +27,7 @@ from memory.models import Archive, Commitment, ForgetRequest, Intent, Pass, Task
 from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
-from openwop_console.demo import logins, model, seeding, story
+from openwop_console.demo import model, seeding, story
 from openwop_console.runtime import runs as run_service
 from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
@@ -707,7 +707,7 @@ def said_by_the_command(**options):
 
 
 def logins_in(folder):
-    return (folder / logins.SHOWN).read_text().splitlines()
+    return (folder / story.LOGINS_FILE).read_text().splitlines()
 
 
 def test_a_run_that_gets_nowhere_ends_the_command_with_one_sentence(tmp_path, settings, monkeypatch):
@@ -720,10 +720,10 @@ def test_a_run_that_gets_nowhere_ends_the_command_with_one_sentence(tmp_path, se
 
 
 def test_the_logins_open_the_door_and_are_kept_for_the_owner_of_the_folder_alone(folder):
-    kept = json.loads((folder / logins.KEPT).read_text())
+    kept = json.loads((folder / story.PASSWORDS_FILE).read_text())
 
     seeded = seed(folder)
-    text = logins.show(folder, seeded.logins)
+    text = story.write_login_file(folder, seeded.logins)
 
     assert set(kept) == {
         "ada@acme.example",
@@ -736,23 +736,23 @@ def test_the_logins_open_the_door_and_are_kept_for_the_owner_of_the_folder_alone
         assert check_password(password, Operator.objects.get(email=email).password)
         assert email in text
         assert password in text
-    assert (folder / logins.SHOWN).read_text() == text
-    assert {(folder / name).stat().st_mode & 0o777 for name in (logins.KEPT, logins.SHOWN)} == {0o600}
+    assert (folder / story.LOGINS_FILE).read_text() == text
+    assert {(folder / name).stat().st_mode & 0o777 for name in (story.PASSWORDS_FILE, story.LOGINS_FILE)} == {0o600}
 
 
 def test_a_password_that_is_not_the_kept_one_is_left_alone_and_not_shown(folder, tmp_path):
-    text = logins.show(tmp_path, seed(tmp_path).logins)
+    text = story.write_login_file(tmp_path, seed(tmp_path).logins)
 
-    assert text.count(logins.ANOTHER) == 5
-    for password in json.loads((tmp_path / logins.KEPT).read_text()).values():
+    assert text.count(story.ANOTHER) == 5
+    for password in json.loads((tmp_path / story.PASSWORDS_FILE).read_text()).values():
         assert password not in text
 
 
 def test_what_is_shown_follows_what_is_true(folder, tmp_path):
     there = seed(folder).logins
-    logins.show(tmp_path, there)
+    story.write_login_file(tmp_path, there)
 
-    changed = logins.show(tmp_path, [replace(login, password="") for login in there])
+    changed = story.write_login_file(tmp_path, [replace(login, password="") for login in there])
 
-    assert (tmp_path / logins.SHOWN).read_text() == changed
+    assert (tmp_path / story.LOGINS_FILE).read_text() == changed
     assert [login for login in there if login.password in changed] == []

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import saved_filters
-from memory.host import advertised, ids, tenancy
+from memory.host import ids, registrations, tenancy
 from memory.host.models import Operator, SavedFilter
 from memory.host.tenancy import TenantScope
 from memory.models import Pass
@@ -350,7 +350,7 @@ def test_four_kinds_of_nothing(ada: Client, sign_in: SignIn, monkeypatch: pytest
     answer = sign_in(role="auditor").get("/proposals")
     assert answer.status_code == 403
     assert "proposals:read" in body_of(answer)
-    monkeypatch.setattr(advertised, "_provided", [lambda: {"agents": {}}])
+    monkeypatch.setattr(registrations, "_provided", [lambda: {"agents": {}}])
     assert "agents.proposals" in body_of(ada.get("/proposals"))
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.host import ids
-from proposals import overrides, policies, policy_review
+from proposals import lifecycle, policies, policy_review
 from proposals.models import PolicyChange
 from tests import building, proposing
 from tests.pages.conftest import SignIn, body_of
@@ -234,7 +234,7 @@ def test_an_override_is_an_anomaly_for_everybody_for_two_weeks_and_not_for_anoth
     gate = proposing.opened(made)
     seen: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": "incident 42"}
     assert "was overridden" not in body_of(ada.get("/"))
-    overrides.override(building.scope(), made.id, **seen, now=timezone.now())
+    lifecycle.override(building.scope(), made.id, **seen, now=timezone.now())
     for browser in (ada, sign_in(role="viewer")):
         shown = body_of(browser.get("/"))
         assert "Approval of &lt;i&gt;Hotfix&lt;/i&gt; was overridden" in shown
@@ -242,7 +242,7 @@ def test_an_override_is_an_anomaly_for_everybody_for_two_weeks_and_not_for_anoth
     assert ada.get("/?format=json").json()["overridden"] == [ids.wire("prop", made.id)]
     assert "Hotfix" not in body_of(sign_in("globex").get("/"))
     later = timezone.now() + timedelta(days=14)
-    assert overrides.lately(building.scope(), since=later - timedelta(days=14)) == []
+    assert lifecycle.recent_overrides(building.scope(), since=later - timedelta(days=14)) == []
 
 
 def test_a_host_without_gates_says_what_its_policies_are_still_for(ada: Client, settings: Any) -> None:

@@ -17,7 +17,7 @@ from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Invalid
 from memory.host.models import AuditRecord, Interrupt
 from memory.host.tenancy import TenantScope
-from proposals import comments, diffs, gate, lifecycle, overrides, revisions
+from proposals import comments, diffs, gate, lifecycle, revisions
 from proposals.comments import Spot
 from proposals.drafts import Change
 from proposals.models import Comment, Gate, Proposal, Vote
@@ -53,7 +53,7 @@ def seen(proposal: Proposal, **more: Any) -> dict[str, Any]:
 
 def overridden(proposal: Proposal) -> Gate:
     opened = proposing.opened(proposal)
-    return overrides.override(
+    return lifecycle.override(
         building.scope(), proposal.id, revision=opened.revision, sha256=opened.sha256, reason=WHY, now=timezone.now()
     )
 
@@ -513,7 +513,7 @@ def test_an_override_asks_for_a_reason_and_the_id_and_marks_the_proposal_for_goo
     assert not Vote.objects.exists()
     shown = body_of(ada.post(url, seen(made, reason=WHY, typed=prop_id), follow=True))
     assert "This is on record for good" in shown
-    assert any(record.action == overrides.ACTION for record in audit.newest(made.tenant_id))
+    assert any(record.action == lifecycle.OVERRIDE for record in audit.newest(made.tenant_id))
     proposing.advance(opened)
     for tab in TABS:
         shown = body_of(ada.get(f"{url_of(made)}{tab}"))

@@ -20,7 +20,7 @@ from memory.host import registry
 from memory.host.models import Run
 from openwop_console.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from proposals import artifacts
-from proposals.api.bodies import MAX_BODY
+from proposals.api.serializers import MAX_BODY
 from proposals.models import Kind, Proposal
 from tests import building
 from tests.budgets import examples

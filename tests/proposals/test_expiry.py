@@ -15,7 +15,7 @@ from memory.host.models import Run
 from openwop_console.runtime import engine
 from openwop_console.runtime import runs as run_service
 from proposals import gate as gates
-from proposals import lifecycle, overrides, review, rules
+from proposals import lifecycle, review, rules
 from proposals.models import Gate, Proposal, Vote
 from tests import building, proposing
 from tests.proposing import opened
@@ -47,7 +47,7 @@ def vote(made: Proposal, gate: Gate, now: datetime, **more: Any) -> Gate:
 
 def override(made: Proposal, gate: Gate, now: datetime) -> Gate:
     seen: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": "incident 42"}
-    return overrides.override(building.scope(), made.id, now=now, **seen)
+    return lifecycle.override(building.scope(), made.id, now=now, **seen)
 
 
 def answer(made: Proposal, gate: Gate, now: datetime) -> Run:

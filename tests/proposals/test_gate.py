@@ -12,7 +12,7 @@ from memory.host.interrupts import InterruptNotFound
 from memory.host.models import ArtifactKind, Run
 from memory.host.registry import Artifact
 from openwop_console.runtime import workflows
-from proposals import activation, lifecycle, locking, review, revisions
+from proposals import activation, lifecycle, review, revisions
 from proposals import gate as gates
 from proposals.drafts import Change
 from proposals.models import Proposal, Revision
@@ -289,7 +289,7 @@ def test_a_decision_that_does_not_exist_is_no_vote() -> None:
 
 def test_asking_about_an_activation_that_is_not_there_is_a_bug() -> None:
     with pytest.raises(RuntimeError):
-        locking.Held(proposing.propose()).activation()
+        gates.LockedProposal(proposing.propose()).activation()
 
 
 @pytest.mark.engines

@@ -12,7 +12,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import runs
 from proposals import gate as gates
-from proposals import overrides
+from proposals import lifecycle
 from proposals.models import Gate, Proposal, Vote
 from tests import building, proposing
 from tests.proposing import opened
@@ -23,7 +23,7 @@ WHY = "incident 42: triage is down"
 
 def override(made: Proposal, gate: Gate, by: TenantScope | None = None, **more: Any) -> Gate:
     given: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": WHY, **more}
-    return overrides.override(by or building.scope(role="owner"), made.id, now=timezone.now(), **given)
+    return lifecycle.override(by or building.scope(role="owner"), made.id, now=timezone.now(), **given)
 
 
 @pytest.mark.parametrize("worker_first", [True, False])

@@ -10,7 +10,7 @@ from memory.host import access, audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import runs
-from proposals import lifecycle, overrides, policies, policy_review
+from proposals import lifecycle, policies, policy_review
 from proposals.drafts import Change
 from proposals.models import ApprovalPolicy, Gate, Kind, PolicyChange, PolicyChangeState, Vote
 from proposals.policies import Policy
@@ -40,7 +40,7 @@ def decide(by: TenantScope, change: PolicyChange, confirmed: bool = True) -> Pol
 
 def override(by: TenantScope, gate: Gate) -> Gate:
     seen: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": "incident 42"}
-    return overrides.override(by, gate.proposal_id, **seen, now=timezone.now())
+    return lifecycle.override(by, gate.proposal_id, **seen, now=timezone.now())
 
 
 def standing(kind: str = PROMPT) -> Policy:
@@ -329,8 +329,8 @@ def test_an_override_stands_for_all_grants_only_where_the_policy_says_so_and_the
     run = proposing.advance(gate)
     assert run.status == ("completed" if bypasses else "waiting-approval")
     assert proposing.types_of(run).count("approval.overridden") == 1
-    assert [vote.gate.proposal_id for vote in overrides.lately(owner, since=gate.opened_at)] == [made.id]
-    assert overrides.lately(building.scope("globex"), since=gate.opened_at) == []
+    assert [vote.gate.proposal_id for vote in lifecycle.recent_overrides(owner, since=gate.opened_at)] == [made.id]
+    assert lifecycle.recent_overrides(building.scope("globex"), since=gate.opened_at) == []
 
 
 def test_two_of_three_roles_make_a_quorum_of_two_persons_and_never_of_one() -> None:

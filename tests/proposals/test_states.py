@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.host import audit_chain, registry
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from proposals import comments, lifecycle, overrides, policies, review, revisions, rules
+from proposals import comments, lifecycle, policies, review, revisions, rules
 from proposals import gate as gates
 from proposals.drafts import Change
 from proposals.lifecycle import Activation
@@ -29,7 +29,7 @@ ACTS: dict[str, Act] = {
         lifecycle.decide(scope, made.id, decision="granted", **_seen(made), now=timezone.now()).state
     ),
     "override": lambda scope, made: (
-        overrides.override(scope, made.id, reason="incident 42", **_seen(made), now=timezone.now()).state
+        lifecycle.override(scope, made.id, reason="incident 42", **_seen(made), now=timezone.now()).state
     ),
     "withdraw": lambda scope, made: lifecycle.withdraw(scope, made.id, now=timezone.now()).state,
     "reject": lambda scope, made: lifecycle.reject(scope, made.id, now=timezone.now()).state,

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory import agents
-from memory.host import advertised, tenancy
+from memory.host import registrations, tenancy
 from openwop_console.management.base import DatabaseCommand, read_json, refusals_as_errors, tenant_named
 
 
@@ -19,7 +19,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--tenant", required=True, metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tenant, document = tenant_named(options["tenant"]), advertised.document()
+        tenant, document = tenant_named(options["tenant"]), registrations.advertised_capabilities()
         scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
         with refusals_as_errors():
             manifest = read_json(options["file"])

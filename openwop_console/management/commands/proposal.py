@@ -18,7 +18,7 @@ from memory.host import ids
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from openwop_console.management.base import DatabaseCommand, acting_as, operator_scope, tenant_named
-from proposals import comments, inbox, lifecycle, overrides, review, rules
+from proposals import comments, inbox, lifecycle, review, rules
 from proposals.api.reviewing import review_document
 from proposals.drafts import Change
 from proposals.inbox import InboxFilter
@@ -40,7 +40,7 @@ def _decide(scope: TenantScope, proposal_id: UUID | None, given: Given, now: dat
 
 def _override(scope: TenantScope, proposal_id: UUID | None, given: Given, now: datetime) -> None:
     seen = {name: given[name] for name in ("revision", "sha256", "reason")}
-    overrides.override(scope, proposal_id, **seen, now=now)
+    lifecycle.override(scope, proposal_id, **seen, now=now)
 
 
 def _ask(scope: TenantScope, proposal_id: UUID | None, given: Given, now: datetime) -> None:

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from openwop_console.demo import logins, seeding, story
+from openwop_console.demo import seeding, story
 from openwop_console.demo.seeding import RunStalled
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors
 
@@ -21,6 +21,6 @@ class Command(DatabaseCommand):
             raise CommandError(f"The demo is not complete: {stalled}.") from None
         counted = ", ".join(f"{noun} {count}" for noun, count in seeded.made.items() if count)
         self.stdout.write(f"Demo made: {counted}." if seeded.changed else "Demo: complete, nothing was changed.")
-        text = logins.show(folder, seeded.logins)
+        text = story.write_login_file(folder, seeded.logins)
         if options["verbosity"]:
             self.stdout.write(text)

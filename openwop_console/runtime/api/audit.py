@@ -30,8 +30,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
-from openwop_console.runtime.api.schemas import EVENT
-from openwop_console.runtime.api.serializers import event_document
+from openwop_console.runtime.api.serializers import EVENT, event_document
 
 SEQUENCE: Schema = COUNT
 DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}

@@ -1,6 +1,12 @@
-"""A run's events over HTTP: as JSON, as a long poll, and as a stream of server-sent events (openwop-host 3.5, 3.6)."""
+"""Events over HTTP: of a run as JSON, long poll and server-sent events (openwop-host 3.5, 3.6), and OpenIntent's.
+
+Those of an intent or an agent are server-sent events in the form of the published client (R65, C20), from the same
+notifier under the same bounds. Such a stream begins with the next event, or after the one that ``Last-Event-ID`` names;
+it ends with the credential, with the reader's part in the work, and with the process.
+"""
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,19 +19,28 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import ids
+from memory.host import event_log, ids
 from memory.host.event_log import Recorded
 from memory.host.http import checked, operation, query_of
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope, scope_of
+from memory.openintent import events
+from memory.openintent.access import READ, Caller
+from memory.openintent.api.http import caller_of, described, json_bytes
+from memory.openintent.events import Log
 from openwop_console.runtime import runs, streams
-from openwop_console.runtime.api import schemas
+from openwop_console.runtime.api import serializers
 from openwop_console.runtime.api.serializers import EventsQuery, PollQuery, event_document, run_document
-from openwop_console.runtime.streams import Frame, Item, Place
+from openwop_console.runtime.streams import Frame, Item, Place, Reading
 
 DEFAULT_WAIT = 15
 JSON, STREAM = "application/json", "text/event-stream"
 KEEPALIVE = b":keepalive\n\n"
+ALL = frozenset({"debug"})
+MOST_DIGITS = 18
+TEXT_STREAM: dict[Any, Any] = {(200, STREAM): {"type": "string"}}
+RESUMED = ("Last-Event-ID",)
+Look = Callable[[datetime], Log | None]
 
 
 class AlwaysJson(BaseContentNegotiation):
@@ -57,7 +72,7 @@ class Body:
     scope="runs:read",
     query=EventsQuery,
     headers=("Last-Event-ID",),
-    gives={200: schemas.EVENTS, (200, STREAM): schemas.STREAM},
+    gives={200: serializers.EVENTS, (200, STREAM): serializers.STREAM},
     tag="runs",
 )
 @api_view(["GET"])
@@ -80,7 +95,7 @@ def run_events(request: Request, run_id: str) -> HttpResponseBase:
     return response
 
 
-@operation("pollRunEvents", scope="runs:read", query=PollQuery, gives={200: schemas.EVENTS}, tag="runs")
+@operation("pollRunEvents", scope="runs:read", query=PollQuery, gives={200: serializers.EVENTS}, tag="runs")
 @api_view(["GET"])
 def run_events_poll(request: Request, run_id: str) -> Response:
     given = checked(PollQuery, query_of(request)).validated_data
@@ -119,3 +134,81 @@ def _type_of(item: Item) -> str:
 
 def _document(item: Item) -> JSONObject:
     return event_document(item) if isinstance(item, Recorded) else run_document(item.state)
+
+
+@described("subscribeToIntent", scope=READ, headers=RESUMED, gives=TEXT_STREAM)
+@api_view(["GET"])
+@content_negotiation_class(AlwaysJson)
+def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
+    """What happens to an intent, to its tasks and in the memory of those who work on it."""
+    caller = caller_of(request)
+    log = events.intent_log(caller, intent_id, now=timezone.now())
+    return _stream(request, _Subscription(caller, log, lambda now: events.readable_intent(caller, intent_id, now=now)))
+
+
+@described("subscribeToAgent", scope=READ, headers=RESUMED, gives=TEXT_STREAM)
+@api_view(["GET"])
+@content_negotiation_class(AlwaysJson)
+def agent_subscription(request: Request, agent_id: str) -> HttpResponseBase:
+    """What happens in the memory of an agent outside of any intent."""
+    caller = caller_of(request)
+    log = events.open_agent_log(caller, agent_id, now=timezone.now())
+    return _stream(request, _Subscription(caller, log, lambda now: events.readable_agent(caller, agent_id, now=now)))
+
+
+@dataclass(slots=True)
+class _Subscription:
+    """Who reads which log. ``look`` says what of it the reader may see at a moment, None when nothing any more."""
+
+    caller: Caller
+    log: Log
+    look: Look
+
+    def still_holds(self, now: datetime) -> bool:
+        found = self.look(now)
+        self.log = found or self.log
+        return found is not None
+
+    def rendered(self, frame: Frame) -> bytes:
+        """Nothing for a fact of OpenWOP on the same log."""
+        told = events.documents(self.log, [each for each in frame.items if isinstance(each, Recorded)])
+        frames = [_frame(frame.items[-1].sequence, each["event_type"], each) for each in told]
+        return b"".join(frames) if frame.items else KEEPALIVE
+
+
+def _stream(request: Request, subscription: _Subscription) -> HttpResponseBase:
+    log = subscription.log
+    assert log.stream_id is not None
+    place = streams.take_place(log.tenant_id, log.stream_id, subscription.caller.scope.principal)
+    place.seen = event_log.length(log.tenant_id, log.stream_id)
+    after = _last_seen(request.headers.get("Last-Event-ID", ""), place)
+    response = StreamingHttpResponse(Body(place, _following(subscription, place, after)), content_type=STREAM)
+    response["Cache-Control"] = "no-cache"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _last_seen(text: str, place: Place) -> int:
+    """The number of the last event that the reader has; without one, or with one that is none, all that is there."""
+    known = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return int(text) if known else place.seen - 1
+
+
+def _following(subscription: _Subscription, place: Place, after: int) -> Generator[bytes, None, None]:
+    """First where the stream begins, so that a reader who loses it at once knows from where on to ask again."""
+    log = subscription.log
+    named = {name: value for name in ("intent_id", "agent_id") if (value := getattr(log, name))}
+    yield _frame(after, "connected", named)
+    yield from streams.follow(
+        subscription.caller.scope,
+        place,
+        Reading(ALL, after=after),
+        render=subscription.rendered,
+        clock=timezone.now,
+        still_holds=subscription.still_holds,
+    )
+
+
+def _frame(sequence: int, event: str, document: JSONObject) -> bytes:
+    head = f"id: {sequence}\n" if sequence >= 0 else ""
+    return f"{head}event: {event}\ndata: ".encode() + json_bytes(document) + b"\n\n"

@@ -2,22 +2,22 @@
 
 from django.urls import include, path
 
-from openwop_console.runtime.api import artifacts, audit, control, interrupts, openintent_streams, streams, views
+from openwop_console.runtime.api import audit, streams, views
 
 urlpatterns = [
     path("v1/runs", views.run_list, name="api-runs"),
-    path("v1/runs:bulk-cancel", control.runs_bulk_cancel, name="api-runs-bulk-cancel"),
-    path("v1/runs/<str:run_id>:fork", control.run_fork, name="api-run-fork"),
-    path("v1/runs/<str:run_id>:pause", control.run_pause, name="api-run-pause"),
-    path("v1/runs/<str:run_id>:resume", control.run_resume, name="api-run-resume"),
+    path("v1/runs:bulk-cancel", views.runs_bulk_cancel, name="api-runs-bulk-cancel"),
+    path("v1/runs/<str:run_id>:fork", views.run_fork, name="api-run-fork"),
+    path("v1/runs/<str:run_id>:pause", views.run_pause, name="api-run-pause"),
+    path("v1/runs/<str:run_id>:resume", views.run_resume, name="api-run-resume"),
     path("v1/runs/<str:run_id>", views.run, name="api-run"),
     path("v1/runs/<str:run_id>/events", streams.run_events, name="api-run-events"),
     path("v1/runs/<str:run_id>/events/poll", streams.run_events_poll, name="api-run-events-poll"),
-    path("v1/runs/<str:run_id>/cancel", control.run_cancel, name="api-run-cancel"),
-    path("v1/runs/<str:run_id>/artifacts", artifacts.run_artifacts, name="api-run-artifacts"),
-    path("v1/runs/<str:run_id>/artifacts/<str:artifact_id>", artifacts.run_artifact, name="api-run-artifact"),
-    path("v1/runs/<str:run_id>/interrupts/<path:node_id>", interrupts.run_interrupt, name="api-run-interrupt"),
-    path("v1/interrupts/<str:token>", interrupts.interrupt_token, name="api-interrupt-token"),
+    path("v1/runs/<str:run_id>/cancel", views.run_cancel, name="api-run-cancel"),
+    path("v1/runs/<str:run_id>/artifacts", views.run_artifacts, name="api-run-artifacts"),
+    path("v1/runs/<str:run_id>/artifacts/<str:artifact_id>", views.run_artifact, name="api-run-artifact"),
+    path("v1/runs/<str:run_id>/interrupts/<path:node_id>", views.run_interrupt, name="api-run-interrupt"),
+    path("v1/interrupts/<str:token>", views.interrupt_token, name="api-interrupt-token"),
     path("v1/audit/verify", audit.audit_verify, name="api-audit-verify"),
     path("v1/host/console/audit", audit.audit_list, name="api-console-audit"),
     path("v1/host/console/audit/checkpoints", audit.audit_checkpoints, name="api-console-audit-checkpoints"),
@@ -28,12 +28,12 @@ urlpatterns = [
     path("", include("openwop_console.runtime.api.schedules")),
     path(
         "api/v1/intents/<str:intent_id>/subscribe",
-        openintent_streams.intent_subscription,
+        streams.intent_subscription,
         name="openintent-intent-subscription",
     ),
     path(
         "api/v1/agents/<path:agent_id>/subscribe",
-        openintent_streams.agent_subscription,
+        streams.agent_subscription,
         name="openintent-agent-subscription",
     ),
 ]

@@ -1,4 +1,8 @@
-"""``/v1/runs`` and ``/v1/workflows``: serializer -> scope -> one call -> response (openwop-host, section 3)."""
+"""``/v1/runs`` and ``/v1/workflows``: serializer -> scope -> one call -> response (openwop-host, section 3).
+
+Creates, reads, cancels, pauses, resumes and forks runs, reads their artifacts, and takes the answers to their
+interrupts, by permission or by signed token.
+"""
 
 from django.utils import timezone
 from rest_framework.decorators import api_view
@@ -8,17 +12,33 @@ from rest_framework.response import Response
 from memory import run_timeline
 from memory.host import ids
 from memory.host.http import checked, operation, query_of
+from memory.host.json_types import JSONObject
+from memory.host.models import Run
 from memory.host.paging import DEFAULT_LIMIT
+from memory.host.runs import IMMEDIATE
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import runs
-from openwop_console.runtime.api import schemas
+from memory.wire import instant
+from openwop_console.runtime import interrupts, replay, runs
+from openwop_console.runtime.api import serializers
 from openwop_console.runtime.api.serializers import (
+    BulkCancel,
+    CancelRun,
     CreateRun,
+    ForkRun,
+    PauseRun,
+    ResolveByToken,
+    ResolveInterrupt,
+    ResumeRun,
     RunsQuery,
+    artifact_document,
+    asked_document,
+    cancelled_document,
     created_document,
     run_document,
     runs_document,
 )
+
+UNCACHED = {"Cache-Control": "private, no-store"}
 
 
 @operation(
@@ -26,7 +46,7 @@ from openwop_console.runtime.api.serializers import (
     scope="runs:create",
     takes=CreateRun,
     headers=("X-Dedup", "X-Force-Engine-Version"),
-    gives={201: schemas.RUN_CREATED},
+    gives={201: serializers.RUN_CREATED},
     tag="runs",
 )
 @api_view(["POST"])
@@ -36,7 +56,7 @@ def run_list(request: Request) -> Response:
     return Response(created_document(run, request), status=201)
 
 
-@operation("listRuns", scope="runs:read", query=RunsQuery, gives={200: schemas.RUNS}, tag="runs")
+@operation("listRuns", scope="runs:read", query=RunsQuery, gives={200: serializers.RUNS}, tag="runs")
 @api_view(["GET"])
 def console_runs(request: Request) -> Response:
     """The tenant's runs, the newest first. ``total`` counts what matches: exactly, or as a lower bound."""
@@ -48,14 +68,125 @@ def console_runs(request: Request) -> Response:
     )
 
 
-@operation("getRun", scope="runs:read", gives={200: schemas.RUN}, tag="runs")
+@operation("getRun", scope="runs:read", gives={200: serializers.RUN}, tag="runs")
 @api_view(["GET"])
 def run(request: Request, run_id: str) -> Response:
     state = runs.read_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return Response(run_document(state, origin=request.build_absolute_uri("/").rstrip("/")))
 
 
-@operation("getWorkflow", scope="manifest:read", gives={200: schemas.WORKFLOW}, tag="workflows")
+@operation("getWorkflow", scope="manifest:read", gives={200: serializers.WORKFLOW}, tag="workflows")
 @api_view(["GET"])
 def workflow(request: Request, workflow_id: str) -> Response:
     return Response(runs.read_workflow(scope_of(request), workflow_id))
+
+
+@operation("listRunArtifacts", scope="artifacts:read", gives={200: serializers.ARTIFACTS}, tag="runs")
+@api_view(["GET"])
+def run_artifacts(request: Request, run_id: str) -> Response:
+    found = runs.read_artifacts(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    return Response({"artifacts": [artifact_document(run_id, artifact) for artifact in found], "total": len(found)})
+
+
+@operation("getRunArtifact", scope="artifacts:read", gives={200: serializers.ARTIFACT}, tag="runs")
+@api_view(["GET"])
+def run_artifact(request: Request, run_id: str, artifact_id: str) -> Response:
+    found = runs.read_artifact(scope_of(request), ids.parse("run", run_id), artifact_id, now=timezone.now())
+    return Response(artifact_document(run_id, found))
+
+
+@operation("cancelRun", scope="runs:cancel", takes=CancelRun, gives={200: serializers.RUN_STATUS}, tag="runs")
+@api_view(["POST"])
+def run_cancel(request: Request, run_id: str) -> Response:
+    reason = checked(CancelRun, request.data).validated_data.get("reason", "")
+    found = runs.cancel_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=timezone.now())
+    return Response({"runId": ids.wire("run", found.id), "status": found.status})
+
+
+@operation("bulkCancelRuns", scope="runs:cancel", takes=BulkCancel, gives={200: serializers.BULK_CANCELLED}, tag="runs")
+@api_view(["POST"])
+def runs_bulk_cancel(request: Request) -> Response:
+    given = checked(BulkCancel, request.data).validated_data
+    outcomes = runs.cancel_runs(scope_of(request), given["runIds"], reason=given.get("reason", ""), now=timezone.now())
+    return Response({"results": [cancelled_document(outcome) for outcome in outcomes]})
+
+
+@operation("pauseRun", scope="runs:cancel", takes=PauseRun, gives={202: serializers.RUN_PAUSED}, tag="runs")
+@api_view(["POST"])
+def run_pause(request: Request, run_id: str) -> Response:
+    given = checked(PauseRun, request.data).validated_data
+    drain, reason = given.get("drainPolicy") != IMMEDIATE, given.get("reason", "")
+    now = timezone.now()
+    found = runs.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=now)
+    body = {"runId": ids.wire("run", found.id), "status": found.status, "pausedAt": instant(now)}
+    return Response(body, status=202)
+
+
+@operation("resumeRun", scope="runs:cancel", takes=ResumeRun, gives={202: serializers.RUN_RESUMED}, tag="runs")
+@api_view(["POST"])
+def run_resume(request: Request, run_id: str) -> Response:
+    reason = checked(ResumeRun, request.data).validated_data.get("reason", "")
+    now = timezone.now()
+    found = runs.resume_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=now)
+    body = {"runId": ids.wire("run", found.id), "status": found.status, "resumedAt": instant(now)}
+    return Response(body, status=202)
+
+
+@operation("forkRun", scope="runs:create", takes=ForkRun, gives={201: serializers.FORKED}, tag="runs")
+@api_view(["POST"])
+def run_fork(request: Request, run_id: str) -> Response:
+    order = checked(ForkRun, request.data).order()
+    made = replay.fork(scope_of(request), ids.parse("run", run_id), order, now=timezone.now())
+    return Response(_forked_document(made, run_id, request), status=201)
+
+
+def _forked_document(made: Run, source_id: str, request: Request) -> JSONObject:
+    run_id = ids.wire("run", made.id)
+    return {
+        "runId": run_id,
+        "sourceRunId": source_id,
+        "mode": made.fork_mode,
+        "status": made.status,
+        "eventsUrl": request.build_absolute_uri(f"/v1/runs/{run_id}/events"),
+        "fromSeq": made.from_seq,
+    }
+
+
+@operation(
+    "resolveInterrupt",
+    scope="approvals:respond",
+    takes=ResolveInterrupt,
+    gives={200: serializers.INTERRUPT_RESOLVED},
+    tag="interrupts",
+)
+@api_view(["POST"])
+def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
+    given = checked(ResolveInterrupt, request.data).validated_data
+    value, voter = given["resumeValue"], given.get("voter", "")
+    run = runs.resolve_interrupt(
+        scope_of(request), ids.parse("run", run_id), node_id, value, voter=voter, now=timezone.now()
+    )
+    return Response({"runId": ids.wire("run", run.id), "nodeId": node_id, "status": run.status})
+
+
+@operation(
+    "inspectInterruptByToken", method="GET", scope=None, gives={200: serializers.INTERRUPT_ASKED}, tag="interrupts"
+)
+@operation(
+    "resolveInterruptByToken",
+    method="POST",
+    scope=None,
+    takes=ResolveByToken,
+    gives={200: serializers.INTERRUPT_RESOLVED},
+    tag="interrupts",
+)
+@api_view(["GET", "POST"])
+def interrupt_token(request: Request, token: str) -> Response:
+    if request.method == "GET":
+        return Response(asked_document(interrupts.inspect(token, now=timezone.now())), headers=UNCACHED)
+    interrupts.require_genuine(token, now=timezone.now())
+    value = checked(ResolveByToken, request.data).validated_data["resumeValue"]
+    asked = interrupts.resolve_by_token(token, value, now=timezone.now())
+    run_id = ids.wire("run", asked.run.id)
+    answer = {"runId": run_id, "nodeId": asked.interrupt.node_id, "status": asked.run.status}
+    return Response(answer, headers=UNCACHED)

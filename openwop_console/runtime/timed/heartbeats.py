@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory import agents, redaction, search
-from memory.host import advertised, audit, event_log, heartbeats, ids, runs, sql, tenancy
+from memory.host import audit, event_log, heartbeats, ids, registrations, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
 from memory.host.json_types import JSONObject
@@ -70,7 +70,7 @@ def _memory(scope: TenantScope, predicate: Predicate, since: datetime, now: date
 
 def _agent(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
     """Whether the agent is installed, and which dimensions of its memory this host does not give it."""
-    entries = agents.entries(scope, advertised.document())
+    entries = agents.entries(scope, registrations.advertised_capabilities())
     found = next((entry for entry in entries if entry.agent_id == predicate["agentId"]), None)
     dimensions = list((found and found.degraded_dimensions) or ())
     return {"installed": found is not None, "degraded": bool(dimensions), "dimensions": dimensions}
