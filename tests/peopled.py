@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
+from memory import policies as memory_policies
 from memory.forget import forgetting, holds
 from memory.host import ids, registry, webhooks
 from memory.host.http import Operation, operations_of
@@ -411,6 +412,15 @@ def _doubted(world: World) -> dict[str, Any]:
     return {}
 
 
+def _first_of_two(world: World) -> None:
+    """The world's forget was confirmed by the first of two people."""
+    building.operator(world.slug)
+    building.operator(world.slug, email=f"rosa.owner@{world.slug}.example")
+    memory_policies.change(world.scope, {"forget_second_person": True}, now=timezone.now())
+    request = ids.parse("fgt", world.forget)
+    forgetting.confirm(world.scope, request, typed="somebody", reason="a test", now=timezone.now())
+
+
 def _superseded(world: World) -> dict[str, Any]:
     """Another version of the world's template is installed."""
     assert world.template
@@ -431,6 +441,7 @@ PREPARED: dict[str, Callable[[World], Any]] = {
     "endProposals": lambda world: {**BODIES["endProposals"], "ids": [ids.wire("prop", world.proposal.id)]},
     "orderPass": lambda world: world.entry and BODIES["orderPass"],
     "rollBackArtifact": _superseded,
+    "withdrawForget": _first_of_two,
     "withdrawProposal": lambda world: _vote(world) and None,
 }
 
