@@ -1,4 +1,4 @@
-"""Chains of installed packs, as workflows (RFC 0013): what a pack brings, and what a run makes of its parameters."""
+"""Workflow chains of installed packs (RFC 0013): conversion to workflows, parameters, installation and run plans."""
 
 import hashlib
 import json
@@ -45,21 +45,20 @@ PLACE = re.compile(r"\$\.(nodes|edges)(.*)", re.DOTALL)
 Found = Iterator[tuple[str, str]]
 
 
-# The workflow that a chain comes to: the same chain is the same text, always.
+# Conversion of a chain to a workflow: deterministic, the same chain always gives the same text.
 #
-# A chain's parameters are the workflow's variables. Its node ids stay, because nothing else is in that workflow. What
-# runs resolve is the chainId; the definition's own id is written as an id of a workflow has to be. An edge between
-# ports is an edge, and an input of its target as well. Placeholders of parameters stay as they are: a run fills them
-# in.
+# A chain's parameters become the workflow's variables. Its node ids are kept, because the workflow contains nothing
+# else. Runs resolve the chainId; the definition's own id is derived from it to satisfy the workflow id syntax. An edge
+# between ports becomes an edge and an input of its target. Placeholders of parameters are kept: a run fills them in.
 
 
 def text_of(chain: Chain) -> str:
-    """The definition of the chain's workflow, as the text that is installed."""
+    """The chain's workflow definition as the canonical JSON text that is installed."""
     return json.dumps(workflow_of(chain), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def workflow_of(chain: Chain) -> JSONObject:
-    """The workflow of a chain that is valid by its schema; its nodes, edges and variables are in the chain's order."""
+    """Convert a schema-valid chain to a workflow; nodes, edges and variables keep the chain's order."""
     dag = chain["dag"]
     ids = {node["id"] for node in dag["nodes"]}
     ends = [(_end(edge["from"], ids), _end(edge["to"], ids), edge) for edge in dag.get("edges", [])]
@@ -78,7 +77,7 @@ def workflow_of(chain: Chain) -> JSONObject:
 
 
 def _id_of(chain_id: str) -> str:
-    """An id of a workflow for the chain: its own if that is one, else one that no other chainId has."""
+    """A workflow id for the chain: the chainId if it is valid, else a sanitised form made unique by a digest."""
     if PLAIN_ID.fullmatch(chain_id):
         return chain_id
     digest = hashlib.sha256(chain_id.encode()).hexdigest()[:8]
@@ -87,13 +86,13 @@ def _id_of(chain_id: str) -> str:
 
 
 def _end(named: str, ids: Collection[str]) -> tuple[str, str]:
-    """The node that one end of an edge names, and the port when it names one."""
+    """Split one end of an edge into its node and port; the port is empty when none is named."""
     node, dot, port = named.rpartition(".")
     return (node, port) if dot and named not in ids and node in ids else (named, "")
 
 
 def _bound(node_id: str, ends: list[tuple[tuple[str, str], tuple[str, str], Any]]) -> Iterator[tuple[str, Any]]:
-    """The inputs of the node that edges bring; a port that is named at one end alone has that name at both."""
+    """The node's inputs that come from edges; a port named at one end only has the same name at both."""
     for (source, output), (target, port), _ in ends:
         if target == node_id and (output or port):
             yield port or output, {"type": "connection", "nodeId": source, "outputKey": output or port}
@@ -112,7 +111,7 @@ def _node(at: int, node: Mapping[str, Any], bound: JSONObject) -> JSONObject:
 
 
 def _port(value: object) -> Any:
-    """How a workflow says what a chain says of an input: a port as it is, and any other value as itself."""
+    """Convert a chain's input to a workflow port; a value that is not a port becomes a static one."""
     if isinstance(value, dict) and isinstance(value.get("type"), str) and value["type"] in PORTS:
         return value
     return {"type": "static", "value": value}
@@ -142,21 +141,20 @@ def _variables(parameters: Mapping[str, Any]) -> Iterator[JSONObject]:
 
 
 def _type_of(said: object) -> str:
-    """The nearest that a variable has; the parameter's own schema is what its value must satisfy."""
+    """The closest variable type; values are validated against the parameter's own schema."""
     names = said if isinstance(said, list) else [said]
     return next((TYPES[name] for name in names if name in TYPES), "object")
 
 
-# ``{{params.name}}`` in a chain: where it stands, and the chain with the values of one run in its place.
+# ``{{params.name}}`` in a chain: finding the placeholders, and filling in the values of one run.
 #
-# Placeholders stand in texts of a node's config and in what its inputs say. A text that is one placeholder and nothing
-# else becomes the value as it is; within a longer text a value is written out. A value never brings a placeholder of
-# its own: those are the words of the workflow, which was reviewed.
+# Placeholders occur in the texts of a node's config and inputs. A text that consists of one placeholder becomes the
+# value itself, with its type; within a longer text the value is written out. A value must not contain a placeholder of
+# its own: only the workflow, which was reviewed, may.
 
 
 def texts_in(definition: Definition) -> Iterator[tuple[str, str, str]]:
-    """Every text in which a placeholder may stand: where it is, the type of its node when the text is of its config,
-    and the text."""
+    """Yield (path, type id, text) for every text that may contain a placeholder; the type id is empty for inputs."""
     for at, node in enumerate(definition["nodes"]):
         for path, text in _texts(node["config"], f"$.nodes[{at}].config"):
             yield path, node["typeId"], text
@@ -174,17 +172,17 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def names_in(text: str) -> list[str]:
-    """The parameters that the text has placeholders of."""
+    """The parameter names of the text's placeholders, repeats included."""
     return PARAMETER.findall(text)
 
 
 def is_malformed(text: str) -> bool:
-    """Whether something in the text begins like a placeholder of a parameter and is none."""
+    """Whether the text has something that begins like a parameter placeholder but is not one."""
     return len(BEGINNING.findall(text)) != len(names_in(text))
 
 
 def problem_of(text: str, values: Values) -> str:
-    """Why the text cannot take these values, or nothing. Looked at before it is written out."""
+    """Why the text cannot take these values; empty when it can. The length is checked before the text is built."""
     names = names_in(text)
     if sum(len(_written(values.get(name))) for name in names) > LONGEST:
         return f"comes to more than {LONGEST} characters in the workflow"
@@ -195,13 +193,13 @@ def problem_of(text: str, values: Values) -> str:
 
 
 def guilty_in(text: str, values: Values) -> list[str]:
-    """Which of the text's parameters to blame for its problem: those that open a placeholder themselves, else all."""
+    """The parameters that cause the text's problem: those whose value opens a placeholder, else all of them."""
     names = names_in(text)
     return [name for name in names if OPENING in _written(values.get(name))] or names
 
 
 def filled(definition: JSONObject, values: Values) -> JSONObject:
-    """The definition with the values in place of the placeholders."""
+    """Return the definition with its placeholders replaced by the values."""
     nodes = [
         {**node, "config": _filled(node["config"], values), "inputs": _filled(node["inputs"], values)}
         for node in definition["nodes"]
@@ -224,10 +222,10 @@ def _written(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-# Packs of workflow chains as a kind of artifact (RFC 0013): each chain is a workflow that runs resolve by its chainId.
+# Chain packs as an artifact kind (RFC 0013): each chain is a workflow that runs resolve by its chainId.
 #
-# What this host could not execute is refused before a pack is installed, with the path inside the artifact. A node
-# whose config is told on the log takes nothing of a run into it; its inputs are the place for that.
+# A pack that this host could not execute is refused before installation, with the path inside the artifact. A node
+# whose config appears on the log must not have placeholders in it; run values belong in its inputs.
 
 
 def _named(document: Document) -> tuple[str, str]:
@@ -242,7 +240,7 @@ def _parts(document: Document) -> list[Artifact]:
 
 
 def _problems(tenant_id: UUID, document: Document) -> Problems:
-    """What this host could not install in this tenant of a pack that is valid by its schema."""
+    """Return (path, problem) pairs that prevent installing a schema-valid pack in this tenant."""
     named = Counter(chain["chainId"] for chain in document["chains"])
     found: Problems = []
     for at, chain in enumerate(document["chains"]):
@@ -269,13 +267,13 @@ def _of_chain(tenant_id: UUID, chain: Mapping[str, Any]) -> Found:
 
 
 def _sample_of(definition: JSONObject) -> JSONObject:
-    """The workflow with a word in place of every placeholder, as a run might fill it in."""
+    """The workflow with a sample word in place of every placeholder, as a run might fill it in."""
     names = {name for _, _, text in texts_in(definition) for name in names_in(text)}
     return filled(definition, dict.fromkeys(names, SAMPLE))
 
 
 def _taken(tenant_id: UUID, chain_id: str) -> str:
-    """Why no chain can have that id, or nothing. One that another pack has brought is that pack's."""
+    """Why a chain cannot have that id; empty when it can. An id that a pack has installed is not refused here."""
     if chain_id in registry.builtin_ids() or chain_id.startswith(OF_THE_HOST):
         return "belongs to a workflow of the host"
     there = registry.current(tenant_id, ArtifactKind.WORKFLOW, chain_id)
@@ -300,7 +298,7 @@ def _of_default(path: str, schema: object) -> Found:
 
 
 def _of_connections(definition: Mapping[str, Any]) -> Found:
-    """An input that waits for a node that is not there."""
+    """Inputs connected to a node that does not exist."""
     ids = {node["id"] for node in definition["nodes"]}
     for at, node in enumerate(definition["nodes"]):
         for name, port in node["inputs"].items():
@@ -321,7 +319,7 @@ def _of_placeholders(definition: Mapping[str, Any]) -> Found:
 
 
 def _place(field: str) -> str:
-    """Where in the chain that is which is wrong in its workflow."""
+    """Map a field path of the workflow to the path in its chain."""
     found = PLACE.fullmatch(field)
     if found:
         return f".{IN_THE_CHAIN[found[1]]}{found[2]}"
@@ -331,15 +329,15 @@ def _place(field: str) -> str:
 INSTALLER = Installer(ArtifactKind.CHAIN_PACK, _named, problems=_problems, parts=_parts)
 
 
-# What a run of a workflow is going to execute, and with which inputs: the one place where a chain becomes a run.
+# Resolution of a workflow for a run, and validation of its inputs: the only place where a chain becomes a run.
 #
-# A run of a chain pins its definition with the placeholders in it, and they are filled in whenever the run goes on:
-# what somebody gave as a parameter is kept with the run's inputs alone, where a forget finds it.
+# A run of a chain pins its definition with the placeholders, which are filled in at every step: parameter values are
+# stored only with the run's inputs, where a forget can erase them.
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run would pin: ``text``, and what is in it; ``installed`` is None for a workflow of the host."""
+    """The definition that a run would pin, as ``text`` and parsed; ``installed`` is None for a built-in workflow."""
 
     text: str
     definition: JSONObject
@@ -347,17 +345,17 @@ class Plan:
 
     @property
     def part(self) -> Installation | None:
-        """What a pack has brought it as, if one did."""
+        """The installation, if a pack installed it; else None."""
         return self.installed if self.installed and self.installed.part_of_id else None
 
     def require_enabled(self) -> None:
-        """Refuse to start a run of what is disabled."""
+        """Refuse a disabled workflow."""
         if self.installed:
             registry.require_enabled(self.installed)
 
 
 def find(tenant_id: UUID, workflow_id: str) -> Plan | None:
-    """What a run of ``workflow_id`` would be now; None when the tenant has no such workflow."""
+    """The plan of a run of ``workflow_id`` now; None when the tenant has no such workflow."""
     if workflow_id in registry.builtin_ids():
         text = registry.workflow_text(tenant_id, workflow_id)
         return Plan(text, json.loads(text), None) if text else None
@@ -366,14 +364,14 @@ def find(tenant_id: UUID, workflow_id: str) -> Plan | None:
 
 
 def check_inputs(definition: JSONObject, inputs: JSONObject) -> None:
-    """Refuse inputs that the parameters of a chain do not allow, by field; a workflow of its own has none."""
+    """Refuse, with fields, inputs that the chain's parameters do not allow; does nothing for other workflows."""
     errors = input_problems(definition, inputs) if MARK in definition["metadata"] else []
     if errors:
         raise ChainParameterInvalid(errors=errors)
 
 
 def input_problems(definition: JSONObject, inputs: JSONObject) -> ErrorList:
-    """What keeps a run with these inputs from being started, by field."""
+    """Problems, by field, that prevent starting a run with these inputs."""
     missing = workflows.missing_in(definition, inputs)
     errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
     chain = definition["metadata"].get(MARK)
@@ -388,7 +386,7 @@ def input_problems(definition: JSONObject, inputs: JSONObject) -> ErrorList:
 
 
 def _smuggled(definition: JSONObject, values: JSONObject) -> ErrorList:
-    """The inputs that would change more of the workflow than the place they are given."""
+    """Errors for inputs that would inject a placeholder or make a text of the workflow too long."""
     problems = {
         name: problem
         for _, _, text in texts_in(definition)
@@ -399,7 +397,7 @@ def _smuggled(definition: JSONObject, values: JSONObject) -> ErrorList:
 
 
 def _senseless(definition: JSONObject, values: JSONObject) -> ErrorList:
-    """Whether the workflow, with the values in it, is still one that this host can execute."""
+    """An error if this host cannot execute the workflow with the values filled in."""
     if workflows.problems_of(filled(definition, values)):
         return [{"field": "inputs", "message": "make of the workflow one that cannot be executed"}]
     return []
@@ -411,7 +409,7 @@ def _values_of(definition: JSONObject, inputs: JSONObject) -> JSONObject:
 
 
 def definition_for(run: Run) -> JSONObject:
-    """What the run executes: the definition it has pinned; that of a chain with the run's inputs filled in."""
+    """The definition that the run executes: the pinned one, for a chain with the run's inputs filled in."""
     definition: JSONObject = json.loads(run.definition.text)
     if MARK in definition["metadata"]:
         return filled(definition, _values_of(definition, run.inputs))
@@ -419,7 +417,7 @@ def definition_for(run: Run) -> JSONObject:
 
 
 def note_use_again(source: Run, fork: Run, *, now: datetime) -> None:
-    """A fork of a run of a chain executes what its source did, and that is on record."""
+    """Record for a fork the workflow installations that its source used."""
     for use in registry.used_by(source):
         if use.installation.kind == ArtifactKind.WORKFLOW:
             registry.note_use(fork, use.installation, now=now)

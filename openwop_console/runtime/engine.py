@@ -1,9 +1,9 @@
-"""A run, step by step. Every step is one transaction: the node's effects, its events, its outputs and the run's lease.
+"""Advances a run step by step. A step is one transaction: node effects, events, outputs and the run's lease.
 
-Branches advance side by side: a node that sleeps or waits holds back nothing but what comes behind it. What a node asks
-of the world outside is sent between two steps, in no transaction. A worker that
-dies in a step leaves nothing of it, and the step is executed again; a worker that lost the run to another commits
-nothing, because ``holder`` is checked under the row's lock. A run that rests holds no worker and survives restarts.
+Branches advance independently: a node that sleeps or waits holds back only its downstream nodes. A node's outbound call
+is sent between two steps, outside any transaction. A step whose worker dies is rolled back and executed again. A worker
+that lost the run to another commits nothing, because ``holder`` is checked under the row's lock. A run that rests holds
+no worker and survives restarts.
 """
 
 import logging
@@ -41,7 +41,7 @@ from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.steps import IN_FLIGHT
 
 log = logging.getLogger(__name__)
-Progress = bool | UnderWay  # whether there is more to do now, or what has to be sent first
+Progress = bool | UnderWay  # whether there is more to do now, or a call that must be sent first
 SUMMARIES = "runs/"
 CRASHED = Failure("run_crashed", "The run failed for a reason of the host; the host's log has it.")
 GAVE_UP = Failure("worker_lost", "The run was interrupted too often by workers that died, and was given up.")
@@ -50,13 +50,14 @@ TOO_MANY = Failure("recursion_limit_exceeded", "The run executed more nodes than
 
 
 class Fenced(RuntimeError):
-    """The run is no longer this worker's; whatever it was doing is rolled back."""
+    """This worker no longer holds the run; its transaction is rolled back."""
 
 
 def advance(tenant_id: UUID, run_id: UUID, *, holder: str, clock: Clock) -> None:
-    """Execute the run until it ends, rests or is paused; nothing when another worker has it.
+    """Execute the run until it ends, rests or is paused; do nothing when another worker holds it.
 
-    One that has made calls for a while is handed back to the queue, since a task must not take longer than it may.
+    A run that has made calls for longer than ``calls.TURN`` is handed back to the queue, to stay within the task's time
+    limit.
     """
     began = clock()
     if not runs.claim(tenant_id, run_id, holder=holder, now=began):
@@ -74,7 +75,7 @@ def advance(tenant_id: UUID, run_id: UUID, *, holder: str, clock: Clock) -> None
 
 
 def _make_call(under_way: UnderWay, holder: str, clock: Clock) -> None:
-    """What a node asked is sent, and how it ended is on record; in its failure the node fails."""
+    """Send the node's call and record how it ended; a failed call fails the node."""
     tenant_id, run_id = under_way.position.run.tenant_id, under_way.position.run.id
     ended = calls.make(under_way, lambda: _keep(under_way, holder, clock))
     if ended is None:
@@ -88,7 +89,7 @@ def _make_call(under_way: UnderWay, holder: str, clock: Clock) -> None:
 
 
 def _keep(under_way: UnderWay, holder: str, clock: Clock) -> bool:
-    """The lease is renewed, and readers see what was said; whether what the run asked is still wanted."""
+    """Renew the lease and publish streamed text; return whether the call is still wanted."""
     with transaction.atomic():
         run = _held(under_way.position.run.tenant_id, under_way.position.run.id, holder)
         calls.tell(run, under_way, now=clock())
@@ -102,7 +103,7 @@ def _hand_back(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> None
 
 
 def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
-    """One transaction of the run; whether there is more to do now. A bug ends the run: its next step would meet it."""
+    """Execute one step and return its progress. A bug fails the run, because a retry would hit it again."""
     try:
         return _go(tenant_id, run_id, holder, clock)
     except (Fenced, OperationalError, InterfaceError):
@@ -162,7 +163,7 @@ def _next(run: Run, clock: Clock) -> Progress:
 
 
 def _start(run: Run, definition: JSONObject, now: datetime) -> None:
-    """The run reads memory as it is now; a branch that begins at the beginning, as it was for its source."""
+    """Start the run with a memory snapshot of now; a branch from the beginning keeps its source's snapshot."""
     position = ledger.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
     runs.start(run, snapshot_position=position, lasts=run_options.duration_of(run, definition), now=now)
 
@@ -202,9 +203,9 @@ def _complete(run: Run, definition: JSONObject, done: dict[str, Step], now: date
 
 
 def _has_ended(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
-    """Whether the run is complete with the step that was just executed: it then ends in the transaction of that step.
+    """Complete the run in the transaction of the step just executed, if that was the last; return whether it did.
 
-    Whatever stands in the way of that is met again by the next step, which ends the run for it and keeps this one.
+    An error here is rolled back to keep the executed step: the next step meets it again and fails the run for it.
     """
     if any(step.state in IN_FLIGHT for step in done.values()) or (run.deadline_at and run.deadline_at <= now):
         return False
@@ -222,15 +223,15 @@ def _has_ended(run: Run, definition: JSONObject, done: dict[str, Step], now: dat
 
 
 def _asked(run: Run, done: dict[str, Step]) -> list[Interrupt]:
-    """What the run waits for somebody to answer; nothing is read when none of its nodes waits."""
+    """The run's open interrupts; does not query when none of its nodes waits."""
     waits = any(step.state == StepState.WAITING for step in done.values())
     return interrupts.open_at(run) if waits else []
 
 
 def _summarize(run: Run, definition: JSONObject, outcome: str, done: dict[str, Step], now: datetime) -> None:
-    """A workflow with ``settings.memory.runSummary`` leaves an entry of the host at the end of each of its runs.
+    """Write the run's summary entry as the host, if the workflow sets ``settings.memory.runSummary``.
 
-    It names ids and numbers alone. A host with read-only memory writes none.
+    It contains only ids and counts. A host with read-only memory writes none.
     """
     wanted = definition["settings"].get("memory", {}).get("runSummary", False)
     scope = tenancy.memory_scope(tenancy.run_scope(run), f"{SUMMARIES}{run.workflow_id}")
@@ -243,7 +244,7 @@ def _summarize(run: Run, definition: JSONObject, outcome: str, done: dict[str, S
 
 
 def _is_due(run: Run, step: Step, now: datetime) -> bool:
-    """Whether a node that had begun can go on: it slept long enough, was answered, or is out of time."""
+    """Whether an in-flight node can proceed: its sleep is over, its question answered, or its deadline passed."""
     if step.state not in IN_FLIGHT:
         return False
     if step.deadline_at and step.deadline_at <= now:
@@ -255,7 +256,7 @@ def _is_due(run: Run, step: Step, now: datetime) -> bool:
 
 
 def _execute_in_turn(position: Position, clock: Clock, now: datetime) -> Progress:
-    """The node is executed; one that would call the world outside waits while its tenant has its share of workers."""
+    """Execute the node; one that makes outbound calls waits while its tenant's calls hold their share of workers."""
     run = position.run
     if makes_calls(position.node["typeId"]) and calls.are_too_many(run, now=now):
         _rest(run, position.steps, now, until=calls.next_try(run, now=now))
@@ -283,7 +284,7 @@ def _execute(position: Position, clock: Clock, now: datetime) -> Progress:
 
 
 def _begins_attempt(step: Step | None) -> bool:
-    """Whether executing the node is an attempt that was not counted before: its first, or one behind a failure."""
+    """Whether this execution counts as a new attempt: the first, or one after a failure."""
     return step is None or step.error is not None
 
 
@@ -295,7 +296,7 @@ def _skip(run: Run, definition: JSONObject, node_id: str, now: datetime) -> None
 
 
 def _rest(run: Run, done: dict[str, Step], now: datetime, *, until: datetime | None = None) -> None:
-    """Nothing can go on: the run waits for somebody, or for the next of its times, one of which may be ``until``."""
+    """Rest the run until an answer or its earliest timeout, deadline or wake time, or ``until``."""
     asked = _asked(run, done)
     times = [each.timeout_at for each in asked] + [run.deadline_at, until]
     times += [step.deadline_at for step in done.values() if step.state in IN_FLIGHT]
@@ -306,7 +307,7 @@ def _rest(run: Run, done: dict[str, Step], now: datetime, *, until: datetime | N
 
 
 def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
-    """A paused run begins nothing; what sleeps is finished first when the pause asked for that."""
+    """Begin no node of a paused run; finish sleeping nodes first if the pause drains."""
     sleeping = [step for step in done.values() if step.state == StepState.SLEEPING] if run.draining else []
     due = next((step for step in sleeping if _is_due(run, step, now)), None)
     if due:
@@ -321,7 +322,7 @@ def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> Prog
 
 
 def _expire(run: Run, asked: Interrupt, now: datetime) -> None:
-    """Nobody answered in time: that is a rejection, never a grant (RFC 0051)."""
+    """Resolve a timed-out interrupt as a rejection, never as a grant (RFC 0051)."""
     value = {"action": "reject", "decision": "rejected", "reason": "timeout"}
     plain = asked.kind == "approval" and interrupts.is_plain(asked)
     facts = [ApprovalReceived(asked.node_id, "timeout")] if plain else []
@@ -338,9 +339,9 @@ def _expire(run: Run, asked: Interrupt, now: datetime) -> None:
 
 
 def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
-    """The effects of the node are gone. It is tried again while it may be; else it has failed for good.
+    """After the node's rollback, schedule a retry if one is left, else fail the node; return True.
 
-    A node that had not begun before the run was paused or cancelled meanwhile has still not begun.
+    A node that had not begun when the run was paused or cancelled meanwhile stays not begun.
     """
     position = failed.position
     definition = position.definition
@@ -371,7 +372,7 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
 
 
 def _fail_run(run: Run, done: dict[str, Step], now: datetime) -> None:
-    """One of the last nodes can no longer succeed: the run has failed with the failure that came last."""
+    """Fail the run with the last node failure, because a final node can no longer succeed."""
     step = [step for step in done.values() if step.state == StepState.FAILED][-1]
     failure = Failure(**step.error) if step.error else Failure("node_failed", "A node of the run failed.")
     run_service.fail_run(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
@@ -394,5 +395,5 @@ def _end_too_many(run: Run, position: Position, limit: int, now: datetime) -> No
 
 
 def _cancelled(done: dict[str, Step], cause: str) -> list[Event]:
-    """What had begun goes no further, and the log says so."""
+    """Cancellation events for the nodes in flight."""
     return [NodeCancelled(step.node_id, cause) for step in done.values() if step.state in IN_FLIGHT]

@@ -1,6 +1,6 @@
-"""Executes one node of a run: its inputs, its outcome, the rollback of one that fails.
+"""Executes one node of a run: its inputs, its outcome, and the rollback of a failure.
 
-And the inputs that earlier nodes had, computed again for the page of the run.
+Also recomputes the inputs of earlier nodes for the run's page.
 """
 
 import copy
@@ -52,7 +52,7 @@ NOT_ALLOWED = Failure("tool_not_allowed", "The agent's manifest does not allow a
 TIMED_OUT = Failure("node_timeout", "The node took longer than its timeout allows.")
 TOO_HEAVY = Failure("expression_too_heavy", "An expression takes too long, or comes to more than may be kept.")
 INVALID = Failure("expression_invalid", "An input of the node came to a text or a number that cannot be kept.")
-PATIENCE_S = 0.05  # of computing, for the expressions of all nodes of a page
+PATIENCE_S = 0.05  # CPU seconds for the expressions of all nodes of a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Position:
 
     @property
     def agent(self) -> JSONObject:
-        """Who the node acts as: its own agent, else the run's; empty when there is neither."""
+        """The agent that the node acts as: its own, else the run's; empty when there is neither."""
         run_agent = {"agentId": self.run.agent_id} if self.run.agent_id else {}
         return workflows.agent_of(self.node) or run_agent
 
 
 class NodeFailed(Exception):
-    """Carries a node's failure out of its transaction, which is rolled back. ``final`` is not tried again."""
+    """Carries a node's failure out of its transaction, which is rolled back. A ``final`` failure is not retried."""
 
     def __init__(self, position: Position, failure: Failure, *, final: bool = False) -> None:
         self.position, self.failure, self.final = position, failure, final
@@ -85,7 +85,7 @@ class NodeFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What an agent did with a tool of this host, and what came of it."""
+    """An agent's use of a host tool: the act, its answer, and the seconds it took."""
 
     act: Act
     answer: JSONObject
@@ -93,10 +93,10 @@ class Acted:
 
 
 def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool | Call | Acted:
-    """The node was called and its outcome is on record; whether the run can go on at once. Or what the node needs from
-    outside, or what its agent did, which is not on record yet.
+    """Call the node and record its outcome; return whether the run can continue at once.
 
-    Whatever stands in the way is the node's failure, unless the database is away.
+    Returns an outbound call or an agent's act instead, which the caller records. Every error becomes NodeFailed,
+    except an unavailable database.
     """
     try:
         return _execute(position, step, clock, now)
@@ -109,7 +109,7 @@ def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool
 
 
 def kind_of(bug: Exception) -> str:
-    """What a log may hold of a bug: its kind and where it is; its words may quote memory."""
+    """The type and traceback of a bug for the log, without its message, which may quote memory."""
     return f"{type(bug).__name__}\n{''.join(traceback.format_tb(bug.__traceback__))}"
 
 
@@ -133,7 +133,7 @@ def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> boo
 
 
 def _do(run: Run, act: Act) -> JSONObject:
-    """What comes of using the tool. A refusal is an answer too, and takes back what was done until then."""
+    """Run the tool and return its answer. A refusal is returned as an error, and its effects are rolled back."""
     try:
         with transaction.atomic():
             return {"result": act.do()}
@@ -142,14 +142,14 @@ def _do(run: Run, act: Act) -> JSONObject:
 
 
 def call_again(position: Position, step: Step, memory: RunMemory, now: datetime) -> Outcome:
-    """What a node of a replay, of a type that may be called again, comes to as at ``now`` with the recorded memory."""
+    """Call a replay's node, of a type that may be called again, at ``now`` with the recorded memory."""
     function = function_of(position.node["typeId"])
     assert function is not None
     return function(_context(position, step, memory, now))
 
 
 def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> Outcome:
-    """The node's outcome. Its own failure, a refusal and a bug each end the step with a code and a fixed sentence."""
+    """Call the node and return its outcome. Its failure, a refusal or a bug raises NodeFailed with code and message."""
     function = function_of(position.node["typeId"])
     if function is None:
         raise NodeFailed(position, UNKNOWN_TYPE, final=True)
@@ -175,7 +175,7 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
 
 
 def _check_workflow(position: Position) -> None:
-    """A run goes on with nothing while its workflow, or the pack that brought it, is disabled."""
+    """Fail the node for good while its workflow, or the pack that installed it, is disabled."""
     try:
         registry.require_own_enabled(position.run)
     except ArtifactDisabled as refused:
@@ -183,9 +183,9 @@ def _check_workflow(position: Position) -> None:
 
 
 def _check_agent(position: Position, now: datetime) -> None:
-    """The node may use its tools as the agent it acts as, and the use of an installed one is noted with the step.
+    """Fail the node if its agent is disabled or may not use its tools; record the use of an installed agent.
 
-    A replay is not executed, so it notes none; nor does a node that fails.
+    A replay and a failed node record none.
     """
     run, node = position.run, position.node
     under = agents.acted_under(run.tenant_id, position.agent.get("agentId", ""))
@@ -198,7 +198,7 @@ def _check_agent(position: Position, now: datetime) -> None:
 
 
 def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
-    """What the node said, redacted while its resolutions still stand: the failure takes them with it."""
+    """The node's failure, redacted now, because its rollback removes the record of the secrets it resolved."""
     return Failure(problem.code, redaction.for_run(run.tenant_id, run.id).redact(problem.message).text)
 
 
@@ -226,7 +226,7 @@ def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -
 
 
 def _inputs(position: Position) -> JSONObject:
-    """The values of the node's input ports: static, from a variable, from a node before it, or an expression's."""
+    """The values of the node's input ports; NodeFailed when they are missing, too costly or not storable."""
     bounds = expressions.bounds_in_a_run()
     try:
         found = inputs_of(position, bounds)
@@ -238,7 +238,7 @@ def _inputs(position: Position) -> JSONObject:
 
 
 def inputs_of(position: Position, bounds: Bounds) -> JSONObject:
-    """What the ports of the node hold, by the variables and the steps of the position."""
+    """The values of the node's ports: static, or from variables, earlier outputs or expressions."""
     return {name: _port(position, port, bounds) for name, port in position.node["inputs"].items()}
 
 
@@ -259,14 +259,14 @@ def _port(position: Position, port: JSONObject, bounds: Bounds) -> Any:
 
 
 def _everything(position: Position) -> JSONObject:
-    """What an expression may look at: the variables, the inputs, and the outputs of nodes by id."""
+    """The values visible to an expression: variables, inputs, and outputs by node id."""
     outputs = {node_id: step.outputs for node_id, step in position.steps.items()}
     run = position.run
     return {**run.variables, "variables": run.variables, "inputs": run.inputs, "nodes": outputs}
 
 
 def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> bool:
-    """The outcome is on record, and the run goes on."""
+    """Record the redacted outcome and its events, and renew the lease; return True."""
     run = position.run
     if isinstance(outcome, Done):
         redactor = redaction.for_run(run.tenant_id, run.id)
@@ -287,7 +287,7 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
 
 
 def reports_of_run(run: Run, events: Sequence[Recorded], uses: Sequence[Resolution]) -> dict[str, NodeReport]:
-    """One report a node that has begun, in one query however many there are."""
+    """One report per node that has begun; one query for the steps, however many there are."""
     done = steps.steps_of_run(run.tenant_id, run.id)
     if not done:
         return {}
@@ -315,7 +315,7 @@ def reports_of_run(run: Run, events: Sequence[Recorded], uses: Sequence[Resoluti
 def _inputs_of_nodes(
     run: Run, definition: JSONObject, done: dict[str, Step], events: Sequence[Recorded]
 ) -> dict[str, JSONObject | None]:
-    """What the ports of each node held when it began: the variables are those that the nodes before it had set."""
+    """Each node's inputs when it began, recomputed from the variables and outputs that earlier nodes had set."""
     then, before = copy.copy(run), dict[str, Step]()
     defaults = {each["name"]: each["defaultValue"] for each in definition["variables"] if "defaultValue" in each}
     then.variables = {**defaults, **run.inputs}
@@ -333,7 +333,7 @@ def _inputs_of_nodes(
 
 
 def _recorded_inputs(position: Position, bounds: Bounds) -> JSONObject | None:
-    """None when they cannot be told: one is missing, or an expression takes longer than a page may."""
+    """The inputs; None when one is missing or an expression takes too long for a page."""
     try:
         return inputs_of(position, bounds)
     except (NodeFailed, expressions.TooHeavy, StopIteration):

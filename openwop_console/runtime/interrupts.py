@@ -106,14 +106,14 @@ MAX_VOTER = 128
 MAX_EXCHANGES = 100
 
 
-# What the config of a node that asks may say, and what it comes to: the question, its policy, its patience.
+# The config of an asking node: validation, and the question, policy and timeout derived from it.
 #
-# A config is checked when the workflow is installed and again, with the node's inputs in it, when the run asks.
+# A config is checked when the workflow is installed, and again with the node's inputs merged in when the run asks.
 
 
 def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong with the config of a node that asks, as far as it can be known before a run."""
-    # A definition has questions of its own, also where the run brings others: the log has the definition's words.
+    """Return (field, problem) pairs for the config of an asking node, as far as they are known before a run."""
+    # A definition must have its own questions even if inputs replace them: the log records the definition's wording.
     given = set(node["inputs"]) & set(FROM_INPUTS) - {"questions"}
     return problems_of(node["typeId"], node["config"], given=given)
 
@@ -123,7 +123,7 @@ def kind_of(type_id: str, config: Mapping[str, object]) -> str:
 
 
 def problems_of(type_id: str, config: Mapping[str, object], *, given: set[str] | None = None) -> list[tuple[str, str]]:
-    """Fields of the config, and what is wrong with each; ``given`` are names that inputs will bring."""
+    """Return (field, problem) pairs for the config; ``given`` are the names that inputs will supply."""
     kind = kind_of(type_id, config)
     if kind not in CONFIG_BY_KIND:
         return [("config.kind", f"must be one of {', '.join(CONFIG_BY_KIND)}")]
@@ -136,7 +136,7 @@ def problems_of(type_id: str, config: Mapping[str, object], *, given: set[str] |
 
 
 def _meanings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a schema does not say of the config."""
+    """Return the config problems that a JSON Schema cannot express."""
     wrong = []
     questions = config.get("questions", [])
     if len({each["id"] for each in questions}) != len(questions):
@@ -154,16 +154,17 @@ def _meanings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def timeout_of(config: Mapping[str, Any]) -> timedelta | None:
-    """How long the question stands before it counts as rejected; None when it stands as long as its run."""
+    """The time until an unanswered question counts as rejected; None when it stays open as long as its run."""
     if "timeoutMs" in config:
         return timedelta(milliseconds=config["timeoutMs"])
     return timedelta(seconds=config["timeoutSec"]) if "timeoutSec" in config else None
 
 
 def policy_of(kind: str, config: Mapping[str, object], *, counts_voters: bool) -> JSONObject:
-    """How answers are counted and who may give them.
+    """How answers are counted and who may answer.
 
-    A token stands for nobody, so none opens an approval that is counted, names its approvers, or asks for a person.
+    A token identifies no person, so tokens are refused where votes are counted, approvers are named, or the profile
+    requires authentication.
     """
     required, approvers = config.get("requiredApprovals", 1), config.get("approversList", [])
     return {
@@ -181,7 +182,7 @@ def _rejection(config: Mapping[str, object]) -> str:
 
 
 def data_of(kind: str, config: Mapping[str, Any], *, node_id: str) -> JSONObject:
-    """All that is asked, as the contract's ``suspend-request`` has it."""
+    """The question in the shape of the contract's ``suspend-request``."""
     if kind == "approval":
         return {
             "artifactId": config.get("artifactId", node_id),
@@ -200,7 +201,7 @@ def data_of(kind: str, config: Mapping[str, Any], *, node_id: str) -> JSONObject
     return {name: config[name] for name in names[kind] if name in config}
 
 
-# What may be answered to what is asked, by kind: the value as it is kept, or a refusal with field paths.
+# Validation of answers by kind: each check returns the value to store, or raises a refusal with field paths.
 
 
 class CorrelationMismatch(Unprocessable):
@@ -209,7 +210,7 @@ class CorrelationMismatch(Unprocessable):
 
 
 def checked(kind: str, value: object, data: Json, policy: Json) -> Json:
-    """``value`` as the answer to an interrupt of that kind; refused when it is none."""
+    """Validate ``value`` as an answer to an interrupt of that kind and return it as stored; raise Invalid otherwise."""
     return VALUE_BY_KIND[kind](value, data, policy)
 
 
@@ -263,7 +264,7 @@ def _error(name: str, message: str) -> dict[str, str]:
 
 
 def _answers(value: object) -> Json:
-    """By question: an object of answers, or a list of ``{id, answer}``."""
+    """Answers by question id, from an object of answers or a list of ``{id, answer}``."""
     given = value.get("answers") if isinstance(value, dict) else value
     if isinstance(given, dict):
         return given
@@ -276,7 +277,7 @@ def _answers(value: object) -> Json:
 
 
 def _external_event(value: object, data: Json, policy: Json) -> Json:
-    """The declared keys are looked for under ``correlation``, or beside each other in the event itself."""
+    """Match the declared correlation keys against ``correlation``, or against the event's own top-level keys."""
     if not isinstance(value, dict):
         raise _refused("must be an object")
     said = value["correlation"] if isinstance(value.get("correlation"), dict) else value
@@ -297,7 +298,7 @@ def _satisfying(value: object, policy: Json) -> Any:
 
 
 def same(left: object, right: object) -> bool:
-    """Whether two JSON values are equal: numbers by value, and no number is a truth value."""
+    """Whether two JSON values are equal: numbers compare by value, and a boolean never equals a number."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):
@@ -315,15 +316,15 @@ VALUE_BY_KIND: dict[str, Callable[[Any, Json, Json], Json]] = {
 }
 
 
-# Signed tokens of interrupts: an address at which somebody without a key may answer one question, once, for a while.
+# Signed interrupt tokens: each lets a holder without an API key answer one question, once, for a limited time.
 #
-# ``base64url(JSON) "." base64url(HMAC-SHA256)`` under a key of its own, derived from ``OPENWOP_SECRET_KEY``. A token is
-# stored nowhere: an interrupt is answered once, and that is how often any of its tokens works.
+# The format is ``base64url(JSON) "." base64url(HMAC-SHA256)``, under a dedicated key derived from
+# ``OPENWOP_SECRET_KEY``. Tokens are not stored: an interrupt is answered once, so at most one of its tokens works.
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a genuine token says."""
+    """The claims of a token whose signature is valid."""
 
     tenant_id: UUID
     run_id: UUID
@@ -333,7 +334,7 @@ class Claims:
 
 
 def mint(interrupt: Interrupt, *, intent: str = RESOLVE, now: datetime) -> str:
-    """A token of the interrupt for half an hour, and never beyond the interrupt's own time."""
+    """Sign a token that is valid for half an hour, or until the interrupt times out if that is earlier."""
     expires_at = min(now + LIFETIME, interrupt.timeout_at or now + LIFETIME)
     claims = {
         "tenant": str(interrupt.tenant_id),
@@ -348,7 +349,10 @@ def mint(interrupt: Interrupt, *, intent: str = RESOLVE, now: datetime) -> str:
 
 
 def read(text: str, *, now: datetime) -> Claims:
-    """What the token says. Malformed, forged and foreign ones are one refusal; a genuine one may have expired."""
+    """Return the token's claims.
+
+    Raises InterruptNotFound alike for malformed, forged and foreign tokens; InterruptExpired for a genuine expired one.
+    """
     claims = _genuine(text)
     if claims is None:
         raise InterruptNotFound
@@ -358,7 +362,7 @@ def read(text: str, *, now: datetime) -> Claims:
 
 
 def answering(text: str, *, now: datetime) -> Claims | None:
-    """What a genuine token says that answers and has time left; None for any other text."""
+    """The claims of a genuine, unexpired token that may resolve its interrupt; None for any other text."""
     claims = _genuine(text)
     return claims if claims and claims.intent == RESOLVE and claims.expires_at > now else None
 
@@ -385,7 +389,7 @@ def _id(prefix: str, text: str) -> UUID:
 
 
 def fingerprint(tenant_id: UUID, value: object) -> str:
-    """A keyed digest of ``value``, the same whenever it is the same: what the log holds instead of it."""
+    """A deterministic keyed digest of ``value`` per tenant; the log holds it instead of the value."""
     key = hmac.new(settings.SECRET_KEY.encode(), b"interrupt correlation" + tenant_id.bytes, hashlib.sha256).digest()
     return hmac.new(key, json.dumps(value, sort_keys=True).encode(), hashlib.sha256).hexdigest()
 
@@ -406,19 +410,19 @@ def _encoded(raw: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    """The bytes behind ``text``; none when it is no base64url."""
+    """Decode base64url; return empty bytes when ``text`` is not valid."""
     try:
         return b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except Base64Error:
         return b""
 
 
-# The node types that ask: people to approve or to explain, the world outside for an event (openwop-host 3.8, 3.9).
+# The asking node types: approvals and clarifications by people, and external events (openwop-host 3.8, 3.9).
 #
-# The question is asked once a run. What the run knows may be in it and is read from the interrupt; the event on the log
-# has the words of the workflow's definition alone. A gate that was not accepted lets the edges decide when one behind
-# it has a condition, or the gate says ``onReject: continue``. Otherwise it has failed, and nothing that comes behind an
-# approval runs without one.
+# The question is asked once per run. It may contain data of the run, which is read from the interrupt; the event on the
+# log carries only the wording of the workflow's definition. After a rejection the run continues if the gate says
+# ``onReject: continue`` or one of its outgoing edges has a condition, which then decides. Otherwise the gate fails, so
+# that no node downstream of an approval runs without one.
 
 
 @node_type(APPROVAL_GATE, check=problems_of_node, is_told=True)
@@ -437,7 +441,7 @@ def interrupt(ctx: NodeContext) -> Outcome:
 
 
 def _gate(ctx: NodeContext, type_id: str) -> Outcome:
-    """Asks; and when it is called again, the answer stands."""
+    """Suspend with the question; when called again with an answer, return its outcome."""
     kind = kind_of(type_id, ctx.config)
     if ctx.resume_value is not None:
         return _answered(ctx, kind)
@@ -457,13 +461,13 @@ def _gate(ctx: NodeContext, type_id: str) -> Outcome:
 
 
 def _counts_voters(ctx: NodeContext, type_id: str) -> bool:
-    """Whether a resolution may say for whom it speaks: at the host's own conformance fixtures, and nowhere else."""
+    """Whether a resolution may name its voter: only in the host's built-in conformance fixtures."""
     workflow = ctx.run.workflow_id
     return type_id == APPROVAL_GATE and workflow.startswith("conformance-") and workflow in registry.builtin_ids()
 
 
 def _told(ctx: NodeContext, kind: str, config: JSONObject) -> Ask:
-    """The question as the log may hold it: in the words of the definition."""
+    """The question as the log may hold it: only the definition's wording, and a digest of a correlation."""
     written = data_of(kind, {**ctx.config}, node_id=ctx.node_id)
     if kind == "clarification":
         return ClarificationAsk(tuple(Question(each["id"], each["question"]) for each in written["questions"]))
@@ -494,22 +498,25 @@ def _answered(ctx: NodeContext, kind: str) -> Outcome:
 
 
 def _goes_on(ctx: NodeContext) -> bool:
-    """Whether the workflow says what follows when the gate was not accepted."""
+    """Whether the run continues after a rejection: by ``onReject: continue`` or a condition on an outgoing edge."""
     edges = json.loads(ctx.run.definition.text)["edges"]
     behind = [edge for edge in edges if edge["sourceNodeId"] == ctx.node_id]
     return ctx.config.get("onReject") == "continue" or any("condition" in edge for edge in behind)
 
 
-# Answers to plain interrupts: who gives one, what it must be, how it is counted, and what stands on record.
+# Answers to plain interrupts: the voter, validation, vote counting, and the audit record.
 #
-# Everything is decided under the lock of the run, so of answers that race one wins. Values are redacted before they are
-# kept, and the audit says who acted and how, without a word of theirs.
+# Every decision is made under the run's row lock, so exactly one of several racing answers wins. Values are redacted
+# before they are stored; the audit record names the actor and the action but never the content of the answer.
 
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Who answers: ``principal`` is whom the record names, ``voter`` whose voice is counted; ``people`` are those whose
-    word it may be, none at a conformance fixture that says which of its voices speaks."""
+    """The author of an answer.
+
+    ``principal`` is recorded, ``voter`` is the identity that is counted, and ``people`` are the persons it may belong
+    to; ``people`` is empty for a token, and where a conformance fixture names its voter.
+    """
 
     principal: str
     voter: str
@@ -518,7 +525,7 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a genuine token opens: the interrupt, its run, and until when."""
+    """The interrupt that a genuine token opens, with its run and the token's claims."""
 
     run: Run
     interrupt: Interrupt
@@ -526,7 +533,7 @@ class Asked:
 
 
 def resolve(scope: TenantScope, run: Run, node_id: str, value: object, now: datetime) -> None:
-    """The principal has answered what the run asks at ``node_id``; a denial stays on record although it is refused."""
+    """Answer the interrupt at ``node_id`` as the principal. A denial is recorded before it is raised."""
     interrupt = interrupts.at_node(run, node_id)
     if interrupt is None:
         scope.check(interrupts.SCOPE)
@@ -540,7 +547,7 @@ def resolve(scope: TenantScope, run: Run, node_id: str, value: object, now: date
 
 
 def _voice(scope: TenantScope, interrupt: Interrupt, value: object) -> Voice:
-    """The authenticated principal. At a conformance fixture the answer may say which of its voices speaks."""
+    """The authenticated principal; in a conformance fixture the answer may name a ``voter``, which is stored hashed."""
     principal = scope.principal.id
     said = value.get("voter") if isinstance(value, dict) and interrupt.policy.get("voters") else None
     if said is None:
@@ -552,7 +559,7 @@ def _voice(scope: TenantScope, interrupt: Interrupt, value: object) -> Voice:
 
 
 def spoken_by(voter: str, run: Run, value: object) -> Any:
-    """The resume value, said by ``voter``; only the fixtures of a conformance suite know such a field."""
+    """Attach ``voter`` to the resume value; refused unless the run is of a conformance fixture."""
     if not voter:
         return value
     if not run.workflow_id.startswith("conformance-") or not isinstance(value, dict):
@@ -594,12 +601,12 @@ def _fresh(tenant_id: UUID, interrupt_id: UUID) -> Interrupt:
 
 
 def _redacted(run: Run, value: object) -> Any:
-    """As inputs are: no secret of the tenant, and none that the run has resolved."""
+    """Redact as for run inputs: the tenant's secrets and the secrets that the run has resolved."""
     return redaction.for_run(run.tenant_id, run.id).redact_json(redaction.for_tenant(run.tenant_id).redact_json(value))
 
 
 def _exchange(interrupt: Interrupt, answer: JSONObject, voice: Voice, now: datetime) -> None:
-    """A question back. It stands beside what is asked, and the run waits on."""
+    """Add a counter-question to the interrupt's exchanges, at most MAX_EXCHANGES; the run keeps waiting."""
     if len(interrupt.data.get("exchanges", [])) >= MAX_EXCHANGES:
         raise Conflict("Enough has been asked at this gate; decide.", nodeId=interrupt.node_id)
     said = {"question": answer.get("question", ""), "askedBy": voice.principal, "askedAt": instant(now)}
@@ -607,7 +614,7 @@ def _exchange(interrupt: Interrupt, answer: JSONObject, voice: Voice, now: datet
 
 
 def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: JSONObject, now: datetime) -> bool:
-    """The approval is decided, or the voice counts towards it; False when this voter had raised it before."""
+    """Decide the approval or record a vote towards it; return False when this voter has already voted."""
     required, action = interrupt.policy["requiredApprovals"], answer["action"]
     decided_by: str | None = voice.principal
     if required > 1:
@@ -625,7 +632,7 @@ def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: JSONObject, no
 
 
 def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
-    """Refuse a second voice of one person: by a login beside a key, or by two keys."""
+    """Refuse a second vote by the same person, cast through a login and a key or through two keys."""
     raised = [vote.principal for vote in interrupts.votes_at(interrupt) if vote.principal != voice.principal]
     same = access.same_people(interrupt.tenant_id, voice.people, raised)
     if same:
@@ -636,7 +643,7 @@ def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
 
 
 def _outcome(interrupt: Interrupt, required: int, last: Voice) -> str | None:
-    """Who has decided, once the voices suffice: as many grants as are required, or the rejections of the policy."""
+    """The decider, once there are enough grants or the rejections that the policy needs; None while undecided."""
     actions = [vote.action for vote in interrupts.votes_at(interrupt)]
     grants, rejections = actions.count("accept"), actions.count("reject")
     vetoes = required // 2 + 1 if interrupt.policy["rejectionPolicy"] == "majority" else 1
@@ -647,7 +654,7 @@ def _outcome(interrupt: Interrupt, required: int, last: Voice) -> str | None:
 
 # --- tokens ---------------------------------------------------------------------------------------------------------
 def tokens_for(scope: TenantScope, asked: Iterable[Interrupt], *, now: datetime) -> dict[UUID, str]:
-    """A token for each open interrupt that has them and that this principal may answer."""
+    """Tokens by interrupt id, for each unexpired interrupt that allows tokens and that this principal may answer."""
     return {
         interrupt.id: mint(interrupt, now=now)
         for interrupt in asked
@@ -660,19 +667,19 @@ def _has_time(interrupt: Interrupt, now: datetime) -> bool:
 
 
 def inspect(token: str, *, now: datetime) -> Asked:
-    """What a token asks about; nothing of the run changes."""
+    """Return the interrupt that the token opens, without changing the run."""
     claims = read(token, now=now)
     return _opened(claims, runs.find(claims.tenant_id, claims.run_id))
 
 
 def require_genuine(token: str, *, now: datetime) -> None:
-    """Refuse a token that is malformed, forged or out of time, before what comes with it is looked at."""
+    """Refuse a malformed, forged or expired token before the rest of the request is read."""
     read(token, now=now)
 
 
 @transaction.atomic
 def resolve_by_token(token: str, value: object, *, now: datetime) -> Asked:
-    """Whoever holds the token has answered; it stands for nobody in particular."""
+    """Answer the interrupt as the bearer of the token, recorded without a named principal."""
     claims = read(token, now=now)
     asked = _opened(claims, runs.locked(claims.tenant_id, claims.run_id))
     if asked.claims.intent != RESOLVE:
@@ -682,7 +689,7 @@ def resolve_by_token(token: str, value: object, *, now: datetime) -> Asked:
 
 
 def _opened(claims: Claims, run: Run) -> Asked:
-    """The interrupt behind genuine claims; refused when it takes no tokens, is answered, or its run has ended."""
+    """The interrupt named by genuine claims; refused when it takes no tokens, is answered, or its run is ending."""
     interrupt = interrupts.by_id(claims.tenant_id, claims.interrupt_id)
     if interrupt is None or interrupt.run_id != run.id:
         raise InterruptNotFound
@@ -694,6 +701,6 @@ def _opened(claims: Claims, run: Run) -> Asked:
 
 
 def register() -> None:
-    """Interrupts at the nodes of the runtime's own types are answered here."""
+    """Register the resolver for the runtime's own asking node types."""
     for type_id in (APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT):
         interrupts.register(type_id, interrupts.Resolver(resolve))

@@ -1,5 +1,5 @@
-"""The node types of this host, one function each. A node is a pure step from what it may see to an outcome; its effects
-go through ``ctx.memory``, the vault and the registry, and commit with its step."""
+"""The basic node types of this host, one function each. A node maps its context to an outcome; its effects go through
+``ctx.memory``, ``ctx.files``, the vault and the registry, and commit with its step."""
 
 import json
 import secrets as random_secrets
@@ -38,7 +38,7 @@ def noop(ctx: NodeContext) -> Outcome:
 
 @node_type("core.delay", on_replay=OnReplay.CALLED)
 def delay(ctx: NodeContext) -> Outcome:
-    """Done ``delayMs`` after the node started: from its config, else from the run's variable of that name."""
+    """Finish ``delayMs`` after the node started; taken from the config, else the run's variable, else 1000."""
     wanted = ctx.config.get("delayMs", ctx.variables.get("delayMs", 1000))
     if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 <= wanted <= LONGEST_DELAY_MS:
         raise NodeFailure("delay_invalid", f"delayMs must be a number from 0 to {LONGEST_DELAY_MS}.")
@@ -53,7 +53,7 @@ def fail(ctx: NodeContext) -> Outcome:
 
 @node_type("vendor.console.compose", on_replay=OnReplay.CALLED)
 def compose(ctx: NodeContext) -> Outcome:
-    """A text from an installed prompt template, or from the config's own ``text``; inputs fill its placeholders."""
+    """Fill an installed prompt template, or the config's ``text``, with the inputs."""
     template, ref = ctx.config.get("text", ""), None
     if "template" in ctx.config:
         installed = registry.resolve(
@@ -65,7 +65,7 @@ def compose(ctx: NodeContext) -> Outcome:
 
 @node_type("vendor.console.recall", on_replay=OnReplay.CALLED, tools=(MEMORY_READ,))
 def recall(ctx: NodeContext) -> Outcome:
-    """What the agent remembers, as entries and as one text: newest first, or by ``rank``; within a ``tokenBudget``."""
+    """List the agent's memory as entries and as one text, newest first or by ``rank``, within a ``tokenBudget``."""
     ref, tag = fill(_memory_ref(ctx), ctx.inputs), fill(ctx.config.get("tag", ""), ctx.inputs)
     found = ctx.memory.list(
         ref,
@@ -80,7 +80,7 @@ def recall(ctx: NodeContext) -> Outcome:
 
 @node_type("vendor.console.remember", on_replay=OnReplay.CALLED, tools=(MEMORY_WRITE,))
 def remember(ctx: NodeContext) -> Outcome:
-    """The node's text is remembered in the agent's name; ``ttlSeconds`` makes it expire."""
+    """Write the node's text to memory as the agent; ``ttlSeconds`` sets its expiry."""
     values = {**ctx.inputs, **_secrets(ctx)}
     ttl = ctx.config.get("ttlSeconds")
     memory_id = ctx.memory.write(
@@ -95,9 +95,9 @@ def remember(ctx: NodeContext) -> Outcome:
 
 @node_type("vendor.console.dispatch")
 def dispatch(ctx: NodeContext) -> Outcome:
-    """The installed agent took the task: that it reasoned and decided is on the log, never what (RFC 0002, RFC 0070).
+    """Log that the installed agent reasoned and took the task, without any content (RFC 0002, RFC 0070).
 
-    This host asks no model, so there is no confidence to report, and nothing to escalate.
+    The node calls no model, so it reports no confidence and escalates nothing.
     """
     agent_id = str(ctx.agent.get("agentId", ""))
     registry.resolve(ctx.run, ArtifactKind.AGENT, agent_id, node_id=ctx.node_id, now=ctx.now)
@@ -107,7 +107,7 @@ def dispatch(ctx: NodeContext) -> Outcome:
 
 @node_type("vendor.console.read-file", tools=(FILES_READ,))
 def read_file(ctx: NodeContext) -> Outcome:
-    """A workspace file as the run sees it."""
+    """Read a workspace file from the run's snapshot or its own writes."""
     found = ctx.files.read(fill(_path(ctx), ctx.inputs))
     if found is None:
         raise NodeFailure("workspace_file_missing", "The run sees no workspace file by that path.")
@@ -116,7 +116,7 @@ def read_file(ctx: NodeContext) -> Outcome:
 
 @node_type("vendor.console.write-file", tools=(FILES_WRITE,))
 def write_file(ctx: NodeContext) -> Outcome:
-    """The node's text is a workspace file's newest version; the outputs say which."""
+    """Write the node's text as a new version of a workspace file; the outputs name the version."""
     values = {**ctx.inputs, **_secrets(ctx)}
     content = fill(ctx.config.get("content", "{{content}}"), values)
     content_type = str(ctx.config.get("contentType", "text/markdown"))
@@ -132,7 +132,7 @@ def _path(ctx: NodeContext) -> str:
 
 @node_type("vendor.console.effect", tools=(MEMORY_WRITE,))
 def effect(ctx: NodeContext) -> Outcome:
-    """Stands for an act on the world: it leaves a mark in memory and says nothing of what came of it."""
+    """Simulate an external effect: write a marker entry to memory and return no outputs."""
     ctx.memory.write(_memory_ref(ctx), f"{ctx.node_id} has acted", tags=["effect"])
     return Done()
 
@@ -145,19 +145,19 @@ def _memory_ref(ctx: NodeContext) -> str:
 
 
 def _secrets(ctx: NodeContext) -> dict[str, str]:
-    """The plaintext of the secrets the config names; that the run resolved them is noted first."""
+    """The plaintexts of the secrets that the config names; each resolution is recorded for redaction."""
     wanted: Mapping[str, str] = ctx.config.get("secrets", {})
     return {name: vault.resolve(ctx.run, secret, now=ctx.now) for name, secret in wanted.items()}
 
 
 def _tools(config: Mapping[str, object]) -> tuple[str, ...]:
-    """A probe writes what it reads; without one the node touches no memory."""
+    """A probe reads and writes memory; without one the node does neither."""
     return (MEMORY_READ, MEMORY_WRITE) if config.get("memoryAction") is not None else ()
 
 
 @node_type("core.identity", on_replay=OnReplay.CALLED, tools=_tools)
 def identity(ctx: NodeContext) -> Outcome:
-    """Its inputs are its outputs; with a ``memoryAction`` it carries out that probe as well."""
+    """Return the inputs as outputs; with a ``memoryAction``, run that probe and set its results as variables."""
     action = ctx.config.get("memoryAction")
     if action is None:
         return Done(outputs=dict(ctx.inputs))
@@ -168,7 +168,7 @@ def identity(ctx: NodeContext) -> Outcome:
 
 @node_type("conformance.requiresMissing", requires=("conformance.never-provided",))
 def requires_missing(ctx: NodeContext) -> Outcome:
-    """Is never called: no host provides what it requires."""
+    """Never called, because no host provides the required capability."""
     return Done()
 
 
@@ -178,14 +178,14 @@ def write_then_read(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
 
 
 def redaction_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
-    """Writes a secret's plaintext and reads back what was kept."""
+    """Write a secret's plaintext and read back the redacted entry."""
     content = f"the provider answered to {_secret(ctx)} at once"
     memory_id = ctx.memory.write(memory_ref, content, tags=["conformance"])
     return {"memoryReadback": ctx.memory.get(memory_ref, memory_id)}
 
 
 def _secret(ctx: NodeContext) -> str:
-    """The plaintext of the secret that the node names; without one in the vault, the run gets its own."""
+    """The plaintext of the secret that the node names; if the vault has none, create one scoped to the run."""
     name = str(ctx.config.get("byokSecretId", "conformance-secret"))
     try:
         return vault.resolve(ctx.run, name, now=ctx.now)
@@ -197,7 +197,7 @@ def _secret(ctx: NodeContext) -> str:
 
 
 def ttl_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
-    """One entry that lives for an hour, and one that was written two hours ago and expired one hour ago."""
+    """Write an entry that expires in an hour, and one backdated two hours that expired an hour ago; list both."""
     hour = timedelta(hours=1)
     fresh = ctx.memory.write(memory_ref, "fresh", tags=["conformance-ttl"], expires_at=ctx.now + hour)
     expired = ctx.memory.write(
@@ -207,7 +207,7 @@ def ttl_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
 
 
 def cross_tenant_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
-    """An entry of its own, listed through its own ref and asked for through a ref of another tenant's shape."""
+    """Write an entry; list it through its own ref, and through a ref of another tenant's shape."""
     own = ctx.memory.write(memory_ref, "owned by this tenant", tags=["conformance"])
     return {
         "ownerEntryId": own,
@@ -217,7 +217,7 @@ def cross_tenant_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
 
 
 def list_budgeted(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
-    """Four entries, one of them larger than the budget: listed within it, by either rank, and through a foreign ref."""
+    """Write four entries, one larger than the budget; list them within it, by each rank, and through a foreign ref."""
     tag, budget = "conformance-budget", TOKEN_BUDGET
     relevant = ctx.memory.write(memory_ref, "the refund of order 17 was approved", tags=[tag])
     large = ctx.memory.write(memory_ref, "every word of this entry counts " * TOKEN_BUDGET, tags=[tag])

@@ -1,10 +1,10 @@
-"""A replay: the log of its source, told again fact by fact, and its nodes called again on what they were told then.
+"""Forks of runs: a replay repeats its source's log and calls nodes again; a branch continues from a point in the log.
 
-Facts stand on the replay's log word for word: the same ids, the same order. A node whose type may be called again must
-come to what is on record; of any other, what is on record stands. Where the record ends or does not fit, the replay
-fails. That its source was cancelled is not told again: behind what was done by then, nodes that only compute are called
-for the first time, without memory, and the first of any other type fails. Nothing is asked, written, installed, queued
-or waited for.
+A replay's log repeats the source's events verbatim, with the same ids in the same order. A node whose type may be
+called again must reproduce the recorded outcome; every other node takes it from the record. If the record ends early or
+does not match, the replay fails. A cancellation of the source is not copied: after the last step done by then, nodes
+that only compute are called for the first time, without memory, and the first node of any other type fails. A replay
+asks, writes, installs and queues nothing, and waits for nothing.
 """
 
 import json
@@ -59,8 +59,8 @@ from openwop_console.runtime.execution import Position
 from openwop_console.runtime.models import Step, StepState
 
 log = logging.getLogger(__name__)
-# Events that are applied in one transaction, and seconds after which it applies no further one: other writers to SQLite
-# wait for it, and a node may have megabytes of values.
+# The maximum events applied per transaction, and the seconds after which it applies no more: other SQLite writers wait
+# for it, and a node may have megabytes of values.
 CHUNK, TURN_S = 100, 0.05
 MISSING = Failure("replay_source_missing", "The source run has no recorded outcome that could be told again.")
 OTHERWISE = Failure("replay_diverged", "The node came to something else than its source run has on record.")
@@ -76,11 +76,11 @@ GONE = "0" * ids.WIRE_LENGTH
 
 
 class SourceMissing(Exception):
-    """The record does not hold, or not any more, what the node needs."""
+    """The record does not hold, or no longer holds, the data that the node needs."""
 
 
 class Diverged(Exception):
-    """The node did something else than its source run has on record; ``kind`` is one of the contract's four words."""
+    """The node did not do what its source run has on record; ``kind`` is one of the contract's four kinds."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -88,14 +88,14 @@ class Diverged(Exception):
 
 
 def is_told(run: Run, sequence: int) -> bool:
-    """Whether the fact is one that ``run`` was told: it happened in the run that ``run`` comes from, and what its node
-    read and resolved is kept with that one."""
+    """Whether the event was copied into ``run``: it happened in the source of ``run``, which also holds the reads and
+    resolutions of its node."""
     return run.fork_mode == ForkMode.REPLAY or sequence < (run.from_seq or 0)
 
 
 @dataclass(slots=True)
 class RecordedMemory:
-    """``ctx.memory`` of a replay: each read is answered as it was, and each write is the one on the source's log."""
+    """``ctx.memory`` of a replay: reads return the recorded answers, and writes return the ids on the source's log."""
 
     served: list[Served]
     written: list[JSONObject]
@@ -104,7 +104,7 @@ class RecordedMemory:
 
     @classmethod
     def of(cls, source: Run, node_id: str, *, before: int) -> "RecordedMemory":
-        """What the source run's node was given and wrote before it was done, at the sequence ``before``."""
+        """The reads and writes of the source's node, up to its completion at the sequence ``before``."""
         facts = event_log.node_payloads(source.tenant_id, source.id, node_id, MemoryWritten.type, before=before)
         return cls(recordings.reads_of_node(source.tenant_id, source.id, node_id), facts)
 
@@ -145,7 +145,7 @@ class RecordedMemory:
         expires_at: datetime | None = None,
         now: datetime | None = None,
     ) -> str:
-        """The id of what the source run wrote; nothing is written."""
+        """Return the id of the entry that the source run wrote; write nothing."""
         if self.writes == len(self.written):
             raise Diverged("extra")
         fact = self.written[self.writes]
@@ -161,7 +161,7 @@ class RecordedMemory:
 
 
 class Halt(Exception):
-    """The replay cannot go on at ``sequence`` of its source; ``kind`` says how it differs, when it does."""
+    """The replay cannot continue at ``sequence`` of its source; ``kind`` is the kind of divergence, empty if none."""
 
     def __init__(self, sequence: int, failure: Failure = MISSING, kind: str = "") -> None:
         self.sequence, self.failure, self.kind = sequence, failure, kind
@@ -170,7 +170,7 @@ class Halt(Exception):
 
 @dataclass
 class Telling:
-    """A replay, how far its nodes are, and what its source has on record of them."""
+    """The state of a replay: its run, definition and steps, and its source with the recorded steps."""
 
     run: Run
     definition: JSONObject
@@ -179,20 +179,20 @@ class Telling:
     _record: dict[str, Step | None] = field(default_factory=dict)
 
     def recorded(self, node_id: str) -> Step | None:
-        """The step of the source at this node."""
+        """The source's step at this node, cached; None when it did not reach the node."""
         if node_id not in self._record:
             self._record[node_id] = steps.at_node(self.source.tenant_id, self.source.id, node_id)
         return self._record[node_id]
 
     @cached_property
     def is_erased(self) -> bool:
-        """Whether a forget has erased values of the source: its nodes cannot be told what they were told then."""
+        """Whether a forget has erased values of the source, so that its nodes cannot be given their original inputs."""
         in_inputs = FORGOTTEN in json.dumps(self.source.inputs, ensure_ascii=False)
         return in_inputs or steps.any_says(self.source.tenant_id, self.source.id, FORGOTTEN)
 
 
 def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
-    """The next facts of the source stand on the log of the replay; whether there is more to tell."""
+    """Copy the next chunk of the source's events to the replay's log; return whether there is more to do."""
     assert run.source_run_id is not None
     last = event_log.length(run.tenant_id, run.id) - 1
     facts = event_log.read(run.tenant_id, run.source_run_id, after=last, limit=CHUNK)
@@ -219,7 +219,7 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
 
 
 def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetime) -> None:
-    """The node that the fact is about stands in the replay where it stood, and the fact is told."""
+    """Apply one event of the source to the replay's steps, and append it to ``told`` for copying."""
     run = telling.run
     run.current_node = fact.node_id or run.current_node
     if fact.type == NodeStarted.type:
@@ -238,15 +238,15 @@ def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetim
 
 
 def _way(telling: Telling, fact: Recorded) -> OnReplay:
-    """What is done with the node: what lies before the fork's ``fromSeq``, and what was told to the source itself, is
-    taken from the record in any case."""
+    """Whether the node is called or taken from the record. Events before the fork's ``fromSeq``, and those that the
+    source itself copied, are always taken from the record."""
     if fact.sequence < (telling.run.from_seq or 0) or is_told(telling.source, fact.sequence):
         return OnReplay.RECORDED
     return on_replay_of(workflows.node_of(telling.definition, fact.node_id)["typeId"])
 
 
 def _complete(telling: Telling, fact: Recorded) -> None:
-    """The node is done with what is on record, which it came to again if it was called."""
+    """Finish the node with the recorded outcome, after calling it to verify that outcome if its type allows that."""
     recorded, way = telling.recorded(fact.node_id), _way(telling, fact)
     if recorded is None or recorded.state != StepState.DONE:
         raise Halt(fact.sequence)
@@ -258,7 +258,7 @@ def _complete(telling: Telling, fact: Recorded) -> None:
 
 
 def _call(telling: Telling, recorded: Step, fact: Recorded) -> None:
-    """The node comes to the same, with the times, the memory and the values that it had."""
+    """Call the node with its original time, memory and values; raise Halt unless it reproduces the recorded outcome."""
     run, node_id = telling.run, fact.node_id
     memory = RecordedMemory.of(telling.source, node_id, before=fact.sequence)
     try:
@@ -283,7 +283,7 @@ def _is_of_cancellation(fact: Recorded) -> bool:
 
 
 def _go_beyond(telling: Telling, now: datetime) -> bool:
-    """One step of what the source was cancelled before; whether there is more to do."""
+    """Execute one step past the source's cancellation; return whether there is more to do."""
     run = telling.run
     if run.status == RunStatus.PENDING:
         runs.start(run, snapshot_position=telling.source.snapshot_position or 0, now=now)
@@ -312,7 +312,7 @@ def _note(run: Run, *facts: Event, now: datetime) -> None:
 
 
 def _call_first(telling: Telling, step: Step, now: datetime) -> bool:
-    """The node has no outcome on record: it is called when it only computes, and its waits are over at once."""
+    """Call a node that has no recorded outcome, if it only computes; sleeps end at once. Fail the run otherwise."""
     run = telling.run
     run.current_node = step.node_id
     position = Position(run, telling.definition, step.node_id, telling.steps)
@@ -351,7 +351,7 @@ def _require_same(outcome: Outcome, recorded: Step) -> None:
 
 
 def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> None:
-    """What could be told is told; the node at which the record ends or does not fit has failed, and so has the run."""
+    """Copy the events in ``told``, fail the node at which the record ends or does not match, and fail the run."""
     run, source_id = telling.run, ids.wire("run", telling.source.id)
     if told:
         run_service.copy_events(run, telling.source, told, now=now)
@@ -367,7 +367,7 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What a branch is given beside what its source had; ``tags`` None leaves them as they are."""
+    """Options that a branch adds to or overrides in those of its source; ``tags`` None keeps the source's tags."""
 
     configurable: JSONObject = field(default_factory=dict)
     tags: list[str] | None = None
@@ -380,7 +380,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class ForkRequest:
-    """What a client asks for when it forks a run; ``from_seq`` None is the beginning, for a replay alone."""
+    """A client's request to fork a run; ``from_seq`` None means the beginning and is allowed only for a replay."""
 
     mode: str
     from_seq: int | None = None
@@ -389,7 +389,10 @@ class ForkRequest:
 
 @transaction.atomic
 def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: datetime) -> Run:
-    """A replay or a branch of the run, pending or where it branched off; a worker takes it. Audited."""
+    """Create a replay or a branch of the run and return it for a worker to claim. Audited.
+
+    Requires ``runs:create``, ``runs:read``, and the right to act as every agent of the run.
+    """
     scope.check("runs:create")
     scope.check("runs:read")
     _require_well_formed(request)
@@ -428,7 +431,7 @@ def _require_in_bounds(source: Run, from_seq: int) -> None:
 
 
 def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> None:
-    """Refuse a source that still goes, and one of which a node read what has been forgotten or was not kept."""
+    """Refuse a source that has not ended, or whose nodes' reads or outcomes were forgotten or not recorded."""
     if source.status not in runs.ENDS:
         raise Conflict("A run is replayed when it has ended.", runStatus=source.status)
     completed = [fact for fact in _log(source) if fact.type == NodeCompleted.type]
@@ -441,7 +444,7 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
 
 
 def _require_on_record(source: Run, facts: list[Recorded], from_seq: int, *, values: bool = True) -> dict[str, Step]:
-    """The steps of the source. Refused when one that ``facts`` have completed was not kept as forks need it."""
+    """The source's steps by node id. Refused when a step completed in ``facts`` was not recorded as forks need it."""
     record = steps.steps_of_run(source.tenant_id, source.id, values=values)
     if any(fact.type == NodeCompleted.type and not record[fact.node_id].on_record for fact in facts):
         raise _unavailable(source, from_seq, "event_log_unavailable")
@@ -453,7 +456,7 @@ def _unavailable(source: Run, from_seq: int, reason: str) -> ReplayMemorySnapsho
 
 
 def _log(source: Run) -> Iterator[Recorded]:
-    """The log of the run, however long."""
+    """Iterate over the run's whole log, page by page."""
     after = -1
     while chunk := event_log.read(source.tenant_id, source.id, after=after):
         yield from chunk
@@ -461,8 +464,8 @@ def _log(source: Run) -> Iterator[Recorded]:
 
 
 def _order(source: Run, definition: JSONObject, scope: TenantScope, made_from: Fork, **more: object) -> RunOrder:
-    """A run of the very definition and inputs of the source, with the variables that it began with; it has the rights
-    and the secrets of who asked for it."""
+    """An order for a run with the source's exact definition, inputs and initial variables, and with the rights and
+    secrets of the requesting principal."""
     kept: JSONObject = {
         "workspace": source.workspace,
         "configurable": source.configurable,
@@ -490,7 +493,7 @@ def _replay(scope: TenantScope, source: Run, definition: JSONObject, from_seq: i
 
 # --- branches -------------------------------------------------------------------------------------------------------
 def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: ForkRequest, now: datetime) -> Run:
-    """A run that stands where its source stood before ``from_seq``."""
+    """Open a run in the state that its source had before ``from_seq``."""
     before = request.from_seq or 0
     facts = _taken_over(source, before)
     record = _require_on_record(source, facts, before)
@@ -514,9 +517,10 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
 
 
 def _taken_over(source: Run, before: int) -> list[Recorded]:
-    """What the log had before the sequence and a branch goes on from: the steps that were committed by then.
+    """The source's events before the sequence that a branch copies: the steps that were committed by then.
 
-    That the source has ended or was paused is not taken over, nor what a step did whose outcome lies behind the fork.
+    The end of the source, an open pause, and the trailing events of a step that has no outcome before the fork are left
+    out.
     """
     facts = [fact for fact in _log(source) if fact.sequence < before and fact.type not in event_log.ENDINGS]
     pauses = [fact for fact in facts if fact.type in PAUSES]
@@ -528,7 +532,7 @@ def _taken_over(source: Run, before: int) -> list[Recorded]:
 
 
 def _inherited(source: Run, facts: list[Recorded]) -> int | None:
-    """The ledger position up to which the branch reads what its source wrote."""
+    """The ledger position up to which the branch sees its source's writes; None when the source has not started."""
     if source.started_at is None:
         return None
     written = [ids.parse("mem", fact.payload["memoryId"]) for fact in facts if fact.type == MemoryWritten.type]
@@ -536,8 +540,10 @@ def _inherited(source: Run, facts: list[Recorded]) -> int | None:
 
 
 def _workspace(source: Run, facts: list[Recorded]) -> list[JSONObject]:
-    """The files as the source saw them: the snapshot of its line, and what that had written. A version that is gone
-    stays gone, whoever writes another one by its number."""
+    """The workspace as the source saw it: the snapshot of its first ancestor plus the versions written since.
+
+    A deleted version stays missing, even if the same version number is written again.
+    """
     line = [source]
     while line[-1].source_run_id:
         line.append(runs.find(source.tenant_id, line[-1].source_run_id))
@@ -559,7 +565,7 @@ def _take_over(
     record: dict[str, Step],
     now: datetime,
 ) -> None:
-    """The facts are on the branch's log, and its nodes and variables are as they prove."""
+    """Copy the events to the branch's log, and set its steps and variables to the state they imply."""
     ended = {fact.node_id: fact for fact in facts if fact.type in ENDED}
     for node_id, fact in ended.items():
         steps.take_over(branch, record[node_id], now=now)
@@ -574,7 +580,7 @@ def _take_over(
 
 
 def _begin_anew(branch: Run, definition: JSONObject, node_id: str, facts: list[Recorded], now: datetime) -> None:
-    """A node that was under way is called again. What it asked is asked again, unless it had been answered."""
+    """Begin anew a node that was in flight. Its question is asked again, unless it had been answered."""
     retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
     timeout = run_options.timeout_of(workflows.node_of(definition, node_id))
     step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
@@ -584,7 +590,7 @@ def _begin_anew(branch: Run, definition: JSONObject, node_id: str, facts: list[R
 
 
 def _answered(branch: Run, node_id: str, facts: list[Recorded]) -> Interrupt | None:
-    """What the node asked last, if that was answered; the log names the interrupt of the run that really asked."""
+    """The node's last interrupt, if it was answered. The log names the interrupt of the run that originally asked."""
     asked = (InterruptRequested.type, InterruptResolved.type)
     last = next((fact for fact in reversed(facts) if fact.node_id == node_id and fact.type in asked), None)
     if last is None or last.type == InterruptRequested.type:

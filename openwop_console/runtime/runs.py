@@ -1,4 +1,4 @@
-"""What a principal may ask of runs: create, read, cancel. Policy lives here, so every door meets the same refusals."""
+"""Operations on runs and their policy: create, read, answer, pause and cancel; every API shares these refusals."""
 
 import json
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ from openwop_console.runtime.run_options import RunRequest
 RETRY_AFTER_S = 5
 MAX_RUN_IDS = 100
 FROM_OUTSIDE = " from outside"
-IN_ONE = transaction.atomic(savepoint=False)  # a caller's transaction is undone as a whole
+IN_ONE = transaction.atomic(savepoint=False)  # no savepoint: an error rolls back the caller's whole transaction
 
 
 def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run:
-    """A pending run of the tenant's workflow; a worker takes it. Inputs override the variables' defaults.
+    """Create a pending run of the tenant's workflow for a worker to claim. Inputs override the variables' defaults.
 
-    A secret of the vault that somebody passes in is kept as its mark: a node resolves it by name (SR-1).
+    A vault secret passed as a value is stored redacted: a node resolves secrets by name (SR-1).
     """
     scope.check("runs:create")
     run_options.check(scope, request)
@@ -67,7 +67,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
 
 @transaction.atomic
 def _opened(scope: TenantScope, order: RunOrder, plan: Plan, *, alone: bool, now: datetime) -> Run:
-    """The run; ``alone``, unless one of its scope is active. What a pack has brought is noted as used by it."""
+    """Open the run and record its use of a pack. With ``alone``, refuse while a run of its scope is active."""
     if alone:
         _require_none_active(scope, order)
     run = runs.open_run(scope.tenant_id, order, now=now)
@@ -77,7 +77,7 @@ def _opened(scope: TenantScope, order: RunOrder, plan: Plan, *, alone: bool, now
 
 
 def _require_none_active(scope: TenantScope, order: RunOrder) -> None:
-    """Who asks at the same moment waits for the tenant's row."""
+    """Refuse while a run of the scope is active. Locks the tenant's row, so concurrent requests take turns."""
     access.lock_tenant(scope.tenant_id)
     active = runs.active_in(scope.tenant_id, order.scope_id)
     if active:
@@ -85,19 +85,19 @@ def _require_none_active(scope: TenantScope, order: RunOrder) -> None:
 
 
 def check_agents(scope: TenantScope, request: RunRequest, definition: JSONObject) -> None:
-    """Refuse a run that would act as an agent whom this principal may not act as."""
+    """Refuse a run that would act as an agent that this principal may not use."""
     for agent_id in {request.agent_id, *workflows.agents_of(definition)} - {""}:
         scope.check_agent(agent_id)
 
 
 def begun_with(definition: JSONObject, inputs: JSONObject) -> JSONObject:
-    """What the variables of a new run begin with; refused, by field, when it cannot be started with these inputs."""
+    """The initial variables of a new run; refused, with fields, when it cannot start with these inputs."""
     chains.check_inputs(definition, inputs)
     return variables_of(definition, inputs)
 
 
 def variables_of(definition: JSONObject, inputs: JSONObject) -> JSONObject:
-    """What the variables of a run with these inputs begin with; refused when a required one would be missing."""
+    """Merge defaults and inputs into initial variables; refused when a required one is missing."""
     declared = definition["variables"]
     defaults = {each["name"]: each["defaultValue"] for each in declared if "defaultValue" in each}
     missing = workflows.missing_in(definition, inputs)
@@ -109,9 +109,9 @@ def variables_of(definition: JSONObject, inputs: JSONObject) -> JSONObject:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run, what it waits for now (the oldest question first), and where its nodes stand.
+    """A run, its open interrupts (oldest first) and its steps.
 
-    ``tokens`` are of the interrupts that this principal may answer.
+    ``tokens`` are for the interrupts that this principal may answer.
     """
 
     run: Run
@@ -121,7 +121,7 @@ class RunState:
 
 
 def find_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
-    """The run, for who may read it: one that is a log of OpenIntent is as open here as it is at its own address."""
+    """The run, if the principal may read it; an OpenIntent log has the same access rule here as at its own address."""
     scope.check("runs:read")
     return _opened_to(scope, run_id, now)
 
@@ -133,29 +133,28 @@ def _opened_to(scope: TenantScope, run_id: UUID | None, now: datetime) -> Run:
 
 
 def still_readable(scope: TenantScope, run_id: UUID, *, now: datetime) -> bool:
-    """Whether a run that was found is readable at this moment."""
-    bound = scope.principal.agent_ids is not None  # to any other key every run of its tenant is
+    """Whether a run that was found before is still readable now."""
+    bound = scope.principal.agent_ids is not None  # any other key may read every run of its tenant
     return not bound or events.is_readable(scope, runs.find(scope.tenant_id, run_id), now=now)
 
 
 def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunState:
-    """Where the run stands, with tokens of what may be answered."""
+    """The run's state, with tokens for the interrupts that the principal may answer."""
     state = state_of(find_run(scope, run_id, now=now))
     return replace(state, tokens=runtime_interrupts.tokens_for(scope, state.interrupts, now=now))
 
 
 def state_of(run: Run) -> RunState:
-    """Where the run stands, for whoever was let in; without tokens."""
+    """The run's state without tokens; the caller has checked access."""
     asked = interrupts.open_at(run) if run.status not in ENDS else []
     return RunState(run, asked, steps.steps_of_run(run.tenant_id, run.id))
 
 
 def read_events(scope: TenantScope, run: Run, *, after: int) -> tuple[list[Recorded], bool]:
-    """The run's events behind ``after``, and whether the run has ended and nothing is left after these.
+    """One page of the run's events after ``after``, and whether it completes the log of an ended run.
 
-    For whoever was let in, by ``find_run`` or at the log's own address. ``run`` is as it was before: one that is
-    terminal has its terminal event in the log already. One that has ended since is known by that event, which is
-    always the last.
+    The caller has checked access, through ``find_run`` or at the log's own address. ``run`` may be stale: if it is
+    terminal, its terminal event is already in the log; if it has ended since, that event, always the last, shows it.
     """
     scope.check("runs:read")
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, after=after))
@@ -167,7 +166,7 @@ def read_events(scope: TenantScope, run: Run, *, after: int) -> tuple[list[Recor
 
 @transaction.atomic
 def cancel_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now: datetime) -> Run:
-    """The run is cancelling, or has ended already and stays as it is."""
+    """Request cancellation of the run; no effect on a run that has ended. Audited."""
     scope.check("runs:cancel")
     run = runs.find(scope.tenant_id, run_id)
     runs.require_own(run, "cancelled", FROM_OUTSIDE)
@@ -178,7 +177,7 @@ def cancel_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
 
 
 def request_cancel(scope: TenantScope, run: Run, *, reason: str, now: datetime) -> Run:
-    """The run is cancelling, or has ended already; of several who ask the first is named, with that reason."""
+    """Request cancellation under the run's lock; of several requests, the first one's principal and reason count."""
     run = runs.locked(run.tenant_id, run.id)
     if run.status not in runs.ENDING:
         event_notes.give_reason(run.tenant_id, run.id, reason)
@@ -186,7 +185,7 @@ def request_cancel(scope: TenantScope, run: Run, *, reason: str, now: datetime) 
 
 
 def read_interrupt(scope: TenantScope, run_id: UUID | None, interrupt_id: UUID | None) -> Interrupt:
-    """A plain interrupt of the run, answered or not."""
+    """A plain interrupt of the run, open or answered; raises InterruptNotFound for any other."""
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
     found = interrupts.by_id(scope.tenant_id, interrupt_id) if interrupt_id else None
@@ -198,10 +197,10 @@ def read_interrupt(scope: TenantScope, run_id: UUID | None, interrupt_id: UUID |
 def resolve_interrupt(
     scope: TenantScope, run_id: UUID | None, node_id: str, resume_value: object, *, voter: str = "", now: datetime
 ) -> Run:
-    """The interrupt at ``node_id`` is answered through whoever brought the node's type; refused when nobody did.
+    """Answer the interrupt at ``node_id`` through the resolver of the node's type; refused when it has none.
 
-    Without the permission everything is one refusal, whether it is there or not; where something is, the resolver puts
-    the denial on record. The resolver keeps its own transactions, so that the record stays although it refuses.
+    Without the permission the refusal is the same whether or not the run or interrupt exists; if it exists, the
+    resolver records the denial. The resolver manages its own transactions, so that this record survives the refusal.
     """
     if not scope.can(interrupts.SCOPE) and not (run_id and Run.objects.of(scope.tenant_id).filter(id=run_id).exists()):
         scope.check(interrupts.SCOPE)
@@ -217,14 +216,14 @@ def resolve_interrupt(
 
 
 def run_again(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
-    """A fresh run of the same workflow as it is now, with the inputs that run had."""
+    """Create a run of the workflow's current version with the inputs and agent of an earlier run."""
     run = runs.find(scope.tenant_id, run_id)
     runs.require_own(run, "started", " by hand")
     return create_run(scope, RunRequest(run.workflow_id, inputs=run.inputs, agent_id=run.agent_id), now=now)
 
 
 def read_workflow(scope: TenantScope, workflow_id: str) -> JSONObject:
-    """The definition a run of ``workflow_id`` would pin now."""
+    """The definition that a run of ``workflow_id`` would pin now."""
     scope.check("manifest:read")
     text = registry.workflow_text(scope.tenant_id, workflow_id)
     if text is None:
@@ -234,7 +233,7 @@ def read_workflow(scope: TenantScope, workflow_id: str) -> JSONObject:
 
 
 def read_artifacts(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> list[RunArtifact]:
-    """What the nodes of the run have left so far."""
+    """The artifacts that the run's nodes have created."""
     scope.check("artifacts:read")
     return list(artifacts.artifacts_of_run(_opened_to(scope, run_id, now)))
 
@@ -246,7 +245,7 @@ def read_artifact(scope: TenantScope, run_id: UUID | None, artifact_id: str, *, 
 
 @transaction.atomic
 def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, reason: str = "", now: datetime) -> Run:
-    """The run begins no node any more; with ``drain`` what it had begun is finished first (openwop-host 3.8)."""
+    """Pause the run: no further node begins; with ``drain``, started nodes finish first (openwop-host 3.8). Audited."""
     run = _controllable(scope, run_id)
     if run.status == RunStatus.PAUSED:
         raise Conflict("The run is paused already.", runStatus=run.status, pausedAt=_when(run))
@@ -260,7 +259,7 @@ def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, re
 
 @transaction.atomic
 def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now: datetime) -> Run:
-    """The paused run goes on where it stood; no timeout of its nodes and questions counts the time it was paused."""
+    """Resume a paused run; the timeouts of its nodes and questions exclude the time it was paused. Audited."""
     run = _controllable(scope, run_id)
     if run.status != RunStatus.PAUSED:
         raise Conflict("The run is not paused.", runStatus=run.status)
@@ -291,7 +290,7 @@ def _note(scope: TenantScope, action: str, run: Run, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """What became of one id of a bulk cancel: the run's status, or why not."""
+    """The outcome for one id of a bulk cancel: the run's status, or a refusal's code and message."""
 
     run_id: str
     status: str = ""
@@ -301,9 +300,9 @@ class Cancelled:
 
 @transaction.atomic
 def cancel_runs(scope: TenantScope, run_ids: list[str], *, reason: str = "", now: datetime) -> list[Cancelled]:
-    """Each run is cancelling, or has ended already, or the reason why not is told; in the order asked for.
+    """Request cancellation of each run; return outcomes, refusals included, in the order requested.
 
-    The runs are locked by id and the audit chain last, as everybody else does: nobody waits for one who waits for them.
+    Locks the runs in id order and the audit chain last, as every other writer does, so that none deadlock.
     """
     scope.check("runs:cancel")
     wanted = [ids.parse("run", run_id) for run_id in run_ids]
@@ -318,7 +317,7 @@ def cancel_runs(scope: TenantScope, run_ids: list[str], *, reason: str = "", now
 
 
 def _is_own(run: Run) -> bool:
-    """Whether this host executes the run for somebody."""
+    """Whether the run is neither a system run of this host nor one executed elsewhere."""
     return not (run.system or run.external)
 
 
@@ -345,7 +344,7 @@ def fail_run(run: Run, failure: Failure, *events: Event, node_id: str | None = N
 
 @IN_ONE
 def end_cancelled_run(run: Run, *events: Event, now: datetime) -> None:
-    """The reason that was given for it is kept beside ``run.cancelled``."""
+    """End the run as cancelled and attach the stored reason to ``run.cancelled``."""
     event_notes.attach_reason(run, runs.cancel(run, *events, now=now))
     interrupts.end_with(run, now=now)
 
@@ -354,7 +353,7 @@ def end_cancelled_run(run: Run, *events: Event, now: datetime) -> None:
 def copy_events(
     run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime
 ) -> None:
-    """The events of ``source`` stand on the log of its fork, which ends with the last of them if ``source`` did."""
+    """Copy the events of ``source`` to the log of its fork, which ends with them if they include the source's end."""
     runs.retell(run, source, told, lasts=lasts, now=now)
     if run.status in runs.ENDS:
         interrupts.end_with(run, now=now)

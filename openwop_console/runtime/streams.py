@@ -1,7 +1,7 @@
-"""A run's events as they come: which of them a reader is shown, when they are handed out, and when it is over.
+"""Streams of a run's events: filtering by mode, delivery and buffering, waiting, and the end of a stream.
 
-A stream ends with its run, with the credential that opened it, and with the process. While it waits it holds neither a
-slot nor a connection to the database (openwop-host 3.6).
+A stream ends with its run, with the credential that opened it, or with the process. A waiting stream holds neither a
+request slot nor a database connection (openwop-host 3.6).
 """
 
 import contextlib
@@ -31,13 +31,13 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunState
 
 log = logging.getLogger(__name__)
-# How often the logs are looked at when nobody says that one has grown, and the pause when many do.
+# Seconds between polls of the logs when no wake-up arrives, and the pause after a wake-up, which batches several.
 EVERY = 0.1
 PAUSE = 0.005
 CREDENTIALS_EVERY = 1.0
 AFTER_A_FAILURE = 2.0
 RETRY_AFTER_MS = 5000
-# What each mode shows; the first pattern that fits an event decides, and one with "!" hides it.
+# The events each mode shows: the first matching pattern decides, and a pattern with "!" hides the event.
 SHOWN: dict[str, tuple[str, ...]] = {
     "updates": (
         "run.*",
@@ -67,7 +67,7 @@ VALUES = "values"
 MODES = (VALUES, *SHOWN)
 TERMINAL = frozenset(kind.type for kind in (RunCompleted, RunFailed, RunCancelled))
 AT_ONCE = TERMINAL | {NodeSuspended.type}
-# A client that went away is noticed when a sign of life, or the one after the next, cannot be written.
+# A disconnected client is noticed when a keepalive cannot be written, which may take more than one of them.
 KEEPALIVE_SECONDS = 5.0
 RECHECK_SECONDS = 20.0
 Clock = Callable[[], datetime]
@@ -75,17 +75,17 @@ Clock = Callable[[], datetime]
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """A place to wait for one run; ``seen`` is how many of its events the one who waits has."""
+    """A reader waiting on one run; ``seen`` is the number of its events that the reader has."""
 
     tenant_id: UUID
     stream_id: UUID
     principal: Principal | None = None
     seen: int = 0
-    lost: bool = False  # the key that the reader came with opens nothing any more, or less than it did
+    lost: bool = False  # the reader's credential is invalid, or grants less than when the stream opened
     woken: threading.Event = field(default_factory=threading.Event)
 
 
-# What one tenant may take of the places, so that no tenant keeps all the others out.
+# The share of places that one tenant may hold, so that no tenant locks out the others.
 SHARE = 0.9
 
 
@@ -106,7 +106,10 @@ def _share() -> int:
 
 
 def take_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None) -> Place:
-    """A place that is the caller's until it leaves; refused when this process has no more."""
+    """Take a place until ``leave``; raise Busy when this process or the tenant's share is full.
+
+    Starts the notifier thread with the first place.
+    """
     place = Place(tenant_id, stream_id, principal)
     with _guard:
         own = sum(place.tenant_id == tenant_id for place in _places)
@@ -120,14 +123,14 @@ def take_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = N
 
 
 def leave(place: Place) -> None:
-    """The place is free; leaving twice is leaving once."""
+    """Free the place; idempotent."""
     with _guard:
         _places.discard(place)
 
 
 @contextlib.contextmanager
 def a_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None) -> Iterator[Place]:
-    """A place for as long as the block lasts."""
+    """Hold a place for the duration of the block."""
     place = take_place(tenant_id, stream_id, principal)
     try:
         yield place
@@ -136,7 +139,10 @@ def a_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None
 
 
 def wait(place: Place, *, seen: int, seconds: float) -> bool:
-    """Sleep until the log holds more than ``seen`` events, the time is up, or the process ends; whether it does."""
+    """Sleep until the log holds more than ``seen`` events, the time is up, or the process ends.
+
+    Return True only if the place was woken and the process is not ending. Releases the request slot while it sleeps.
+    """
     place.seen = seen
     place.woken.clear()
     if _ending.is_set():
@@ -146,17 +152,17 @@ def wait(place: Place, *, seen: int, seconds: float) -> bool:
 
 
 def is_lost(place: Place) -> bool:
-    """Whether the credential of the reader opens nothing any more, or less than when it came in, at this moment."""
+    """Whether the reader's credential is now invalid, or grants less than when the stream opened."""
     return place.lost or bool(place.principal and tenancy.lost([place.principal], now=timezone.now()))
 
 
 def is_ending() -> bool:
-    """Whether this process was asked to end."""
+    """Whether ``end`` was called in this process."""
     return _ending.is_set()
 
 
 def end() -> None:
-    """This process was asked to end: everything that waits here does so now, and nothing waits any more."""
+    """Wake every waiting reader and refuse further waits; called when the process is asked to end."""
     _ending.set()
     with _guard:
         for place in _places:
@@ -180,7 +186,7 @@ def _tell_until_nobody_waits() -> None:
 
 
 def _waiting() -> list[Place]:
-    """Who waits now; when nobody does, the next one starts a thread of its own."""
+    """The places taken now. When there are none, forget the thread, so that the next place starts a new one."""
     with _guard:
         if not _places:
             _threads.clear()
@@ -188,7 +194,7 @@ def _waiting() -> list[Place]:
 
 
 def _wake_the_lost(places: list[Place]) -> None:
-    """Readers whose key was revoked, rotated or has expired, or gives less than it did, are awake and know it."""
+    """Mark as lost and wake the readers whose key was revoked, rotated, expired or reduced."""
     try:
         lost = tenancy.lost([each.principal for each in places if each.principal], now=timezone.now())
     except Exception:
@@ -202,7 +208,7 @@ def _wake_the_lost(places: list[Place]) -> None:
 
 
 def _tell(places: list[Place]) -> bool:
-    """Those whose log has grown are awake. False when the database could not say; it is asked again."""
+    """Wake the readers whose log has grown; return False when the database query failed and must be retried."""
     try:
         lengths = event_log.lengths({(place.tenant_id, place.stream_id) for place in places})
     except Exception:
@@ -217,7 +223,7 @@ def _tell(places: list[Place]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader asked for: everything behind ``after`` that its modes show, held back for ``buffer`` seconds."""
+    """A reader's request: the events after sequence ``after`` that its modes show, batched for ``buffer`` seconds."""
 
     modes: frozenset[str]
     buffer: float = 0
@@ -226,7 +232,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The run as it stands after the event ``sequence``; -1 before its first."""
+    """The run's state after the event ``sequence``; -1 before its first event."""
 
     sequence: int
     state: RunState
@@ -237,7 +243,7 @@ Item = Recorded | Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is handed out at once: one item, several as a batch, or none to say that the stream lives."""
+    """A unit of output: one item, several as a batch, or none as a keepalive."""
 
     items: tuple[Item, ...] = ()
     batch: bool = False
@@ -248,7 +254,10 @@ Render = Callable[[Frame], bytes]
 
 @dataclass(slots=True)
 class _Reader:
-    """Where a reader stands: ``after`` is the last event read for it, ``held`` waits for ``due``."""
+    """The state of one stream: ``after`` is the last event read, and ``held`` is buffered until ``due``.
+
+    ``behind`` is set when the log may have another page; ``over`` when the stream has ended.
+    """
 
     scope: TenantScope
     place: Place
@@ -263,7 +272,7 @@ class _Reader:
 
 
 def modes_of(text: str) -> frozenset[str]:
-    """The modes that a comma list names; ``values`` stands alone."""
+    """Parse a comma-separated list of modes; ``values`` cannot be combined. Raises UnsupportedStreamMode."""
     modes = frozenset(text.split(","))
     if not modes <= set(MODES) or (VALUES in modes and len(modes) > 1):
         raise UnsupportedStreamMode(supported=list(MODES))
@@ -277,7 +286,7 @@ def _shows(mode: str, event_type: str) -> bool:
 
 
 def is_shown(modes: Iterable[str], event_type: str) -> bool:
-    """Whether a reader in these modes gets events of this type; the terminal one always."""
+    """Whether these modes show events of this type; terminal events are always shown."""
     return event_type in TERMINAL or any(_shows(mode, event_type) for mode in modes)
 
 
@@ -295,7 +304,11 @@ def whole_log(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> tupl
 def await_events(
     scope: TenantScope, run_id: UUID | None, *, after: int, seconds: float, now: datetime
 ) -> tuple[list[Recorded], bool]:
-    """The events behind ``after`` as soon as there are any, the run has ended, or the time is up."""
+    """Long poll: return the events after ``after``, and whether they complete the log.
+
+    Waits until there are events, the run has ended, or ``seconds`` are up. Raises Unauthenticated when the credential
+    is lost meanwhile.
+    """
     run = run_service.find_run(scope, run_id, now=now)
     events, complete = run_service.read_events(scope, run, after=after)
     if events or complete or seconds <= 0:
@@ -304,11 +317,11 @@ def await_events(
     with a_place(scope.tenant_id, run.id, scope.principal) as place:
         grown = True
         while True:
-            # The length is read first: what is written between it and the look ends the wait at once.
+            # The length is read before the events: an event written in between ends the wait at once.
             seen = min(after + 1, event_log.length(scope.tenant_id, run.id))
             run = runs.find(scope.tenant_id, run.id)
             events, complete = run_service.read_events(scope, run, after=after)
-            # After the look: what is handed out was written while the key still gave as much.
+            # Checked after the read: every event returned was written while the credential was still valid.
             if is_lost(place):
                 raise Unauthenticated
             if events or complete or not grown:
@@ -317,7 +330,7 @@ def await_events(
 
 
 def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:
-    """A place to follow the run from; refused before anything is sent."""
+    """Take a place for ``follow``; every refusal is raised here, before the response starts."""
     found = run_service.find_run(scope, run_id, now=now)
     place = take_place(found.tenant_id, found.id, scope.principal)
     place.seen = event_log.length(found.tenant_id, found.id)
@@ -337,9 +350,9 @@ def follow(
     clock: Clock,
     still_holds: Callable[[datetime], bool] = _always,
 ) -> Generator[bytes, None, None]:
-    """What the reader is shown, rendered, as it comes; every few seconds a sign of life.
+    """Yield rendered frames as events arrive, with a keepalive after KEEPALIVE_SECONDS of silence.
 
-    ``still_holds`` is asked whenever the credential is looked at: what else the reader may read by.
+    ``still_holds`` is called at every credential check and tests any further right that the reader depends on.
     """
     reader = _Reader(scope, place, reading, still_holds, after=min(reading.after, place.seen - 1))
     checked = spoke = time.monotonic()
@@ -369,8 +382,10 @@ def _may_read(reader: _Reader, clock: Clock) -> bool:
 
 
 def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes:
-    """What is to be sent now, of what is new and of what was held back; nothing when there is nothing to do, or when
-    the reader may read no more. That is asked after the look: what is sent was written while it still might."""
+    """Render the new and the buffered items that are due; empty when there are none or the reader lost its right.
+
+    The right is checked after the read: everything sent was written while the reader still had it.
+    """
     reader.over = reader.over or is_ending()
     due = reader.due is not None and time.monotonic() >= reader.due
     if not (news or due or reader.over):
@@ -388,7 +403,7 @@ def _next_items(reader: _Reader) -> list[Item]:
 
 
 def _events(reader: _Reader) -> Iterator[Item]:
-    """The next page of the log, as far as the reader's modes show it; ``behind`` when there may be another."""
+    """The shown events of the next page of the log; sets ``behind`` when there may be another page."""
     run = runs.find(reader.scope.tenant_id, reader.place.stream_id)
     page, complete = run_service.read_events(reader.scope, run, after=reader.after)
     reader.behind = len(page) == event_log.PAGE
@@ -401,10 +416,10 @@ def _events(reader: _Reader) -> Iterator[Item]:
 
 
 def _snapshots(reader: _Reader) -> Iterator[Item]:
-    """The run as it is now, when the reader has not seen it so.
+    """A snapshot of the run, if the reader has not seen its current state.
 
-    The length is read first, so a change in between is told again rather than missed; the log of a run that has ended
-    grows no more.
+    The length is read before the state, so a change in between is sent twice rather than missed. The length is read
+    again once the run has ended, because its log is then final.
     """
     last = event_log.length(reader.scope.tenant_id, reader.place.stream_id) - 1
     state = run_service.state_of(runs.find(reader.scope.tenant_id, reader.place.stream_id))
@@ -417,7 +432,7 @@ def _snapshots(reader: _Reader) -> Iterator[Item]:
 
 
 def _frames(reader: _Reader, found: list[Item]) -> list[Frame]:
-    """``found``, one by one or in batches. The backlog, a suspension and the end wait for no buffer."""
+    """Frames of ``found``, one per item or batched. The backlog, a suspension and the end are sent unbuffered."""
     backlog, reader.began = not reader.began, reader.began or not reader.behind
     if not reader.reading.buffer:
         return [Frame((item,)) for item in found]
