@@ -1,1 +1,1 @@
-"""Runs, executed."""
+"""The runtime: executes workflows as runs."""

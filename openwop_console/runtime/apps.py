@@ -1,4 +1,4 @@
-"""The app "runtime": what it registers with the floors below."""
+"""The Django app "runtime" and its registrations with the lower apps."""
 
 from django.apps import AppConfig
 
@@ -14,7 +14,7 @@ class RuntimeConfig(AppConfig):
         registrations.when_read(self._register)
 
     def _register(self) -> None:
-        """The runtime brings its node types and workflows, and takes part in a forget."""
+        """Register node types (by importing their modules), workflows, installers, the run reporter and the erasers."""
         from memory import run_timeline
         from memory.forget.erasers import declared
         from memory.host import registry

@@ -1,4 +1,4 @@
-"""What nodes of a run leave for people and clients: the outputs of a node that declares an ``artifactType``."""
+"""The artifacts of a run: the outputs of its nodes that declare an ``artifactType``."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from openwop_console.runtime.models import StepState
 
 @dataclass(frozen=True, slots=True)
 class RunArtifact:
-    """One artifact of one run; ``content`` is what the node left, redacted, and sensitive variables masked."""
+    """One artifact of one run; ``content`` is the node's outputs, redacted and with sensitive variables masked."""
 
     artifact_id: str
     artifact_type: str
@@ -27,19 +27,19 @@ class RunArtifact:
 
 
 def id_of(node_id: str) -> str:
-    """The id of a node's artifact inside its run: the same in a replay."""
+    """The id of a node's artifact inside its run, which a replay reproduces."""
     return f"art_{hashlib.sha256(node_id.encode()).hexdigest()[:32]}"
 
 
 def facts_of(node: JSONObject) -> list[ArtifactCreated]:
-    """What a node that is done tells of, beside that it is done."""
+    """The events of a completed node besides its completion."""
     if kind := node.get("artifactType"):
         return [ArtifactCreated(id_of(node["id"]), kind, node["id"])]
     return []
 
 
 def artifacts_of_run(run: Run) -> Iterator[RunArtifact]:
-    """The run's artifacts so far, in the order in which their nodes began."""
+    """The run's artifacts, in the order in which their nodes began."""
     kinds = {node["id"]: node.get("artifactType") for node in json.loads(run.definition.text)["nodes"]}
     mask = redaction.mask_of_run(run)
     for node_id, step in steps.steps_of_run(run.tenant_id, run.id).items():
@@ -48,7 +48,7 @@ def artifacts_of_run(run: Run) -> Iterator[RunArtifact]:
 
 
 def find(run: Run, artifact_id: str) -> RunArtifact:
-    """The artifact of that id; refuses when the run has none."""
+    """The artifact with that id; raises ArtifactNotFound."""
     for artifact in artifacts_of_run(run):
         if artifact.artifact_id == artifact_id:
             return artifact

@@ -1,7 +1,7 @@
-"""Automations as a kind of artifact: a workflow that an approved artifact starts by time (RFC 0052).
+"""The artifact kind automation: an approved artifact that starts a workflow by time (RFC 0052).
 
-What is installed is the artifact; what time looks at is its schedule, named ``automation/<name>``, which comes and goes
-with it and acts as the host. A cron of six fields begins with its seconds; this host keeps time to the minute.
+The artifact has a schedule named ``automation/<name>``, which is created and removed with it and acts as the host. A
+cron of six fields begins with the seconds, which must be 0, because this host's ticks have a resolution of a minute.
 """
 
 import hashlib
@@ -30,7 +30,10 @@ def _named(document: Document) -> tuple[str, str]:
 
 
 def name_of(document: Document) -> str:
-    """What the automation is called: as it says, else after its workflow and its time, of which it may have many."""
+    """The automation's name: its ``automationId``, else its workflow and a digest of its time.
+
+    The digest distinguishes several automations of one workflow.
+    """
     if "automationId" in document:
         name: str = document["automationId"]
         return name
@@ -40,13 +43,13 @@ def name_of(document: Document) -> str:
 
 
 def _cron_of(document: Document) -> str:
-    """The cron in five fields, as this host reads it; whole as it is when its seconds are not 0."""
+    """The cron expression in five fields; unchanged when it has six and its seconds are not 0."""
     fields = str(document.get("cron", "")).split()
     return " ".join(fields[1:] if len(fields) == 6 and fields[0] == "0" else fields)
 
 
 def _fires_at(document: Document) -> datetime | None:
-    """The instant at which it fires once; None for one that does not, or whose instant no calendar has."""
+    """The instant of a one-time automation; None when it has none, or the instant is invalid."""
     try:
         return datetime.fromisoformat(str(document["fireAt"]).upper()).astimezone(UTC) if "fireAt" in document else None
     except (ValueError, OverflowError):
@@ -54,7 +57,7 @@ def _fires_at(document: Document) -> datetime | None:
 
 
 def _problems(tenant_id: UUID, document: Document) -> Problems:
-    """What this host could not start in this tenant, or could not tell the time of."""
+    """(path, problem) pairs of an automation whose workflow or time this host cannot honour in this tenant."""
     return [*_of_workflow(tenant_id, document), *_of_time(document)]
 
 
@@ -78,7 +81,7 @@ def _of_time(document: Document) -> Problems:
 
 
 def _untimely(document: Document, now: datetime) -> Problems:
-    """Why it would not tick from now on, or not within the horizon."""
+    """(path, problem) pairs of an automation whose next tick is missing, past, or beyond the horizon."""
     at, expression = _fires_at(document), _cron_of(document)
     path = "$.fireAt" if at else "$.cron"
     tick_at = at or cron.next_after(expression, document.get("timezone", ZONE), now)
@@ -90,7 +93,7 @@ def _untimely(document: Document, now: datetime) -> Problems:
 
 
 def _came(installation: Installation, now: datetime) -> None:
-    """The schedule is as the artifact says, whatever stood in its place."""
+    """Create or replace the automation's schedule from the artifact."""
     tenant_id, order = installation.tenant_id, _order_of(installation)
     there = scheduling.schedule_of_automation(tenant_id, installation.name)
     if there:
@@ -114,14 +117,14 @@ def _order_of(installation: Installation) -> ScheduleOrder:
 
 
 def _went(installation: Installation, _now: datetime) -> None:
-    """Nothing is started by it any more; the runs it has started stay."""
+    """Remove the automation's schedule; the runs it has started remain."""
     there = scheduling.schedule_of_automation(installation.tenant_id, installation.name)
     if there:
         scheduling.remove(there)
 
 
 def _stopped(installation: Installation, now: datetime) -> None:
-    """It starts nothing while it is disabled; its schedule and what that has started stay to be seen."""
+    """Disable the schedule of a disabled automation; the schedule, its ticks and its runs remain visible."""
     there = scheduling.schedule_of_automation(installation.tenant_id, installation.name)
     if there and there.enabled:
         scheduling.change(there, replace(scheduling.order_of(there), enabled=False), now=now)

@@ -1,8 +1,8 @@
-"""A call of a node to the world outside: on record before it is sent, sent outside any transaction, on record again.
+"""Outbound calls of nodes: recorded as sent, sent outside any transaction, and recorded with their answer.
 
-While it is under way its run's lease is renewed. A worker that dies meanwhile leaves a call that was sent and not
-answered; whoever takes the run over sends it again, with the same idempotency key: at least once, and once where the
-other side honours the key. An answer that is on record is never asked for again, nor by a replay.
+The run's lease is renewed while a call is in flight. When a worker dies meanwhile, the worker that takes the run over
+sends the call again with the same idempotency key: delivery is at least once, and exactly once if the other side
+honours the key. A recorded answer is never requested again, not even by a replay.
 """
 
 import asyncio
@@ -45,15 +45,15 @@ log = logging.getLogger(__name__)
 OK = "ok"
 RENEW_EVERY = 5.0
 TELL_EVERY = 0.25
-SLACK = 1.0  # a call of several requests ends in its time too; one request ends by itself
-# A call fits into what a task may take, when the worker has had the run for TURN at most.
+SLACK = 1.0  # seconds of grace: a single request times out by itself, a call of several is cut off after this
+# A call fits within the task's time limit if the worker has held the run for at most TURN.
 TURN = timedelta(seconds=5)
-# How soon a run whose call has no worker is looked at again.
+# Bounds of the delay before a run that waits for a worker for its call is tried again.
 SOONEST, LATEST = timedelta(seconds=0.5), timedelta(seconds=5)
 LONGEST = settings.TASK_TIMEOUT - 15.0
 FAILED = execution.CRASHED
-FINISHED = {each: each for each in ("stop", "length", "tool_calls", "content_filter")}  # what the wire knows
-PROVIDER = "openai-compatible"  # what an endpoint is known to be
+FINISHED = {each: each for each in ("stop", "length", "tool_calls", "content_filter")}  # the contract's values
+PROVIDER = "openai-compatible"  # all that is known of an endpoint's provider
 TRY_AGAIN = frozenset({408, 425, 429})
 SENTENCES = {
     "timeout": "The server did not answer in time.",
@@ -67,24 +67,24 @@ FINAL = frozenset({"not_allowed", "too_large"})
 
 
 def failure(reason: str) -> NodeFailure:
-    """The failure of a node whose call came to nothing."""
+    """The node's failure for a reason in SENTENCES."""
     return NodeFailure(reason, SENTENCES[reason], final=reason in FINAL)
 
 
 def status_failure(status: int) -> NodeFailure:
-    """The server refused. What it would refuse again is not tried again."""
+    """The node's failure for an HTTP status; final, so not retried, if the server would refuse again."""
     final = 300 <= status < 500 and status not in TRY_AGAIN
     return NodeFailure("status", f"The server answered with the status {status}.", final=final)
 
 
 def failure_of(failed: OutboundFailed) -> NodeFailure:
-    """The failure of a node whose request failed so."""
+    """The node's failure for a failed outbound request."""
     return status_failure(failed.status) if failed.reason == "status" else failure(failed.reason)
 
 
 @dataclass(slots=True)
 class UnderWay:
-    """A call that is on record as sent: what was said in it, and how many characters of that readers were told."""
+    """A call recorded as sent: its streamed parts, how many of them were processed, and the characters published."""
 
     position: Position
     call_id: UUID
@@ -98,7 +98,7 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a call ended: with an answer, or with a failure, which may be ``final``."""
+    """How a call ended, after ``took`` seconds: with an answer, or with a failure, which may be ``final``."""
 
     took: float
     answer: JSONObject
@@ -107,8 +107,11 @@ class Ended:
 
 
 def are_too_many(run: Run, *, now: datetime) -> bool:
-    """Whether calls of the tenant's other runs have all workers of this host but one, which is for what has no call to
-    wait for, and for other tenants. A host with one tenant or one worker keeps none."""
+    """Whether calls of the tenant's other runs occupy all but one of this host's workers.
+
+    The last worker is reserved for work without calls and for other tenants. A host with one tenant or one worker
+    reserves none.
+    """
     here = f"{run.holder.rpartition('/')[0]}/"
     held = Run.objects.of(run.tenant_id).filter(holder__startswith=here, ready_at__gt=now).exclude(id=run.id)
     most = settings.OPENWOP_WORKERS - 1
@@ -123,14 +126,14 @@ def are_too_many(run: Run, *, now: datetime) -> bool:
 
 
 def next_try(run: Run, *, now: datetime) -> datetime:
-    """When a run whose call has no worker is looked at again: the longer it has waited, the later, so that many that
-    wait do not keep the workers busy with looking."""
+    """When to retry a run whose call has no worker. The delay grows with the time waited, so that many waiting runs do
+    not occupy the workers with retries."""
     waited = now - (run.started_at or now)
     return now + min(max(waited / 10, SOONEST), LATEST)
 
 
 def begin(position: Position, step: Step, call: Call, now: datetime) -> UnderWay:
-    """The call is on record as sent, in the transaction of the step; nothing has left this host yet."""
+    """Record the call as sent, in the step's transaction; nothing has left this host yet."""
     run, node_id = position.run, position.node_id
     ordinal = len(recordings.answers_of(run, node_id))
     call_id = recordings.begin_call(run, node_id, kind=call.kind, ordinal=ordinal, request=call.request)
@@ -143,13 +146,16 @@ def begin(position: Position, step: Step, call: Call, now: datetime) -> UnderWay
 
 
 def _key(run: Run, node_id: str, attempt: int, ordinal: int) -> str:
-    """What names this attempt at this call of this node of this run, and nothing else."""
+    """The idempotency key, unique to the run, node, attempt and ordinal of the call."""
     return f"{ids.wire('run', run.id)}/{quote(node_id, safe='')}/{attempt}/{ordinal}"
 
 
 def make(under_way: UnderWay, keep: Callable[[], bool]) -> Ended | None:
-    """Send the call and wait for its end. ``keep`` is asked every few seconds, and whenever something was said, whether
-    it is still wanted; it renews the lease, and raises when that is lost. None when nobody wants the call any more."""
+    """Send the call and wait for its end; None when the call is no longer wanted.
+
+    ``keep`` is called every few seconds and after new streamed text: it renews the lease, returns whether the call is
+    still wanted, and raises when the lease is lost.
+    """
     began = kept = time.monotonic()
     pause = TELL_EVERY if under_way.call.streams else RENEW_EVERY
     with _sent(under_way) as future:
@@ -171,7 +177,7 @@ def make(under_way: UnderWay, keep: Callable[[], bool]) -> Ended | None:
 
 @contextlib.contextmanager
 def _sent(under_way: UnderWay) -> Iterator[concurrent.futures.Future[JSONObject]]:
-    """The call is made by a thread beside, so that this one can renew the lease; it ends with the block."""
+    """Run the call in another thread, so that this one can renew the lease; cancel it at the end of the block."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="call", daemon=True)
     thread.start()
@@ -202,14 +208,16 @@ async def _awaited(under_way: UnderWay) -> JSONObject:
 
 
 async def _drained() -> None:
-    """Whatever was cancelled has closed its connections."""
+    """Wait until cancelled tasks have closed their connections."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     await asyncio.gather(*others, return_exceptions=True)
 
 
 def tell(run: Run, under_way: UnderWay, *, now: datetime) -> None:
-    """What was said since the last time is on the locked run's log, as far as no secret can be in it that is not
-    complete yet; its lease is renewed."""
+    """Publish newly streamed text to the locked run's log and renew the lease.
+
+    Text that could be the beginning of a secret is held back until it is complete.
+    """
     facts: list[Event] = []
     if len(under_way.said) > under_way.heard:
         under_way.heard = len(under_way.said)
@@ -235,7 +243,7 @@ def _chunk(run: Run, under_way: UnderWay, end: int, *, meta: ChunkMeta | None = 
 
 
 def record(run: Run, under_way: UnderWay, ended: Ended, *, now: datetime) -> None:
-    """How the call ended is on record; the locked run goes on."""
+    """Record the end of the call on the locked run, and renew its lease."""
     facts: list[Event] = []
     if ended.failure:
         recordings.fail_call(run, under_way.call_id)
@@ -256,7 +264,7 @@ def record(run: Run, under_way: UnderWay, ended: Ended, *, now: datetime) -> Non
 
 
 def _last_words(run: Run, under_way: UnderWay, answer: JSONObject) -> list[Event]:
-    """The end of what a model said, and what it cost, where its endpoint counts."""
+    """Events for the last chunk of a model's text, and for its token usage if the endpoint reports it."""
     asked, said = answer.get("promptTokens"), answer.get("completionTokens")
     use = TokenUse(asked, said) if asked is not None or said is not None else None
     meta = ChunkMeta(answer["model"], FINISHED.get(answer["finishReason"]), use)
@@ -267,7 +275,7 @@ def _last_words(run: Run, under_way: UnderWay, answer: JSONObject) -> list[Event
 
 
 def record_act(position: Position, step: Step, acted: Acted, now: datetime) -> bool:
-    """What an agent did with a tool of this host is on record, in the transaction in which it did it."""
+    """Record an agent's use of a host tool, in the transaction of that use; return True."""
     run, node_id, act = position.run, position.node_id, acted.act
     ordinal = len(recordings.answers_of(run, node_id))
     call_id = recordings.begin_call(run, node_id, kind="tool", ordinal=ordinal, request=act.request)

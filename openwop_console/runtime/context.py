@@ -1,4 +1,4 @@
-"""``ctx.memory`` and ``ctx.files``: memory and the workspace as one node of one run uses them."""
+"""``ctx.memory`` and ``ctx.files``: the memory and workspace access of one node of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ Reads = list[Read]
 
 @dataclass(frozen=True, slots=True)
 class NodeMemory:
-    """Reads the run's start snapshot and the run's own writes; writes in the name of this node and its agent.
+    """Reads the run's start snapshot plus the run's own writes; writes as this node and its agent.
 
-    Every read is noted in ``reads``, so that it can be kept with the step.
+    Every read is appended to ``reads``, to be recorded with the step.
     """
 
     run: Run
@@ -88,19 +88,19 @@ class NodeMemory:
         return ids.wire("mem", written.id)
 
     def _scope(self, memory_ref: str) -> MemoryScope | None:
-        """The ref as this node's agent reaches it."""
+        """The ref checked for this node's agent; None when it is not allowed."""
         return tenancy.memory_scope(tenancy.run_scope(self.run, agent_id=self.agent_id), memory_ref)
 
 
 def listing(memory_ref: str, *, limit: int, tag: str, wanted: Injection) -> str:
-    """The digest of a request to list; what was not given of a budget and a rank is not in it."""
+    """The digest of a list request; unset budget, rank and query are left out."""
     given = {"tokenBudget": wanted.token_budget, "rank": wanted.rank, "query": wanted.query}
     more = {name: value for name, value in given.items() if value}
     return recordings.digest_of({"op": "list", "memoryRef": memory_ref, "limit": limit, "tag": tag, **more})
 
 
 def getting(memory_ref: str, memory_id: str) -> str:
-    """The digest of a request to get."""
+    """The digest of a get request."""
     return recordings.digest_of({"op": "get", "memoryRef": memory_ref, "memoryId": memory_id})
 
 
@@ -110,7 +110,7 @@ def _document(record: MemoryRecord) -> JSONObject:
 
 @dataclass(frozen=True, slots=True)
 class NodeFiles:
-    """Reads the run's snapshot of the workspace and the run's own writes; writes in the name of this node."""
+    """Reads the run's snapshot of the workspace plus the run's own writes; writes as this node."""
 
     run: Run
     node_id: str

@@ -1,6 +1,6 @@
-"""Edge conditions and expressions of a workflow: pure, and without any effect (workflow-definition, EdgeCondition).
+"""Evaluates edge conditions and expressions of workflows, without side effects (workflow-definition, EdgeCondition).
 
-Expressions are JMESPath, which looks at values and nothing else; regular expressions are RE2's, which cannot run away.
+Expressions are JMESPath, which only reads values; regular expressions are RE2, which match in linear time.
 """
 
 import math
@@ -24,9 +24,9 @@ Values = Mapping[str, Any]
 HEAVIEST = 50_000
 HEAVIEST_IN_A_RUN = 2_000_000
 PATIENCE_S = 1.0
-# What a library says to an expression, or a pattern, that asks something of the wrong kind.
+# Exceptions that the libraries raise for an expression or pattern applied to values of the wrong type.
 SENSELESS = (JMESPathError, ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
-# What comes of these was not there before; anything else points at what was.
+# Expression nodes that build new values; all others return references to existing ones.
 BUILDS = frozenset(
     {
         "filter_projection",
@@ -41,24 +41,27 @@ BUILDS = frozenset(
 
 
 class BadExpression(ValueError):
-    """The expression cannot be read."""
+    """The expression cannot be parsed."""
 
 
 class TooHeavy(Exception):
-    """The evaluation was given up: it says nothing of what it would have come to."""
+    """The evaluation was aborted, so its result is unknown."""
 
 
 class TooLong(TooHeavy):
-    """The evaluation has not ended in its time."""
+    """The evaluation exceeded its deadline."""
 
 
 class TooLarge(TooHeavy):
-    """The evaluation came to more than an answer may hold."""
+    """The evaluation built more than its size limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """When evaluations end, a reading of ``clock``, and how much each may build, written out, on its way and in all."""
+    """Limits of evaluations: a deadline on ``clock``, and the total size of the values that each may build.
+
+    ``heaviest`` counts characters, members and scalars of the values written out, intermediate ones included.
+    """
 
     deadline: float
     clock: Callable[[], float] = time.monotonic
@@ -66,12 +69,12 @@ class Bounds:
 
 
 def bounds_in_a_run() -> Bounds:
-    """For the inputs of a node, or a look at the edges: a second of computing; two million characters each."""
+    """Limits for a node's inputs or a run's edge conditions: one CPU second, two million characters each."""
     return Bounds(time.thread_time() + PATIENCE_S, time.thread_time, HEAVIEST_IN_A_RUN)
 
 
 def problem_of(condition: Mapping[str, object]) -> str:
-    """What is wrong with a condition as it is written, or nothing."""
+    """Why a condition is malformed; empty when it is not."""
     kind = condition.get("type")
     if kind == "expression":
         return "" if _readable(condition.get("expression", "")) else "is not a JMESPath expression"
@@ -111,9 +114,9 @@ def _compiled(expression: str) -> Any:
 
 
 def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
-    """What the expression finds in ``values``, as JSON says it; None when it finds nothing or makes no sense of them.
+    """Evaluate the expression on ``values`` to a JSON value; None when nothing matches or types do not fit.
 
-    Raises ``TooLong`` soon after its deadline, or ``TooLarge``.
+    Raises ``TooLong`` soon after the deadline, or ``TooLarge``.
     """
     try:
         return _plain(_Bounded(bounds).visit(_compiled(expression).parsed, values))
@@ -122,7 +125,7 @@ def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
 
 
 def _plain(value: object) -> Any:
-    """The same with None for what JSON has no word for: numbers that are none or without end, and functions."""
+    """Replace values that JSON cannot express (NaN, infinities and functions) with None."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
@@ -133,7 +136,7 @@ def _plain(value: object) -> Any:
 
 
 def is_storable(value: object) -> bool:
-    """Whether every database keeps it: no NUL, no half surrogate, no number that is none or without end."""
+    """Whether every database can store the value: no NUL, lone surrogate, NaN or infinity, and no excessive nesting."""
     try:
         return _is_storable(value)
     except RecursionError:
@@ -151,9 +154,9 @@ def _is_storable(value: object) -> bool:
 
 
 def holds(condition: Mapping[str, Any], values: Values, bounds: Bounds) -> bool:
-    """Whether the condition is true of ``values``: the outputs of the edge's source, then the run's variables.
+    """Whether the condition holds for ``values``: the outputs of the edge's source over the run's variables.
 
-    One that makes no sense of them is not; one that is too heavy raises ``TooHeavy``.
+    False when the types do not fit; raises ``TooHeavy`` when the evaluation exceeds its limits.
     """
     if condition["type"] == "expression":
         return _is_truth(evaluate(condition["expression"], values, bounds))
@@ -176,7 +179,7 @@ def _compares(condition: Mapping[str, Any], values: Values) -> bool:
 
 
 def _is_truth(value: object) -> bool:
-    """JMESPath's own notion: everything but false, null and what is empty."""
+    """Truth in the sense of JMESPath: everything but false, null and empty values."""
     return value is not None and value is not False and value not in ("", [], {})
 
 
@@ -195,7 +198,7 @@ def _contains(left: object, right: object) -> bool:
 
 
 def _at(path: str, values: Values) -> Any:
-    """What stands at a dotted path; None when nothing does."""
+    """The value at a dotted path; None when there is none."""
     found: Any = values
     for part in path.split("."):
         if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
@@ -208,7 +211,7 @@ def _at(path: str, values: Values) -> Any:
 
 
 class _Functions(Functions):  # type: ignore[misc]
-    """JMESPath's own; the one whose result can be out of all proportion to what it is given is weighed before."""
+    """JMESPath's functions, with a size check on ``join`` before it builds its result."""
 
     def __init__(self, heaviest: int) -> None:
         self._heaviest = heaviest
@@ -221,7 +224,7 @@ class _Functions(Functions):  # type: ignore[misc]
 
 
 class _Bounded(TreeInterpreter):  # type: ignore[misc]
-    """Gives up at the deadline, and when it has built too much."""
+    """A JMESPath interpreter that enforces the deadline and the size limit."""
 
     def __init__(self, bounds: Bounds) -> None:
         super().__init__(jmespath.Options(custom_functions=_Functions(bounds.heaviest)))
@@ -238,7 +241,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc]
 
 
 def _less(left: int, value: object) -> int:
-    """What is left once ``value`` is written out, small as it is while its parts are shared; refused when none is."""
+    """Subtract the size of ``value`` written out, with shared parts counted every time; raise TooLarge below zero."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -253,12 +256,12 @@ def _less(left: int, value: object) -> int:
 
 
 def evaluate_until(expression: str, values: Values, deadline: float) -> Any:
-    """What ``evaluate`` finds in little memory and before ``deadline``, a reading of the monotonic clock."""
+    """``evaluate`` with the default size limit and ``deadline`` on the monotonic clock."""
     return evaluate(expression, values, Bounds(deadline))
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:
-    """``template`` with each ``{{name}}`` replaced; a name without a value fails the node."""
+    """Replace each ``{{name}}`` in ``template``; raise NodeFailure for a name without a value."""
 
     def value_of(match: re.Match[str]) -> str:
         if match[1] not in values:
@@ -269,7 +272,7 @@ def fill(template: str, values: Mapping[str, object]) -> str:
 
 
 def fill_json(template: object, values: Mapping[str, object]) -> Any:
-    """The same in every string of a JSON value; one that is a placeholder and nothing else becomes the value itself."""
+    """``fill`` every string of a JSON value; a string that is only a placeholder becomes the value with its type."""
     if isinstance(template, dict):
         return {name: fill_json(each, values) for name, each in template.items()}
     if isinstance(template, list):

@@ -1,8 +1,8 @@
-"""Which nodes of a run may begin, which are skipped, and whether the run can still succeed: pure, from what is known.
+"""Decides, without side effects, which nodes begin, which are skipped, and whether the run can still succeed.
 
 A node begins when every trigger rule among its incoming edges is met. An edge succeeds when its source is done and its
 condition holds; it is skipped when the condition does not hold or the source was skipped, and fails with its source.
-A node that needs a success it can no longer have is doomed; a run fails as soon as one of its last nodes is.
+A node is doomed when it needs a success that is no longer possible; a run fails as soon as a final node is doomed.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Edge(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is to be done next: nodes to begin and nodes to skip, in order, and the nodes that can never succeed."""
+    """The nodes to begin and to skip, in order, and those that can never succeed; ``lost`` when the run cannot."""
 
     begin: list[str]
     skip: list[str]
@@ -36,7 +36,7 @@ class Outlook:
 
 
 def outlook(definition: JSONObject, steps: Mapping[str, Step], variables: Mapping[str, object]) -> Outlook:
-    """The next decisions of a run whose steps so far are ``steps``. Raises ``TooHeavy`` when they cost too much."""
+    """The next decisions for a run with these steps. Raises ``TooHeavy`` when its conditions cost too much."""
     bounds = expressions.bounds_in_a_run()
 
     def holds(condition: Mapping[str, object], step: Step) -> bool:
@@ -78,7 +78,7 @@ def _verdict(
     doomed: set[str],
     holds: Judge,
 ) -> Verdict:
-    """A node's edges are judged rule by rule; it begins when every rule is met, and one that cannot be decides."""
+    """Judge a node's edges by trigger rule: a doomed rule decides, then a skipped one, then a pending one; else run."""
     by_rule: dict[str, list[Edge]] = {}
     for edge in edges:
         state = _state_of(edge, nodes, steps, doomed, holds)
@@ -112,7 +112,7 @@ def _state_of(
 
 
 def values_of(step: Step, variables: Mapping[str, object]) -> JSONObject:
-    """What a condition on an edge behind ``step`` looks at."""
+    """The values visible to a condition on an edge that leaves ``step``."""
     outputs = step.outputs
     return {**variables, **outputs, "output": outputs, "outputs": outputs, "variables": dict(variables)}
 

@@ -1,4 +1,4 @@
-"""``core.http.request``: a request to the world outside: through the outbound guard, bounded, with secrets by name."""
+"""``core.http.request``: a bounded HTTP request through the outbound guard, with secrets referenced by name."""
 
 import codecs
 import json
@@ -30,7 +30,7 @@ SECONDS = 30.0
 MAX_BYTES = 1_048_576
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 BODILESS = frozenset({"GET", "HEAD"})
-# The host is the definition's own: nothing of a run decides where a request, and the secrets in it, go.
+# The host is fixed by the definition: no value of a run decides where a request and its secrets are sent.
 URL = r"^https?://[^/?#@{}\s\\]+([/?#]\S*)?$"
 CONFIG = {
     "type": "object",
@@ -58,18 +58,18 @@ CONFIG = {
         "body": {"type": ["string", "object", "array"]},
     },
 }
-# Headers that are this host's to set, and those whose value is a credential.
+# Headers that only this host sets, and those whose value is a credential.
 OURS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "idempotency-key", "traceparent"}
 )
 CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
-# Python's own encodings, which no text of the web has; to decode the first takes time by the square of the length.
+# Python-specific encodings that no web text uses; decoding punycode takes quadratic time.
 NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape"})
 TEXTS = ("text/", "application/json", "application/xml", "application/problem+json", "application/x-ndjson")
 
 
 def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong with the config of a node that sends a request."""
+    """(field, problem) pairs for the config of a node that sends a request."""
     config = node["config"]
     wrong = [(each["field"], each["message"]) for each in problems(CONFIG, dict(config), field="config")]
     if wrong:
@@ -86,8 +86,10 @@ def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 @node_type("core.http.request", tools=(HTTP_REQUEST,), check=problems_of_node, makes_calls=True)
 def http_request(ctx: NodeContext) -> Outcome:
-    """One request; ``{{name}}`` in the path, the query and the body are inputs of the node. Its outputs are ``status``,
-    ``contentType`` and ``body``: JSON as its value, any other text as it is."""
+    """Send one request; ``{{name}}`` in the path, the query and the body is an input of the node.
+
+    The outputs are ``status``, ``contentType`` and ``body``: parsed JSON, or any other text unchanged.
+    """
     if ctx.calls:
         return Done(outputs=ctx.calls[0])
     url = fill(ctx.config["url"], {name: _part(value) for name, value in ctx.inputs.items()})
@@ -112,14 +114,14 @@ def http_request(ctx: NodeContext) -> Outcome:
 
 
 def _part(value: object) -> str:
-    """An input as a part of an address, which leads to no other place than the definition says."""
+    """An input quoted for a URL; refuses ``.`` and ``..``, which would change the address that the definition names."""
     if str(value) in (".", ".."):
         raise NodeFailure("url_invalid", "An input would lead the request to another address.", final=True)
     return quote(str(value), safe="")
 
 
 def _value_of(ctx: NodeContext, value: str | Mapping[str, str]) -> str:
-    """A header's value; that the run resolved the secret is on record before the request is sent."""
+    """A header's value; a secret's resolution is recorded before the request is sent."""
     text = value if isinstance(value, str) else vault.resolve(ctx.run, value["secret"], now=ctx.now).strip()
     if not text.isascii() or not text.isprintable():
         raise NodeFailure("header_invalid", "A header of the request has a value that cannot be sent.", final=True)
@@ -127,7 +129,7 @@ def _value_of(ctx: NodeContext, value: str | Mapping[str, str]) -> str:
 
 
 def _content(ctx: NodeContext, headers: dict[str, str]) -> bytes:
-    """The body as it is sent; its type is said where the config does not say it."""
+    """The encoded body; adds a Content-Type to ``headers`` if the config sets none."""
     if "body" not in ctx.config:
         return b""
     body = fill_json(ctx.config["body"], ctx.inputs)
@@ -141,7 +143,7 @@ def _content(ctx: NodeContext, headers: dict[str, str]) -> bytes:
 
 
 def _said(answer: httpx.Response, content: bytes) -> JSONObject:
-    """The answer as outputs of the node. Raises ``NodeFailure`` for one that it cannot use."""
+    """Convert the response to outputs of the node; raise NodeFailure for an unusable one."""
     if not answer.is_success:
         raise calls.status_failure(answer.status_code)
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -156,7 +158,7 @@ def _said(answer: httpx.Response, content: bytes) -> JSONObject:
 
 
 def _charset_of(answer: httpx.Response) -> str:
-    """The name of the encoding of an answer's text. Raises ``LookupError`` for one that is not known."""
+    """The response's encoding; raises LookupError for an unknown or Python-specific one."""
     name = codecs.lookup(answer.charset_encoding or "utf-8").name
     if name in NO_CHARSETS:
         raise LookupError(name)

@@ -1,6 +1,6 @@
-"""JSON Schemas that authors of workflows write, for answers and options: what they may use, and checking a value. Pure.
+"""JSON Schemas written by workflow authors, for answers and options: the allowed subset, and validation of values.
 
-A schema reaches nothing outside itself (no ``$ref``), and its regular expressions are RE2's, which cannot run away.
+A schema cannot refer outside itself (no ``$ref``), and its regular expressions are RE2, which match in linear time.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ _Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
 
 
 def problem_of(schema: object) -> str:
-    """What is wrong with a schema as it is written, or nothing."""
+    """Why the schema is invalid or not in the allowed subset; empty when it is fine."""
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError:
@@ -55,13 +55,13 @@ def _is_pattern(pattern: str) -> bool:
 
 
 def problems(schema: JSONObject, value: object, *, field: str) -> list[dict[str, str]]:
-    """Where ``value`` does not satisfy ``schema``, by field path, without echoing anything of it."""
+    """The field paths at which ``value`` violates ``schema``; messages never quote the value."""
     found = described(_Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value))
     return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]
 
 
 def described(found: Iterable[ValidationError]) -> list[dict[str, str]]:
-    """What a validator has found, by path: each thing once, and a member that is missing at its own path."""
+    """Validation errors sorted by path, without duplicates; a missing member is reported at its own path."""
     messages = {pair: None for problem in found for pair in _described(problem)}
     return [{"field": path, "message": message} for path, message in sorted(messages)]
 

@@ -1,7 +1,7 @@
-"""The MCP servers of a tenant, by name, and ``core.mcp.tool``, the node that calls their tools. Their only writer.
+"""The MCP servers of a tenant and their only writer, and ``core.mcp.tool``, the node type that calls their tools.
 
-A call is one session over Streamable HTTP: initialize, tools/call, end. The client offers neither sampling nor
-elicitation, so a server that asks for them gets no answer.
+A call is one session over Streamable HTTP: initialize, tools/call, end. The client supports neither sampling nor
+elicitation, so a server that requests them gets no answer.
 """
 
 import json
@@ -53,9 +53,9 @@ CONFIG = {
 
 @transaction.atomic
 def put_server(scope: TenantScope, name: str, url: str, *, secret: str = "", now: datetime) -> tuple[McpServer, bool]:
-    """Nodes find the server under ``name`` from now on; whether it is new. Audited.
+    """Create or replace the server ``name``; return it and whether it is new. Audited.
 
-    Who names a secret must be one who manages secrets, since the server is sent its value.
+    Naming a secret requires ``secrets:manage``, because its value is sent to the server. Locks the tenant's row.
     """
     scope.check(SCOPE)
     if secret:
@@ -89,7 +89,7 @@ def _check(scope: TenantScope, name: str, url: str, secret: str) -> None:
 
 @transaction.atomic
 def remove_server(scope: TenantScope, name: str, *, now: datetime) -> None:
-    """No node finds the server any more. Audited."""
+    """Delete the server; raises NotFound. Audited."""
     scope.check(SCOPE)
     removed, _ = McpServer.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, name=name).delete()
     if not removed:
@@ -98,13 +98,13 @@ def remove_server(scope: TenantScope, name: str, *, now: datetime) -> None:
 
 
 def list_servers(scope: TenantScope, *, after: str, limit: int) -> Page[McpServer]:
-    """The servers whose names come behind ``after``."""
+    """A page of servers by name, after ``after``."""
     scope.check(SCOPE)
     return read_page(McpServer.objects.of(scope.tenant_id), after, limit, order="name")
 
 
 def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong with the config of a node that calls a tool."""
+    """(field, problem) pairs for the config of a node that calls a tool."""
     return [(each["field"], each["message"]) for each in problems(CONFIG, dict(node["config"]), field="config")]
 
 
@@ -114,8 +114,10 @@ def _tools_of(config: Mapping[str, Any]) -> tuple[str]:
 
 @node_type("core.mcp.tool", tools=_tools_of, check=problems_of_node, makes_calls=True)
 def mcp_tool(ctx: NodeContext) -> Outcome:
-    """The tool is called with ``arguments``, in which ``{{name}}`` in any string is an input. The outputs are ``text``,
-    the ``content`` as the server gave it, and ``structuredContent`` where it gave one."""
+    """Call the tool with ``arguments``; ``{{name}}`` in any of their strings is an input of the node.
+
+    The outputs are ``text``, the server's ``content``, and its ``structuredContent`` if it returned one.
+    """
     if ctx.calls:
         return Done(outputs=ctx.calls[0])
     server = McpServer.objects.of(ctx.run.tenant_id).filter(name=ctx.config["server"]).first()
@@ -133,7 +135,8 @@ def mcp_tool(ctx: NodeContext) -> Outcome:
         session = _Session(url, key, sending)
         try:
             await session.open()
-            once = {"Idempotency-Key": sending.idempotency_key}  # of this request alone: it names one answer
+            # Sent with this request alone, because the key identifies one answer.
+            once = {"Idempotency-Key": sending.idempotency_key}
             return _outputs(await session.ask("tools/call", asked, once))
         except OutboundFailed as failed:
             raise calls.failure_of(failed) from None
@@ -144,7 +147,7 @@ def mcp_tool(ctx: NodeContext) -> Outcome:
 
 
 def _outputs(result: JSONObject) -> JSONObject:
-    """What the tool answered, as outputs of the node."""
+    """Convert the tool's result to outputs of the node; raise NodeFailure for an error or a malformed result."""
     content = result.get("content", [])
     if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
         raise calls.failure("malformed")
@@ -159,7 +162,7 @@ def _outputs(result: JSONObject) -> JSONObject:
 
 @dataclass(slots=True)
 class _Session:
-    """A session with a server, as far as one call needs it."""
+    """A session with a server for a single call."""
 
     url: str
     key: str
@@ -177,7 +180,7 @@ class _Session:
             pass
 
     async def ask(self, method: str, params: JSONObject, headers: Mapping[str, str] = NONE) -> JSONObject:
-        """The result of a request; the error of one that the server refuses fails the node."""
+        """Send a request and return its result; an error response raises NodeFailure."""
         self.asked += 1
         request = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
         async with self._posted(request, headers) as answer:
@@ -194,7 +197,7 @@ class _Session:
         return result
 
     async def close(self) -> None:
-        """The server may forget the session. It need not offer that, and nothing depends on it."""
+        """End the session with DELETE; failures are ignored, because servers need not support it."""
         if "Mcp-Session-Id" not in self.headers:
             return
         request = httpx.Request("DELETE", self.url, headers=self._headers())
@@ -213,7 +216,7 @@ class _Session:
         return {"Accept": "application/json, text/event-stream", **credential, **self.sending.trace, **self.headers}
 
     async def _answer(self, answer: httpx.Response) -> JSONObject:
-        """The server's answer to the last request, which may come as the only document, or in a stream of events."""
+        """The server's answer to the last request, from a JSON document or an event stream."""
         if not answer.is_success:
             raise OutboundFailed("status", status=answer.status_code)
         if not answer.headers.get("content-type", "").startswith("text/event-stream"):
@@ -229,7 +232,7 @@ class _Session:
         raise OutboundFailed("malformed")
 
     def _message(self, raw: bytes) -> JSONObject | None:
-        """The message, if it answers the last request."""
+        """Parse a message; None unless it answers the last request."""
         try:
             message = json.loads(raw)
         except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Where each run stands: one row a node that has been reached. And where nodes find tools."""
+"""Tables of the runtime: the steps of runs, and the MCP servers of tenants."""
 
 from django.db import models
 
@@ -16,10 +16,11 @@ class StepState(models.TextChoices):
 
 
 class Step(TenantOwned):
-    """A node of a run: how far it is, its outputs for the nodes behind it, and the variables it set.
+    """A node that a run has reached: its state, its outputs for downstream nodes, and the variables it set.
 
     ``wake_at`` is when a sleeping node is called again: at the end of its delay, or for its next attempt. ``on_record``
-    says that all a fork needs of the finished node was kept; a host that kept no reads and no variables left it False.
+    is True when everything that a fork needs of the finished node was stored; a host that stored no reads and no
+    variables left it False.
     """
 
     writer = "openwop_console.runtime.steps"
@@ -48,7 +49,7 @@ class Step(TenantOwned):
 
 
 class McpServer(TenantOwned):
-    """Where nodes find the tools of an MCP server; ``secret`` is the name of the tenant's secret that it is sent."""
+    """An MCP server whose tools nodes can call; ``secret`` names the tenant's secret that is sent to it."""
 
     writer = "openwop_console.runtime.mcp_servers"
     personal = Personal("MCP servers", ("name", "url", "secret"), deleted=True)

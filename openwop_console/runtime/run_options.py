@@ -1,4 +1,4 @@
-"""What a client may ask of a new run: checked before anything of the run exists (openwop-host 3.2)."""
+"""A client's options for a new run, checked before the run is created (openwop-host 3.2), and the limits they set."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from memory.host.tenancy import TenantScope
 from openwop_console.runtime import json_schemas
 
 MAX_METADATA_BYTES = 50_000
-# What the closed body knows and this host does not do; asking for it is refused, never ignored.
+# Fields that the contract's closed request body has and this host does not support: refused, never ignored.
 NOT_OFFERED = {
     "callback_url": "runs.callbackUrl",
     "residency": "residency",
@@ -44,7 +44,7 @@ class MockProviderForbidden(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What a client asks for when it creates a run. ``dedup`` refuses a second active run of one ``scope_id``."""
+    """A client's request to create a run. ``dedup`` refuses a second active run of one ``scope_id``."""
 
     workflow_id: str
     inputs: JSONObject = field(default_factory=dict)
@@ -63,7 +63,7 @@ class RunRequest:
 
 
 def check(scope: TenantScope, request: RunRequest) -> None:
-    """Refuse what this principal may not ask for, or this host does not offer."""
+    """Refuse options that this principal may not use or this host does not support."""
     if request.tenant_slug not in ("", scope.principal.tenant_slug):
         raise Forbidden("A run is created in the tenant of its credential.", rule="tenant")
     if request.engine_version:
@@ -79,7 +79,7 @@ def check(scope: TenantScope, request: RunRequest) -> None:
 
 
 def check_configurable(configurable: JSONObject, definition: JSONObject) -> None:
-    """Refuse, with field paths, what the reserved keys or the workflow's own ``configurableSchema`` do not allow."""
+    """Refuse, with field paths, values that violate the reserved keys or the workflow's ``configurableSchema``."""
     if "mockProvider" in configurable:
         raise MockProviderForbidden
     own = definition.get("configurableSchema", {})
@@ -94,24 +94,24 @@ def check_configurable(configurable: JSONObject, definition: JSONObject) -> None
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often a node is tried again, and the wait before the first retry; each later one waits twice as long."""
+    """A node's retry policy: the number of retries and the first delay, which doubles with each further retry."""
 
     retries: int
     first_delay: timedelta
 
     def delay_before(self, attempt: int) -> timedelta:
-        """The wait behind the failed ``attempt``, which counts from 1."""
+        """The delay after the failed ``attempt``, counted from 1; at most LONGEST_RETRY_DELAY."""
         wait: timedelta = self.first_delay * 2 ** min(attempt - 1, MAX_RETRIES)
         return min(wait, LONGEST_RETRY_DELAY)
 
 
 def executions_of(run: Run) -> int:
-    """How many nodes the run may begin: its ``recursionLimit``, at most the host's."""
+    """The maximum node executions of the run: its ``recursionLimit``, capped by the host's."""
     return min(_count(run.configurable.get("recursionLimit")) or MAX_NODE_EXECUTIONS, MAX_NODE_EXECUTIONS)
 
 
 def duration_of(run: Run, definition: JSONObject) -> timedelta | None:
-    """How long the run may take from its start. A run of the host itself takes as long as people need."""
+    """The run's time limit from its start; None for a run of the host itself, which waits for people."""
     if run.system:
         return None
     asked = [_count(run.configurable.get("runTimeoutMs")), _count(definition["settings"].get("timeout"))]
@@ -119,7 +119,7 @@ def duration_of(run: Run, definition: JSONObject) -> timedelta | None:
 
 
 def timeout_of(node: JSONObject) -> timedelta | None:
-    """How long the node may take from its start, retries included; None when it may take as long as the run."""
+    """The node's time limit from its start, retries included; None when only the run's limit applies."""
     asked = _count(node.get("settings", {}).get("timeout"))
     return timedelta(milliseconds=min(asked, MAX_RUN_DURATION_MS)) if asked else None
 
@@ -135,7 +135,7 @@ def retries_of(definition: JSONObject, node: JSONObject) -> Patience:
 
 
 def _count(value: object) -> int:
-    """The whole number above 0 that ``value`` is, as JSON may write it (``3``, ``3.0``, ``3e0``); 0 when it is none."""
+    """``value`` as a positive integer, however JSON writes it (``3``, ``3.0``, ``3e0``); 0 when it is not one."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         return 0
     return int(value) if isinstance(value, int) or value.is_integer() else 0

@@ -1,4 +1,4 @@
-"""Where a run stands: reading and writing its steps."""
+"""Reads and writes the steps of runs; their only writer."""
 
 from datetime import datetime, timedelta
 from functools import cache
@@ -19,8 +19,9 @@ IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING}
 
 
 def steps_of_run(tenant_id: UUID, run_id: UUID, *, values: bool = True) -> dict[str, Step]:
-    """The steps of a run by node id, in the order they began; nodes that were not reached have none. Without
-    ``values`` the outputs and variables of a step, which may be megabytes for a run, are read when they are asked for.
+    """The steps of a run by node id, in the order they began; unreached nodes have none.
+
+    Without ``values``, outputs and variables, which may be megabytes per run, are loaded on first access.
     """
     return {step.node_id: step for step in _of_run(values).fetch(sql.key(tenant_id), sql.key(run_id))}
 
@@ -33,20 +34,20 @@ def _of_run(values: bool) -> sql.Prepared[Step]:
 
 
 def at_node(tenant_id: UUID, run_id: UUID, node_id: str) -> Step | None:
-    """The step of a run at one node; None when it was not reached."""
+    """The step of a run at one node; None when the run has not reached it."""
     found: Step | None = Step.objects.of(tenant_id).filter(run_id=run_id, node_id=node_id).first()
     return found
 
 
 def any_says(tenant_id: UUID, run_id: UUID, words: str) -> bool:
-    """Whether these words stand in the outputs or variables of a step of the run. They are not parsed for it."""
+    """Whether the text occurs in the stored outputs or variables of the run's steps; searched as text, not parsed."""
     said = (StrIndex(Cast(name, TextField()), Value(words)) for name in ("outputs", "variables"))
     in_outputs, in_variables = (GreaterThan(place, 0) for place in said)
     return bool(Step.objects.of(tenant_id).filter(in_outputs | in_variables, run_id=run_id).exists())
 
 
 def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, attempt: int = 1, now: datetime) -> Step:
-    """The node is being executed for the first time in this run; ``timeout`` from now it has failed."""
+    """Create the node's step as started; its deadline is ``timeout`` from now."""
     deadline = now + timeout if timeout else None
     return Step(
         tenant_id=run.tenant_id,
@@ -60,14 +61,14 @@ def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, attempt: 
 
 
 def skip(run: Run, node_id: str, *, now: datetime) -> None:
-    """The node is not executed in this run."""
+    """Create the node's step as skipped."""
     Step(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id, state=StepState.SKIPPED, started_at=now).insert(
         by=WRITER
     )
 
 
 def take_over(run: Run, step: Step, *, now: datetime) -> None:
-    """The node stands in ``run``, a branch, as it stands in the run that the branch comes from."""
+    """Copy a step of the source run into ``run``, its branch."""
     Step(
         tenant_id=run.tenant_id,
         run_id=run.id,
@@ -83,33 +84,33 @@ def take_over(run: Run, step: Step, *, now: datetime) -> None:
 
 
 def settle(step: Step, state: str, *, wake_at: datetime | None = None) -> None:
-    """The step is as it is now, and is looked at again at ``wake_at``."""
+    """Set the step's state and wake time, and clear its error."""
     step.state, step.wake_at, step.error = state, wake_at, None
     step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
 
 
 def finish(step: Step, *, outputs: JSONObject, variables: JSONObject) -> None:
-    """The node is done; its outputs and the variables it set are kept."""
+    """Mark the node as done, with its outputs and the variables it set."""
     step.state, step.wake_at, step.error = StepState.DONE, None, None
     step.outputs, step.variables, step.on_record = outputs, variables, True
     step.save(by=WRITER, update_fields=["state", "wake_at", "error", "outputs", "variables", "on_record"])
 
 
 def retry(step: Step, failure: Failure, *, at: datetime) -> None:
-    """The attempt has failed; the next one begins at ``at``."""
+    """Record the failed attempt and put the step to sleep until the next one at ``at``."""
     step.state, step.wake_at, step.attempt = StepState.SLEEPING, at, step.attempt + 1
     step.error = {"code": failure.code, "message": failure.message}
     step.save(by=WRITER, update_fields=["state", "wake_at", "attempt", "error"])
 
 
 def fail(step: Step, failure: Failure) -> None:
-    """The node has failed for good."""
+    """Mark the node as failed for good."""
     step.state, step.wake_at = StepState.FAILED, None
     step.error = {"code": failure.code, "message": failure.message}
     step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
 
 
 def postpone(run: Run, by: timedelta) -> None:
-    """The nodes of the locked run that are under way have that much more time; what sleeps wakes when it would have."""
+    """Extend the deadlines of the locked run's in-flight nodes by that time; wake times do not change."""
     rows = Step.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, state__in=IN_FLIGHT)
     rows.filter(deadline_at__isnull=False).update(deadline_at=F("deadline_at") + by)

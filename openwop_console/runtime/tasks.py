@@ -1,4 +1,4 @@
-"""What django-q2 calls for runs. The clock is read here."""
+"""django-q2 tasks of the runtime and the functions that queue them. The clock is read here."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -25,7 +25,7 @@ def advance(tenant: str, run: str) -> None:
 
 
 def enqueue_heartbeats(now: datetime) -> int:
-    """The due tick of every heartbeat is queued, by whoever takes it first; returns how many."""
+    """Queue the due tick of every heartbeat, each claimed by one caller; return how many."""
     return scheduling.fire_each(
         "Heartbeat",
         scheduling.due(Heartbeat, "next_at", "interval_s", now=now),
@@ -34,7 +34,7 @@ def enqueue_heartbeats(now: datetime) -> int:
 
 
 def enqueue_timer(timer: Timer) -> None:
-    """A worker does what the host does by itself; queued in the transaction that takes its tick."""
+    """Queue a host timer's task, in the transaction that claims its tick."""
     async_task(timer.task)
 
 
@@ -48,7 +48,7 @@ def _enqueue_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interv
 
 
 def beat(tenant: str, heartbeat: str, next_at: str) -> None:
-    """One tick, unless the next one has come before a worker was free."""
+    """Process one tick; skipped when the next tick came before a worker was free."""
     timed_heartbeats.beat(
         UUID(hex=tenant), UUID(hex=heartbeat), next_at=datetime.fromisoformat(next_at), clock=timezone.now
     )
@@ -57,8 +57,10 @@ def beat(tenant: str, heartbeat: str, next_at: str) -> None:
 def enqueue_keeping(
     now: datetime, *, since: datetime, whole: bool, after: UUID | None = None
 ) -> tuple[int, UUID | None]:
-    """Of the tenants behind ``after``, those whose commitments need a look are queued, each once; how many, and where
-    the next part begins. ``whole``: all that have any, for a thorough one."""
+    """Queue the tenants after ``after`` whose commitments need a check, each once; return their number and the cursor.
+
+    With ``whole``, queue every tenant that has commitments, for a complete check.
+    """
     found = commitments.tenants(since=since, whole=whole, after=after, now=now)
     return sum(_enqueue_keeping(tenant_id, whole, now) for tenant_id in found.tenants), found.after
 

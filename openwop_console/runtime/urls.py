@@ -1,4 +1,4 @@
-"""The pages' own requests to runs."""
+"""URLs of the page requests that act on runs."""
 
 from django.urls import path
 

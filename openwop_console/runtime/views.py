@@ -1,4 +1,4 @@
-"""What a page asks of runs beyond looking at them."""
+"""Page requests that act on runs: start again, fork, steer and answer."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -43,7 +43,7 @@ def run_fork(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_POST
 def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
-    """The run is cancelled, paused or resumed, as the button says."""
+    """Cancel, pause or resume the run, by the form field ``act``."""
     scope = scope_of(request)
     scope.check("runs:cancel")
     steer = STEER.get(request.POST.get("act", ""))
@@ -55,8 +55,7 @@ def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResponse:
-    """What the run waits for, and the form of its answer; a good answer leads back to the run, and one that is none is
-    shown on its page."""
+    """Show an interrupt's answer form. A valid answer redirects to the run, an invalid one is shown on its page."""
     scope, run = scope_of(request), ids.parse("run", run_id)
     interrupt = runs.read_interrupt(scope, run, ids.parse("int", interrupt_id))
     form = AnswerForm(interrupt, request.POST if request.method == "POST" else None)
@@ -86,7 +85,7 @@ def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
 
 
 class ForkForm(forms.Form):
-    """From which event a run is forked, and how."""
+    """The mode and first event of a fork."""
 
     mode = forms.ChoiceField(choices=ForkMode.choices)
     from_seq = forms.IntegerField(min_value=0, max_value=2**62)

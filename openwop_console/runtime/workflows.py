@@ -1,7 +1,7 @@
-"""Workflow definitions: checked when they are installed, so that a run never meets one it cannot execute.
+"""Workflow definitions: validation, installation, and the schedules of their triggers.
 
-What this host cannot execute (an unknown node type, a circle, an expression it cannot read) is refused at installation,
-with the path of the field.
+A definition that this host cannot execute (an unknown node type, a cycle, an unreadable expression) is refused at
+installation with the path of the field, so that a run never meets one.
 """
 
 import json
@@ -26,8 +26,8 @@ from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
 from openwop_console.runtime import expressions, json_schemas
 
 FOLDER = Path(__file__).parent
-AGENT = "core.agent"  # the type of nodes that are an agent themselves
-MARK = "chain"  # what the metadata of a workflow that a pack has brought hold of its chain
+AGENT = "core.agent"  # the type of a node that is itself an agent
+MARK = "chain"  # the metadata key under which a pack's workflow keeps its chain
 ErrorList = list[dict[str, str]]
 SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
@@ -40,19 +40,19 @@ def _validator() -> Draft202012Validator:
 
 
 def check(definition: object) -> None:
-    """Refuse, with every field path, a definition that this host could not execute."""
+    """Raise Invalid, with every field path, for a definition that this host could not execute."""
     errors = problems_of(definition)
     if errors:
         raise Invalid("The workflow definition is not valid.", errors=errors)
 
 
 def problems_of(definition: Any) -> ErrorList:
-    """Why this host could not execute the definition, by field path."""
+    """Problems, by field path, that prevent this host from executing the definition."""
     return json_schemas.described(_validator().iter_errors(definition)) or _graph_problems(definition)
 
 
 def missing_in(definition: JSONObject, inputs: JSONObject) -> list[str]:
-    """The inputs that the workflow requires and a run with these would not have."""
+    """The names of required inputs that are missing from ``inputs`` and have no default."""
     declared = [each for each in definition["variables"] if each.get("required") and "defaultValue" not in each]
     return [each["name"] for each in declared if each["name"] not in inputs]
 
@@ -106,7 +106,7 @@ def _expression_problems(definition: JSONObject) -> ErrorList:
 
 
 def node_of(definition: JSONObject, node_id: str) -> JSONObject:
-    """The node of that id, which is there."""
+    """The node with that id, which must exist."""
     found: JSONObject = next(node for node in definition["nodes"] if node["id"] == node_id)
     return found
 
@@ -120,7 +120,7 @@ def _cycle_problems(definition: JSONObject) -> ErrorList:
 
 
 def order_of(definition: JSONObject) -> list[str]:
-    """The ids of the nodes in the order in which they are executed: edges first, then as they are written."""
+    """Node ids in topological order, ties in the order of the definition. Raises CycleError."""
     sorter: TopologicalSorter[str] = TopologicalSorter({node["id"]: set() for node in definition["nodes"]})
     for edge in definition["edges"]:
         sorter.add(edge["targetNodeId"], edge["sourceNodeId"])
@@ -135,7 +135,7 @@ def order_of(definition: JSONObject) -> list[str]:
 
 
 def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> Installation:
-    """The workflow in ``text`` is what runs of its id execute from now on."""
+    """Install the workflow in ``text`` with its triggers, in one transaction; runs of its id execute it from now on."""
     definition = json.loads(text)
     check(definition)
     if errors := _of_somebody_else(tenant, definition):
@@ -149,7 +149,7 @@ def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> I
 
 
 def _of_somebody_else(tenant: Tenant, definition: JSONObject) -> ErrorList:
-    """Why the workflow is not one of its own: what the host or a pack has brought is theirs alone."""
+    """Errors for a workflow whose id belongs to the host or a pack, or whose metadata has the key for chains."""
     if definition["id"] in registry.builtin_ids():
         return [{"field": "$.id", "message": "belongs to a workflow of the host"}]
     if registry.proposed(tenant.id, ArtifactKind.WORKFLOW, definition["id"]):
@@ -159,13 +159,13 @@ def _of_somebody_else(tenant: Tenant, definition: JSONObject) -> ErrorList:
     return []
 
 
-# The schedules that the triggers of a workflow ask for.
+# The schedules of a workflow's triggers.
 
 
 def keep_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, now: datetime) -> None:
-    """The workflow's schedules are those of its triggers, and no others. In the transaction that installs it.
+    """Create, change and remove the workflow's schedules to match its triggers, in the transaction that installs it.
 
-    Refused, with the path of the field, when one of them cannot be honoured; then the workflow is not installed.
+    Refused, with the path of the field, when a trigger cannot be honoured; the workflow is then not installed.
     """
     there = scheduling.schedules_of_workflow(tenant.id, definition["id"])
     clean = redaction.for_tenant(tenant.id).redact_json
@@ -187,7 +187,7 @@ def _keep_trigger(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrd
 
 
 def _order_of_trigger(definition: JSONObject, trigger: JSONObject, installed_by: str, path: str) -> ScheduleOrder:
-    """What the trigger asks for."""
+    """The schedule order of a trigger; raises Invalid with field paths."""
     config = trigger.get("config", {})
     inputs = config.get("inputs", {})
     problems = _problems_of_trigger(trigger, config)
@@ -210,7 +210,7 @@ def _order_of_trigger(definition: JSONObject, trigger: JSONObject, installed_by:
 
 
 def _problems_of_trigger(trigger: JSONObject, config: JSONObject) -> list[tuple[str, str]]:
-    """What cannot be honoured, by field; the times themselves are looked at when they are kept."""
+    """(field, problem) pairs of a trigger; the cron expression itself is checked when the schedule is stored."""
     policy = config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE)
     checks = [
         (".id", NAME.fullmatch(trigger["id"]), "must be letters, digits, '.', '_' and '-'"),
@@ -224,18 +224,18 @@ def _problems_of_trigger(trigger: JSONObject, config: JSONObject) -> list[tuple[
 
 
 def agent_of(node: JSONObject) -> JSONObject:
-    """Whom the node says that it acts as; empty when it says nobody. One that is an agent acts as that one."""
+    """The agent that the node names, empty when it names none; an agent node acts as the agent of its config."""
     named: JSONObject = node.get("agent", {})
     return {**named, "agentId": node["config"]["agentId"]} if node["typeId"] == AGENT else named
 
 
 def agents_of(definition: JSONObject) -> set[str]:
-    """The agents that nodes of the workflow act as."""
+    """The ids of the agents that the workflow's nodes act as."""
     return {agent["agentId"] for node in definition["nodes"] if (agent := agent_of(node))}
 
 
 def register_builtins() -> None:
-    """Every workflow in the folder ``workflows`` resolves in every tenant."""
+    """Register every workflow in the folder ``workflows``; they resolve in every tenant."""
     for path in sorted((FOLDER / "workflows").glob("*.json")):
         text = path.read_text()
         check(json.loads(text))

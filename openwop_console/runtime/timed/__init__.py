@@ -1,1 +1,1 @@
-"""What time starts: schedules that become runs, heartbeats and what they look at."""
+"""Work that starts by time: schedules, heartbeats and commitments."""

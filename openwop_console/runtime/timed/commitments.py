@@ -1,7 +1,7 @@
-"""A commitment becomes a firing, and a run where the tenant says which (RFC 0068 C).
+"""Fires due commitments, and starts a run for each if the tenant has chosen a workflow for them (RFC 0068 C).
 
-Whatever happened at once commits at once: the firing's row, ``commitment.fired`` on a small system run, the run that it
-starts, and the state. The run acts as the host in the tenant of the memory, and is told ids alone.
+A firing is one transaction: its row, ``commitment.fired`` on a small system run, the run that it starts, and the
+commitment's state. The started run acts as the host in the memory's tenant and receives only ids.
 """
 
 from collections.abc import Callable
@@ -28,9 +28,10 @@ tenants = commitments.due_tenants
 
 
 def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
-    """The ledger was read to its end, the runs that ended were looked at, and all that is due has fired; how many did.
+    """Read the ledger to its end, record ended runs, and fire all due commitments; return how many fired.
 
-    Any number of workers may do so at once: each step commits what it did and that it was done.
+    With ``whole``, also review the open commitments. Several workers may run this at once: each step commits its
+    effects together with its progress. Releases the watch of ``holder``, if given.
     """
     while commitments.read_next(tenant_id, now=clock()):
         pass
@@ -50,7 +51,7 @@ def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, c
 
 @transaction.atomic
 def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | None:
-    """The firing that this call made; of all who try at once, one does. None when there was nothing to fire."""
+    """Fire the commitment and return the firing; None if there is nothing to fire or another call has claimed it."""
     claimed = commitments.claim(tenant_id, commitment_id, now=now)
     if claimed is None:
         return None
@@ -71,7 +72,7 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
 
 
 def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
-    """The run of the tenant's workflow for commitments, when it has chosen one."""
+    """Start the tenant's workflow for commitments; return the run id or a refusal's code, neither if none is chosen."""
     row = claimed.row
     workflow = policies.policy_of(row.tenant_id).commitment_workflow
     if not workflow:
@@ -87,7 +88,7 @@ def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
 
 
 def _told(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
-    """A system run of the tenant that tells of this firing, and is over."""
+    """A completed system run of the tenant whose log has the ``commitment.fired`` event."""
     order = RunOrder(f"host-{KIND}", passes.definition_of(KIND), HOST, system=True)
     run = runs.open_run(row.tenant_id, order, now=now, ready=False)
     runs.start(run, snapshot_position=0, now=now)

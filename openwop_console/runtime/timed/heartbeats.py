@@ -1,4 +1,4 @@
-"""Heartbeats: what agents report, and the verdict on one that is silent."""
+"""Heartbeats: observations of this host, their evaluation at each tick, and the runs that a change starts."""
 
 import logging
 import threading
@@ -26,22 +26,22 @@ from openwop_console.runtime.timed import schedules
 
 ENDS = {"run.started": "started", "run.completed": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}
 LONGEST_EXPRESSION = 1000
-SETTLING = timedelta(seconds=2)  # an event is committed a moment after the time it bears
+SETTLING = timedelta(seconds=2)  # an event is committed shortly after its timestamp
 FARTHEST = timedelta(days=1)
 Predicate = Mapping[str, Any]
 log = logging.getLogger(__name__)
 BUSY = "run_already_active"
 
 
-# What this host can observe of itself for a heartbeat: a predicate is data, and names one of these.
+# The observations that a heartbeat's predicate can name.
 #
-# An observation is a small JSON object, the same for the same state of the host; the principal must be allowed to read
-# what is looked at.
+# An observation is a small JSON object, equal for equal states of the host; the principal must have the permission to
+# read the observed data.
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One thing to observe: what its predicate may name, which of that it must, and the permission it needs."""
+    """A kind of observation: the fields its predicate may have, those it must have, and the permission it needs."""
 
     look: Callable[[TenantScope, Predicate, datetime, datetime], JSONObject]
     scope: str
@@ -50,7 +50,7 @@ class Kind:
 
 
 def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
-    """How many runs have started and ended since the last good look, of one workflow or of all; a day back at most."""
+    """Counts of runs started and ended since ``since``, at most one day back, of one workflow or of all."""
     counted = event_log.counts(
         scope.tenant_id,
         tuple(ENDS),
@@ -62,14 +62,14 @@ def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: dateti
 
 
 def _memory(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
-    """How many live entries there are under a ref, with a tag, or both; exact up to 10,000."""
+    """The number of live entries under a ref, with a tag, or both; exact up to 10,000."""
     wanted = LedgerFilter(memory_ref=predicate.get("memoryRef", ""), tag=predicate.get("tag", ""))
     page = search.ledger_page(scope, wanted, size=1, now=now)
     return {"live": page.total, "liveIsExact": page.total_is_exact}
 
 
 def _agent(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
-    """Whether the agent is installed, and which dimensions of its memory this host does not give it."""
+    """Whether the agent is installed, and which dimensions of its memory are degraded on this host."""
     entries = agents.entries(scope, registrations.advertised_capabilities())
     found = next((entry for entry in entries if entry.agent_id == predicate["agentId"]), None)
     dimensions = list((found and found.degraded_dimensions) or ())
@@ -84,7 +84,7 @@ KINDS = {
 
 
 def problems_of(predicate: Predicate) -> list[dict[str, str]]:
-    """What is wrong with a predicate, by field."""
+    """Problems of a predicate, by field."""
     kind = KINDS.get(str(predicate.get("observe")))
     if kind is None:
         return [_problem("observe", f"must be one of {', '.join(KINDS)}")]
@@ -115,32 +115,32 @@ def _problem(name: str, message: str) -> dict[str, str]:
 
 
 def scope_needed(predicate: Predicate) -> str:
-    """The permission without which nobody looks at this."""
+    """The permission that this observation requires."""
     return KINDS[predicate["observe"]].scope
 
 
 def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: datetime) -> JSONObject:
-    """What the predicate looks at, as it is at ``now``; counts of what happened begin behind ``since``."""
+    """Observe what the predicate names at ``now``; counts of events begin after ``since``. Checks the permission."""
     kind = KINDS[predicate["observe"]]
     scope.check(kind.scope)
     return kind.look(scope, predicate, since, now)
 
 
 def state_of(expression: str, observation: Mapping[str, object], deadline: float) -> Any:
-    """What the expression makes of the observation: the heartbeat's state."""
+    """Evaluate the expression on the observation; the result is the heartbeat's state."""
     return expressions.evaluate_until(expression, observation, deadline)
 
 
-# What a principal may ask of heartbeats, and one tick of a heartbeat: observe, evaluate, and start a run on a change.
+# Operations on heartbeats, and one tick of a heartbeat: observe, evaluate, and start a run on a change.
 #
-# An evaluation looks and does nothing else. It has a thread of its own and five seconds; one that takes longer is
-# ended, in the database too, and reported, and the state stays as it was. While the run of the last change has not
-# ended, a further change is on record and starts none.
+# An evaluation only reads. It runs in its own thread for at most five seconds; a longer one is cancelled, in the
+# database too, and reported as a timeout, and the state does not change. While the run of the last change is active, a
+# further change is recorded but starts no run.
 
 
 @transaction.atomic
 def create(scope: TenantScope, order: HeartbeatOrder, *, now: datetime) -> Heartbeat:
-    """The heartbeat is kept, and waits for its first tick."""
+    """Create a heartbeat that waits for its first tick. Audited."""
     scope.check("schedules:manage")
     heartbeat = heartbeats.create_heartbeat(scope.tenant_id, _allowed(scope, order), now=now)
     _audit(scope, "created", heartbeat, now)
@@ -149,7 +149,7 @@ def create(scope: TenantScope, order: HeartbeatOrder, *, now: datetime) -> Heart
 
 @transaction.atomic
 def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Heartbeat:
-    """The heartbeat has the changes; it acts as whoever wrote last what it does."""
+    """Apply the changes. Any change but ``enabled`` makes the heartbeat act as this principal. Audited."""
     scope.check("schedules:manage")
     heartbeat = heartbeats.locked(scope.tenant_id, name)
     order = replace(heartbeats.order_of(heartbeat), **changes)
@@ -162,7 +162,7 @@ def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datet
 
 @transaction.atomic
 def remove(scope: TenantScope, name: str, *, now: datetime) -> None:
-    """The heartbeat is gone; the tenant's log and the runs it has started stay."""
+    """Delete the heartbeat; the tenant's log and the runs it has started remain. Audited."""
     scope.check("schedules:manage")
     heartbeat = heartbeats.locked(scope.tenant_id, name)
     heartbeats.remove(heartbeat)
@@ -175,13 +175,14 @@ def read(scope: TenantScope, name: str) -> Heartbeat:
 
 
 def page(scope: TenantScope, *, after: str, size: int) -> Page[Heartbeat]:
-    """The heartbeats whose names come behind ``after``."""
+    """A page of heartbeats by name, after ``after``."""
     scope.check("schedules:read")
     return heartbeats.page(scope.tenant_id, after=after, size=size)
 
 
 def _allowed(scope: TenantScope, order: HeartbeatOrder) -> HeartbeatOrder:
-    """The order as it may be kept: what it looks at may be read, its run could be started, and it holds no secret."""
+    """Return the order with redacted inputs, once its predicate is valid and readable, its run startable, and its name
+    and predicate free of secrets."""
     errors = problems_of(order.predicate)
     if errors:
         raise Invalid("The heartbeat is not valid.", errors=errors)
@@ -203,7 +204,7 @@ def _audit(scope: TenantScope, what: str, heartbeat: Heartbeat, now: datetime) -
 # --- one tick ---------------------------------------------------------------------------------------------------------
 @dataclass
 class _Evaluation:
-    """One evaluation in its thread; ``given_up`` ends one that merely waits."""
+    """One evaluation in its thread; ``given_up`` ends the artificial wait of a conformance test."""
 
     look: Callable[[], Mapping[str, Any]]
     expression: str
@@ -238,10 +239,10 @@ def beat(
     given: Mapping[str, object] | None = None,
     slow_s: float = 0,
 ) -> tuple[Verdict, bool] | None:
-    """What came of one tick, and whether it started a run; None when the tick was skipped.
+    """Process one tick; return its verdict and whether it started a run, or None when the tick was skipped.
 
-    ``given`` is observed in place of what the predicate names, and the evaluation is made ``slow_s`` slower: both are
-    for a conformance suite.
+    ``given`` replaces the observation and ``slow_s`` delays the evaluation by that many seconds: both are for a
+    conformance suite.
     """
     begun = heartbeats.begin(tenant_id, heartbeat_id, next_at=next_at, now=clock())
     if begun is None:
@@ -261,7 +262,7 @@ def _observed(begun: Heartbeat, now: datetime) -> JSONObject:
 
 
 def _evaluated(look: Callable[[], Mapping[str, Any]], expression: str, slow_s: float) -> Finding:
-    """The finding, within the time there is. A thread that is late is left behind, and ends at once."""
+    """Evaluate in a thread within MAX_RUNTIME_MS. A late thread is abandoned and ends by itself soon after."""
     budget = heartbeats.MAX_RUNTIME_MS / 1000
     evaluation = _Evaluation(look, expression, time.monotonic() + budget)
     thread = threading.Thread(target=evaluation.run, args=(slow_s,), name="heartbeat", daemon=True)
@@ -273,7 +274,7 @@ def _evaluated(look: Callable[[], Mapping[str, Any]], expression: str, slow_s: f
 
 @transaction.atomic
 def _concluded(begun: Heartbeat, finding: Finding, *, seen_at: datetime, now: datetime) -> tuple[Verdict, bool] | None:
-    """The verdict is on record, with the run that a change starts; all of it or nothing."""
+    """Record the verdict and start the run of a change, in one transaction."""
     verdict = heartbeats.conclude(begun, finding, seen_at=seen_at, now=now)
     if verdict is None:
         return None
@@ -285,7 +286,7 @@ def _concluded(begun: Heartbeat, finding: Finding, *, seen_at: datetime, now: da
 
 
 def is_busy(heartbeat: Heartbeat) -> bool:
-    """Whether the run of its last change has not ended."""
+    """Whether the run of the heartbeat's last change is still active."""
     last = heartbeat.last_run_id
     return last is not None and runs.find(heartbeat.tenant_id, last).status not in runs.ENDS
 

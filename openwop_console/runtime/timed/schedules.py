@@ -1,4 +1,4 @@
-"""Schedules of a tenant: kept, changed, and fired when a tick is due."""
+"""Schedules of a tenant: operations on them, and the firing of due ticks."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -25,14 +25,14 @@ from openwop_console.runtime.run_options import RunRequest
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
 
-# A tick becomes a run, through the door that every run comes in by.
+# A tick starts a run through ``create_run``, like every other run.
 #
-# The run acts as the principal that wrote the schedule, with what that principal may do at this moment. A firing that
-# is refused is on record with its code and has no run; whatever happens to one schedule, the others go on.
+# The run acts as the principal that last wrote the schedule, with the rights that the principal has at that moment. A
+# refused firing is recorded with its code and has no run; a failure of one schedule does not stop the others.
 
 
 def check_startable(scope: TenantScope, request: RunRequest) -> None:
-    """Refuse, with field paths, what ``scope`` could not start now either."""
+    """Refuse, with field paths, a run that ``scope`` could not start now."""
     scope.check("runs:create")
     plan = chains.find(scope.tenant_id, request.workflow_id)
     if plan is None:
@@ -43,7 +43,7 @@ def check_startable(scope: TenantScope, request: RunRequest) -> None:
 
 
 def fire_due(now: datetime) -> int:
-    """Every schedule that was due has been looked at; returns how many runs there are for it."""
+    """Fire every due schedule; return how many runs were started."""
     return scheduling.fire_each(
         "Schedule",
         scheduling.due(Schedule, now=now),
@@ -54,7 +54,11 @@ def fire_due(now: datetime) -> int:
 
 @transaction.atomic
 def fire(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:
-    """Whether this call made the run of the due tick: of all who look at once, one does, in one transaction."""
+    """Start the run of the due tick in one transaction; return whether this call did.
+
+    Of concurrent calls only one claims the tick. A tick that is too late or whose automation is disabled is settled
+    without a run.
+    """
     claimed = scheduling.claim(tenant_id, schedule_id, now=now)
     if claimed is None:
         return False
@@ -78,7 +82,7 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:
 
 
 def require_automation(schedule: Schedule) -> None:
-    """Refuse what would start something by an automation that is disabled."""
+    """Refuse when the schedule belongs to a disabled automation."""
     installed = _automation_of(schedule)
     if installed:
         registry.require_enabled(installed)
@@ -91,14 +95,14 @@ def _automation_of(schedule: Schedule) -> Installation | None:
 
 
 def _note_automation(schedule: Schedule, run_id: UUID, now: datetime) -> None:
-    """That an installed automation has started the run is on record with it."""
+    """Record on the run that an installed automation has started it."""
     installed = _automation_of(schedule)
     if installed:
         registry.note_use(runs.find(schedule.tenant_id, run_id), installed, now=now)
 
 
 def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime) -> tuple[UUID | None, str]:
-    """The id of a run that ``principal`` has started now; or None, and the code it was refused with."""
+    """Start a run as ``principal`` with its current rights; return the run id, or None and the refusal's code."""
     try:
         with transaction.atomic():
             scope = tenancy.standing_scope(tenant_id, principal, now=now)
@@ -107,14 +111,15 @@ def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime
         return None, refusal.code
 
 
-# What a principal may ask of schedules, and the schedules that workflows bring with their triggers.
+# Operations on schedules.
 #
-# A schedule acts as whoever wrote last what it does; who may not start the run now may not have it started later.
+# A schedule acts as the principal that last changed what it does; a principal that may not start the run now may not
+# schedule it either.
 
 
 @transaction.atomic
 def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedule:
-    """The schedule is kept, and waits for its first tick."""
+    """Create a schedule that waits for its first tick. Audited."""
     scope.check("schedules:manage")
     schedule = scheduling.create_schedule(scope.tenant_id, _allowed(scope, order), now=now)
     _audit(scope, "created", schedule, now)
@@ -123,8 +128,11 @@ def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedu
 
 @transaction.atomic
 def change(scope: TenantScope, name: str, changes: dict[str, Any], *, reason: str = "", now: datetime) -> Schedule:
-    """The schedule has the changes. One that a workflow or an automation brings can be switched on and off, no
-    more. ``reason`` is kept in the audit log, without secrets."""
+    """Apply the changes. Audited, with ``reason`` stored without secrets.
+
+    A schedule of a workflow or an automation can only be enabled and disabled. Any other change makes the schedule act
+    as this principal.
+    """
     scope.check("schedules:manage")
     schedule = scheduling.locked(scope.tenant_id, name)
     order = replace(scheduling.order_of(schedule), **changes)
@@ -141,7 +149,7 @@ def change(scope: TenantScope, name: str, changes: dict[str, Any], *, reason: st
 
 @transaction.atomic
 def remove(scope: TenantScope, name: str, *, now: datetime) -> None:
-    """The schedule and its ticks are gone; the runs it has started stay."""
+    """Delete the schedule and its ticks; the runs it has started remain. Audited."""
     scope.check("schedules:manage")
     schedule = scheduling.locked(scope.tenant_id, name)
     _require_own(schedule)
@@ -150,7 +158,7 @@ def remove(scope: TenantScope, name: str, *, now: datetime) -> None:
 
 
 def require_manager(scope: TenantScope, name: str) -> None:
-    """Refuse who may not change the schedule of that name, or when there is none."""
+    """Refuse a principal that may not change schedules, or a name that has none."""
     scope.check("schedules:manage")
     scheduling.find(scope.tenant_id, name)
 
@@ -161,13 +169,13 @@ def read(scope: TenantScope, name: str) -> Schedule:
 
 
 def page(scope: TenantScope, *, after: str, size: int) -> Page[Schedule]:
-    """The schedules whose names come behind ``after``."""
+    """A page of schedules by name, after ``after``."""
     scope.check("schedules:read")
     return scheduling.page(scope.tenant_id, after=after, size=size)
 
 
 def ticks_of(scope: TenantScope, name: str, *, before: datetime | None, size: int) -> Page[ScheduleTick]:
-    """What became of the ticks before ``before``, the latest first."""
+    """A page of past ticks before ``before``, latest first."""
     return scheduling.ticks_of(read(scope, name), before=before, size=size)
 
 
@@ -179,7 +187,7 @@ def _require_own(schedule: Schedule) -> None:
 
 
 def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
-    """The order as it may be kept: its run could be started now, and no secret of the vault stands in it (SR-1)."""
+    """Return the order with redacted inputs; refuse if its run cannot start now or its name has a secret (SR-1)."""
     request = RunRequest(order.workflow_id, inputs=order.inputs, agent_id=order.agent_id)
     check_startable(scope, request)
     clean = redaction.for_tenant(scope.tenant_id).redact_json
