@@ -1,8 +1,8 @@
-"""Backups: the database as it was at one moment, in one signed file; and the restore of one into an empty database.
+"""Back up the database as a snapshot in one signed file, and restore such a file into an empty database.
 
-The file is a zip. Its manifest says which migrations the database had and how many rows each table, holds the SHA-256
-of each member, and is signed under ``OPENWOP_SECRET_KEY``. SQLite is one member, the file itself; PostgreSQL is one
-member a table, in the text form of COPY. Sessions and the cache are left out: after a restore everybody signs in again.
+The file is a zip. Its manifest lists the database's migrations and the row count of each table, holds the SHA-256 of
+each member, and is signed under ``OPENWOP_SECRET_KEY``. SQLite is one member, the file itself; PostgreSQL is one member
+per table, in the text form of COPY. Sessions and the cache are left out: after a restore everyone signs in again.
 """
 
 import contextlib
@@ -44,13 +44,13 @@ from openwop_console.process.recovery import recover
 FORMAT = "openwop-console backup"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
-COPY = ".copying.sqlite3"  # beside the backup that SQLite's copy is for
+COPY = ".copying.sqlite3"  # suffix of SQLite's temporary copy, in the backup's folder
 SQLITE_MEMBER = "database.sqlite3"
 PART = 1024 * 1024
 LARGEST_MANIFEST = 16 * PART
-# What a restored console makes anew; whoever was signed in at the time of the copy is not.
+# Tables that a restored console recreates; sessions of the time of the copy do not survive.
 LEFT_OUT = ("django_session", "console_cache")
-# Of PostgreSQL these are made anew as well: with pgvector they have another form than without it.
+# Left out on PostgreSQL only, and recreated: with pgvector they have another form than without it.
 VECTORS = ("memory_vectorspace", "memory_vectorsign", "memory_vector")
 REASON = "Forgotten again after a restore"
 FORGET = frozenset({"memory:forget"})
@@ -58,14 +58,17 @@ Manifest = JSONObject
 
 
 class BackupRefused(Exception):
-    """Why a backup cannot be made or restored, in one sentence. Nothing was changed."""
+    """A backup cannot be made or restored; the message says why in one sentence, and nothing was changed."""
 
 
 # --- making one -----------------------------------------------------------------------------------------------------
 
 
 def make(file: Path, *, now: datetime) -> Manifest:
-    """The database as it is now is in ``file``, which must not be there yet; the console may go on meanwhile."""
+    """Write a snapshot of the database to ``file``, which must not exist yet; the console may run meanwhile.
+
+    Raises ``BackupRefused``, and leaves no partial file.
+    """
     try:
         with _private(file) as target:
             try:
@@ -96,7 +99,7 @@ def _write(target: IO[bytes], file: Path, now: datetime) -> Manifest:
 
 @contextlib.contextmanager
 def _private(file: Path) -> Iterator[IO[bytes]]:
-    """A new file for its owner alone, on disk at the end."""
+    """Create a file with mode 0600, hold an exclusive lock on it, and sync it to disk at the end."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w+b") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
@@ -119,7 +122,7 @@ def _described(journal: Mark, now: datetime) -> Manifest:
 
 
 def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], JSONObject]:
-    """``VACUUM INTO`` reads one snapshot, and copies nothing of what was deleted."""
+    """Add a copy made by ``VACUUM INTO``, which reads one snapshot and copies nothing of deleted rows."""
     _remove_left_behind(file.parent)
     copy = file.with_name(f".{file.name}{COPY}")
     try:
@@ -138,7 +141,7 @@ def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int],
 
 
 def _remove_left_behind(folder: Path) -> None:
-    """No copy is left of a backup that was killed: one whose backup no process writes to any more."""
+    """Remove the copies of backups that were killed: those whose backup file no process has locked."""
     for copy in folder.glob(f".*{COPY}"):
         with contextlib.suppress(BlockingIOError):
             with contextlib.suppress(FileNotFoundError), copy.with_name(copy.name[1 : -len(COPY)]).open("rb") as owner:
@@ -147,7 +150,7 @@ def _remove_left_behind(folder: Path) -> None:
 
 
 def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], JSONObject]:
-    """Every table of one snapshot."""
+    """Add every table, read in one REPEATABLE READ snapshot."""
     counts, members = {}, {}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -162,7 +165,7 @@ def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int
 
 
 def _put(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> JSONObject:
-    """The parts are a member of the archive; their size and SHA-256."""
+    """Write the parts as a member of the archive; return its size and SHA-256."""
     size, digest = 0, hashlib.sha256()
     with archive.open(name, "w", force_zip64=True) as member:
         for part in parts:
@@ -176,7 +179,7 @@ def _put(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> JSONObj
 
 
 def _tables() -> list[str]:
-    """The tables that are copied, in the order of their names."""
+    """Return the names of the tables that are copied, sorted."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute(
@@ -192,7 +195,7 @@ def _tables() -> list[str]:
 
 
 def _columns(table: str) -> list[str]:
-    """The columns of a table on PostgreSQL that it does not compute itself."""
+    """Return the columns of a PostgreSQL table, without generated ones."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
@@ -213,7 +216,7 @@ def _counts() -> dict[str, int]:
 
 @contextlib.contextmanager
 def _other_file(file: Path) -> Iterator[None]:
-    """Inside the block this process works on another SQLite file."""
+    """Connect to another SQLite file inside the block."""
     before = connection.settings_dict["NAME"]
     connection.close()
     connection.settings_dict["NAME"] = str(file)
@@ -228,7 +231,7 @@ def _other_file(file: Path) -> Iterator[None]:
 
 
 def restore(file: Path, *, with_journal: bool, accept_cut_journal: bool = False, clock: Clock) -> tuple[Manifest, int]:
-    """The database holds what ``file`` does, verified, without what was forgotten since; how many forgets that were.
+    """Verify ``file``, restore it, and repeat the forgets made since the copy; return the manifest and their number.
 
     Everything that can be checked is checked before anything is written, and the database stays empty when a later
     check fails.
@@ -254,7 +257,7 @@ def _opened(file: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _verified(archive: zipfile.ZipFile, file: Path) -> Manifest:
-    """The manifest of a whole backup that this host, with this key, may restore into this engine."""
+    """Return the manifest of a complete backup that this host, with its keys, may restore into this engine."""
     signed = _manifest_of(archive, file)
     manifest: Manifest = signed["manifest"]
     if signed["keyId"] not in {key.key_id for key in signing.public_keys(signing.BACKUPS)}:
@@ -333,7 +336,7 @@ def _erasures(manifest: Manifest, *, accept_cut: bool) -> list[Erasure]:
 
 
 def _require_empty() -> None:
-    """The database has no tables, or nobody has begun to use them."""
+    """Refuse a database that holds other tables, tenants or operators, or the remains of a killed restore."""
     if "host_tenant" in _tables() and (Tenant.objects.exists() or Operator.objects.exists()):
         raise BackupRefused("The database is not empty; a backup is restored into an empty data folder or database.")
     if "host_tenant" not in _tables() and set(_tables()) - {"django_migrations"}:
@@ -346,7 +349,8 @@ def _require_empty() -> None:
 
 
 def _restore_sqlite(archive: zipfile.ZipFile, manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:
-    """The copy is verified and put right beside the database, and then takes its place at once."""
+    """Restore into a temporary file in the database's folder, verify and complete it there, then rename it into
+    place."""
     target = Path(str(connection.settings_dict["NAME"]))
     aside = target.with_name(f"{target.name}.restoring")
     try:
@@ -376,7 +380,7 @@ def _remove(file: Path, suffixes: tuple[str, ...] = SQLITE_SUFFIXES) -> None:
 
 
 def _restore_postgres(archive: zipfile.ZipFile, manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:
-    """One transaction: whatever fails in it leaves the tables empty."""
+    """Load every table in one transaction: on any failure the tables stay empty."""
     if "host_tenant" not in _tables():
         call_command("migrate", interactive=False, verbosity=0)
     with transaction.atomic():
@@ -399,7 +403,7 @@ def _restore_postgres(archive: zipfile.ZipFile, manifest: Manifest, erasures: li
 
 
 def _drop_links(cursor: Any) -> list[sql.Composed]:
-    """No table refers to another; the statements that restore the links, and thereby check every row."""
+    """Drop all foreign keys, and return the statements that add them again, which check every row."""
     cursor.execute(
         "SELECT relname, conname, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN pg_class t ON t.oid = conrelid"
         " WHERE contype = 'f' AND conparentid = 0 AND relnamespace = current_schema()::regnamespace"
@@ -416,7 +420,7 @@ def _drop_links(cursor: Any) -> list[sql.Composed]:
 
 
 def _load(cursor: Any, archive: zipfile.ZipFile, table: str) -> None:
-    """The rows of a table, and its counters behind the last of them."""
+    """Load the rows of a table, and set its sequences past the last of them."""
     columns = _columns(table)
     named = sql.SQL(", ").join(map(sql.Identifier, columns))
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), named)
@@ -440,7 +444,12 @@ def _load(cursor: Any, archive: zipfile.ZipFile, table: str) -> None:
 
 
 def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:
-    """The restored rows are what was copied, and then without what was forgotten since; how many forgets that were."""
+    """Check the restored rows against the manifest, vault, audit chains and receipts, then repeat the forgets made
+    since.
+
+    Returns the number of forgets. Leases held at the time of the copy are released first, or a forget in progress would
+    block its turn until its lease ends. Each tenant's audit log records the restore.
+    """
     if _counts() != manifest["tables"]:
         raise BackupRefused("The restored tables do not have as many rows as were copied.")
     _require_vault_opens()
@@ -471,7 +480,8 @@ def _require_vault_opens() -> None:
 
 
 def _forget_again(erasure: Erasure, clock: Clock) -> bool:
-    """A forget that the copy does not have is carried out on it, with a request and a receipt of its own."""
+    """Repeat a forget that the copy does not have, with its own request and receipt; return whether it was carried
+    out."""
     tenant = Tenant.objects.filter(id=erasure.tenant_id).first()
     done = ForgetRequest.objects.filter(tenant_id=erasure.tenant_id, id=erasure.request_id, state=ForgetState.FORGOTTEN)
     if tenant is None or done.exists():

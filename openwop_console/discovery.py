@@ -1,4 +1,4 @@
-"""``GET /.well-known/openwop``: what this host advertises, and it advertises only what it honours.
+"""Serve ``GET /.well-known/openwop``: the capabilities of this host, limited to those it honours.
 
 One document: discovery serves it, the agents' memory health is derived from it, the settings page shows it.
 """
@@ -49,7 +49,7 @@ Key = tuple[bytes, bytes, bytes]
 
 
 def document() -> JSONObject:
-    """The capabilities of this host in this configuration."""
+    """Return the capabilities of this host in this configuration."""
     families = {
         "memory": _memory(),
         "agents": _agents(),
@@ -92,14 +92,14 @@ def _limits() -> dict[str, int]:
 
 
 def _fixtures() -> list[str]:
-    """Those of memory write what they read, so a read-only host cannot show them."""
+    """Return the conformance fixtures; those of memory write what they read, so a read-only host omits them."""
     found = [name for name in registry.builtin_ids() if name.startswith("conformance-")]
     writable = settings.OPENWOP_MEMORY_WRITABLE
     return [name for name in found if writable or not name.startswith("conformance-agent-memory-")]
 
 
 def _memory() -> JSONObject:
-    """Absent, ``writable`` means yes (RFC 0080 A)."""
+    """Describe memory; an absent ``writable`` means true (RFC 0080 A)."""
     return {
         "supported": True,
         **(_passes() if settings.OPENWOP_MEMORY_WRITABLE else {"writable": False}),
@@ -113,7 +113,10 @@ def _memory() -> JSONObject:
 
 
 def _passes() -> JSONObject:
-    """What condenses memory. A read-only host writes nothing; an archive would outlive what an ephemeral one holds."""
+    """Describe the passes that condense memory.
+
+    A read-only host has none. An ephemeral host has no distillation, because its archives would outlive its memory.
+    """
     condenses = {"compaction": {"supported": True, "trigger": compaction.TRIGGER, **compaction.LIMITS}}
     return condenses | ({"distillation": _distillation()} if _is_durable() else {})
 
@@ -134,7 +137,8 @@ def _distillation() -> JSONObject:
 
 
 def _agents() -> JSONObject:
-    """Without ``supported``: that would promise an escalation by confidence, and this host asks no model for one."""
+    """Describe agents, without ``supported``: it would promise escalation by confidence, and this host asks no model
+    for a confidence."""
     durable = _is_durable()
     consolidates = durable and settings.OPENWOP_MEMORY_WRITABLE
     return {
@@ -161,7 +165,7 @@ def _workspace() -> JSONObject:
 
 
 def _auth() -> JSONObject:
-    """The profile of the audit chain; the keys that signed before this one stand with the exported checkpoints."""
+    """Describe the audit chain's profile; earlier signing keys are published with the exported checkpoints."""
     return {
         "profiles": ["openwop-audit-log-integrity"],
         "auditLogIntegrity": {
@@ -211,7 +215,7 @@ def health(request: HttpRequest) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer."""
+    """A complete response."""
 
     status: int
     headers: Headers
@@ -220,7 +224,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is sent of a document, and what to a client that has it already."""
+    """The messages to send for a document: in full, and as 304 when the client has it already."""
 
     etag: bytes
     whole: Messages
@@ -228,13 +232,13 @@ class _Kept:
 
 
 class Documents:
-    """The answers that one process keeps."""
+    """The cached answers of one process."""
 
     def __init__(self) -> None:
         self._kept: dict[Key, _Kept] = {}
 
     def find(self, scope: JSONObject) -> Messages | None:
-        """What to send to this request; None when its answer has to be computed."""
+        """Return the messages for this request, or None when its answer must be computed."""
         path = scope["raw_path"]
         if path not in RAW_PATHS or scope["method"] != "GET" or scope["query_string"]:
             return None
@@ -248,7 +252,7 @@ class Documents:
         return found.whole if found else None
 
     def keep(self, environ: Mapping[str, str], answer: Answer) -> None:
-        """Send ``answer`` again, if it is one of the documents and whole."""
+        """Cache ``answer`` if it is complete and for one of the documents; at most ``MOST`` answers are kept."""
         path = environ["PATH_INFO"]
         if path not in PATHS or environ["REQUEST_METHOD"] != "GET" or environ.get("QUERY_STRING"):
             return
@@ -264,12 +268,13 @@ class Documents:
 
 
 def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """``headers`` as they are sent."""
+    """Encode the headers for ASGI."""
     return [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers]
 
 
 def _key(path: bytes, host: bytes, scheme: bytes) -> Key:
-    """Health is asked by the address of the process, which no list of hosts can name."""
+    """Return the cache key. Health ignores the host: it is requested by the process's address, which no host list
+    contains."""
     return path, b"" if path == HEALTH.encode() else host, scheme
 
 

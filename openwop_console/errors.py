@@ -1,7 +1,7 @@
-"""THE TABLE: every refusal, its status, and its code in each face. Framework errors are dressed here as well.
+"""Map every refusal to a status and to a code per face; framework errors are converted to refusals here as well.
 
-A face answers JSON always, in its own shape; a page answers a page. Whatever is in neither is a bug: a 500 that tells a
-stranger a correlation id and nothing else.
+A face always answers JSON in its own shape; a page answers a page. An exception in neither table is a bug: a 500 that
+shows only a correlation id.
 """
 
 import logging
@@ -33,9 +33,9 @@ VALIDATION = "VALIDATION_ERROR"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A row of the table: the status, and the OpenIntent code; the OpenWOP code is the refusal's own.
+    """A row of the table: the status and the OpenIntent code. The OpenWOP code is the refusal's own.
 
-    OpenIntent has a status of its own where its clients know the refusal by another one (R106).
+    ``openintent_status`` is set where OpenIntent's clients expect another status (R106).
     """
 
     status: int
@@ -89,8 +89,8 @@ FRAMEWORK: dict[type[Exception], type[Refusal]] = {
 }
 
 
-# What a database that is down, locked, full or out of connections raises, through Django or from its driver directly; a
-# pool's timeout is one of psycopg's.
+# Raised when a database is down, locked, full or out of connections, by Django or by its driver directly; a pool's
+# timeout is a psycopg error.
 DATABASE_FAILURES = (
     OperationalError,
     InterfaceError,
@@ -111,10 +111,10 @@ FACES = {
     "/oauth/register": "oauth",
     "/oauth/revoke": "oauth",
 }
-# What a refusal of ``/mcp`` as a whole is in JSON-RPC; any other is one of the host's own.
+# JSON-RPC codes by status for a refusal of ``/mcp`` as a whole; any other status gets the host's own code.
 RPC_CODES = {400: -32600, 500: -32603}
 RPC_REFUSED = -32000
-# Where a client of ``/mcp`` without a credential finds out how to come by one (RFC 9728).
+# The metadata from which a client of ``/mcp`` without a credential learns how to obtain one (RFC 9728).
 RESOURCE_METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
@@ -139,7 +139,7 @@ TITLES = {
 
 
 def face_of(path: str) -> str:
-    """``openwop``, ``openintent``, ``mcp``, ``oauth``, or ``page``."""
+    """Return ``openwop``, ``openintent``, ``mcp``, ``oauth`` or ``page``."""
     return next((face for prefix, face in FACES.items() if path.startswith(prefix)), "page")
 
 
@@ -148,12 +148,12 @@ def status_of(refusal: Refusal, face: str = "openwop") -> int:
 
 
 def answer_of(kind: type[Refusal]) -> Answer:
-    """The row of the nearest ancestor in the table."""
+    """Return the row of the nearest ancestor in the table."""
     return next(TABLE[ancestor] for ancestor in kind.__mro__ if ancestor in TABLE)
 
 
 def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The refusal, in the shape of the face that was asked; the answer carries it, for what is put on record."""
+    """Render the refusal in the shape of the requested face, and attach it to the response for the audit record."""
     response = _dressed(request, refusal)
     response.refusal = refusal  # type: ignore[attr-defined]
     return response
@@ -171,7 +171,7 @@ def _dressed(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 
 
 def _headers(refusal: Refusal, status: int) -> dict[str, str]:
-    """How to come in, and when to come again."""
+    """Return ``WWW-Authenticate`` for 401, and ``Retry-After`` where the refusal names a wait."""
     told = refusal.details
     wait = told["retryAfter"] * 1000 if "retryAfter" in told else told.get("retryAfterMs")
     return {
@@ -207,14 +207,14 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         "correlation_id": refusal.details.get("correlationId", ""),
     }
     if isinstance(refusal, errors.StoreUnavailable):
-        # Without the request: who is signed in and what waits for them stand in the database.
+        # Render without the request: its context processors would query the database.
         page = render_to_string("errors/page.html", context)
         return HttpResponse(page, status=status, headers=_headers(refusal, status))
     return render(request, "errors/page.html", context, status=status)
 
 
 def _known_address(request: HttpRequest, refusal: Refusal) -> str:
-    """The address without the parameters that it does not have."""
+    """Return the address without the unknown parameters."""
     query = request.GET.copy()
     for error in refusal.details["errors"]:
         query.pop(error["field"], None)
@@ -222,7 +222,7 @@ def _known_address(request: HttpRequest, refusal: Refusal) -> str:
 
 
 def refusal_of(problem: Exception) -> Refusal:
-    """The refusal that an exception of ours, of Django or of the REST framework amounts to."""
+    """Convert an exception of ours, of Django or of the REST framework to a refusal."""
     if isinstance(problem, Refusal):
         return problem
     if isinstance(problem, drf.ValidationError):
@@ -239,7 +239,10 @@ def refusal_of(problem: Exception) -> Refusal:
 
 
 def is_unavailable(problem: BaseException | None) -> bool:
-    """Whether the database cannot be used now. SQLite calls a faulty statement operational too; that is a bug."""
+    """Return whether the database cannot be used now.
+
+    SQLite raises ``OperationalError`` for a faulty statement too; that is a bug, not an outage.
+    """
     if not isinstance(problem, DATABASE_FAILURES):
         return False
     source = problem.__cause__ if isinstance(problem, OperationalError) else problem
@@ -254,7 +257,7 @@ def _bug(problem: Exception) -> Refusal:
 
 
 def _field_errors(detail: object, path: str = "") -> list[dict[str, str]]:
-    """The REST framework's nested error lists, flattened to field paths."""
+    """Flatten the REST framework's nested error lists to field paths."""
     if isinstance(detail, dict):
         named = [("" if key == api_settings.NON_FIELD_ERRORS_KEY else key, value) for key, value in detail.items()]
         return [row for key, value in named for row in _field_errors(value, f"{path}.{key}".strip("."))]
@@ -264,7 +267,7 @@ def _field_errors(detail: object, path: str = "") -> list[dict[str, str]]:
 
 
 def drf_exception_handler(problem: Exception, context: dict[str, Any]) -> Response:
-    """What the REST framework answers when a face raises."""
+    """Convert an exception of an API view to a response; registered as ``EXCEPTION_HANDLER``."""
     request = context["request"]
     refusal, face = refusal_of(problem), face_of(request.path)
     status = status_of(refusal, face)
@@ -286,7 +289,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """What a middleware outside of ours raised; Django calls this while it handles the exception."""
+    """Answer an exception that a middleware outside of ours raised; Django calls this while it handles the
+    exception."""
     if is_unavailable(sys.exc_info()[1]):
         return answer(request, errors.StoreUnavailable())
     return answer(request, errors.Internal(correlationId=ids.wire("err", ids.new_id())))
@@ -297,7 +301,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def put_on_record(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:
-    """A denial among the answers, of an authenticated principal, is on record once."""
+    """Record a denial of an authenticated principal once; a failure to record it is logged and does not change the
+    answer."""
     refusal = getattr(response, "refusal", None)
     if getattr(request, "principal", None) is None or not is_denial(refusal):
         return
@@ -308,14 +313,14 @@ def put_on_record(request: HttpRequest, response: HttpResponse, *, now: datetime
 
 
 def is_denial(refusal: object) -> TypeGuard[Forbidden]:
-    """Whether this says that a principal lacks a permission or is barred by a rule, and is not on record yet."""
+    """Return whether a principal lacks a permission or a rule bars it, and the denial is not on record yet."""
     if not isinstance(refusal, Forbidden) or refusal.on_record:
         return False
     return "requiredScope" in refusal.details or "rule" in refusal.details
 
 
 def _record(request: HttpRequest, refusal: Forbidden, now: datetime) -> None:
-    """The action is the method and the name of the route; a resource is an id, never a word somebody typed."""
+    """Record the denial: the action is the method and the route name, and the resource is an id, never free text."""
     route = request.resolver_match or resolve(request.path_info)
     named = {name: value for name, value in route.kwargs.items() if ids.is_wire(value)}
     denials.record(

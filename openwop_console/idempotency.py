@@ -1,8 +1,8 @@
-"""How an ``Idempotency-Key`` is honoured: around every mutating address of ``/v1/``, behind credential or token.
+"""Honour ``Idempotency-Key`` on every mutating address of ``/v1/``, once credential or token is checked.
 
-The view runs inside one transaction with the storing of its answer. It commits whatever the view has put on record,
-refusals too, and rolls back when the host failed. A view that waits for another process commits as it goes, and its
-answer is stored behind that.
+The view and the storing of its answer share one transaction. It commits everything the view recorded, refusals
+included, and rolls back when the host failed. A view that waits for another process commits as it goes, and its answer
+is stored afterwards.
 """
 
 import json
@@ -52,7 +52,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and at which address: a principal with its permissions, or whoever holds a token, which has none."""
+    """The caller and the address: a principal with its permissions, or the holder of a token, which has none."""
 
     tenant_id: UUID
     principal: str
@@ -61,7 +61,7 @@ class Caller:
 
 
 def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> HttpResponse:
-    """What the view answers; with an ``Idempotency-Key``, what it answered the first time."""
+    """Return the view's answer; with an ``Idempotency-Key``, the answer to the first request."""
     key = request.headers.get("Idempotency-Key")
     if key is None or request.method not in MUTATING or not request.path.startswith("/v1/"):
         return get_response(request)
@@ -85,7 +85,7 @@ def _route(request: HttpRequest) -> tuple[Any, JSONObject]:
 
 
 def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
-    """Who asks at which address, None when it is nobody we know. An address is kept without the token that is in it."""
+    """Return the caller, or None when there is neither principal nor valid token. The stored path omits the token."""
     if principal := getattr(request, "principal", None):
         scope = tenant_scope(principal)
         return Caller(scope.tenant_id, principal.id, request.path, scope)
@@ -103,7 +103,11 @@ def _asked(caller: Caller, request: HttpRequest, key: str, view: object) -> Aske
 
 
 def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
-    """The claim or the stored answer; who finds the request under way waits a little for its answer, aside."""
+    """Return the claim or the stored answer; wait up to ``WAIT_S``, without a slot, while the first request is in
+    flight.
+
+    Raises ``IdempotencyInFlight`` when it is still in flight then.
+    """
     deadline = time.monotonic() + WAIT_S
     while True:
         found = idempotency.claim(asked, now=clock())
@@ -116,7 +120,7 @@ def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
 
 
 def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> HttpResponse:
-    """The stored answer, for a principal that may still ask."""
+    """Return the stored answer, once the caller's permissions are checked again."""
     if caller.scope:
         for needed in (asked.scope if asked and asked.scope else "").split():
             caller.scope.check(needed)
@@ -126,7 +130,7 @@ def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> Ht
 
 
 def _carry_out(request: HttpRequest, get_response: GetResponse, claim: Claim, asked: Operation | None) -> HttpResponse:
-    """The view's own answer, stored when it is final; nothing is left of a request that the host failed to answer."""
+    """Run the view and store its answer if final; when the host fails, roll back and release the claim."""
     final, alone = False, asked is not None and asked.waits
     try:
         with nullcontext() if alone else transaction.atomic():
@@ -143,7 +147,7 @@ def _carry_out(request: HttpRequest, get_response: GetResponse, claim: Claim, as
 
 
 def _is_final(response: HttpResponse) -> bool:
-    """Whether asking again could bring nothing else. An answer that names a time to come back is not final."""
+    """Return whether a retry would get the same answer. An answer with ``Retry-After`` is not final."""
     if response.streaming or response.status_code in NOT_FINAL or "Retry-After" in response:
         return False
     return 200 <= response.status_code < 300 or 400 <= response.status_code < 500

@@ -1,7 +1,7 @@
-"""Session or key -> principal, before any view; refusal -> page or envelope, after it.
+"""Authenticate a session or key before any view, and turn refusals into a page or envelope.
 
-Every address of a face needs a credential unless it stands in ``PUBLIC``, or carries a signed token of its own
-(``BY_TOKEN``): authentication comes before existence, and a new route is closed until it is opened here.
+Every address of a face needs a credential unless it is listed in ``PUBLIC`` or carries its own signed token
+(``BY_TOKEN``). Authentication precedes existence, so a new route is closed until it is opened here.
 """
 
 import re
@@ -56,9 +56,9 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 def end_redirect_loop(get_response: GetResponse) -> GetResponse:
-    """The redirect to https, for a request that came without ``X-Forwarded-Proto``, becomes a sentence.
+    """Answer 421 in place of the redirect to https when a request has no ``X-Forwarded-Proto``.
 
-    Behind a proxy that does not send the header, the page would redirect to itself for ever.
+    With a proxy that does not send the header, the page would redirect to itself forever.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -71,7 +71,7 @@ def end_redirect_loop(get_response: GetResponse) -> GetResponse:
 
 
 class ConsoleMiddleware:
-    """Sets ``request.principal`` (None for a visitor) and answers every refusal in the shape of the face."""
+    """Set ``request.principal`` (None for a visitor) and answer every refusal in the shape of the face."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -104,7 +104,7 @@ class ConsoleMiddleware:
             response = errors.answer(request, denied)
         errors.put_on_record(request, response, now=timezone.now())
         if response.streaming:
-            # For the server, which sends a download long after this.
+            # The server sends a download long after this, and checks again.
             response.may_go_on = partial(_may_go_on, request, face)  # type: ignore[attr-defined]
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
@@ -116,10 +116,10 @@ class ConsoleMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponse], args: object, values: object
     ) -> HttpResponse | None:
-        """Refuse query parameters that the view does not read, and one that is repeated where it reads one value, by
-        name: on pages and on the host extension.
+        """Refuse, by name, query parameters that the view does not read, and repeats of one that has a single value; on
+        pages and on the host extension only.
 
-        The routes of the two protocols ignore what they do not know. Visitors are sent to sign in first.
+        The routes of the two protocols ignore unknown parameters. Visitors are sent to sign in first.
         """
         if request.principal is None or not request.GET:  # type: ignore[attr-defined]
             return None
@@ -132,8 +132,8 @@ class ConsoleMiddleware:
         return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """A refusal of a page, or a database that does not answer. Visitors are sent to sign in and back; a bug stays
-        a bug, for Django to report."""
+        """Answer a refusal of a page or a database failure. Visitors are sent to sign in and back; any other exception
+        is left to Django to report."""
         if not isinstance(exception, Refusal) and not errors.is_unavailable(exception):
             return None
         if isinstance(exception, Unauthenticated) and errors.face_of(request.path) == "page":
@@ -142,7 +142,7 @@ class ConsoleMiddleware:
 
 
 def _may_go_on(request: HttpRequest, face: str) -> bool:
-    """Whether the credential of the request still gives what it gave, at this moment."""
+    """Return whether the request's credential still grants what it granted when the request came in."""
     before: Principal | None = request.principal  # type: ignore[attr-defined]
     if before is None:
         return True
@@ -153,7 +153,8 @@ def _may_go_on(request: HttpRequest, face: str) -> bool:
 
 
 def _note_slow(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
-    """Streams and long polls wait because they were asked to; where a store does not answer, a note would wait too."""
+    """Note a slow request, except streams and long polls, which wait by design, and 503, where the note would wait
+    too."""
     route = request.resolver_match.route if request.resolver_match else ""
     if not route or response.streaming or route.endswith("/poll") or response.status_code == 503:
         return
@@ -163,7 +164,7 @@ def _note_slow(request: HttpRequest, response: HttpResponse, seconds: float) -> 
 
 
 def _show_bidi(response: HttpResponse) -> None:
-    """No text of a page turns the direction of another, wherever it comes from."""
+    """Replace bidirectional controls in a page with visible marks, so that no text changes the direction of another."""
     if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
         return
     shown = with_visible_bidi(response.content.decode(response.charset))
@@ -171,8 +172,10 @@ def _show_bidi(response: HttpResponse) -> None:
 
 
 def _denial(request: HttpRequest) -> Forbidden | None:
-    """The refusal of a principal that lacks a permission of the address. It stands before any of what was sent: who
-    may not is not told what is wrong with a request."""
+    """Return the refusal for a principal that lacks a permission of the address.
+
+    It precedes every complaint about the request's content: an unauthorized caller learns nothing of that.
+    """
     principal: Principal | None = request.principal  # type: ignore[attr-defined]
     if principal is None or not request.path.startswith(("/v1/", "/api/")):
         return None
@@ -215,14 +218,14 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
 
 
 def _require_own_origin(request: HttpRequest) -> None:
-    """Refuse what the page of another site sends: a name that it may lead to this host (DNS rebinding)."""
+    """Refuse a request from a page of another site, whose host name may resolve to this host (DNS rebinding)."""
     origin = request.headers.get("Origin")
     if origin is not None and origin not in {f"{request.scheme}://{request.get_host()}", pages.public_url(request)}:
         raise Forbidden("This address is not for pages of other sites.")
 
 
 def _credential(request: HttpRequest) -> str:
-    """The key of either header (design.md 4: both keys work on both faces)."""
+    """Return the key from either header (design.md 4: both headers work on both faces)."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token:
         return token.strip()
@@ -232,14 +235,15 @@ def _credential(request: HttpRequest) -> str:
 
 
 def _to_login(request: HttpRequest) -> HttpResponse:
-    """To sign in. Who sent a form is told that nothing was done with it; scripts put what was typed back."""
+    """Redirect to sign in. A form that was submitted gets a warning that nothing was changed; scripts restore what was
+    typed."""
     if request.method not in {"GET", "HEAD"}:
         messages.warning(request, UNSENT)
     return _to(request, "/login")
 
 
 def _to(request: HttpRequest, first: str) -> HttpResponse:
-    """To a page that comes before this one, and leads back to it; from a form that was sent, to the page it was on."""
+    """Redirect to a page that comes first and leads back to this one; after a submitted form, to the page it was on."""
     is_read = request.method in {"GET", "HEAD"}
     target = f"{first}?{urlencode({'next': request.get_full_path() if is_read else _page_of_form(request)})}"
     if request.headers.get("HX-Request"):
@@ -250,7 +254,7 @@ def _to(request: HttpRequest, first: str) -> HttpResponse:
 
 
 def _page_of_form(request: HttpRequest) -> str:
-    """The page of this console that the browser names as the one before, else the first."""
+    """Return the path of the referring page of this console, or ``/``."""
     before = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(before, {request.get_host()}, require_https=request.is_secure()):
         return "/"
@@ -259,7 +263,7 @@ def _page_of_form(request: HttpRequest) -> str:
 
 
 def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:
-    """The same middleware for pages; none of these has a hook beside its call."""
+    """Apply the middleware to pages only; none of those it is used for has a hook other than its call."""
 
     def around(get_response: GetResponse) -> GetResponse:
         of_page = middleware(get_response)
@@ -275,7 +279,7 @@ def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], Ge
 
 
 class HtmlCompression(GZipMiddleware):
-    """Compresses HTML that was asked for by GET (the decision: docs/decisions/0073-compressed-pages.md)."""
+    """Compress HTML answers to GET (docs/decisions/0073-compressed-pages.md)."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         is_html = response.get("Content-Type", "").startswith("text/html")

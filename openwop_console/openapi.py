@@ -1,8 +1,9 @@
-"""``GET /v1/openapi.json``: every operation of every face, generated from the URL configuration and ``@operation``.
+"""Serve ``GET /v1/openapi.json``: every operation of every face, generated from the URL configuration and
+``@operation``.
 
 drf-spectacular reads the views and serializers; the hooks here add what all operations share: the credentials, the one
 envelope of refusals, ``Idempotency-Key``, and a name for every schema that has a title. The document names no tenant
-and is made once a process.
+and is generated once per process.
 """
 
 import hashlib
@@ -125,7 +126,7 @@ READINESS: Document = {
 
 
 class AsItIs(BaseContentNegotiation):
-    """A document that has one form, whatever ``Accept`` says."""
+    """Content negotiation for a document that has one form, whatever ``Accept`` says."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
         return parsers[0]
@@ -135,7 +136,7 @@ class AsItIs(BaseContentNegotiation):
 
 
 class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # their metaclass
-    """A body of ``Closed`` takes what it names and nothing else."""
+    """Describe a ``Closed`` body with ``additionalProperties: false``."""
 
     target_class = "memory.host.http.Closed"
     match_subclasses = True
@@ -146,7 +147,7 @@ class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 
 
 class OneOfWords(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # their metaclass
-    """A field of OpenIntent that takes one of its words."""
+    """Describe an OpenIntent ``Word`` field as an enum."""
 
     target_class = "memory.openintent.api.serializers.Word"
 
@@ -156,12 +157,12 @@ class OneOfWords(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-ca
 
 
 def served(endpoints: list[Any], **_: object) -> list[Any]:
-    """The endpoints of the faces, and no page."""
+    """Keep the endpoints of the faces, and drop pages."""
     return [each for each in endpoints if each[0].startswith(SERVED)]
 
 
 def completed(result: Document, **_: object) -> Document:
-    """The generated document with what all operations share."""
+    """Add to the generated document what all operations share."""
     result["info"]["version"] = VERSION
     components: Document = result.setdefault("components", {})
     schemas: Document = components.setdefault("schemas", {})
@@ -183,13 +184,14 @@ def completed(result: Document, **_: object) -> Document:
 
 
 def operations_in(document: Document) -> Iterator[tuple[str, str, Document]]:
-    """Every operation of the document, with its path and its method."""
+    """Yield the path, method and operation of every operation."""
     for path, item in document["paths"].items():
         yield from ((path, method, item[method]) for method in METHODS if method in item)
 
 
 def _refusals(path: str, method: str, *, public: bool) -> tuple[str, ...]:
-    """A public document refuses nothing; a token in the address opens what a key opens elsewhere."""
+    """Return the statuses an operation may refuse with: a public document only 500, one with a token in its path like a
+    read."""
     if method in MUTATING:
         return tuple(OPENINTENT_REFUSALS if path.startswith(OPENINTENT) else REFUSALS)
     if path.startswith(OPENINTENT):
@@ -218,7 +220,7 @@ def _refusal(text: str, schema: str) -> Document:
 
 
 def _named(schema: object, schemas: Document) -> Any:
-    """The schema with every part whose title is a name moved among the components, under that name."""
+    """Move every part whose title is an identifier to the components, and replace it with a reference."""
     if isinstance(schema, list):
         return [_named(each, schemas) for each in schema]
     if not isinstance(schema, dict):
@@ -236,8 +238,10 @@ _making = threading.Lock()
 
 
 def document() -> Document:
-    """The OpenAPI document of this host. The generator keeps its place in the views themselves, so one thread makes it
-    and the others wait."""
+    """Return the OpenAPI document of this host.
+
+    The generator keeps state in the views, so one thread generates it and the others wait.
+    """
     with _making:
         return _document()
 
@@ -259,7 +263,7 @@ Plain = Callable[[HttpRequest], HttpResponse]
 
 
 def public(name: str, view: Plain, gives: dict[Any, Any], headers: tuple[str, ...] = ()) -> Any:
-    """A public view that knows no framework, as an endpoint of the document."""
+    """Wrap a plain Django view as a public endpoint of the document."""
 
     def endpoint(request: HttpRequest) -> HttpResponse:
         return view(request)
@@ -296,7 +300,7 @@ readiness = public("getReadiness", ready, {200: READINESS, 503: READINESS})
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter or a member of a body: its name, where it stands, what it holds, and whether it must be given."""
+    """A parameter or body member: its name, location, type, and whether it is required."""
 
     name: str
     place: str
@@ -307,7 +311,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One status, what it means, and the schema of its body, which may be a link to one below."""
+    """One status, its meaning, and the schema of its body, which may be the name of a schema in the document."""
 
     status: str
     words: str
@@ -346,14 +350,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A schema with a name, as JSON."""
+    """A named schema, as JSON text."""
 
     name: str
     text: str
 
 
 def groups(document: Document) -> list[Group]:
-    """Every operation, by tag; tags and operations in the order of the document."""
+    """Group every operation by tag: tags sorted, operations in the order of the document."""
     found: dict[str, list[Operation]] = defaultdict(list)
     for path, item in document["paths"].items():
         for method in METHODS:
@@ -364,7 +368,7 @@ def groups(document: Document) -> list[Group]:
 
 
 def schemas(document: Document) -> list[Named]:
-    """The named schemas, in the order of their names."""
+    """Return the named schemas, sorted by name."""
     known = document["components"]["schemas"]
     return [Named(name, json.dumps(known[name], indent=2, ensure_ascii=False)) for name in sorted(known)]
 
@@ -389,7 +393,7 @@ def _operation(document: Document, path: str, method: str, each: Document) -> Op
 
 
 def _resolved(document: Document, schema: Document) -> Document:
-    """What a reference points to; anything else is itself."""
+    """Return the target of a reference; any other schema unchanged."""
     found: Any = document
     for step in schema.get("$ref", "").split("/")[1:]:
         found = found[step]
@@ -420,7 +424,7 @@ def _answer(document: Document, status: str, given: Document) -> Answer:
 
 
 def kind(schema: Document) -> str:
-    """What a schema lets pass, in few words."""
+    """Summarise a schema in a few words."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     for choice in ("anyOf", "oneOf", "allOf"):

@@ -1,6 +1,6 @@
-"""The second factor on pages: the step that asks for it at sign-in, and one's own, set up and turned off in Settings.
+"""The second factor: the page that asks for it at sign-in, and its setup and removal in Settings.
 
-Codes are tried as passwords are: they wait by ``memory.host.throttle``, and failures are on record.
+Attempts are throttled like passwords (``memory.host.throttle``), and failures are recorded in the audit log.
 """
 
 import base64
@@ -36,14 +36,14 @@ CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck":
 
 
 class CodeForm(AuthenticateForm):  # type: ignore[misc]  # allauth is untyped
-    """A code of the app, or a recovery code."""
+    """A code from the authenticator app, or a recovery code."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.fields["code"].widget = forms.TextInput(attrs={**CODE, "autofocus": True})
 
     def clean_code(self) -> str:
-        """A try is counted before the code is looked at; which factor it was of is on record with the sign-in."""
+        """Count the attempt before the code is checked; the factor used is recorded with the sign-in."""
         request, now, code = context.request, timezone.now(), str(self.cleaned_data["code"])
         sign_in.reserve(request, [sign_in.bucket_of_codes(request, self.user)], now=now)
         used = second_factors.check_code(self.user, code, now=now)
@@ -54,11 +54,11 @@ class CodeForm(AuthenticateForm):  # type: ignore[misc]  # allauth is untyped
         return code
 
     def save(self) -> None:
-        """``clean_code`` has noted that the code is used."""
+        """Do nothing: ``clean_code`` has marked the code as used."""
 
 
 class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth is untyped
-    """A passkey instead of a code, counted and on record alike."""
+    """A passkey instead of a code, throttled and recorded alike."""
 
     def clean_credential(self) -> Any:
         request, now = context.request, timezone.now()
@@ -71,12 +71,12 @@ class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth is
         return found
 
     def save(self) -> None:
-        """``clean_credential`` has noted the use."""
+        """Do nothing: ``clean_credential`` has recorded the use."""
 
 
 @require_safe
 def step_options(request: HttpRequest) -> HttpResponse:
-    """What a browser asks a passkey of the person for, who has given the password."""
+    """Return the browser's passkey challenge for a person who has given the password; 404 without a pending sign-in."""
     stage = get_pending_stage(request)
     return JsonResponse(webauthn.begin_authentication(stage.login.user) if stage else {}, status=200 if stage else 404)
 
@@ -84,8 +84,8 @@ def step_options(request: HttpRequest) -> HttpResponse:
 @pages.parameters("next")
 @require_http_methods(["GET", "HEAD", "POST"])
 def passkey_sign_in(request: HttpRequest) -> HttpResponse:
-    """Signing in with a passkey alone, which has asked for a finger, a face or a PIN: GET is what the browser asks it
-    for, POST its answer. Both are counted by network."""
+    """Sign in with a passkey alone, which has verified the person by finger, face or PIN: GET returns the challenge,
+    POST takes the answer. Both are throttled by network."""
     now, bucket = timezone.now(), sign_in.bucket_of_network(request, "passkey")
     try:
         sign_in.reserve(request, [bucket], now=now)
@@ -125,7 +125,7 @@ class SecondStep(sign_in.WaitingMixin, AuthenticateView):  # type: ignore[misc] 
 
 
 class PasswordForm(PlainForm):
-    """One's own password once more, before what protects the account is changed."""
+    """The person's password again, before a change to what protects the account."""
 
     current = forms.CharField(
         label="Current password",
@@ -135,7 +135,7 @@ class PasswordForm(PlainForm):
 
 
 class NewPasskeyForm(PasswordForm):
-    """What the browser has made, put there by a script."""
+    """The credential that the browser created, filled in by a script."""
 
     credential = forms.JSONField(
         widget=forms.HiddenInput, error_messages={"required": "Your browser has made no passkey."}
@@ -144,7 +144,7 @@ class NewPasskeyForm(PasswordForm):
 
 
 class EnrolForm(PasswordForm):
-    """The first code of an app, which shows that it has the secret; the secret comes back sealed."""
+    """The app's first code, which proves that it has the secret; the secret is submitted sealed."""
 
     secret = forms.CharField(widget=forms.HiddenInput)
     code = forms.CharField(label="Code from the app", max_length=12, widget=forms.TextInput(attrs=CODE))
@@ -154,7 +154,7 @@ class EnrolForm(PasswordForm):
 @pages.parameters("next")
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor(request: HttpRequest) -> HttpResponse:
-    """The person's own second factor; a POST sets one up, and the answer shows the recovery codes once."""
+    """Show the person's second factor; a POST sets one up and shows the recovery codes once."""
     tenancy.scope_of(request)
     if request.method != "POST":
         return _page(request)
@@ -175,7 +175,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 @pages.parameters()
 @require_POST
 def renew_codes(request: HttpRequest) -> HttpResponse:
-    """Fresh recovery codes, which the answer shows once."""
+    """Issue new recovery codes, which the answer shows once."""
     tenancy.scope_of(request)
     form = PasswordForm(request.POST)
     sent = pages.submit(form, lambda data: _confirmed(request, data, second_factors.renew_codes))
@@ -185,7 +185,7 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
 @pages.parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_passkey(request: HttpRequest) -> HttpResponse:
-    """GET is what the browser makes a passkey from; a POST adds it, and shows recovery codes when it is the first."""
+    """Return the options for creating a passkey (GET), or add one (POST); the first one comes with recovery codes."""
     tenancy.scope_of(request)
     if request.method != "POST":
         return JsonResponse(webauthn.begin_registration(_person(request), passwordless=True))
@@ -200,7 +200,7 @@ def add_passkey(request: HttpRequest) -> HttpResponse:
 @pages.parameters()
 @require_POST
 def remove_passkey(request: HttpRequest) -> HttpResponse:
-    """The passkey that the form names opens nothing any more."""
+    """Remove the passkey that the form names."""
     tenancy.scope_of(request)
     form, number = PasswordForm(request.POST), request.POST.get("passkey", "")
     wanted = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
@@ -214,7 +214,7 @@ def remove_passkey(request: HttpRequest) -> HttpResponse:
 @pages.parameters()
 @require_POST
 def turn_off(request: HttpRequest) -> HttpResponse:
-    """The person signs in with the password alone from now on."""
+    """Turn the app off; the person then signs in with the password alone."""
     tenancy.scope_of(request)
     form = PasswordForm(request.POST)
     sent = pages.submit(form, lambda data: [_confirmed(request, data, second_factors.turn_off)])
@@ -272,7 +272,8 @@ def _person(request: HttpRequest) -> Operator:
 
 
 def _sealed(operator: Operator, secret: str) -> str:
-    """The secret of an app that is not enrolled yet: this host keeps it nowhere, and the form cannot choose one."""
+    """Seal the secret of an app that is not enrolled yet: this host stores it nowhere, and the form cannot choose
+    one."""
     return base64.b64encode(vault.seal_note(operator.id, secret)).decode()
 
 

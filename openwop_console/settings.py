@@ -1,6 +1,6 @@
 """Every setting, read once from the environment; docs/operations.md lists the variables.
 
-A value that cannot be meant stops the start with one sentence that names the variable.
+An invalid value stops the start with one sentence that names the variable.
 """
 
 import importlib.util
@@ -23,12 +23,12 @@ HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]
 
 
 def _one_of(name: str, *choices: str) -> str:
-    """The value of ``name``; the first choice when it is unset."""
+    """Return the value of ``name``; the first choice when it is unset."""
     return env.str(name, default=choices[0], validate=validate.OneOf(choices))
 
 
 def _host_or_network(text: str) -> str:
-    """An entry of ``OPENWOP_OUTBOUND_ALLOW``: a host's name, an address, or a network such as 10.1.0.0/16."""
+    """Parse an entry of ``OPENWOP_OUTBOUND_ALLOW``: a host name, an address, or a network such as 10.1.0.0/16."""
     found = text.strip().lower().rstrip(".")
     try:
         return str(ipaddress.ip_network(found, strict=False))
@@ -40,7 +40,7 @@ def _host_or_network(text: str) -> str:
 
 
 def _telemetry() -> bool:
-    """Whether the standard variables of OpenTelemetry name a collector, and do not switch it off."""
+    """Return whether the standard OpenTelemetry variables name a collector and do not disable it."""
     named = any(env.str(f"OTEL_EXPORTER_OTLP_{part}ENDPOINT", default="") for part in ("", "TRACES_", "METRICS_"))
     if not named or env.str("OTEL_SDK_DISABLED", default="").lower() == "true":
         return False
@@ -60,7 +60,7 @@ ROLES = ("viewer", "author", "agent", "reviewer", "operator", "auditor", "owner"
 
 
 def _roles_of_groups() -> dict[str, dict[str, str]]:
-    """``OPENWOP_OIDC_ROLES``: JSON that names, by the slug of a tenant, the role of each group."""
+    """Parse ``OPENWOP_OIDC_ROLES``: JSON that maps the slug of a tenant to the role of each group."""
     text = env.str("OPENWOP_OIDC_ROLES", default="{}")
     try:
         found = json.loads(text)
@@ -80,8 +80,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
 OPENWOP_DATA_DIR = data_folder.checked(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
-# What was forgotten, for restores; outside of the data folder, so that no copy of the folder takes its place. Hosts
-# that share a database share this file.
+# The erasure journal, for restores; outside of the data folder, so that restoring a copy of the folder does not replace
+# it. Hosts that share a database share this file.
 OPENWOP_ERASURE_JOURNAL = (
     BASE_DIR
     / env.path(
@@ -89,34 +89,34 @@ OPENWOP_ERASURE_JOURNAL = (
         default=OPENWOP_DATA_DIR / "erasures" if OPENWOP_ENV == "test" else Path(f"{OPENWOP_DATA_DIR}.erasures"),
     ).expanduser()
 )
-# Episodic entries that one agent keeps, unless something narrower is said of it (RFC-0015 2.2).
+# Episodic entries that one agent keeps, unless a narrower limit is set for it (RFC-0015 2.2).
 OPENWOP_EPISODIC_CAPACITY = env.int(
     "OPENWOP_EPISODIC_CAPACITY", default=1000, validate=validate.Range(min=1, max=1_000_000)
 )
-# Minutes without a write after which a run that an agent executes elsewhere is taken to be over.
+# Minutes without a write after which a run that an agent executes elsewhere counts as ended.
 OPENWOP_EXTERNAL_RUN_SILENCE = env.int(
     "OPENWOP_EXTERNAL_RUN_SILENCE", default=60, validate=validate.Range(min=1, max=43_200)
 )
-# Event streams and long polls that one web process keeps waiting at a time; one more is told to come again.
+# Event streams and long polls that one web process keeps open at a time; any more are refused with a retry time.
 OPENWOP_MAX_STREAMS = env.int("OPENWOP_MAX_STREAMS", default=140, validate=validate.Range(min=1, max=400))
 OPENWOP_MEMORY_BACKEND = _one_of("OPENWOP_MEMORY_BACKEND", "long-term", "ephemeral")
 OPENWOP_MEMORY_WRITABLE = env.bool("OPENWOP_MEMORY_WRITABLE", default=True)
-# The host whose next start ends what is written here; empty when memory is durable.
+# The name of this host, whose next start ends the memory written under it; empty when memory is durable.
 OPENWOP_MEMORY_INSTANCE = data_folder.instance_of(OPENWOP_DATA_DIR) if OPENWOP_MEMORY_BACKEND == "ephemeral" else ""
-# Hosts and networks beside the public internet that this host may connect to.
+# Hosts and networks, in addition to the public internet, that this host may connect to.
 OPENWOP_OUTBOUND_ALLOW = list(map(_host_or_network, env.list("OPENWOP_OUTBOUND_ALLOW", default=[])))
 OPENWOP_PROPOSALS_ACTIVATION = _one_of("OPENWOP_PROPOSALS_ACTIVATION", "approval-gate", "direct-rbac")
 OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
-# Whether the host's own daily look at traces lets the tenant's endpoint word what it proposes.
+# Whether the daily synthesis of proposals from traces may have the tenant's model endpoint write their text.
 OPENWOP_SYNTHESIS_ENDPOINT = env.bool("OPENWOP_SYNTHESIS_ENDPOINT", default=False)
 # Whether a task given to an agent by another one's key counts for oversight and guardrails only once it is taken up.
 OPENWOP_TASK_CONSENT = env.bool("OPENWOP_TASK_CONSENT", default=False)
 OPENWOP_TELEMETRY = _telemetry()  # by the variables of OpenTelemetry itself
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
-# The largest body that is read at all, and the seconds in which one must be there whatever its size.
+# The largest body in bytes, and the seconds that any body may take, whatever its size.
 OPENWOP_BODY_BYTES = env.int("OPENWOP_BODY_BYTES", default=16 * 1024 * 1024, validate=validate.Range(min=1024 * 1024))
 OPENWOP_BODY_SECONDS = env.int("OPENWOP_BODY_SECONDS", default=20, validate=validate.Range(min=1, max=600))
-# The provider by which people sign in, beside passwords, and the roles of its groups by tenant.
+# The OpenID Connect provider for sign-in, in addition to passwords, and the roles of its groups by tenant.
 OPENWOP_OIDC_ISSUER = env.str("OPENWOP_OIDC_ISSUER", default="").rstrip("/")
 OPENWOP_OIDC_CLIENT_ID = env.str("OPENWOP_OIDC_CLIENT_ID", default="")
 OPENWOP_OIDC_CLIENT_SECRET = env.str("OPENWOP_OIDC_CLIENT_SECRET", default="")
@@ -155,7 +155,7 @@ SECRET_KEY_CHARACTERS = 32
 
 
 def _secret_key() -> str:
-    """The operator's key; outside production, one that the data folder keeps from its first use on."""
+    """Return ``OPENWOP_SECRET_KEY``; outside production, a key that the data folder keeps from its first use on."""
     given = env.str("OPENWOP_SECRET_KEY", default="")
     if IN_PRODUCTION and given and len(given) < SECRET_KEY_CHARACTERS:
         raise ImproperlyConfigured(
@@ -246,7 +246,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["memory.host.http.StrictJSONParser"],
     "EXCEPTION_HANDLER": "openwop_console.errors.drf_exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is no door
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS describes nothing
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
     "URL_FORMAT_OVERRIDE": None,
@@ -270,18 +270,18 @@ SPECTACULAR_SETTINGS = {
 
 # --- database, cache, queue -----------------------------------------------------------------------------------------
 
-OPENWOP_PROCESS = env.str("OPENWOP_PROCESS", default="")  # web or worker, said by the console to its children
+OPENWOP_PROCESS = env.str("OPENWOP_PROCESS", default="")  # web or worker, set by the console for its children
 
 
 def _database() -> JSONObject:
-    """``DATABASE_URL``, or a SQLite file in the data folder when it is unset."""
+    """Return ``DATABASE_URL``'s settings, or a SQLite file in the data folder when it is unset."""
     named = bool(env.str("DATABASE_URL", default=""))
     given = {**env.dj_db_url("DATABASE_URL")} if named else databases.sqlite_file(OPENWOP_DATA_DIR)
     threads = OPENWOP_WEB_THREADS if OPENWOP_PROCESS == "web" else 0
     return databases.with_options(given, base=BASE_DIR, folder=OPENWOP_DATA_DIR, web_threads=threads)
 
 
-# Web processes, and the requests that each of them computes at a time: by cores. SQLite has one writer at a time.
+# Web processes, by cores, and the requests that each computes at a time. SQLite has one writer at a time.
 _on_sqlite = not env.str("DATABASE_URL", default="").startswith("postgres")
 _cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 OPENWOP_WEB_PROCESSES = env.int(
@@ -302,8 +302,8 @@ CACHES = {
 # Seconds that a task may take, and one that carries out a pass.
 TASK_TIMEOUT = 60
 PASS_TIMEOUT = 1800
-# A queue row only wakes a worker. What is to be done stands in our own tables under a lease, and is queued again when
-# its worker fails or dies (process/scheduler.py), long before django-q2 would deliver the row once more.
+# A queue row only wakes a worker. The work itself is in our own tables under a lease, and is queued again when its
+# worker fails or dies (process/scheduler.py), long before django-q2 would redeliver the row.
 Q_CLUSTER = {
     "name": "console",
     "orm": "default",
@@ -312,13 +312,13 @@ Q_CLUSTER = {
     "queue_limit": OPENWOP_WORKERS,  # a task fetched early is locked early, and would run twice
     "bulk": 1,
     "timeout": TASK_TIMEOUT,
-    # It counts from the fetch, after which a task may wait for two others: less, and a slow task runs twice.
+    # Counted from the fetch, after which a task may wait for two others: with less, a slow task would run twice.
     "retry": 3 * (PASS_TIMEOUT + TASK_TIMEOUT),
     "ack_failures": True,
     "scheduler": False,
     "save_limit": -1,  # keeping successes halves the speed
     "broker_class": "openwop_console.process.queue.Queue",
-    "poll": 0,  # the queue waits by itself, until it is woken
+    "poll": 0,  # the queue class waits itself, until it is woken
 }
 
 # --- who may come in ------------------------------------------------------------------------------------------------
@@ -350,12 +350,12 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = False  # tries to sign in wait by memory.host.throttle, and by that alone
+ACCOUNT_RATE_LIMITS = False  # memory.host.throttle alone throttles sign-ins
 SOCIALACCOUNT_ADAPTER = "openwop_console.single_sign_on.Adapter"
 SOCIALACCOUNT_STORE_TOKENS = False
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ADAPTER = "memory.host.second_factors.SealingAdapter"
-# Clients of /mcp that people grant access to: registered by themselves, with tokens that end within a day.
+# Clients of /mcp that people grant access to: they register themselves, and their tokens expire within a day.
 IDP_OIDC_ADAPTER = "openwop_console.oauth.server.Adapter"
 IDP_OIDC_DCR_ENABLED = True
 IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = False
@@ -378,7 +378,8 @@ CSRF_COOKIE_SECURE = IN_PRODUCTION
 
 
 def _allowed_hosts() -> list[str]:
-    """What ``OPENWOP_ALLOWED_HOSTS`` says, else this machine; the host of the public address in any case."""
+    """Return ``OPENWOP_ALLOWED_HOSTS``, or this machine's names when unset; always with the host of the public
+    address."""
     named = env.list("OPENWOP_ALLOWED_HOSTS", default=[]) or ["localhost", "127.0.0.1", "[::1]"]
     public = env.url("OPENWOP_PUBLIC_URL").hostname if OPENWOP_PUBLIC_URL else None
     return [*named, public] if public else named
@@ -388,7 +389,7 @@ ALLOWED_HOSTS = _allowed_hosts()
 CSRF_TRUSTED_ORIGINS = [OPENWOP_PUBLIC_URL] if OPENWOP_PUBLIC_URL else []
 X_FRAME_OPTIONS = "DENY"
 SECURE_SSL_REDIRECT = IN_PRODUCTION
-# A client that sent its key in the clear must hear of it, not be helped along: no redirect on the faces.
+# A client that sent its key in clear text must get an error rather than a redirect that hides it, so faces have none.
 SECURE_REDIRECT_EXEMPT = [
     r"^api/",
     r"^v1/",
@@ -401,7 +402,7 @@ SECURE_REDIRECT_EXEMPT = [
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if IN_PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IN_PRODUCTION
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if OPENWOP_TRUSTED_PROXIES else None
-# W021 asks for the browsers' preload list, which is for the owner of the domain to join, not for its guest.
+# W021 asks for the browsers' preload list, which only the owner of the domain can decide to join.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -428,7 +429,7 @@ STORAGES = {
 }
 WHITENOISE_AUTOREFRESH = IN_TESTS
 
-# --- log lines: what happened, never what was said ------------------------------------------------------------------
+# --- log lines: events, never content ------------------------------------------------------------------------------
 
 LOGGING = {
     "version": 1,
@@ -438,8 +439,8 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"level": "WARNING"},
-        "django.request": {"level": "ERROR"},  # a refusal is not the host's trouble
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # nor is one that comes with a traceback each
+        "django.request": {"level": "ERROR"},  # refusals are the caller's errors, not the host's
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise, and each would log a traceback
         "django-q": {"level": "WARNING"},
         "memory": {"level": "INFO"},
         "openwop_console": {"level": "INFO"},

@@ -1,7 +1,7 @@
-"""Sessions: signing in by email and password to an account that an administrator made, and the tenant it is for.
+"""Sessions: sign in by email and password to an account that an administrator created, and the session's tenant.
 
-Tries wait (``memory.host.throttle``) by account and network together, and by network alone. A browser that has signed
-in to an account before is counted by itself, so whatever others try, its person gets in with the right password.
+Attempts are throttled (``memory.host.throttle``) by account and network together, and by network alone. A browser that
+has signed in to an account before is counted separately, so attempts by others cannot lock its person out.
 """
 
 import ipaddress
@@ -34,17 +34,17 @@ from memory.host.pages import PlainForm
 from memory.host.tenancy import Principal
 from memory.host.throttle import Bucket
 
-# What a session holds of its membership: the tenant, and the generation it began under.
+# Session keys: the tenant, and the generation of the membership when the session began.
 TENANT, GENERATION = "tenant", "generation"
-# The session was signed in by a provider, which asks for second factors by its own rules.
+# Session key: signed in by a provider, which asks for second factors by its own rules.
 BY_PROVIDER = "by_provider"
-# What a browser holds of the accounts that signed in from it: signed, sent to the sign-in page alone.
+# The signed cookie that lists the accounts that signed in from a browser; sent to the sign-in page only.
 DEVICE_COOKIE, DEVICE_SALT = "openwop_device", "openwop.device"
 DEVICE_AGE = timedelta(days=400)  # what browsers keep at most
 ACCOUNTS_OF_A_DEVICE = 5
 FREE_OF_ACCOUNT, FREE_OF_NETWORK, FREE_STARTS = 5, 50, 20
 FAILURE_ONCE_IN = timedelta(seconds=60)
-# What a person reaches in a tenant that requires a second factor before they have one.
+# Pages open to a person without a second factor in a tenant that requires one.
 WITHOUT_FACTOR = (
     "/settings/second-factor",
     "/settings/second-factor/passkeys",
@@ -55,7 +55,7 @@ WITHOUT_FACTOR = (
 
 
 class WaitingMixin:
-    """A page of the sign-in: a try that came too early is answered at once, with the time to wait."""
+    """A sign-in page that answers a throttled attempt at once, with 429 and the seconds to wait."""
 
     request: HttpRequest
 
@@ -68,7 +68,7 @@ class WaitingMixin:
 
 
 class SignIn(WaitingMixin, LoginView):  # type: ignore[misc]  # allauth is untyped
-    """The sign-in page, also for somebody else than the one who is asked for a code."""
+    """The sign-in page, which drops a pending second step so that another person can sign in."""
 
     def _redirect_to_pending_stage(self, request: HttpRequest, stage: object) -> None:
         clear_login(request)
@@ -80,14 +80,15 @@ class SignIn(WaitingMixin, LoginView):  # type: ignore[misc]  # allauth is untyp
 
 
 class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
-    """django-allauth with its sign-up closed, one throttle, and sign-ins and sign-outs on record."""
+    """Configure django-allauth: sign-up closed, one throttle, and sign-ins and sign-outs in the audit log."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Nobody makes an account for themselves: ``manage.py create_operator`` does."""
+        """Return False: accounts come from ``manage.py create_operator``."""
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: object) -> Operator | None:
-        """The person whose password this is, if any tenant lets them in; a wrong password otherwise, in every word."""
+        """Return the operator with this password and an active membership, else None, indistinguishable from a wrong
+        password."""
         now, email = timezone.now(), str(credentials.get("email", "")).strip().lower()
         account, network = access.operator_by_email(email), network_of(self, request)
         own, *shared = _buckets(request, email, account, network)
@@ -106,7 +107,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         return None
 
     def post_login(self, request: HttpRequest, user: Operator, **options: object) -> HttpResponse:
-        """The session enters a tenant, on record; with several it is asked which. The browser is known from now on."""
+        """Enter the first tenant and record the sign-in; with several tenants, ask which. Then remember the browser."""
         response: HttpResponse = super().post_login(request, user, **options)
         known, now = user.id.hex in _device(request)[1], timezone.now()
         by_provider = [each["method"] for each in get_authentication_records(request, user)][-1:] == ["socialaccount"]
@@ -134,7 +135,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
 
 
 def network_of(adapter: DefaultAccountAdapter, request: HttpRequest) -> str:
-    """The network that the request came from: an IPv4 address, or the /64 of an IPv6 address."""
+    """Return the network of the request: an IPv4 address, or the /64 of an IPv6 address."""
     try:
         address = ipaddress.ip_address(adapter.get_client_ip(request))
     except (ImproperlyConfigured, PermissionDenied, ValueError):
@@ -145,7 +146,7 @@ def network_of(adapter: DefaultAccountAdapter, request: HttpRequest) -> str:
 
 
 def _buckets(request: HttpRequest, email: str, account: Operator | None, network: str) -> list[Bucket]:
-    """What a try is counted by: its own first, then what it shares with others."""
+    """Return the throttle buckets of an attempt: its own first, then those shared with others."""
     device, accounts = _device(request)
     if account and account.id.hex in accounts:
         return [throttle.bucket("device", device, email, free=FREE_OF_ACCOUNT)]
@@ -156,7 +157,7 @@ def _buckets(request: HttpRequest, email: str, account: Operator | None, network
 
 
 def _device(request: HttpRequest) -> tuple[str, list[str]]:
-    """The name of this browser, and the accounts that have signed in from it; no name for an unknown one."""
+    """Return the browser's name and the accounts that signed in from it; an unknown browser has no name."""
     try:
         found = signing.loads(request.COOKIES.get(DEVICE_COOKIE, ""), salt=DEVICE_SALT, max_age=DEVICE_AGE)
         return str(found["device"]), [str(each) for each in found["accounts"]]
@@ -180,7 +181,7 @@ def _remember_device(request: HttpRequest, response: HttpResponse, operator: Ope
 
 
 def reserve(request: HttpRequest, buckets: list[Bucket], *, now: datetime) -> None:
-    """Count a try to sign in, or refuse it and say how long to wait."""
+    """Count an attempt to sign in; raises ``ValidationError`` with the time to wait when it is throttled."""
     if wait := ceil(throttle.reserve(buckets, now=now).total_seconds()):
         request.sign_in_wait = wait  # type: ignore[attr-defined]
         seconds = "1 second" if wait == 1 else f"{wait} seconds"
@@ -188,25 +189,27 @@ def reserve(request: HttpRequest, buckets: list[Bucket], *, now: datetime) -> No
 
 
 def bucket_of_codes(request: HttpRequest, operator: Operator) -> Bucket:
-    """What codes of a second factor are counted by: who tries them has the password, from whatever network."""
+    """Return the throttle bucket for second-factor codes: by account, because each attempt follows the right password,
+    whatever its network."""
     device, accounts = _device(request)
     known = device if operator.id.hex in accounts else ""
     return throttle.bucket("code", operator.id.hex, known, free=FREE_OF_ACCOUNT)
 
 
 def bucket_of_network(request: HttpRequest, way: str) -> Bucket:
-    """What tries to sign in this ``way`` are counted by, where nobody's password is tried."""
+    """Return the bucket that throttles this ``way`` of signing in by network, where no password is tried."""
     return throttle.bucket(way, network_of(SignInAdapter(request), request), free=FREE_STARTS)
 
 
 def code_accepted(request: HttpRequest, operator: Operator, used: str) -> None:
-    """The sign-in goes on; its record says which factor was used."""
+    """Reset the throttle and note the factor, which the sign-in's audit record names."""
     throttle.succeeded(bucket_of_codes(request, operator))
     request.second_factor = used  # type: ignore[attr-defined]
 
 
 def record_failure(request: HttpRequest, account: Operator, reason: str) -> None:
-    """A failed sign-in is on record in each tenant of the account, the same one once a minute; never what was typed."""
+    """Record a failed sign-in in each tenant of the account, the same one at most once a minute; never what was
+    typed."""
     network = network_of(SignInAdapter(request), request)
 
     def append(*given: Any, **named: Any) -> None:
@@ -220,7 +223,7 @@ def record_failure(request: HttpRequest, account: Operator, reason: str) -> None
 def _record(
     membership: Membership, action: str, details: dict[str, str], *, append: Callable[..., Any], now: datetime
 ) -> None:
-    """The network is on record without the part that names one machine."""
+    """Append the audit record; the network is stored without the part that identifies one machine."""
     who = ids.wire("usr", membership.operator_id)
     actor = "visitor" if action == "operator.sign_in_failed" else who
     shown = {**details, "network": _shown(details["network"])}
@@ -236,9 +239,9 @@ def _shown(network: str) -> str:
 
 
 def session_principal(request: HttpRequest) -> Principal | None:
-    """The principal of this session, in the tenant that it is signed in to; None for a visitor.
+    """Return the principal of this session in its tenant; None for a visitor.
 
-    A session whose operator has been deactivated in that tenant, or has another role there since, is over.
+    A session ends when its operator is deactivated in that tenant or gets another role there.
     """
     if not request.user.is_authenticated:
         return None
@@ -259,7 +262,7 @@ def session_principal(request: HttpRequest) -> Principal | None:
 
 
 def principal_now(request: HttpRequest) -> Principal | None:
-    """The principal of this session as the database has it now, when the request is long answered."""
+    """Return the session's principal from the current database state, long after the request was answered."""
     again = HttpRequest()
     again.session = type(request.session)(request.session.session_key)
     again.user = auth.get_user(again)
@@ -267,7 +270,7 @@ def principal_now(request: HttpRequest) -> Principal | None:
 
 
 def must_enrol(request: HttpRequest) -> bool:
-    """Whether the person is to set up a second factor before this page: the tenant requires one, and they have none."""
+    """Return whether the person must set up a second factor before this page, because the tenant requires one."""
     if not getattr(request, "factor_required", False) or request.path in WITHOUT_FACTOR:
         return False
     if request.session.get(BY_PROVIDER):
@@ -276,7 +279,7 @@ def must_enrol(request: HttpRequest) -> bool:
 
 
 def switch(request: HttpRequest, membership: Membership) -> None:
-    """The session goes on in another tenant of the same person, on record there, under a new name."""
+    """Move the session to another tenant of the same person under a new session key, recorded in that tenant."""
     if request.session.get(TENANT) == ids.wire("tenant", membership.tenant_id):
         return
     request.session.cycle_key()
@@ -286,12 +289,12 @@ def switch(request: HttpRequest, membership: Membership) -> None:
 
 
 def enter(request: HttpRequest, membership: Membership) -> None:
-    """From now on this session is signed in to the tenant of ``membership``."""
+    """Sign this session in to the tenant of ``membership``."""
     request.session[TENANT] = ids.wire("tenant", membership.tenant_id)
     request.session[GENERATION] = membership.generation
 
 
-# Passwords: the first one, by the link that an operator was handed, and one's own changed.
+# Passwords: set the first one by an invitation link, and change one's own.
 
 
 class NewPasswordForm(PlainForm):
@@ -315,7 +318,7 @@ class NewPasswordForm(PlainForm):
 
 
 class ChangePasswordForm(NewPasswordForm):
-    """One's own password, which the old one changes."""
+    """A new password, confirmed with the current one."""
 
     current = forms.CharField(
         label="Current password",
@@ -327,8 +330,10 @@ class ChangePasswordForm(NewPasswordForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: HttpRequest, operator_id: str, token: str) -> HttpResponse:
-    """The page of the link that an operator was handed: they set a password, or are led to sign in with the one they
-    have. A link that was used or has expired says so."""
+    """Set the first password through an invitation link; an operator who has a password is sent to sign in.
+
+    A used or expired link answers 404 with a sentence that says so.
+    """
     found = operators.invited(ids.parse("usr", operator_id), token)
     if found is None:
         raise NotFound("This link was used, or has expired. Ask for a new one.")
@@ -352,7 +357,7 @@ def set_password(request: HttpRequest, operator_id: str, token: str) -> HttpResp
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_password(request: HttpRequest) -> HttpResponse:
-    """The person's own password, changed with the old one; every other session of theirs ends."""
+    """Change the person's own password, given the current one; every other session of theirs ends."""
     tenancy.scope_of(request)
     form = ChangePasswordForm(request.POST if request.method == "POST" else None)
     sent = pages.submit(form, lambda data: _changed(request, data)) if form.is_bound else None

@@ -1,8 +1,8 @@
-"""OpenTelemetry: what requests do and what the event log tells, as spans and metrics by the GenAI conventions.
+"""OpenTelemetry: spans and metrics for requests and for the event log, by the GenAI conventions.
 
-An event has no field for content, so no span has any text either: ids, names of kinds and numbers alone. The ids of the
-spans of a run and of its nodes follow from the ids of these, so that whoever goes on with a run, in another process and
-after a restart, goes on with its trace. This module is imported only where ``OPENWOP_TELEMETRY`` is set.
+An event has no field for content, so a span carries only ids, names of kinds and numbers, never text. The span ids of a
+run and its nodes are derived from their own ids, so that a run continues its trace in another process and after a
+restart. This module is imported only where ``OPENWOP_TELEMETRY`` is set.
 """
 
 import logging
@@ -75,7 +75,7 @@ Attributes = dict[str, str | int]
 
 
 class SpanIds(RandomIdGenerator):
-    """Random, unless the span that this thread begins has ids of its own."""
+    """Generate random ids, unless this thread has set the ids of the span it starts."""
 
     def __init__(self) -> None:
         self.wanted = threading.local()
@@ -108,7 +108,7 @@ class Sdk:
 
 
 def sdk() -> Sdk:
-    """The exporters of this process: a forked one has its own."""
+    """Return the exporters of this process; a forked process creates its own."""
     return _sdk_of(os.getpid())
 
 
@@ -143,7 +143,7 @@ def _sdk_of(_: int) -> Sdk:
 
 
 def _resource() -> Resource:
-    """What ``OTEL_RESOURCE_ATTRIBUTES`` and ``OTEL_SERVICE_NAME`` say, and what they leave out."""
+    """Merge ``OTEL_RESOURCE_ATTRIBUTES`` and ``OTEL_SERVICE_NAME`` with this host's defaults."""
     own = {SERVICE_NAME: NAME, SERVICE_VERSION: VERSION, SERVICE_INSTANCE_ID: str(uuid4())}
     named = Resource.create()
     if str(named.attributes[SERVICE_NAME]).startswith("unknown_service"):
@@ -155,7 +155,7 @@ def _resource() -> Resource:
 
 
 class Requests:
-    """A span for each request that a view answers, within the trace that its ``traceparent`` names."""
+    """Record a span for each request that reaches a view, within the trace that its ``traceparent`` names."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -167,7 +167,7 @@ class Requests:
         told: Attributes = {"http.request.method": str(method)}
         parent = _parent(traces.accepted(request.headers.get(traces.HEADER)))
         began = time.monotonic()
-        # The words of an exception may quote memory.
+        # The message of an exception may quote memory.
         with sdk().tracer.start_as_current_span(
             str(method), parent, SpanKind.SERVER, told, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -184,7 +184,7 @@ class Requests:
 
 
 def _parent(traceparent: str) -> Any:
-    """The context of what the header names; an empty one begins a trace."""
+    """Return the context that the header names; an empty header starts a trace."""
     if not traceparent:
         return trace.set_span_in_context(trace.INVALID_SPAN)
     _, trace_id, span_id, flags = traceparent.split("-")
@@ -199,13 +199,13 @@ def _context(trace_id: int, span_id: int, flags: TraceFlags, *, remote: bool) ->
 
 
 def follow(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
-    """What these events tell becomes spans when they are committed, and nothing when they are not."""
+    """Record spans for these events when the transaction commits; a rollback records none."""
     if any(isinstance(event, TOLD) for event in events):
         transaction.on_commit(partial(_try_to_tell, tenant_id, stream_id, list(events), now))
 
 
 def _try_to_tell(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
-    """Whatever is committed stays so, and goes on, though nobody can be told of it."""
+    """Record the spans and log a failure instead of raising: the committed work continues without telemetry."""
     try:
         _tell(tenant_id, stream_id, events, now)
     except Exception as bug:
@@ -234,14 +234,14 @@ def _tell(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: dateti
 
 
 class _Told:
-    """A run, of which something is told at a time."""
+    """The spans and metrics of one run, recorded event by event."""
 
     def __init__(self, run: Run, now: datetime) -> None:
         self.run, self.now, self.sdk = run, now, sdk()
         self.trace_id = int(traces.trace_id(run.traceparent) or run.id.hex, 16)
 
     def end(self, event: Event) -> None:
-        """The whole run, as the caller's trace has it, or as a trace of its own."""
+        """Record the span of the whole run, in the caller's trace or in a trace of its own."""
         run, status = self.run, ENDS[type(event)]
         told: Attributes = {
             OPERATION: "invoke_workflow",
@@ -256,7 +256,7 @@ class _Told:
         self.sdk.runs.add(1, {"openwop.run.status": status})
 
     def node(self, event: NodeCompleted | NodeFailed | NodeCancelled) -> None:
-        """A node from its first attempt on."""
+        """Record the span of a node, from its first attempt on."""
         begun = RunEvent.objects.of(self.run.tenant_id).filter(
             stream_id=self.run.id, type=NodeStarted.type, node_id=event.node_id
         )
@@ -274,7 +274,7 @@ class _Told:
         self._span(name, told, first.timestamp, parent=self._within(), span_id=span_id)
 
     def call(self, event: CallAnswered, model: str) -> None:
-        """What a node asked of the world outside."""
+        """Record the span of a node's outbound call, and its token usage."""
         told: Attributes = {"openwop.node.id": event.node_id, "openwop.call.id": ids.wire("call", event.call_id)}
         operation = OPERATIONS.get(event.kind)
         if operation:
@@ -293,7 +293,8 @@ class _Told:
         self._took(name, told, event.duration_ms, event.node_id, SpanKind.CLIENT)
 
     def tool(self, event: AgentToolReturned) -> None:
-        """What an agent did with a tool of this host. The name of one that it does not have is the model's own text."""
+        """Record the span of an agent's tool call. An unknown tool name is the model's own text, so it becomes
+        ``unknown``."""
         told: Attributes = {
             OPERATION: "execute_tool",
             "gen_ai.tool.name": event.tool_name if event.tool_name in TOOLS else "unknown",
@@ -305,7 +306,7 @@ class _Told:
         self._took(f"execute_tool {told['gen_ai.tool.name']}", told, event.duration_ms, event.node_id)
 
     def write(self, event: MemoryWritten) -> None:
-        """An entry that was written: by a node, in a request, or by the host."""
+        """Record the write of an entry by a node, a request or the host."""
         told: Attributes = {"openwop.memory.id": ids.wire("mem", event.memory_id)}
         asked = trace.get_current_span()
         parent = None if asked.get_span_context().is_valid else self._within(event.node_id or "")
@@ -321,7 +322,7 @@ class _Told:
             self.sdk.calls.record(milliseconds / 1000, _of_operation(told))
 
     def _within(self, node_id: str = "") -> Any:
-        """The context of the run's own span, or of that of one of its nodes."""
+        """Return the context of the run's own span, or of the span of one of its nodes."""
         flags = TraceFlags(int(self.run.traceparent[-2:], 16) & TraceFlags.SAMPLED) if self.run.traceparent else None
         if flags is None:
             decided = self.sdk.provider.sampler.should_sample(None, self.trace_id, "").decision
@@ -355,7 +356,7 @@ METERED = (OPERATION, "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.to
 
 
 def _of_operation(told: Attributes) -> Attributes:
-    """What a metric may be broken down by: nothing of which there is ever more."""
+    """Return the attributes that a metric may be broken down by: only those with a bounded number of values."""
     return {name: told[name] for name in METERED if name in told}
 
 

@@ -1,1 +1,1 @@
-"""The console's processes: the supervisor and its children, the web server, and what they hold on this machine."""
+"""The console's processes: the supervisor and its children, the web server, and their files on this machine."""

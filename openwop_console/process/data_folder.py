@@ -1,7 +1,7 @@
 """The data folder (``OPENWOP_DATA_DIR``): what a console keeps on its own machine.
 
-The folder is made for its owner alone, and so is each secret in it. A file that two processes want to create at the
-same moment is created by one of them and read by both.
+The folder and each secret in it are readable by their owner only. When two processes create a file at the same moment,
+one creates it and both read it.
 """
 
 import errno
@@ -19,7 +19,7 @@ from django.utils.functional import SimpleLazyObject
 
 
 class FolderInUse(Exception):
-    """Another console, or what is left of one, runs the same part on this data folder."""
+    """Another console, or a remaining child of one, holds the lock on the same part of this data folder."""
 
     def __init__(self, holder: str) -> None:
         super().__init__(holder)
@@ -27,7 +27,7 @@ class FolderInUse(Exception):
 
     @property
     def holder_lives(self) -> bool:
-        """Whether that console itself still runs; if not, the last of its children are about to go."""
+        """Return whether that console itself still runs; if not, its last children are about to end."""
         try:
             os.kill(int(self.holder), 0)
         except ProcessLookupError:
@@ -38,7 +38,8 @@ class FolderInUse(Exception):
 
 
 def checked(folder: Path) -> Path:
-    """``folder``, when it is there or can be made. Nothing is made before something is kept in it."""
+    """Return ``folder`` if it exists or can be created, without creating it; raises ``ImproperlyConfigured``
+    otherwise."""
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir() or (there != folder and not os.access(there, os.W_OK | os.X_OK)):
         raise _not_made(folder, errno.ENOTDIR if not there.is_dir() else errno.EACCES)
@@ -46,7 +47,7 @@ def checked(folder: Path) -> Path:
 
 
 def ensure(folder: Path) -> Path:
-    """``folder`` exists."""
+    """Create ``folder`` with mode 0700 if it does not exist."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as refused:
@@ -59,7 +60,7 @@ def _not_made(folder: Path, why: int) -> ImproperlyConfigured:
 
 
 def kept_text(file: Path, make: Callable[[], str]) -> str:
-    """The text kept in ``file``; made and kept, mode 0600, by the first of all processes that ask."""
+    """Return the text kept in ``file``; the first process that asks creates it, mode 0600."""
     try:
         if not file.exists():
             ensure(file.parent)
@@ -70,9 +71,9 @@ def kept_text(file: Path, make: Callable[[], str]) -> str:
 
 
 class _Later(SimpleLazyObject):  # type: ignore[type-arg]
-    """A text that is there, although it was not read yet."""
+    """A text that is read, or created, on first use."""
 
-    _mask_wrapped = True  # Django's settings ask for it whenever they give the text: that is no use of it
+    _mask_wrapped = True  # Django's settings check it on every access, which must not count as use
 
     def __init__(self, file: Path, make: Callable[[], str]) -> None:
         super().__init__(lambda: kept_text(file, make))
@@ -83,22 +84,22 @@ class _Later(SimpleLazyObject):  # type: ignore[type-arg]
 
 
 def kept_later(file: Path, make: Callable[[], str]) -> str:
-    """``kept_text`` that is read, or made, when it is first used."""
+    """Return a lazy ``kept_text``, which reads or creates the file on first use."""
     return cast("str", _Later(file, make))
 
 
 def is_still_to_be_made(text: str) -> bool:
-    """Whether the first use of ``text``, which is kept later, would make its file."""
+    """Return whether the first use of ``text``, if from ``kept_later``, would create its file."""
     return isinstance(text, _Later) and not text.kept_in.exists()
 
 
 def instance_of(folder: Path) -> str:
-    """The name of the host that lives on ``folder``, the same as long as the folder is."""
+    """Return the name of the host on ``folder``, which lasts as long as the folder."""
     return kept_text(folder / "instance", lambda: uuid.uuid4().hex)
 
 
 def _create_once(file: Path, text: str) -> None:
-    """``file`` is whole from its first moment: written aside, then linked, which fails for all but the first."""
+    """Create ``file`` atomically: write a temporary file, then link it, which succeeds for the first process only."""
     descriptor, aside = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
     try:
         with os.fdopen(descriptor, "w") as writing:
@@ -114,14 +115,17 @@ def _create_once(file: Path, text: str) -> None:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """No other console is at this point on ``folder``; one that is is waited for."""
+    """Hold the console's exclusive lock on ``folder`` for the block, waiting for another holder."""
     with (ensure(folder) / "console.lock").open("a+") as waiting:
         fcntl.flock(waiting, fcntl.LOCK_EX)
         yield
 
 
 def lock(folder: Path, part: str) -> IO[str]:
-    """The lock on one ``part`` of a console, held until this process and every child given the file has ended."""
+    """Lock one ``part`` of a console, until this process and every child that inherits the file has ended.
+
+    Raises ``FolderInUse`` with the holder's process id.
+    """
     holding = (ensure(folder) / f"{part}.lock").open("a+")
     try:
         fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -137,7 +141,7 @@ def lock(folder: Path, part: str) -> IO[str]:
 
 
 def is_locked(folder: Path, part: str) -> bool:
-    """Whether a console runs that part."""
+    """Return whether a console runs that part."""
     if not folder.exists():
         return False
     try:

@@ -1,8 +1,8 @@
-"""Sends what webhooks are due, from inside the worker: a loop in a thread of its own, beside the one for what is due.
+"""Send due webhook deliveries from a thread inside the worker, next to the scheduler's.
 
-Requests wait in one event loop, so that a slow receiver holds up neither the others nor the runs; what is claimed and
-what came of it is written by the loop of the dispatcher alone. Any number of workers may run one: each delivery is
-claimed under a lease, and one that was claimed by a worker that died is sent again under the same id.
+Requests share one event loop, so that a slow receiver delays neither other deliveries nor runs; only the dispatcher's
+loop writes claims and outcomes. Any number of workers may run one: each delivery is claimed under a lease, and one
+claimed by a worker that died is sent again under the same id.
 """
 
 import asyncio
@@ -37,16 +37,16 @@ logger = logging.getLogger(__name__)
 EVERY = 0.5
 AFTER_A_FAILURE = 5.0
 ATTEMPT_SECONDS = 5.0
-# Requests under way at a time, of this worker and to one webhook: so many slow receivers keep out no others.
+# Concurrent requests of this worker, and to one webhook, so that a slow receiver cannot block the others.
 AT_ONCE, OF_ONE_WEBHOOK = 32, 4
-MOST_READ = 16_384  # of an answer, of which nothing but the status counts
+MOST_READ = 16_384  # bytes of an answer; only its status counts
 SEALED = "secret_sealed"
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an attempt: the status, if there was an answer, and a code, empty when it was delivered."""
+    """The result of an attempt: the status, if there was an answer, and a code, empty when it was delivered."""
 
     status: int | None = None
     code: str = ""
@@ -54,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery that this dispatcher has in hand."""
+    """A delivery that this dispatcher has claimed."""
 
     tenant_id: UUID
     delivery_id: UUID
@@ -62,7 +62,7 @@ class Claimed:
 
 
 class Dispatcher:
-    """What one worker has under way."""
+    """The deliveries in flight of one worker."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -75,12 +75,12 @@ class Dispatcher:
         self._sending.start()
 
     def close(self) -> None:
-        """What is under way is left: it is tried again when its lease is over."""
+        """Stop without waiting for requests in flight: their deliveries are retried when the lease ends."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._sending.join(timeout=2)
 
     def tick(self) -> int:
-        """What waits in the outbox is fanned out, what is due is begun; how much that was."""
+        """Fan out the outbox and begin due deliveries, up to the limits; return the number of both."""
         now = self._clock()
         fanned_out, begun = webhooks.fan_out(now=now), 0
         in_hand = Counter(each.webhook_id for each in self._under_way)
@@ -96,7 +96,7 @@ class Dispatcher:
         return fanned_out + begun
 
     def _begin(self, delivery: WebhookDelivery, now: datetime) -> bool:
-        """Whether the delivery was there to be taken, and is being sent now."""
+        """Claim the delivery and start sending it; return whether the claim succeeded."""
         if not webhooks.claim(delivery, holder=self._holder, now=now):
             return False
         claimed = Claimed(delivery.tenant_id, delivery.id, delivery.webhook_id)
@@ -114,7 +114,7 @@ class Dispatcher:
         return True
 
     def wait(self, seconds: float) -> bool:
-        """Record what came of attempts, waiting for one at most so long; whether there was any."""
+        """Record finished attempts, waiting up to ``seconds`` for the first; return whether there was any."""
         try:
             claimed, outcome = self._outcomes.get(timeout=seconds)
         except queue.Empty:
@@ -138,14 +138,14 @@ class Dispatcher:
         )
 
     def run_dry(self) -> None:
-        """Send until nothing is due and nothing under way."""
+        """Send until nothing is due or in flight."""
         while self.tick() or self._under_way:
             if self._under_way:
                 self.wait(ATTEMPT_SECONDS + 1)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """The event loop goes on until it is stopped; requests that are under way then are cut off."""
+    """Run the event loop until it is stopped, then cancel the requests in flight."""
     try:
         loop.run_forever()
     finally:
@@ -158,7 +158,8 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | Outcome:
-    """The signed request of an attempt, or why there is none."""
+    """Return the signed request of an attempt, or the outcome when the webhook is inactive or its secrets are
+    sealed."""
     rows = Webhook.objects.of(delivery.tenant_id).select_related("tenant").filter(id=delivery.webhook_id)
     webhook: Webhook | None = rows.first()
     if webhook is None or webhook.state != WebhookState.ACTIVE:
@@ -179,7 +180,8 @@ def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | O
 
 
 def body_of(delivery: WebhookDelivery, webhook: Webhook) -> JSONObject:
-    """The event as the log serves it, with its type and payload beside it; what stands on no log in the same form."""
+    """Return the event as the log serves it, plus its type and payload at the top; an announcement that is not on a log
+    has the same form."""
     event = _announced(delivery, delivery.announced) if delivery.announced else _logged(delivery)
     return {
         "type": delivery.type,
@@ -210,8 +212,7 @@ def _announced(delivery: WebhookDelivery, told: JSONObject) -> JSONObject:
 
 
 def _trace_headers(tenant_id: UUID, event: JSONObject) -> dict[str, str]:
-    """The trace that the event's run continues, so that what the receiver does is part of it: below the run, or below
-    the node that the event is about."""
+    """Return a ``traceparent`` below the event's node or run, so that the receiver's spans join the run's trace."""
     run_id = ids.parse("run", event.get("runId", ""))
     run: Run | None = Run.objects.of(tenant_id).only("traceparent").filter(id=run_id).first() if run_id else None
     trace = traces.within_node(run.traceparent, run.id, event.get("nodeId", "")) if run else ""
@@ -219,8 +220,8 @@ def _trace_headers(tenant_id: UUID, event: JSONObject) -> dict[str, str]:
 
 
 def signed_headers(delivery: WebhookDelivery, secrets: list[str], body: bytes, *, now: datetime) -> dict[str, str]:
-    """OpenWOP's headers, signed with the newest secret (its characters are the key), and those of Standard Webhooks,
-    with a signature by each secret (the bytes in its base64 are the key)."""
+    """Return OpenWOP's headers, signed with the newest secret (its characters are the key), and those of Standard
+    Webhooks, with a signature by each secret (the bytes in its base64 are the key)."""
     message, timestamp = ids.wire("msg", delivery.id), str(int(now.timestamp()))
     v1 = hmac.new(secrets[0].encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     signatures = (_standard(secret, f"{message}.{timestamp}.".encode() + body) for secret in secrets)
@@ -244,7 +245,7 @@ def _standard(secret: str, signed: bytes) -> str:
 
 
 async def send(request: httpx.Request) -> Outcome:
-    """What the receiver answered, within ATTEMPT_SECONDS in all; a redirect is not followed, and is a failure."""
+    """Send within ATTEMPT_SECONDS in all; a redirect is not followed and counts as a failure."""
     try:
         async with outbound.exchange(request, seconds=ATTEMPT_SECONDS) as answer:
             await _drain(answer)
@@ -258,7 +259,8 @@ async def send(request: httpx.Request) -> Outcome:
 
 
 async def _drain(answer: httpx.Response) -> None:
-    """Read the beginning of the answer, so that a receiver that is heard to its end does not fail."""
+    """Read up to ``MOST_READ`` bytes of the answer, so that a receiver does not fail on a connection closed too
+    early."""
     read = 0
     async for part in answer.aiter_raw():
         read += len(part)
@@ -268,7 +270,7 @@ async def _drain(answer: httpx.Response) -> None:
 
 @contextlib.contextmanager
 def running(clock: Clock) -> Iterator[threading.Event]:
-    """Inside the block webhooks are sent, by threads of their own, until the event is set."""
+    """Send webhooks from threads of their own inside the block, until the event is set."""
     stopping = threading.Event()
     loop = threading.Thread(target=_dispatch_until, args=(stopping, clock), name="dispatcher", daemon=True)
     loop.start()
@@ -291,7 +293,7 @@ def _dispatch_until(stopping: threading.Event, clock: Clock) -> None:
 
 
 def _dispatch_once(dispatcher: Dispatcher) -> bool:
-    """Whether the look went well. One that did not is logged, and another comes: the worker goes on."""
+    """Return whether the tick succeeded. A failure is logged and retried, and the worker goes on."""
     try:
         close_old_connections()
         dispatcher.tick()

@@ -18,7 +18,7 @@ class NotAnAddress(ValueError):
 
 
 class AddressTaken(Exception):
-    """Nothing can listen there: somebody does, or the machine has no such address."""
+    """Nothing can listen there: the address is in use, or the machine does not have it."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,18 @@ class Address:
 
     @property
     def near(self) -> str:
-        """The host under which this machine itself reaches the address."""
+        """Return the host under which this machine itself reaches the address."""
         return EVERYWHERE.get(self.host, self.host)
 
     @property
     def url(self) -> str:
-        """What a browser on this machine is given."""
+        """Return the address for a browser on this machine."""
         host = f"[{self.near}]" if ":" in self.near else self.near
         return f"http://{host}:{self.port}/"
 
 
 def parse(text: str) -> Address:
-    """``127.0.0.1:8000``, ``localhost:8000`` or ``[::1]:8000``."""
+    """Parse ``127.0.0.1:8000``, ``localhost:8000`` or ``[::1]:8000``; raises ``NotAnAddress``."""
     form = FORM.fullmatch(text)
     if form is None or not 0 < int(form["port"]) < 65536:
         raise NotAnAddress(f"{text!r} is not an address; write HOST:PORT, like 127.0.0.1:8000")
@@ -49,7 +49,7 @@ def parse(text: str) -> Address:
 
 
 def require_free(address: Address) -> None:
-    """Nobody listens on ``address``. Asked because granian shares a port with whoever has it, without a word."""
+    """Raise ``AddressTaken`` unless ``address`` can be bound, because granian silently shares a port that is in use."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as trying:
@@ -61,7 +61,7 @@ def require_free(address: Address) -> None:
 
 
 def answers(address: Address) -> bool:
-    """Whether ``/healthz`` says that all is well."""
+    """Return whether ``/healthz`` answers 200 within two seconds."""
     asking = http.client.HTTPConnection(address.near, address.port, timeout=2)
     try:
         asking.request("GET", "/healthz", headers={"Host": served_host()})
@@ -73,6 +73,6 @@ def answers(address: Address) -> bool:
 
 
 def served_host() -> str:
-    """A host that ``ALLOWED_HOSTS`` lets in."""
+    """Return a host name that ``ALLOWED_HOSTS`` accepts."""
     first: str = settings.ALLOWED_HOSTS[0]
     return "localhost" if first == "*" else first.lstrip(".")

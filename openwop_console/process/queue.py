@@ -1,4 +1,4 @@
-"""The queue of tasks in the database: django-q2's own, whose worker is woken when there is something in it."""
+"""The task queue in the database: django-q2's, with a worker that is woken when a task is queued."""
 
 import logging
 import os
@@ -10,14 +10,14 @@ from django_q.brokers.orm import ORM
 from memory.host import waking
 from memory.host.waking import Topic, Waiter
 
-# How often the queue is looked at when nobody wakes the worker: a task queued on another machine over SQLite, say.
+# Seconds between polls when no wake-up arrives, for example for a task queued on another machine over SQLite.
 EVERY = 0.2
 
 log = logging.getLogger(__name__)
 
 
 class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
-    """Rows of ``OrmQ``. The setting ``poll`` is 0, so that the wait is here and nowhere else."""
+    """Rows of ``OrmQ``. The setting ``poll`` is 0, because ``dequeue`` waits itself."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -29,9 +29,9 @@ class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
         return row
 
     def dequeue(self) -> Any:
-        """The tasks that are due; none after a wait, and none while the database cannot be asked.
+        """Return the due tasks; none after a wait, or while the database is unavailable.
 
-        An error that left here would end the process that asks, and no task would begin for ten seconds.
+        An error raised here would end the polling process, and no task would begin for ten seconds.
         """
         try:
             tasks = self._claimed()
@@ -43,7 +43,7 @@ class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
         return tasks
 
     def _claimed(self) -> Any:
-        """What is due, in a transaction: a statement by itself would stand in no line for SQLite's write lock."""
+        """Claim the due tasks in a transaction: a single statement would not wait in line for SQLite's write lock."""
         if not self.queue_size():
             return None
         with transaction.atomic():

@@ -1,5 +1,5 @@
-"""What a console that starts frees of what a dead one held. It stands apart from the scheduler, whose imports its
-supervisor does without."""
+"""Release the leases of a dead console at start. Kept apart from the scheduler, so that the supervisor avoids its
+imports."""
 
 from datetime import datetime
 
@@ -8,7 +8,9 @@ from memory.host import runs, webhooks
 
 
 def recover(instance: str | None, now: datetime) -> int:
-    """What an earlier, dead console of this data folder held is free at once; returns how much. None is any console: on
-    a restored copy none of those that held its rows."""
+    """Release the leases of an earlier, dead console of this data folder; return how many.
+
+    ``None`` means every console: on a restored copy, no holder of a lease is running.
+    """
     leases = (runs.LEASE, passes.LEASE, commitments.LEASE, webhooks.LEASE)
     return sum(lease.release_held_by(instance, now=now) for lease in leases)

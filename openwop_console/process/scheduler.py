@@ -1,7 +1,7 @@
-"""The one due loop: it starts whatever time starts, for the host and for every tenant, from inside the worker.
+"""The due loop: starts everything that is scheduled, for the host and for every tenant, from inside the worker.
 
 Any number of workers may run it: each tick is claimed by one conditional UPDATE or under the lock of its row, in the
-transaction that starts something for it. A queue row only wakes a worker, so what a dead worker held, and what was lost
+transaction that starts the work. A queue row only wakes a worker, so work that a dead worker held, or that was lost
 with the queue, is found here and queued again.
 """
 
@@ -42,7 +42,7 @@ TIMERS = (
     Timer("answers", "memory.tasks.sweep_answers", 60),
     Timer("deliveries", "memory.tasks.sweep_deliveries", 60),
     Timer("tokens", "openwop_console.oauth.tasks.sweep", 60),
-    # A tenant is looked at once a day (UTC), as soon as its runs have left something since the last look.
+    # Checks a tenant once a day (UTC), as soon as its runs have left new traces since the last check.
     Timer("synthesis", "proposals.tasks.order_syntheses", 60),
     Timer("nights", "memory.tasks.order_nights", 1),
     Timer("checkpoints", "memory.tasks.checkpoint_audit", audit_chain.EVERY_SECONDS // 60),
@@ -51,8 +51,11 @@ TIMERS = (
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A look at the commitments of all tenants, a part a second: when it ``began``, what it looks back to, how far it
-    got (``after`` is None when it is over), and the last time that one was thorough."""
+    """One pass over the commitments of all tenants, a part of them per second.
+
+    ``began`` is its start and ``since`` how far back it looks; ``after`` is the cursor, None when it is over.
+    ``thorough`` is when the last whole pass began.
+    """
 
     looked: datetime | None = None
     began: datetime | None = None
@@ -62,7 +65,7 @@ class Round:
     thorough: datetime | None = None
 
     def next(self, now: datetime) -> "Round":
-        """This round while it goes on, and then another, which looks back to when this one began."""
+        """Return this round while it is unfinished, else a new one that looks back to the start of this one."""
         if self.after is not None:
             return replace(self, looked=now)
         whole = self.thorough is None or now - self.thorough >= PATIENCE
@@ -71,7 +74,7 @@ class Round:
 
 
 class Scheduler:
-    """What one loop remembers from look to look, so that busy workers do not find their queue full of the same."""
+    """State that one loop keeps between ticks, so that it does not queue the same work again while workers are busy."""
 
     def __init__(self) -> None:
         self._queued: dict[UUID, datetime] = {}
@@ -79,13 +82,13 @@ class Scheduler:
         self._round = Round()
 
     def tick(self, now: datetime) -> int:
-        """What is due has been started or queued; returns how much."""
+        """Start or queue everything that is due; return the number."""
         ticks = scheduling.fire_timers(TIMERS, queue=tasks.enqueue_timer, now=now)
         ticks += schedules.fire_due(now) + tasks.enqueue_heartbeats(now) + memory_tasks.fire_pass_schedules(now)
         return self._wake_runs(now) + ticks + self._wake_passes(now) + self._look_at_commitments(now)
 
     def _wake_runs(self, now: datetime) -> int:
-        """Due runs are queued, each again only after 30 seconds without a worker."""
+        """Queue due runs, each again only after 30 seconds without a worker."""
         self._queued = {run_id: at for run_id, at in self._queued.items() if now - at <= PATIENCE}
         due = [row for row in runs.due(now=now) if row[1] not in self._queued or row[2] > self._queued[row[1]]]
         for tenant_id, run_id, _ in due:
@@ -94,16 +97,15 @@ class Scheduler:
         return len(due)
 
     def _wake_passes(self, now: datetime) -> int:
-        """Passes that nobody attends to are looked for every half minute: a fresh one was queued when it was asked
-        for."""
+        """Queue unattended passes every 30 seconds; a new pass is queued when it is ordered."""
         if self._looked_for_passes and now - self._looked_for_passes < PATIENCE:
             return 0
         self._looked_for_passes = now
         return memory_tasks.enqueue_unattended()
 
     def _look_at_commitments(self, now: datetime) -> int:
-        """What commitments wait for is looked at once a second, and all about them every half minute; a part of the
-        tenants at a time when there are very many."""
+        """Check what commitments wait for once a second, and everything about them every 30 seconds; with very many
+        tenants, a part of them at a time."""
         if self._round.looked is not None and now - self._round.looked < LOOK_EVERY:
             return 0
         this = self._round.next(now)
@@ -115,7 +117,7 @@ class Scheduler:
 
 @contextlib.contextmanager
 def running() -> Iterator[threading.Event]:
-    """Inside the block the loop goes on, in a thread of its own, until the event is set."""
+    """Run the loop in a thread of its own inside the block, until the event is set."""
     stopping = threading.Event()
     loop = threading.Thread(target=_tick_until, args=(stopping,), name="scheduler", daemon=True)
     loop.start()
@@ -136,7 +138,7 @@ def _tick_until(stopping: threading.Event) -> None:
 
 
 def _tick_once(scheduler: Scheduler) -> bool:
-    """Whether the tick went well. One that did not is logged, and tried again: the worker goes on."""
+    """Return whether the tick succeeded. A failure is logged and retried, and the worker goes on."""
     try:
         close_old_connections()
         scheduler.tick(timezone.now())

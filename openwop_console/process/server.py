@@ -1,9 +1,10 @@
-"""What a web process does around Django: bodies come in and answers go out on an event loop, threads compute between.
+"""The web server's layer around Django: an event loop receives bodies and sends answers, and threads compute in
+between.
 
-While a body comes in or an answer goes out, the request holds memory and perhaps a temporary file: no thread, no slot
-and no connection to the database. A body has a largest size, and both directions have a lowest speed, so a client that
-stalls is cut off and delays no other. Only a stream of events keeps a thread, which sleeps (``runtime.notifier``).
-Sign-ins are computed one at a time: their passwords are, and a flood of them is not to queue in front of all else.
+While a body is received or an answer is sent, the request holds memory and perhaps a temporary file: no thread, no slot
+and no database connection. A body has a largest size, and both directions have a lowest speed, so a client that stalls
+is cut off and delays no other. Only an event stream keeps a thread, which sleeps (``runtime.notifier``). Sign-ins are
+computed one at a time, as their passwords are, so that a flood of them does not delay other requests.
 """
 
 import asyncio
@@ -37,17 +38,17 @@ Send = Callable[[JSONObject], Awaitable[None]]
 Environ = JSONObject
 Application = Callable[[Environ, Any], Iterable[bytes]]
 
-# Threads beside those that may wait for events: requests that compute, wait for a slot, or wait for a worker.
+# Threads in addition to those of event streams: for requests that compute, wait for a slot, or wait for a worker.
 THREADS = 64
 # Threads that read the files of downloads and remove them.
 FILES = 2
-# For how long a thread that computes may keep the interpreter from the event loop, which needs it a few times a
-# request; the interpreter's own 5 ms would be the largest part of what ``/healthz`` takes.
+# Seconds that a computing thread may hold the interpreter lock, which the event loop needs a few times per request;
+# the default of 5 ms would be most of the time of ``/healthz``.
 SWITCH_SECONDS = 0.001
 # Sign-ins that may wait for their turn in a process.
 SIGN_INS = 40
 IN_MEMORY = 256 * 1024
-# What the bodies that are coming in at the same time may take together.
+# Bytes of all bodies that are being received at the same time.
 BODIES_TOGETHER = 256 * 1024 * 1024
 # The lowest speed, in bytes a second, of a client that sends or reads; OPENWOP_BODY_SECONDS come on top.
 SLOWEST = 16 * 1024
@@ -58,7 +59,7 @@ JOINED = {"HTTP_COOKIE": "; "}
 UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 EVENTS = "text/event-stream"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
-# How often it is looked at, while a download is sent, whether the reader may still have it.
+# Seconds between checks, while a download is sent, that the client's credential still allows it.
 RECHECK_SECONDS = 5.0
 # A request for ``/healthz`` from this machine.
 HEALTH: Scope = {
@@ -85,7 +86,7 @@ TOO_MANY_SIGN_INS = Answer(
 
 
 class ClientGone(Exception):
-    """The client reads too slowly, or may have the rest no more: its answer is given up."""
+    """The client reads too slowly, or lost its permission: the rest of the answer is not sent."""
 
 
 def _always() -> bool:
@@ -94,7 +95,7 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """An answer that stands in a file, whole; ``may_go_on`` asks the database whether it is still the reader's."""
+    """A complete answer in a file; ``may_go_on`` asks the database whether the client may still read it."""
 
     status: int
     headers: Headers
@@ -105,7 +106,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An answer that is made while it is sent; ``close`` ends it."""
+    """An answer generated while it is sent; ``close`` ends it."""
 
     status: int
     headers: Headers
@@ -124,7 +125,7 @@ class Console:
         self._signing_in = asyncio.Semaphore(1)
         self._sign_ins = 0
         sys.setswitchinterval(SWITCH_SECONDS)
-        # A stream of events is made while others are prepared: one download at a time leaves slots to the pages.
+        # Downloads are generated one at a time, which leaves slots to the pages.
         self._preparing = threading.Lock()
         self._incoming = 0
         self._hears_of_the_end = False
@@ -152,15 +153,15 @@ class Console:
             pass
 
     def _keep_health(self) -> None:
-        """``/healthz`` is among the documents before the first request: no thread, slot or database is needed for it,
-        which may all be taken when it is first asked for."""
+        """Cache ``/healthz`` before the first request, so that answering it needs no thread, slot or database, which
+        may all be taken."""
         for headers in ([], [(b"x-forwarded-proto", b"https")]):
             environ = environ_of({**HEALTH, "headers": headers})
             self._computed(environ | {"HTTP_HOST": listening.served_host(), "wsgi.input": BytesIO()})
 
     def _hear_of_the_end(self) -> None:
-        """A signal that ends this process ends the streams and polls too. The loop's own handler runs as well, which
-        the wake-up descriptor tells and not this one."""
+        """End the streams and polls when a signal ends this process. The loop's own handler runs as well: it gets the
+        signal through the wake-up descriptor, not through this handler."""
         if self._hears_of_the_end:
             return
         self._hears_of_the_end = True
@@ -172,7 +173,7 @@ class Console:
         return await asyncio.get_running_loop().run_in_executor(self._threads, compute, *given)
 
     async def _sign_in(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
-        """The answer to a try to sign in, behind those that wait; with many of them a sentence that costs nothing."""
+        """Answer a sign-in when those before it are done; with more than ``SIGN_INS`` waiting, answer 503 at once."""
         if self._sign_ins > SIGN_INS:
             body.close()
             return TOO_MANY_SIGN_INS
@@ -187,7 +188,8 @@ class Console:
     # --- what comes in ----------------------------------------------------------------------------------------------
 
     async def _body(self, environ: Environ, receive: Receive) -> IO[bytes]:
-        """The whole body, in ``environ`` too; or why it was not read, for the middleware to answer with."""
+        """Receive the whole body, and set it in ``environ`` too. A refusal goes to ``environ[http.REFUSED]`` for the
+        middleware."""
         body = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed with the request
         environ["wsgi.input"] = body
         sent = environ.get("CONTENT_LENGTH", "")
@@ -264,7 +266,8 @@ class Console:
     def _prepared(
         self, environ: Environ, status: int, headers: Headers, response: Iterable[bytes]
     ) -> Answer | Download | Stream:
-        """The whole of a streamed answer in a file. One that cannot be made is an answer, not half a file."""
+        """Write the whole of a streamed answer to a file, so that a failure gives a complete error answer, not half a
+        file."""
         file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it is sent
         began, may_go_on = time.monotonic(), _may_go_on(response)
         try:
@@ -301,8 +304,11 @@ class Console:
             await self._send_file(answer, environ, receive, send)
 
     async def _send_file(self, answer: Answer | Download, environ: Environ, receive: Receive, send: Send) -> None:
-        """Chunk by chunk, as fast as the client reads. One that reads too slowly, or whose credential gives less than
-        when it asked, finds the connection closed before the length that the head names."""
+        """Send in chunks, as fast as the client reads.
+
+        The connection closes before the announced length when the client reads too slowly or its credential no longer
+        allows the download.
+        """
         gone = asyncio.ensure_future(_gone(receive))
         clock = asyncio.get_running_loop().time
         began, length = clock(), 0
@@ -338,12 +344,12 @@ class Console:
                 yield part
 
     async def _with_file(self, use: Callable[..., Any], *given: Any) -> Any:
-        """Off the event loop, beside the threads that may wait: a disk takes its time, to free the space of a file
-        above all."""
+        """Use the file in a thread other than the requests': the disk may block, above all when it frees a file's
+        space."""
         return await asyncio.get_running_loop().run_in_executor(self._files, use, *given)
 
     async def _send_stream(self, answer: Stream, receive: Receive, send: Send) -> None:
-        """Event by event. A client that went away, or takes nothing for as long as a body may stall, ends it."""
+        """Send event by event, until the client disconnects or takes nothing for ``OPENWOP_BODY_SECONDS``."""
         gone = asyncio.ensure_future(_gone(receive))
         try:
             while (chunk := await self._in_thread(next, answer.chunks, None)) is not None and not gone.done():
@@ -358,7 +364,7 @@ class Console:
 
 
 def _started(number: int) -> ThreadPoolExecutor:
-    """A pool of threads that run: the event loop, which hands requests to them, would wait for each to start."""
+    """Return a pool whose threads already run; otherwise the event loop would wait for each to start."""
     pool = ThreadPoolExecutor(number, thread_name_prefix="request", initializer=slots.use_here)
     everyone = threading.Barrier(number + 1)
     for _ in range(number):
@@ -368,7 +374,7 @@ def _started(number: int) -> ThreadPoolExecutor:
 
 
 async def _gone(receive: Receive) -> None:
-    """Returns when the client has gone away."""
+    """Return when the client has disconnected."""
     with suppress(asyncio.CancelledError):
         while (await receive())["type"] != "http.disconnect":
             pass
@@ -393,7 +399,7 @@ def _without_length(headers: Headers) -> Headers:
 
 
 def environ_of(scope: Scope) -> Environ:
-    """The request as WSGI has it. A header with an underscore is left out: it would pass for one with a hyphen."""
+    """Build the WSGI environ. Headers with an underscore are dropped: they would collide with those with a hyphen."""
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",

@@ -1,7 +1,7 @@
-"""Web and worker as children of one foreground process: started together, watched, and ended together.
+"""Run web and worker as children of one foreground process: start, watch and end them together.
 
 Each child leads its own process group, so that Ctrl-C reaches the supervisor alone, which then lets running work
-finish. Both hold the lock of the data folder: it is free when the last of them is gone, not before.
+finish. Both hold the lock of the data folder, which is free only when the last of them has ended.
 """
 
 import contextlib
@@ -30,16 +30,16 @@ CONNECTIONS = 4096
 # Milliseconds in which the head of a request must have come. They also run between the requests of one connection,
 # where a proxy in front (nginx: 60 seconds) must be the first to close.
 HEAD_PATIENCE = 60_000
-# Seconds that a request, and a task, in hand at the end may still take. A task is cut off by its own timeout before.
+# Seconds that a running request and a running task may still take at shutdown. A task's own timeout ends it earlier.
 WEB_PATIENCE = 10
 WORKER_PATIENCE = settings.TASK_TIMEOUT + 10
 
 
 def die_with_parent(parent: int) -> None:
-    """The kernel kills this process when ``parent`` dies (Linux; elsewhere nothing changes).
+    """Have the kernel kill this process when ``parent`` dies (Linux only; elsewhere a no-op).
 
-    ``parent`` is the process id as it was before the fork: the kernel says nothing of a parent that had died before
-    it was asked, and then this process ends itself.
+    ``parent`` is the process id from before the fork: the kernel does not report a parent that died before this call,
+    so this process then kills itself.
     """
     if sys.platform != "linux":
         return
@@ -49,7 +49,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def tie_descendants() -> None:
-    """This process, and each that it forks from now on, dies with its parent."""
+    """Make this process, and each that it forks from now on, die with its parent."""
     started_by = multiprocessing.parent_process()  # none in a child of the supervisor, which was tied when it began
     if started_by and started_by.pid:
         die_with_parent(started_by.pid)
@@ -64,7 +64,7 @@ def tie_descendants() -> None:
 
 @dataclass(frozen=True)
 class Child:
-    """A process that leads its own group, and how long it may take to end."""
+    """A process that leads its own group, and the seconds it may take to end."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -76,9 +76,10 @@ class Child:
 
 
 class StopRequest:
-    """Ctrl-C, SIGTERM or SIGHUP since ``listen``: the first ends the console, a later one ends it at once.
+    """SIGINT, SIGTERM or SIGHUP since ``listen``: the first asks for an orderly end, a later one for an immediate one.
 
-    A second within the same second is the same one: make hands on a signal that the whole group had already.
+    A repeat within a second counts as the same signal: make forwards a signal that the whole group has received
+    already.
     """
 
     def __init__(self) -> None:
@@ -87,7 +88,7 @@ class StopRequest:
         self._first = 0.0
 
     def listen(self) -> None:
-        """The signals are noted from now on, and interrupt nothing."""
+        """Note the signals from now on, without interrupting anything."""
         for number in stop_signals():
             signal.signal(number, self._came)
 
@@ -99,13 +100,13 @@ class StopRequest:
 
 
 def stop_signals() -> list[signal.Signals]:
-    """The signals that end a console; not SIGHUP under nohup."""
+    """Return the signals that end a console; without SIGHUP under nohup."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [signal.SIGINT, signal.SIGTERM, *([] if ignored else [signal.SIGHUP])]
 
 
 def start_web(address: Address, lock: IO[str], environment: Mapping[str, str], *, processes: int = 0) -> Child:
-    """Granian serves the console on ``address``, in as many ``processes`` or as the settings say."""
+    """Start granian on ``address``, with ``processes`` workers, or as many as the settings say when 0."""
     options = {
         "interface": "asginl",
         "http": "1",
@@ -125,12 +126,12 @@ def start_web(address: Address, lock: IO[str], environment: Mapping[str, str], *
 
 
 def start_worker(lock: IO[str], environment: Mapping[str, str]) -> Child:
-    """django-q2 takes tasks off the queue."""
+    """Start django-q2's worker."""
     return _start("worker", ["manage.py", "qcluster"], lock, environment, patience=WORKER_PATIENCE)
 
 
 def start_model(port: int, lock: IO[str], environment: Mapping[str, str]) -> Child:
-    """The demo's model answers on ``port``."""
+    """Start the demo's model on ``port``."""
     return _start("model", ["-m", "openwop_console.demo.model", str(port)], lock, environment, patience=1)
 
 
@@ -150,7 +151,7 @@ def _start(
 
 
 def _begin(supervisor: int) -> None:
-    """What a child does first: it ends with its parent, and may have as many descriptors open as it serves clients."""
+    """Tie the child to its parent, and raise its limit of open files to twice ``CONNECTIONS``; runs before exec."""
     die_with_parent(supervisor)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
@@ -159,7 +160,7 @@ def _begin(supervisor: int) -> None:
 
 
 def wait_until_ready(address: Address, children: Sequence[Child], request: StopRequest, *, seconds: float) -> bool:
-    """Whether ``address`` answered, before the time was over, a child ended, or the end was asked for."""
+    """Return True once ``address`` answers; False after ``seconds``, when a child ends, or on a stop request."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and not request.made and not any(child.ended for child in children):
         if answers(address):
@@ -169,7 +170,7 @@ def wait_until_ready(address: Address, children: Sequence[Child], request: StopR
 
 
 def watch(children: Sequence[Child], request: StopRequest) -> Child | None:
-    """The child that ended by itself; None when the end was asked for."""
+    """Return the child that ended by itself; None on a stop request."""
     while not request.made:
         for child in children:
             if child.ended:
@@ -179,7 +180,8 @@ def watch(children: Sequence[Child], request: StopRequest) -> Child | None:
 
 
 def stop(children: Sequence[Child], request: StopRequest) -> None:
-    """No process of any child is left. What they had in hand is done, unless the end was asked for again."""
+    """Terminate the children and wait for their running work, unless stop is requested again; then kill what is
+    left."""
     began = time.monotonic()
     for child in children:
         if not child.ended:
@@ -192,7 +194,7 @@ def stop(children: Sequence[Child], request: StopRequest) -> None:
 
 
 def _kill_group(child: Child) -> None:
-    """The whole group is gone: a granian or a django-q2 whose leader died leaves its children behind."""
+    """Kill the whole process group: when its leader died, granian or django-q2 leaves children running."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.process.pid, signal.SIGKILL)
     child.process.wait()
