@@ -1,4 +1,4 @@
-"""What granian serves."""
+"""The ASGI application that granian serves."""
 
 import gc
 import os
@@ -12,15 +12,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
 
 
 def _application() -> object:
-    """Django, and in front of it what reads bodies and sends answers."""
+    """Return Django wrapped in the layer that receives bodies and sends answers."""
     django = get_wsgi_application()
-    get_resolver().url_patterns  # noqa: B018  # brings all views, before the first request instead of in it
+    get_resolver().url_patterns  # noqa: B018  # imports all views before the first request instead of during it
     registrations.complete()
-    from openwop_console.process.server import Console  # only now are the models there that it stands on
+    from openwop_console.process.server import Console  # needs models, which are loaded only now
 
     gc.collect()
     gc.freeze()  # as in ``apps``
-    # A page makes far more objects than the 700 after which the interpreter looks for cycles: a tenth of its time.
+    # A page makes far more objects than the 700 after which the interpreter collects cycles: a tenth of its time.
     gc.set_threshold(10_000)
     return Console(django)
 

@@ -23,7 +23,7 @@ from proposals.models import PolicyChange, Vote
 DAYS = 14
 AGENTS_DRAWN = 8
 SHOWN = 10
-# How far a list that waits is counted.
+# The number up to which a waiting list is counted.
 COUNTED = 99
 FAILED_WITHIN = timedelta(days=7)
 SECTIONS = {
@@ -51,7 +51,7 @@ SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """The entries an agent wrote on each day, oldest day first; "" is nobody's in particular."""
+    """An agent's entries per day, oldest day first; the agent "" is for entries that name none."""
 
     agent: str
     points: list[tuple[date, int]]
@@ -63,7 +63,7 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """The oldest rows of a list that waits, and how many there are: counted up to ``COUNTED``."""
+    """The oldest rows of a waiting list, and their number, counted up to ``COUNTED``."""
 
     rows: list[Any]
     total: int
@@ -76,7 +76,7 @@ class Few:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The first page: what waits, oldest first, and how much agents have written lately."""
+    """The first page: what waits, oldest first, and how much agents have written recently."""
 
     waiting: dict[str, Few | None]
     titles: dict[UUID, str]
@@ -93,13 +93,13 @@ class Attention:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there is nothing to do for this principal."""
+        """Return whether there is nothing to do for this principal."""
         lists = any(few.total for few in self.waiting.values() if few)
         return not (lists or self.policies or self.agents or self.anomalies)
 
     @property
     def totals(self) -> list[tuple[date, int]]:
-        """The entries of all agents together, by day."""
+        """Return the entries of all agents together, by day."""
         return [(day, sum(each.points[place][1] for each in self.writes)) for place, day in enumerate(self.days)]
 
     @property
@@ -112,9 +112,9 @@ class Attention:
 
 
 def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
-    """The rows that wait for this principal, by list, oldest first; None where a permission is missing.
+    """Return the rows that wait for this principal, by list, oldest first; None where a permission is missing.
 
-    Each is read through an index and only as far as the page or its count needs, whatever the size of the ledger.
+    Each is read through an index, and only as far as the page or its count needs, whatever the size of the ledger.
     """
     reads = scope.can("proposals:read")
     erases = scope.can("memory:forget")
@@ -144,7 +144,7 @@ def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
 
 
 def counted(lists: Mapping[str, object]) -> dict[str, tuple[int, bool]]:
-    """How many rows each list has, up to ``COUNTED``, and whether there are more; in one statement."""
+    """Count the rows of each list, up to ``COUNTED``, and whether there are more, in one statement."""
     return _up_to_counted(sql.counts(lists, up_to=COUNTED + 1))
 
 
@@ -157,7 +157,7 @@ def _up_to_counted(numbers: Mapping[str, int]) -> dict[str, tuple[int, bool]]:
 
 
 def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: datetime) -> Attention:
-    """What needs this principal, as far as its permissions let it see."""
+    """Return what needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
     lists = waiting(scope, now=now)
@@ -186,14 +186,14 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
 
 
 def _title_of(asked: Interrupt) -> str:
-    """The title of what is asked, or its first question."""
+    """Return the title of the interrupt, or its first question, with secrets masked."""
     data = redaction.mask_of_run(asked.run).data(asked.data)
     first: JSONObject = next(iter(data.get("questions", ())), {})
     return str(data.get("title") or first.get("question", ""))
 
 
 def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
-    """How much waits in each section of the navigation."""
+    """Return the number of waiting items for each section of the navigation."""
     principal = scope.principal
     asked = tuple(map(rules.scope_for, ("decide", "apply", "revise")))
     roles = tuple(access.roles_of(scope.tenant_id, principal.id)) if scope.can(asked[0]) else ()
@@ -211,7 +211,7 @@ def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
 
 
 def _sum(counts: list[tuple[int, bool]]) -> str:
-    """The sum as the navigation shows it: nothing for nothing, and a plus sign where there is more."""
+    """Add up the counts for the navigation: empty for zero, and with a plus sign where there is more."""
     total = sum(number for number, _ in counts)
     more = any(inexact for _, inexact in counts) or total > COUNTED
     return f"{min(total, COUNTED)}+" if more else str(total or "")
@@ -222,7 +222,7 @@ def _degraded(scope: TenantScope, document: Mapping[str, object], now: datetime)
 
 
 def _writes(scope: TenantScope, days: list[date]) -> list[Writes]:
-    """The agents that wrote most, and the others together."""
+    """Return the writes of the agents that wrote most, and of the others together."""
     counts: dict[str, dict[date, int]] = {}
     for day, agent, number in adapter.writes_by_day(scope, since=days[0]):
         counts.setdefault(agent, {})[day] = number

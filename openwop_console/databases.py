@@ -1,4 +1,4 @@
-"""How the database is opened: the options that were measured (performance.md, section 2)."""
+"""Database options, as measured (performance.md, section 2)."""
 
 import contextlib
 import sqlite3
@@ -10,15 +10,16 @@ from django.core.exceptions import ImproperlyConfigured
 
 from memory.host.json_types import JSONObject
 
-# How long a request waits for a lock or a connection before it is refused with 503. A worker waits longer.
+# Milliseconds that a request waits for a lock or a connection before it is refused with 503. A worker waits longer.
 REQUEST_PATIENCE_MS = 1500
 WORKER_PATIENCE_MS = 20_000
-# The file of SQLite and what stands beside it: the write-ahead log and its index, and the turnstile (``sqlite``).
+# SQLite's file and the files next to it: the write-ahead log and its index, and the turnstile (``sqlite``).
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal", "-turn")
 
 
 def sqlite_options(*, is_web: bool) -> JSONObject:
-    """FULL: a write that was acknowledged survives a power cut; NORMAL would lose the last of them in WAL mode."""
+    """Return SQLite's options; FULL, because NORMAL would lose the last acknowledged writes on a power cut in WAL
+    mode."""
     patience = REQUEST_PATIENCE_MS if is_web else WORKER_PATIENCE_MS
     return {
         "transaction_mode": "IMMEDIATE",
@@ -34,31 +35,35 @@ def sqlite_options(*, is_web: bool) -> JSONObject:
 
 
 POSTGRES = {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 5}
-# The web process alone: a request waits for no row lock longer than for anything else, and a server that vanished
-# from the network is noticed.
+# The web process only: a request waits for a row lock no longer than for anything else, and a server that vanished
+# from the network is detected.
 POSTGRES_WEB = {
     "connect_timeout": 2,
     "options": f"-c lock_timeout={REQUEST_PATIENCE_MS}",
     "tcp_user_timeout": REQUEST_PATIENCE_MS,
 }
-# The web process alone: django-q2 forks, and its children would share the pool's sockets. A connection that cannot be
-# made is given up soon, or the pool would go on waiting for minutes after the server is back. A request may wait for a
-# connection twice: what counts sign-ins goes on without its count.
+# The web process only: django-q2 forks, and its children would share the pool's sockets. Attempts to connect end soon,
+# or the pool would keep waiting for minutes after the server is back. A request may wait for a connection twice: the
+# throttle of sign-ins goes on without its count.
 POOL = {"min_size": 1, "timeout": 0.8, "reconnect_timeout": 5}
 
 
 def sqlite_file(folder: Path) -> JSONObject:
-    """The database of a host that was given none."""
+    """Return the settings of the default database: a SQLite file in the data folder."""
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "console.sqlite3")}
 
 
 def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads: int = 0) -> dict[str, Any]:
-    """The settings of the database ``given``. In a web process as many threads compute as ``web_threads`` says, and
-    all share one connection for each of these, and one for the notifier."""
+    """Complete the settings of the database ``given``; raises ``ImproperlyConfigured`` for any but SQLite and
+    PostgreSQL.
+
+    A web process computes in ``web_threads`` threads and shares a pool of one connection for each, and one for the
+    notifier.
+    """
     if given["NAME"] == ":memory:":
         raise ImproperlyConfigured("DATABASE_URL: web and worker share the database, so SQLite must be a file")
     if given["ENGINE"] == "django.db.backends.sqlite3":
-        file = base / given["NAME"]  # the same file whatever folder a process is started in
+        file = base / given["NAME"]  # the same file for every working directory
         return given | {
             "ENGINE": "openwop_console.sqlite",
             "NAME": str(file),
@@ -77,12 +82,12 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads
 
 
 def open_private(folder: Path, database: str, *values: Any, **named: Any) -> sqlite3.Connection:
-    """A connection to a file that is made for its owner alone, when it is first opened and not before.
+    """Open a SQLite file, creating it with mode 0600 on first use.
 
-    The data ``folder`` is made with it; any other has to be there.
+    The data ``folder`` is created with it; any other folder must exist.
     """
     if Path(database).parent == folder:
-        with contextlib.suppress(OSError):  # opening it says why
+        with contextlib.suppress(OSError):  # opening the file raises a clearer error
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     keep_private(Path(database))
     return sqlite3.Connection(database, *values, **named)
@@ -95,7 +100,7 @@ def _pool(web_threads: int) -> JSONObject:
 
 
 def keep_private(file: Path) -> None:
-    """Only the owner may read and write the SQLite ``file`` and what SQLite puts beside it, which takes its mode.
+    """Limit the SQLite ``file`` and the files SQLite puts next to it, which take its mode, to their owner.
 
     A file that belongs to another user keeps the mode that user gave it.
     """

@@ -23,7 +23,7 @@ from memory.host import sql
 
 HEARTBEAT = "worker-heartbeat"
 HEARTBEAT_EVERY_S = 10
-# A worker that was not heard of for so long is gone.
+# Seconds without a heartbeat after which a worker counts as gone.
 HEARTBEAT_LASTS_S = 45
 
 NO_DATABASE = "The database does not answer."
@@ -32,9 +32,9 @@ NO_WORKER = f"No worker was heard of in the last {HEARTBEAT_LASTS_S} seconds; st
 
 
 class WorkerStatistics(DummyCache):
-    """What django-q2 is given to keep its statistics in: twice a second from the process that guards the workers.
+    """The cache for django-q2's statistics, which its guard process writes twice a second.
 
-    Only that they come is kept, where every host can see it.
+    Only a heartbeat is kept of them, in the shared cache, where every host can see it.
     """
 
     def __init__(self, host: str, *args: object, **options: object) -> None:
@@ -48,7 +48,7 @@ class WorkerStatistics(DummyCache):
 
 
 def unapplied_migrations() -> list[str]:
-    """The last migration of each app that the database does not have."""
+    """Return the last migration of each app that the database does not have."""
     applied = MigrationRecorder(connection).applied_migrations()
     if _named_migrations() <= applied.keys():
         return []
@@ -57,20 +57,22 @@ def unapplied_migrations() -> list[str]:
 
 @cache
 def _named_migrations() -> set[tuple[str, str]]:
-    """Every migration of each app by its file alone: to import them takes longer than most commands. A migration that
-    replaces others is recorded with those that it replaces."""
+    """Return every migration by its file name alone, because importing them takes longer than most commands.
+
+    A migration that replaces others is recorded with those that it replaces.
+    """
     folders = {app.label: str(Path(app.path) / "migrations") for app in apps.get_app_configs()}
     return {(app, file.name) for app, folder in folders.items() for file in pkgutil.iter_modules([folder])}
 
 
 @cache
 def _last_migrations() -> list[tuple[str, str]]:
-    """The last migration of each app."""
+    """Return the last migration of each app."""
     return sorted(MigrationLoader(None).graph.leaf_nodes())
 
 
 def is_worker_alive() -> bool:
-    """Whether any worker on this database was heard of lately. Without the cache's table none ever was."""
+    """Return whether any worker on this database sent a heartbeat recently; False when the cache's table is missing."""
     from openwop_console import errors  # what it imports takes longer than most commands
 
     try:
@@ -91,7 +93,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def _first_reason(checks: dict[str, bool]) -> str:
-    """Why this host cannot serve; empty when it can. ``checks`` is filled as far as it was looked."""
+    """Return why this host cannot serve, or ""; ``checks`` gets the result of each check that ran."""
     from openwop_console import errors
 
     try:
@@ -106,7 +108,7 @@ def _first_reason(checks: dict[str, bool]) -> str:
         return NO_DATABASE
 
 
-# How this host is, for a person.
+# The state of this host, for people.
 
 SLOW_S = 1.0
 SLOW_KEPT, SLOW_KEPT_S = 20, 24 * 60 * 60
@@ -116,7 +118,7 @@ LATE_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """A request that took ``SLOW_S`` or longer: its route, never what was asked for."""
+    """A request that took ``SLOW_S`` or longer: its route, never its content."""
 
     at: datetime
     method: str
@@ -127,7 +129,8 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """How the host is at this moment. Bytes; ``oldest_waiting`` is when the longest waiting task was queued."""
+    """The state of the host at one moment. Sizes in bytes; ``oldest_waiting`` is when the longest waiting task was
+    queued."""
 
     worker_alive: bool
     waiting: int
@@ -144,12 +147,12 @@ class HostState:
 
     @property
     def is_late(self) -> bool:
-        """Whether tasks wait longer than a minute."""
+        """Return whether tasks wait longer than a minute."""
         return self.oldest_waiting is not None and (self.now - self.oldest_waiting).total_seconds() > LATE_S
 
     @property
     def is_full(self) -> bool:
-        """Whether less than a tenth of the disk is free."""
+        """Return whether less than a tenth of the disk is free."""
         return _is_full(self.disk_free, self.disk_total)
 
 
@@ -158,7 +161,7 @@ def _is_full(free: int, total: int) -> bool:
 
 
 def problems(*, now: datetime) -> list[str]:
-    """What keeps this host from doing its work, in words."""
+    """Return in words what keeps this host from doing its work."""
     from django_q.models import OrmQ
 
     disk = shutil.disk_usage(settings.OPENWOP_DATA_DIR)
@@ -173,7 +176,7 @@ def problems(*, now: datetime) -> list[str]:
 
 
 def host_state(*, now: datetime) -> HostState:
-    """Read anew; the numbers are those of the whole host, not of a tenant."""
+    """Read the state of the whole host, not of one tenant, without caching."""
     from django_q.models import OrmQ
 
     tasks = OrmQ.objects.aggregate(
@@ -199,6 +202,6 @@ def host_state(*, now: datetime) -> HostState:
 
 
 def note_slow(slow: Slow) -> None:
-    """The request is among the last slow ones; of two at the same moment one may be lost."""
+    """Add the request to the last slow ones; of two at the same moment one may be lost."""
     kept = [slow, *(caches["default"].get(SLOW) or [])][:SLOW_KEPT]
     caches["default"].set(SLOW, kept, SLOW_KEPT_S)

@@ -1,4 +1,4 @@
-"""What is in force: the current version of each artifact, where it came from, and which runs use it. Reads only."""
+"""Artifacts in force: the current version of each, its origin, and the runs that use it. Reads only."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,13 +16,14 @@ from proposals.models import Kind, Proposal, Purpose, State, Vote
 SCOPE = "artifacts:read"
 VERSIONS_SHOWN = RUNS_SHOWN = 20
 SCHEDULES_SHOWN = 100
-# How far the uses of an artifact are counted.
+# The number up to which the uses of an artifact are counted.
 COUNTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """How many runs have resolved it or a part of it, counted up to ``COUNTED``, and when the last one did."""
+    """The number of runs that resolved an artifact or a part of it, counted up to ``COUNTED``, and the time of the last
+    one."""
 
     total: int = 0
     last_at: datetime | None = None
@@ -34,7 +35,7 @@ class Uses:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """A current version, since when it is in force, the proposal it came through, and when it fires next."""
+    """A current version, when it came into force, the proposal it came through, and when it fires next."""
 
     installation: Installation
     since: datetime
@@ -46,13 +47,14 @@ class InForce:
 def page(
     scope: TenantScope, *, kind: str = "", disabled: bool | None = None, before: UUID | None, size: int
 ) -> Page[InForce]:
-    """What runs of the tenant resolve now, the latest installed first; a part of a pack is shown with its pack."""
+    """Return a page of what the tenant's runs resolve now, the latest installed first; a part of a pack is shown with
+    its pack."""
     found = read_page(_current(scope, kind, disabled), before, size)
     return found.of(_in_force(scope.tenant_id, found.rows))
 
 
 def every(scope: TenantScope, *, kind: str = "", disabled: bool | None = None) -> Iterator[InForce]:
-    """The whole list, for a file."""
+    """Iterate over the whole list, for an export."""
     rows = _current(scope, kind, disabled)
     return (row for chunk in read_all(rows) for row in _in_force(scope.tenant_id, chunk))
 
@@ -80,13 +82,13 @@ def _in_force(tenant_id: UUID, rows: list[Installation]) -> list[InForce]:
 
 
 def _since(row: Installation, through: Proposal | None) -> datetime:
-    """A version that was rolled back to is in force since then."""
+    """Return when the version came into force: its rollback, if it was rolled back to, else its installation."""
     rolled_back = through and through.purpose == Purpose.ROLLBACK and through.closed_at
     return rolled_back or row.installed_at
 
 
 def _applied(tenant_id: UUID, refs: Collection[str]) -> dict[str, Proposal]:
-    """The proposal that was applied last for each of these versions."""
+    """Return the proposal that was applied last for each of these versions."""
     rows = Proposal.objects.of(tenant_id).filter(state=State.APPLIED, installed_ref__in=refs)
     return {str(row.installed_ref): row for row in rows.order_by("closed_at")}
 
@@ -100,8 +102,10 @@ def _ticks(rows: list[Installation]) -> dict[str, datetime]:
 
 
 def uses_of(tenant_id: UUID, rows: Collection[Installation]) -> dict[UUID, Uses]:
-    """How each of these, or a part of it, was used. A workflow is used by the runs that were started with its text; the
-    last of them is looked for among all runs of the workflow."""
+    """Return the uses of each version, its parts included.
+
+    A workflow's uses are the runs started with its text; the last use is taken from all runs of the workflow.
+    """
     parts = Installation.objects.of(tenant_id).filter(part_of_id__in=[row.id for row in rows])
     whole = {row.id: row.id for row in rows} | {part: of for part, of in parts.values_list("id", "part_of_id") if of}
     pinned = Definition.objects.of(tenant_id).filter(sha256__in=[row.sha256 for row in rows if _is_workflow(row)])
@@ -123,7 +127,7 @@ def _is_workflow(row: Installation) -> bool:
 
 
 def _last_uses(tenant_id: UUID, whole: Mapping[UUID, UUID]) -> dict[UUID, datetime]:
-    """When each was used last; ``whole`` says which one a part belongs to."""
+    """Return when each version was used last; ``whole`` maps a part to the version it belongs to."""
     resolved = Resolution.objects.of(tenant_id).filter(installation_id=OuterRef("id")).order_by("-id")
     started = Run.objects.of(tenant_id).filter(workflow_id=OuterRef("name")).order_by("-created_at", "-id")
     used = Installation.objects.of(tenant_id).filter(id__in=list(whole))
@@ -140,7 +144,7 @@ def _last_uses(tenant_id: UUID, whole: Mapping[UUID, UUID]) -> dict[UUID, dateti
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a name; ``again_at`` is when it was rolled back to last."""
+    """One version of a name; ``again_at`` is when it was last rolled back to."""
 
     installation: Installation
     again_at: datetime | None
@@ -148,7 +152,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A run that used a version, at one of its nodes and, of a pack, by this part of it."""
+    """A run that used a version: the node and, for a pack, the part of it."""
 
     run: Run
     at: datetime
@@ -158,7 +162,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Where a version came from and what else there was under its name, the latest installed first."""
+    """The origin of a version and the other versions of its name, the latest installed first."""
 
     versions: list[Version]
     versions_total: int
@@ -169,7 +173,7 @@ class History:
 
 
 def history_of(scope: TenantScope, installation: Installation) -> History:
-    """The history of one installed version, current or not."""
+    """Return the history of one installed version, current or not."""
     tenant_id = scope.tenant_id
     known = registry.versions(tenant_id, installation.kind, installation.name)
     shown = known[:VERSIONS_SHOWN]
@@ -202,7 +206,7 @@ def _latest_uses(installation: Installation) -> list[Use]:
 
 
 def _latest_runs(installation: Installation) -> list[Use]:
-    """The newest runs of the workflow, while this version of it is the current one."""
+    """Return the newest runs of the workflow; none once this version is superseded."""
     if installation.superseded_at:
         return []
     rows = Run.objects.of(installation.tenant_id).filter(workflow_id=installation.name)
@@ -210,12 +214,12 @@ def _latest_runs(installation: Installation) -> list[Use]:
 
 
 def can_be_proposed(installation: Installation) -> bool:
-    """Whether a proposal can bring a version of it back; the parts of a pack come and go with the pack."""
+    """Return whether a proposal can roll back to it; the parts of a pack are installed and removed with the pack."""
     return installation.kind in Kind.values and installation.part_of_id is None
 
 
 def schedules(scope: TenantScope) -> Page[Schedule] | None:
-    """The schedules that start runs, those of automations too, by name; None without the permission."""
+    """Return the schedules that start runs, those of automations too, by name; None without the permission."""
     if not scope.can("schedules:read"):
         return None
     rows: QuerySet[Schedule] = Schedule.objects.of(scope.tenant_id)

@@ -1,4 +1,4 @@
-"""How passwords are kept: Argon2, computed outside of the slots; and secrets that this host drew itself: SHA-256.
+"""Hash passwords with Argon2, outside of the slots, and secrets that this host generated with SHA-256.
 
 A password takes some tenths of a second and 100 MB, and signing in needs no credential. So a process computes one at a
 time, without a slot, on one core, at a lower priority than everything else: other requests go on, however many
@@ -20,7 +20,7 @@ from django.utils.crypto import constant_time_compare
 from memory.host import slots
 from memory.host.errors import Busy
 
-# Requests that may wait for their turn in a process; each holds one of ``serving``'s threads.
+# Requests that may wait for their turn in a process; each holds one of the web server's threads.
 WAITING = 40
 GIVES_WAY = 10  # nice
 
@@ -29,8 +29,10 @@ _room = threading.BoundedSemaphore(WAITING)
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Django's hasher, one password at a time and on one core: with its eight lanes a password takes all cores. One
-    that was kept with eight is renewed when its person signs in."""
+    """Django's Argon2 hasher, one password at a time and on one core: with eight lanes a password would take all cores.
+
+    A hash made with eight lanes is renewed when its person signs in.
+    """
 
     parallelism = 1
 
@@ -46,8 +48,10 @@ class PasswordHasher(Argon2PasswordHasher):
 
 
 class RandomSecretHasher(BasePasswordHasher):
-    """For secrets of 48 random bytes, which no search finds however fast it is: to register an OAuth client and to
-    present a wrong secret for it need no credential, and are to cost nothing."""
+    """Hash secrets of 48 random bytes, which no search finds however fast it is, with SHA-256.
+
+    Registering an OAuth client, and presenting a wrong secret for it, need no credential and must cost nothing.
+    """
 
     algorithm = "random_sha256"
 
@@ -65,8 +69,7 @@ class RandomSecretHasher(BasePasswordHasher):
 
 
 def _behind_others(compute: Callable[[], object]) -> object:
-    """Computed in a thread that gets a core when no other wants it. Elsewhere than on Linux a thread has no priority
-    of its own."""
+    """Compute in a thread of lower priority; only Linux has priorities per thread."""
     give_way = (lambda: os.nice(GIVES_WAY)) if sys.platform == "linux" else None
     with ThreadPoolExecutor(1, initializer=give_way) as aside:
         return aside.submit(compute).result()
@@ -77,7 +80,7 @@ def _turn() -> Iterator[None]:
     if not _room.acquire(blocking=False):
         raise Busy("Too many people are signing in at this moment; try again in a few seconds.", retryAfterMs=5000)
     try:
-        # A transaction keeps its connection, and the slot with it.
+        # A transaction keeps its connection, and so its slot.
         with nullcontext() if connection.in_atomic_block else slots.aside(), _computing:
             yield
     finally:

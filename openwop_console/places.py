@@ -1,4 +1,4 @@
-"""Where words lead: to what an id names, to a page of the console, to what is called so. Reads only."""
+"""Resolve typed words to places: the page of an id, a page of the console, or a search. Reads only."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ OF_A_KIND = 5
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something to go to; ``what`` is the kind of thing it is."""
+    """A destination; ``what`` is its kind."""
 
     label: str
     what: str
@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A page of the console, with other words it is looked for by; ``scope`` is what one needs to see it."""
+    """A page of the console, with its search words; ``scope`` is the permission needed to see it."""
 
     label: str
     name: str
@@ -42,7 +42,7 @@ class Section:
     words: str = ""
 
     def answers(self, words: list[str]) -> bool:
-        """Whether each of ``words`` begins one of its own."""
+        """Return whether each of ``words`` is the beginning of a word of this section."""
         own = f"{self.label} {self.words}".casefold().split()
         return all(any(each.startswith(word) for each in own) for word in words)
 
@@ -81,12 +81,13 @@ SECTIONS = (
 
 
 def search_for(words: str) -> str:
-    """The address of a search of memory."""
+    """Return the address of a search of memory."""
     return f"{reverse('memory')}?{urlencode({'q': words})}"
 
 
 def suggestions(scope: TenantScope, words: str, *, now: datetime) -> list[Place]:
-    """What the words may mean, the surest first, and last a search of memory for them; every section without words."""
+    """Return the places that the words may mean, best match first and a search of memory last; every section without
+    words."""
     own = words.casefold().split()
     answering = [each for each in SECTIONS if scope.can(each.scope) and each.answers(own)]
     answering.sort(key=lambda each: not each.label.casefold().startswith(words.casefold()))
@@ -110,7 +111,7 @@ def _installed(scope: TenantScope, words: str) -> list[Place]:
 
 
 def _proposals(scope: TenantScope, words: str) -> list[Place]:
-    """Those under review, the newest first."""
+    """Return the proposals under review whose title contains the words, newest first."""
     if not scope.can("proposals:read"):
         return []
     rows = Proposal.objects.of(scope.tenant_id).filter(state__in=UNDER_REVIEW, title__icontains=words)
@@ -119,7 +120,7 @@ def _proposals(scope: TenantScope, words: str) -> list[Place]:
 
 
 def named(scope: TenantScope, words: str, *, now: datetime) -> str:
-    """The address of what an id, an agent or a node names; "" when there is none that this principal may see."""
+    """Return the address of the id, agent or node that ``words`` name; "" when this principal may see none."""
     for name, argument, find in _candidates(scope, words, now):
         if pages.is_there(find):
             return reverse(name, args=[argument]) if argument else f"{reverse(name)}?{urlencode({'node': words})}"
@@ -127,7 +128,7 @@ def named(scope: TenantScope, words: str, *, now: datetime) -> str:
 
 
 def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """The pages that ``words`` may name: the name and argument of the address, and what looks whether it is there."""
+    """Yield the pages that ``words`` may name: the name and argument of the address, and a check that it exists."""
     wire_id = words.lower()
     prefix = wire_id.partition("_")[0]
     if prefix in FINDERS and (found := ids.parse(prefix, wire_id)):

@@ -1,8 +1,8 @@
-"""A web process's connections to PostgreSQL: a server that is frozen is given up, a busy one is waited for.
+"""PostgreSQL connections of a web process: abandon a server that is frozen, and wait for one that is busy.
 
-A frozen server (stopped, or swapped out) keeps its sockets open, so no timeout of TCP ends a wait for it, and a limit
-on every statement would end the long ones of a busy server too. So a connection that has heard nothing for a while
-asks whether the server answers a stranger at all; it is given up only when that is not so.
+A frozen server (stopped, or swapped out) keeps its sockets open, so no TCP timeout ends a wait for it, and a limit on
+every statement would end a busy server's long ones too. So a connection that has received nothing for a while probes
+the server with a new connection, and is abandoned only when that gets no answer.
 """
 
 import socket
@@ -15,10 +15,10 @@ from typing import Any
 import psycopg
 from psycopg import OperationalError
 
-SILENT_S = 0.5  # after which the server is asked
+SILENT_S = 0.5  # after which the server is probed
 ASKING_S = 0.5
-KNOWN_S = 0.5  # how long an answer holds for every connection of this process
-SSL_REQUEST = bytes.fromhex("0000000804d2162f")  # what any client may begin with; the answer is one byte
+KNOWN_S = 0.5  # how long a probe's result holds for every connection of this process
+SSL_REQUEST = bytes.fromhex("0000000804d2162f")  # any client may begin with it; the answer is one byte
 NOTHING_READY = 0
 
 _asking = threading.Lock()
@@ -26,7 +26,7 @@ _asked_at, _answered = 0.0, True
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection whose waits end when the server answers nobody."""
+    """A connection whose waits end when the server answers no new connection."""
 
     def wait(self, gen: Any, *values: Any, **named: Any) -> Any:
         return super().wait(self._watched(gen), *values, **named)
@@ -47,7 +47,7 @@ class Connection(psycopg.Connection[Any]):
 
 
 def answers(host: str, port: int) -> bool:
-    """Whether the server at this address answers who connects now; asked by one thread at a time."""
+    """Return whether the server answers a new connection; one thread probes at a time."""
     global _asked_at, _answered  # noqa: PLW0603
     with _asking:
         if time.monotonic() - _asked_at > KNOWN_S:

@@ -1,1 +1,1 @@
-"""The database engine of a host on SQLite (``ENGINE``): Django's, with a line in front of its one write lock."""
+"""The database engine of a host on SQLite (``ENGINE``): Django's, with a queue for its one write lock."""

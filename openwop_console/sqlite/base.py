@@ -1,11 +1,11 @@
-"""Whoever writes to SQLite waits in a line for its one write lock.
+"""Queue SQLite's writers for its one write lock, in order.
 
-SQLite itself only looks again, after up to 100 ms, whether the lock is free: a writer of one transaction after the
-other gets it again and again, and who waits is refused in the end. Here whoever begins a transaction passes a turnstile
-first and stays in it until the transaction has begun, so that nobody begins a second one meanwhile.
+SQLite itself only polls the lock, up to 100 ms apart: a process that writes one transaction after another gets it again
+and again, and a waiting writer is refused in the end. Here a thread that begins a transaction enters a turnstile and
+stays in it until the transaction has begun, so that no other thread begins one meanwhile.
 
-What a request waits is counted over all of its transactions: where one is refused and another follows, such as the
-record of a refusal, the client still hears of it in time.
+A request's waits are added up over all of its transactions: where one is refused and another follows, such as the
+record of a refusal, the client still gets its answer in time.
 """
 
 import fcntl
@@ -23,15 +23,15 @@ from django.db.backends.sqlite3 import base
 
 from memory.host import slots
 
-TURNSTILE = "-turn"  # of the file beside the database that is locked
-IN_LINE_S = 5.0  # so long, and no longer: a process that was stopped in the turnstile must not close it to all others
+TURNSTILE = "-turn"  # suffix of the lock file next to the database
+IN_LINE_S = 5.0  # the longest wait: a process that was stopped in the turnstile must not block all others
 LOOK_AGAIN = 0.001
 
 
 class Turnstile:
-    """Lets one thread of all processes through at a time, those of one process in the order in which they came.
+    """Admit one thread of all processes at a time; threads of one process in the order in which they came.
 
-    The lock on the file belongs to this process and not to those that it forks.
+    The lock on the file belongs to this process and not to its forks.
     """
 
     def __init__(self, path: str) -> None:
@@ -40,7 +40,7 @@ class Turnstile:
 
     @contextmanager
     def passed(self, until: float) -> Iterator[None]:
-        """This thread is in the turnstile; when others are in it for too long, so is this one."""
+        """Hold the turnstile for the block; from ``until`` on, enter without it."""
         if not self._threads.acquire(timeout=max(0.0, until - time.monotonic())):
             yield
             return
@@ -66,13 +66,13 @@ def _turnstile(database: str, process: int) -> Turnstile:
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's connection to SQLite."""
+    """Django's connection to SQLite, whose transactions begin in the turnstile's order."""
 
     _is_alone = False
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Nobody else begins a transaction before the block is over: they wait in the line."""
+        """Keep other transactions from beginning until the block ends: they wait in the queue."""
         in_line = time.monotonic() + min(IN_LINE_S, self._patience() / 1000)
         with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(in_line):
             self._is_alone = True
@@ -99,7 +99,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                     self._set_patience(patience)
 
     def _begun(self, until: float) -> bool:
-        """Whether the transaction could begin; refused when it could not in time."""
+        """Return whether the transaction has begun; raises ``OperationalError`` from ``until`` on."""
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]  # the stubs leave it out
         except OperationalError as refused:
@@ -110,7 +110,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return True
 
     def _patience(self) -> int:
-        """How many milliseconds a statement of this connection waits for a lock."""
+        """Return the milliseconds that a statement of this connection waits for a lock."""
         return int(self._pragma("busy_timeout"))
 
     def _set_patience(self, milliseconds: int) -> None:
