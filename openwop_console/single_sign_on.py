@@ -1,7 +1,7 @@
-"""Signing in by OpenID Connect: a provider that the installation names, whose groups give the roles.
+"""Sign in by OpenID Connect through one configured provider, whose groups give the roles.
 
-django-allauth speaks the protocol (authorization code, state, PKCE). What is checked here: signature and subject of the
-answers, that the address is verified, and that a group of the person has a role. Claims are kept nowhere.
+django-allauth speaks the protocol (authorization code, state, PKCE). Checked here: signature and subject of the
+answers, that the address is verified, and that a group of the person has a role. Claims are not stored.
 """
 
 import logging
@@ -48,7 +48,7 @@ _metadata: dict[str, tuple[float, Any]] = {}
 
 
 class _Refused(Exception):
-    """Who came back from the provider is not let in; in one sentence, for them and, as a code, for the record."""
+    """The provider's person is not admitted: a sentence for them, and a code for the audit record."""
 
     def __init__(self, sentence: str, code: str, account: Operator | None = None) -> None:
         super().__init__(sentence)
@@ -56,7 +56,7 @@ class _Refused(Exception):
 
 
 class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is untyped
-    """django-allauth with the one provider of the configuration, and our rules for who is let in."""
+    """Configure django-allauth with the one provider of the settings, and this host's rules of admission."""
 
     def get_app(self, request: HttpRequest, provider: str, client_id: str | None = None) -> SocialApp:
         if not settings.OPENWOP_OIDC_ISSUER:
@@ -80,10 +80,10 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is 
         return found
 
     def authenticate_by_email(self, sociallogin: Any) -> None:
-        """``pre_social_login`` decides whether an address is taken for an account."""
+        """Do nothing: ``pre_social_login`` decides whether an address is linked to an account."""
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
-        """The person is known or made here, and has the roles of their groups, before the session begins."""
+        """Find or create the person, and give them the roles of their groups, before the session begins."""
         linked = sociallogin.user if sociallogin.account.pk else None
         claims, sociallogin.token = sociallogin.claims, None  # what a session may keep holds no token
         try:
@@ -99,7 +99,8 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is 
 
 
 class Connection(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is untyped
-    """The provider as it is asked: metadata kept for minutes, signatures always checked, one subject in all answers."""
+    """The provider's endpoints: metadata cached for ``METADATA_KEPT``, signatures always verified, one subject in all
+    answers."""
 
     @property
     def openid_config(self) -> dict[str, Any]:
@@ -140,8 +141,10 @@ class Connection(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth i
 @pages.parameters("next")
 @require_safe
 def start(request: HttpRequest) -> HttpResponse:
-    """To the provider, and back to ``next`` once somebody is signed in. A link leads here and no form: a form's policy
-    would have to name every host that the provider itself redirects to."""
+    """Redirect to the provider, to return to ``next`` after the sign-in.
+
+    Reached by a link, not a form: a form's policy would have to name every host that the provider itself redirects to.
+    """
     provider, then = Adapter(request).get_provider(request, PROVIDER), pages.back(request, "/")
     try:
         sign_in.reserve(request, [sign_in.bucket_of_network(request, PROVIDER)], now=timezone.now())
@@ -158,11 +161,11 @@ def start(request: HttpRequest) -> HttpResponse:
 @pages.parameters("*")
 @require_safe
 def callback(request: HttpRequest) -> HttpResponse:
-    """From the provider: the person is signed in, or told why not."""
+    """Complete the sign-in, or show why it failed."""
     view = OAuth2CallbackView.adapter_view(Connection(request, PROVIDER))
     try:
         answer: HttpResponse = view(request)
-    except (ImproperlyConfigured, KeyError, ValueError) as problem:  # an answer that is none
+    except (ImproperlyConfigured, KeyError, ValueError) as problem:  # a malformed answer
         log.warning("a sign-in by OpenID Connect failed: %s", type(problem).__name__)
         return _back(request, FAILED)
     if request.user.is_authenticated:
@@ -184,7 +187,7 @@ def _turn_away(request: HttpRequest, refused: _Refused) -> HttpResponse:
 
 
 def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, Any], *, now: datetime) -> Operator:
-    """The person of these claims, who has the roles of their groups from now on; refused without any membership."""
+    """Return the person of these claims, with the roles of their groups; raises ``_Refused`` without any membership."""
     wanted = _roles(claims.get(settings.OPENWOP_OIDC_GROUPS_CLAIM))
     with transaction.atomic():
         person = linked or _person(claims, wanted, now)
@@ -199,8 +202,10 @@ def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, An
 
 
 def _person(claims: dict[str, Any], wanted: dict[Tenant, str], now: datetime) -> Operator:
-    """Who has the address of the claims: a new person when their groups have a role, an existing one where the
-    configuration links accounts. Either only when the provider says that it is theirs."""
+    """Return the person with the address of the claims, if the provider has verified it; raises ``_Refused`` otherwise.
+
+    A new person is created when their groups have a role; an existing account is linked where the settings allow it.
+    """
     email = claims.get("email")
     if not isinstance(email, str) or not email.strip():
         raise _Refused(NO_ADDRESS, "address")
@@ -217,7 +222,7 @@ def _person(claims: dict[str, Any], wanted: dict[Tenant, str], now: datetime) ->
 
 
 def _roles(groups: Any) -> dict[Tenant, str]:
-    """The role that these groups give in each tenant: of several, the one that the configuration names first."""
+    """Return the role that these groups give in each tenant; of several, the one that the settings name first."""
     named = {groups} if isinstance(groups, str) else set(map(str, groups)) if isinstance(groups, list) else set()
     found = {}
     for slug, table in settings.OPENWOP_OIDC_ROLES.items():

@@ -1,4 +1,4 @@
-"""Every address of the console, put together from the floors below."""
+"""Every address of the console, composed from the apps below."""
 
 from allauth.account import views as account
 from django.conf import settings

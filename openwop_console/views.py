@@ -1,4 +1,4 @@
-"""The pages that look across the floors: Needs you, what is installed, the search of the header, and Settings."""
+"""Pages that span the apps: Needs you, what is installed, the search of the header, and Settings."""
 
 import json
 from collections.abc import Callable
@@ -35,8 +35,8 @@ from openwop_console.runtime.timed import schedules
 from proposals import denials, diffs, lifecycle, policy_review, rules
 from proposals.views.actions import rolled_back
 
-READS = "manifest:read"  # what every role has but the auditor's
-HEALTH = "passes:run"  # who keeps the host going; its numbers are those of all tenants
+READS = "manifest:read"  # every role but the auditor's has it
+HEALTH = "passes:run"  # for those who run the host: its numbers cover all tenants
 PASSES_SHOWN = 5
 SCOPES = {
     "manifest:read": "read the definitions of workflows",
@@ -75,7 +75,7 @@ SCOPES = {
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One line of the roles matrix: what it lets one do, and which roles carry it, in the order of the columns."""
+    """One line of the roles matrix: what it allows, and which roles have it, in the order of the columns."""
 
     scope: str
     words: str
@@ -86,7 +86,7 @@ class Permission:
 @pages.parameters("format")
 @require_safe
 def needs_you(request: HttpRequest) -> HttpResponse:
-    """What waits for this operator, oldest first; who may read the audit log alone is led there."""
+    """Show what waits for this operator, oldest first; a principal that may only read the audit log is sent there."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if scope.can(audit_log.SCOPE) and not scope.can(READS):
         return redirect("audit")
@@ -99,7 +99,7 @@ def needs_you(request: HttpRequest) -> HttpResponse:
 
 
 def in_navigation(request: HttpRequest) -> JSONObject:
-    """A context processor: how much waits, asked for by the navigation of whole pages, and the version."""
+    """Context processor: the navigation's counts, computed lazily for whole pages only, and the version."""
     return {"nav_counts": SimpleLazyObject(lambda: _nav_counts(request)), "console_version": VERSION}
 
 
@@ -109,7 +109,7 @@ def _nav_counts(request: HttpRequest) -> dict[str, str]:
 
 
 def _needs(found: Attention) -> dict[str, object]:
-    """The counts of the page; None is what this operator may not see."""
+    """Return the page's counts as JSON; None where a permission is missing."""
     return {
         **{name: few.total if few else None for name, few in found.waiting.items()},
         "policyChanges": None if found.policies is None else [ids.wire("chg", each.id) for each in found.policies],
@@ -124,7 +124,7 @@ def _needs(found: Attention) -> dict[str, object]:
 @pages.parameters("q")
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """The search of the header: go to what an id of this tenant names; anything else is searched for in memory."""
+    """Redirect to the page of an id of this tenant; otherwise search memory."""
     scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
     place = places.named(scope, words, now=timezone.now()) if words else ""
     return redirect(place or places.search_for(words))
@@ -133,13 +133,13 @@ def search(request: HttpRequest) -> HttpResponse:
 @pages.parameters("q")
 @require_safe
 def go_to(request: HttpRequest) -> HttpResponse:
-    """What words may mean, each a link: the list of the command palette, and a page of its own without scripts."""
+    """List the places that words may mean: the command palette's list, and a page of its own without scripts."""
     scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
     context = {"places": places.suggestions(scope, words, now=timezone.now()), "words": words}
     return pages.render(request, "console/go_to.html", context, fragment="console/go_to_list.html")
 
 
-# What is installed, the page of each version, its emergency stop, and the way back to an earlier one.
+# Installed artifacts: the list, the page of each version, its emergency stop, and the rollback to an earlier one.
 
 STATES = ("enabled", "disabled")
 INSTALLED_COLUMNS = ("ref", "kind", "name", "version", "state", "since", "proposalId", "uses", "lastUsedAt", "nextAt")
@@ -148,19 +148,19 @@ INSTALLED_COLUMNS = ("ref", "kind", "name", "version", "state", "since", "propos
 @pages.parameters("kind", "state", *pages.LIST)
 @require_safe
 def installed_list(request: HttpRequest) -> HttpResponseBase:
-    """What runs resolve now, the latest installed first, and the schedules that start runs."""
+    """Show what runs resolve now, the latest installed first, and the schedules that start runs."""
     return _installed_page(request, tenancy.scope_of(request))
 
 
 @require_POST
 def schedule_pause(request: HttpRequest, schedule: str) -> HttpResponseBase:
-    """The schedule starts no run until it is resumed, for the reason given."""
+    """Pause the schedule, for the reason given; it starts no run until it is resumed."""
     return _switch_schedule(request, schedule, "{} is paused.", enabled=False)
 
 
 @require_POST
 def schedule_resume(request: HttpRequest, schedule: str) -> HttpResponseBase:
-    """The schedule starts runs again from its next time on, for the reason given."""
+    """Resume the schedule from its next time on, for the reason given."""
     return _switch_schedule(request, schedule, "{} is resumed.", enabled=True)
 
 
@@ -225,20 +225,20 @@ def _installed_row(row: InForce) -> dict[str, object]:
 @pages.parameters("compare", "mode")
 @require_safe
 def artifact(request: HttpRequest, ref: str) -> HttpResponse:
-    """One installed version, current or not."""
+    """Show one installed version, current or not."""
     scope = tenancy.scope_of(request)
     return _artifact_page(request, scope, artifact_stops.find(scope, ref), AuditedForm())
 
 
 @require_POST
 def artifact_disable(request: HttpRequest, ref: str) -> HttpResponse:
-    """No run uses it any more, for the reason given."""
+    """Disable the version for all runs, for the reason given."""
     return _stop_or_start(request, ref, artifact_stops.disable, "{} is disabled.")
 
 
 @require_POST
 def artifact_enable(request: HttpRequest, ref: str) -> HttpResponse:
-    """Runs use it again, for the reason given."""
+    """Enable the version for runs again, for the reason given."""
     return _stop_or_start(request, ref, artifact_stops.enable, "{} is enabled.")
 
 
@@ -257,7 +257,7 @@ def _stop_or_start(request: HttpRequest, ref: str, act: Callable[..., Installati
 
 @require_POST
 def artifact_roll_back(request: HttpRequest, ref: str) -> HttpResponse:
-    """A proposal to make that version the current one again, with its approval requested."""
+    """Propose to make that version current again, and request the approval."""
     scope, now = tenancy.scope_of(request), timezone.now()
     denials.authorize(scope, "create", now=now)
     found = artifact_stops.find(scope, ref)
@@ -293,7 +293,7 @@ def _artifact_page(
 
 
 def _compared(request: HttpRequest, found: Installation, history: History) -> JSONObject:
-    """The difference between the version that the address names and the one shown."""
+    """Return the difference between the version named in the address and the one shown."""
     refs = {each.installation.ref: each.installation for each in history.versions}
     other = refs.get(pages.word_of(request, "compare", tuple(refs)))
     if other is None:
@@ -311,7 +311,7 @@ def _compared(request: HttpRequest, found: Installation, history: History) -> JS
 @pages.parameters("next")
 @require_http_methods(["GET", "HEAD", "POST"])
 def tenants(request: HttpRequest) -> HttpResponse:
-    """The tenants that the person may sign in to; a POST names the one that the session is for from now on."""
+    """List the tenants that the person may sign in to; a POST moves the session to one of them."""
     scope = tenancy.scope_of(request)
     found = access.memberships_of(ids.parse("usr", scope.principal.id) or UUID(int=0))
     target = request.POST.get("next") or request.GET.get("next") or "/"
@@ -331,7 +331,7 @@ def tenants(request: HttpRequest) -> HttpResponse:
 @pages.parameters("format")
 @require_safe
 def settings(request: HttpRequest) -> HttpResponse:
-    """Who may do what, and what this host is."""
+    """Show the roles and their permissions, and this host's settings."""
     scope, document = tenancy.scope_of(request), registrations.advertised_capabilities()
     scope.check(READS)
     if request.GET.get("format") == "json":
@@ -357,7 +357,7 @@ def settings(request: HttpRequest) -> HttpResponse:
 @pages.parameters()
 @require_POST
 def revoke_grant(request: HttpRequest, key_id: str) -> HttpResponse:
-    """The client is let in no more, from now on."""
+    """End the client's access at once."""
     row = oauth.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, f"{row.name} has no access any more.")
     return redirect(f"{reverse('settings')}#clients")
@@ -374,7 +374,7 @@ def _permissions(mine: frozenset[str]) -> list[Permission]:
 @pages.parameters("format")
 @require_safe
 def host_health(request: HttpRequest) -> HttpResponse:
-    """How this host is: workers, queue, passes, database, disk, slow requests, and the audit chain."""
+    """Show the state of this host: workers, queue, passes, database, disk, slow requests, and the audit chain."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check(HEALTH)
     state = health.host_state(now=now)
@@ -423,7 +423,7 @@ def _health_document(state: HostState) -> JSONObject:
 
 @require_safe
 def api(request: HttpRequest) -> HttpResponse:
-    """The API of this host, from the document that clients read."""
+    """Show the API of this host, from the document that clients read."""
     tenancy.scope_of(request)
     document = openapi.document()
     groups = openapi.groups(document)

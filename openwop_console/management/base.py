@@ -1,4 +1,4 @@
-"""What the management commands share: a refusal is one line on standard error, and the exit status 1."""
+"""Shared by the management commands: a refusal is one line on standard error, and the exit status 1."""
 
 import json
 import re
@@ -24,7 +24,7 @@ LOOK_EVERY = 0.2
 
 
 class DatabaseCommand(BaseCommand):
-    """A command that works on the tables: it needs a database that answers and has this release's migrations."""
+    """A command that uses the tables: it needs a reachable database with this release's migrations."""
 
     requires_migrations_checks = True
     requires_system_checks: list[str] = []  # they import every view, which takes longer than the command
@@ -40,7 +40,7 @@ class DatabaseCommand(BaseCommand):
 
 @contextmanager
 def refusals_as_errors() -> Iterator[None]:
-    """A refusal inside the block becomes a ``CommandError`` that names every field."""
+    """Convert a refusal inside the block to a ``CommandError`` that names every field."""
     try:
         yield
     except Refusal as refusal:
@@ -49,7 +49,7 @@ def refusals_as_errors() -> Iterator[None]:
 
 
 def refusal_of(act: Callable[[], object]) -> str:
-    """Why ``act`` was refused, in one line; empty when it was done."""
+    """Return why ``act`` was refused, in one line; empty when it succeeded."""
     try:
         with refusals_as_errors():
             act()
@@ -60,8 +60,8 @@ def refusal_of(act: Callable[[], object]) -> str:
 
 @transaction.atomic
 def new_tenant(slug: str, *, name: str, now: datetime) -> Tenant:
-    """A tenant as an administrator makes one: with its nights."""
-    # Here and below: what some commands need takes longer to import than most commands take.
+    """Create a tenant as an administrator does: with its nightly passes."""
+    # Imported here, as below: it takes longer than most commands, and only some need it.
     from memory import policies
 
     tenant = access.create_tenant(slug, name=name, now=now)
@@ -70,7 +70,7 @@ def new_tenant(slug: str, *, name: str, now: datetime) -> Tenant:
 
 
 def tenant_named(slug: str) -> Tenant:
-    """The tenant with that slug; a ``CommandError`` when there is none."""
+    """Return the tenant with that slug; raises ``CommandError`` when there is none."""
     tenant = access.tenant_by_slug(slug)
     if tenant is None:
         raise CommandError(f"There is no tenant {slug!r}; create it with: manage.py create_tenant {slug}")
@@ -79,7 +79,7 @@ def tenant_named(slug: str) -> Tenant:
 
 @contextmanager
 def acting_as(scope: TenantScope, attempt: str, *, now: datetime) -> Iterator[None]:
-    """Like ``refusals_as_errors``, and a denial is on record as it would be at any other door."""
+    """Like ``refusals_as_errors``, and record a denial as every other entry point does."""
     with refusals_as_errors():
         try:
             yield
@@ -90,12 +90,12 @@ def acting_as(scope: TenantScope, attempt: str, *, now: datetime) -> Iterator[No
 
 
 def administrator_scope(tenant: Tenant) -> TenantScope:
-    """The host itself with all that an owner may: for commands that manage what a tenant has given."""
+    """Return the host's scope with an owner's permissions, for commands that manage a tenant's grants."""
     return tenancy.host_scope(tenant, scopes=access.ROLES[access.OWNER])
 
 
 def read_json(file: Path) -> Any:
-    """The JSON in ``file``, read as strictly as the body of a request; a ``CommandError`` when it cannot be."""
+    """Read the JSON in ``file`` as strictly as a request body; raises ``CommandError`` when it cannot be read."""
     from rest_framework.exceptions import ParseError
 
     from memory.host.http import StrictJSONParser
@@ -110,7 +110,7 @@ def read_json(file: Path) -> Any:
 
 
 def expiry_of(text: str, now: datetime) -> datetime:
-    """The end of so many days or hours from now, or a moment of its own: 90d, 12h, 2027-01-31T00:00:00Z."""
+    """Parse days or hours from now, or an instant: 90d, 12h, 2027-01-31T00:00:00Z; raises ``CommandError``."""
     if found := re.fullmatch(r"([1-9][0-9]{0,4})([dh])", text):
         unit = {"d": timedelta(days=1), "h": timedelta(hours=1)}[found[2]]
         return now + int(found[1]) * unit
@@ -123,7 +123,7 @@ def expiry_of(text: str, now: datetime) -> datetime:
 
 
 def operator_named(tenant: Tenant, email: str) -> Operator:
-    """The operator with that address, active or not; a ``CommandError`` when there is none."""
+    """Return the operator with that address, active or not; raises ``CommandError`` when there is none."""
     operator = Operator.objects.of(tenant.id).filter(email=email.strip().lower()).first()
     if operator is None:
         raise CommandError(f"There is no operator {email!r} in {tenant.slug}.")
@@ -131,7 +131,7 @@ def operator_named(tenant: Tenant, email: str) -> Operator:
 
 
 def key_named(text: str) -> tuple[TenantScope, UUID]:
-    """The key with that id, and the host in its tenant; a ``CommandError`` when there is none."""
+    """Return the host's scope in the key's tenant, and the key's id; raises ``CommandError`` when there is none."""
     key_id = ids.parse("key", text)
     row = ApiKey.objects.filter(id=key_id).select_related("tenant").first() if key_id else None
     if row is None:
@@ -140,23 +140,23 @@ def key_named(text: str) -> tuple[TenantScope, UUID]:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns as wide as what stands in them, for a terminal."""
+    """Format rows for a terminal, each column as wide as its longest cell."""
     lines = [list(titles), *map(list, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(titles))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def operator_scope(tenant: Tenant, email: str) -> TenantScope:
-    """The scope of the operator with that address, with the rights that its roles give it now and no other."""
+    """Return the operator's scope, with the permissions that its roles give it now."""
     operator = operator_named(tenant, email)
     with refusals_as_errors():
         return tenancy.tenant_scope(tenancy.operator_principal(operator, tenant.id))
 
 
 def seen_through(row: Pass, carry_out: Callable[[UUID, UUID], Pass | None]) -> str:
-    """The outcome of an ordered pass as one line of JSON, once it is over; whoever carried it out, here or elsewhere.
+    """Wait for an ordered pass to end, here or in a worker, and return its outcome as one line of JSON.
 
-    Raises ``CommandError`` for one that did not end well, with the code, what the run has to say, and the figures.
+    Raises ``CommandError`` for a pass that did not succeed, with its code, the run's message, and the figures.
     """
     from memory import passes
 

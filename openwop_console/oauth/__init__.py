@@ -1,1 +1,2 @@
-"""OAuth 2.1 for clients of ``/mcp``: registration, consent, tokens, and the grant behind them (django-allauth)."""
+"""OAuth 2.1 for clients of ``/mcp``, by django-allauth: registration, consent, tokens, and the grant that they depend
+on."""

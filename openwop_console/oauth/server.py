@@ -1,7 +1,7 @@
-"""Which clients may register, what their tokens are for, and the principal behind a token.
+"""OAuth rules: which clients may register, what their tokens are for, and the principal of a token.
 
-A token names a person and a client. What it opens is the grant that this person has given to this client: a key of
-theirs in one tenant (``memory.host.keys``). When the grant is over, tokens open nothing, whatever time they have left.
+A token names a person and a client. It opens only what this person has granted this client: a key of theirs in one
+tenant (``memory.host.keys``). When the grant ends, its tokens open nothing, whatever lifetime they have left.
 """
 
 import re
@@ -29,34 +29,35 @@ from openwop_console.passwords import RandomSecretHasher
 RESOURCE = "/mcp"
 SCOPE = "mcp"
 GRANTS = (Client.GrantType.AUTHORIZATION_CODE, Client.GrantType.REFRESH_TOKEN)
-# A client registers anew when its registration is gone.
+# After this time an unused registration is deleted; the client can register again.
 UNUSED = timedelta(days=1)
 LONGEST_NAME, MOST_URIS, LONGEST_URI = 100, 10, 500
-# The library keeps the secrets of clients as it keeps passwords, and offers nothing to change that (decision 0115).
+# The library hashes the secrets of clients like passwords, and has no setting to change that (decision 0115).
 library.make_password = partial(make_password, hasher=RandomSecretHasher.algorithm)
-# What a refresh token remembers of what was presented for it and its predecessors, and how much.
+# A refresh token's list of the digests that were presented for it and its predecessors, and its largest length.
 SPENT, MOST_SPENT = "spent", 100
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-# What may stand in an address that a policy of a page names, in a header.
+# The characters allowed in an address that a page's policy names in a header.
 PLAIN_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._~:/?&=%@!$()+\[\]-]*")
-# Schemes of a browser itself; any other that is not of the web is a program's own.
+# Schemes that a browser handles itself; any other that is not of the web belongs to a program.
 NO_PROGRAMS = frozenset({"about", "blob", "data", "file", "filesystem", "ftp", "javascript", "vbscript", "ws", "wss"})
 
 
 class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
-    """django-allauth with one scope, one resource, and what a client may register."""
+    """Configure django-allauth: one scope, one resource, and what a client may register."""
 
     scope_display = {SCOPE: "use the tools of this console"}
 
     def generate_client_secret(self) -> str:
-        """Of characters that are the same in a form and in the header of HTTP Basic, where clients encode others."""
+        """Use only characters that a form and the HTTP Basic header encode alike, since some clients encode others."""
         return random_secrets.token_urlsafe(48)
 
     def get_issuer(self) -> str:
         return pages.public_url(self.request)
 
     def validate_client_registration(self, *, client: Any, client_metadata: Any, **_: object) -> None:
-        """A client is given what clients of ``/mcp`` need, whatever it asked for."""
+        """Give a client what clients of ``/mcp`` need, whatever it asked for; refuse bad redirects and unprintable
+        names."""
         uris = client.get_redirect_uris()
         if len(uris) > MOST_URIS or not all(map(is_redirect, uris)):
             told = "Redirects go to https, to a program's own scheme, or by plain http to this machine alone."
@@ -66,7 +67,7 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
         if not client.name.isprintable():
             raise ValidationError("client_name holds a character that cannot be shown.")
         client.name = client.name[:LONGEST_NAME]
-        client.data = None  # what a stranger says of a client is kept nowhere
+        client.data = None  # unverified metadata is not stored
         client.set_scopes([SCOPE])
         client.set_default_scopes([SCOPE])
         client.set_grant_types(list(GRANTS))
@@ -78,13 +79,13 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
 
 
 def is_redirect(uri: str) -> bool:
-    """Whether a client may be sent back to ``uri``: by plain http to this machine alone (OAuth 2.1, 2.3.1)."""
+    """Return whether ``uri`` may be a redirect: plain http only to this machine (OAuth 2.1, 2.3.1)."""
     if len(uri) > LONGEST_URI or not PLAIN_URI.fullmatch(uri):
         return False
     try:
         parts = urlsplit(uri)
         host = parts.hostname or ""
-        parts.port  # noqa: B018  # raises when it is none
+        parts.port  # noqa: B018  # raises when it is not a port
     except ValueError:
         return False
     if parts.username is not None or parts.scheme in NO_PROGRAMS:
@@ -93,8 +94,8 @@ def is_redirect(uri: str) -> bool:
 
 
 def require_registered(client_id: str, uri: str) -> None:
-    """Refuse an address that is not, letter by letter, one that the client registered (OAuth 2.1, 2.3.1); a program on
-    this machine listens at any port (8.4.2)."""
+    """Refuse an address that does not exactly match one that the client registered (OAuth 2.1, 2.3.1); for a program on
+    this machine, the port may differ (8.4.2)."""
     client = Client.objects.filter(id=client_id).first()
     if client is None or _without_port(uri) not in map(_without_port, client.get_redirect_uris()):
         raise Invalid("The client asked to be sent back to an address that it did not register.")
@@ -108,20 +109,22 @@ def _without_port(uri: str) -> str:
 
 
 def form_target(uri: str) -> str:
-    """The source that a page's ``form-action`` names so that its form may lead to ``uri``."""
+    """Return the ``form-action`` source that allows a page's form to redirect to ``uri``."""
     parts: SplitResult = urlsplit(uri)
     return f"{parts.scheme}://{parts.netloc}" if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
 
 
 def is_for_us(request: HttpRequest, resources: list[str]) -> bool:
-    """Whether all of ``resources`` are the address of MCP at this host; a token that names none is for it too, since
-    this host gives tokens for nothing else."""
+    """Return whether all of ``resources`` are this host's MCP address.
+
+    An empty list passes, since this host issues tokens for nothing else.
+    """
     own = {f"{pages.public_url(request)}{RESOURCE}", f"{request.scheme}://{request.get_host()}{RESOURCE}"}
     return set(resources) <= own
 
 
 def principal_of(request: HttpRequest, text: str, *, now: datetime) -> Principal:
-    """The principal behind a key, or behind a token for this address whose grant is good."""
+    """Return the principal of a key, or of a token for this address with a valid grant; raises ``Unauthenticated``."""
     if text.startswith("owk_"):
         return tenancy.key_principal(text, now=now)
     token = Token.objects.lookup(Token.Type.ACCESS_TOKEN, text)
@@ -131,10 +134,10 @@ def principal_of(request: HttpRequest, text: str, *, now: datetime) -> Principal
 
 
 def may_refresh(text: str, *, now: datetime) -> bool:
-    """Whether the grant behind a refresh token is good; one that is over takes its token with it."""
+    """Return whether the grant of a refresh token is valid; an ended grant's tokens are deleted."""
     token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, text)
     if token is None:
-        return True  # the server says itself that it is none
+        return True  # the server rejects it itself
     if access.grant_of(token.user_id, token.client_id, now=now):
         return True
     _end_tokens(token.user_id, token.client_id)
@@ -142,18 +145,18 @@ def may_refresh(text: str, *, now: datetime) -> bool:
 
 
 def lock_client(client_id: str) -> None:
-    """In this transaction, codes and tokens of the client are presented one after the other."""
+    """Lock the client's row until the transaction ends, so that its codes and tokens are presented one at a time."""
     Client.objects.select_for_update(no_key=True).filter(id=client_id).first()
 
 
 def spent_before(refresh: str) -> list[str]:
-    """The digests of what was presented for a refresh token, and for those before it."""
+    """Return the digests of what was presented for a refresh token and its predecessors."""
     token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, refresh) if refresh else None
     return list((token.data or {}).get(SPENT, ())) if token else []
 
 
 def settle(given: dict[str, Any], presented: str, before: list[str], *, now: datetime) -> bool:
-    """The new tokens remember what was presented for them; False, and no tokens, when their grant is over."""
+    """Store in the new refresh token what was presented for it; False, and no tokens, when the grant has ended."""
     token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, given["refresh_token"])
     if token is None or not access.grant_of(token.user_id, token.client_id, now=now):
         if token is not None:
@@ -166,8 +169,8 @@ def settle(given: dict[str, Any], presented: str, before: list[str], *, now: dat
 
 
 def end_if_spent(client_id: str, presented: str) -> None:
-    """A code or refresh token that is presented again was stolen, or its successor was: the tokens that came of it are
-    over (RFC 9700, 4.14.2)."""
+    """Delete the tokens issued from a code or refresh token that is presented again, since it or its successor was
+    stolen (RFC 9700, 4.14.2)."""
     digest = get_adapter().hash_token(presented)
     for token in Token.objects.valid().filter(client_id=client_id, type=Token.Type.REFRESH_TOKEN):
         if digest in (token.data or {}).get(SPENT, ()):
@@ -176,14 +179,14 @@ def end_if_spent(client_id: str, presented: str) -> None:
 
 @transaction.atomic
 def grant(scope: TenantScope, client: Any, *, now: datetime) -> None:
-    """The person has consented; the tokens of an older grant to this client are over."""
+    """Record the person's consent as a grant, and delete the tokens of an older grant to this client."""
     keys.grant(scope, client_id=client.id, name=name_of(client), now=now)
     _end_tokens(_person(scope), client.id)
 
 
 @transaction.atomic
 def revoke(scope: TenantScope, key_id: Any, *, now: datetime) -> ApiKey:
-    """The grant is over at once, and so are its tokens."""
+    """End the grant and its tokens at once."""
     row = keys.revoke_grant(scope, key_id, now=now)
     _end_tokens(row.owner_id, row.client_id)
     return row
@@ -194,7 +197,7 @@ def name_of(client: Any) -> str:
 
 
 def sweep(*, now: datetime) -> int:
-    """Tokens whose time is over are gone, and clients that registered a day ago and have none."""
+    """Delete expired tokens, and clients registered more than a day ago that have none; return the number."""
     gone, _ = Token.objects.filter(expires_at__lte=now).delete()
     idle = Client.objects.filter(created_at__lte=now - UNUSED, token=None)
     return int(gone + idle.delete()[0])

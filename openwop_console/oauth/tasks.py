@@ -1,4 +1,4 @@
-"""What the worker does of OAuth by itself."""
+"""The worker's task for OAuth."""
 
 from django.utils import timezone
 

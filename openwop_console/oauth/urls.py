@@ -1,4 +1,4 @@
-"""The addresses of OAuth, at places that the metadata names."""
+"""The addresses of OAuth, at the paths that the metadata names."""
 
 from django.urls import path
 

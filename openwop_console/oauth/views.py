@@ -39,7 +39,7 @@ MAY = {
     "runs:create": "ask people questions, which stand on Needs you",
     "proposals:create": "propose changes, which people review before anything is installed",
 }
-# What no database keeps, and an escape of an address that stands for nothing.
+# Characters that no database stores, and an incomplete percent-escape.
 UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 ADDRESSES = ("redirect_uri", "resource")
@@ -118,14 +118,14 @@ def require_readable(request: HttpRequest) -> None:
 
 def _is_address(text: str) -> bool:
     try:
-        urlsplit(text).port  # noqa: B018  # raises when it is none
+        urlsplit(text).port  # noqa: B018  # raises when it is not a port
     except ValueError:
         return False
     return True
 
 
 def readable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The view is called for parameters that can be read alone."""
+    """Call the view only when the request's parameters are readable."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
@@ -141,7 +141,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
     template_name = "oauth/consent.html"
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        """Who the client is and where it is sent back to is checked before anything is sent there."""
+        """Show the page; the client and its redirect address are validated before anything is sent there."""
         scope_of(request)
         require_readable(request)
         try:
@@ -164,7 +164,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
             return _back(asks.in_uri(self._request_info["redirect_uri"]))
         response: Any = FormView.get(self, request)
         response.render()
-        # Browsers hold a form's redirects to the page's policy too: back to this client, and nowhere else.
+        # Browsers apply the page's policy to a form's redirects too: allow this client's address and no other.
         response._csp_update = {"form-action": [server.form_target(self._request_info["redirect_uri"])]}  # noqa: SLF001
         return response  # type: ignore[no-any-return]
 
@@ -178,7 +178,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         return answer
 
     def get_initial(self) -> dict[str, Any]:
-        """The signed request says whom the page was shown to, and where it stands."""
+        """Add to the signed request the person and tenant the page is shown to, and its address."""
         self._request_info["shown_to"] = _shown_to(self.request)
         self._request_info.setdefault("shown_at", self.request.get_full_path())
         initial: dict[str, Any] = super().get_initial()
@@ -198,7 +198,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
             )
 
     def _login_required(self, request: HttpRequest) -> None:
-        """Who is not signed in was sent to sign in already."""
+        """Do nothing: a visitor has already been sent to sign in."""
 
     def form_valid(self, form: Any) -> HttpResponse:
         for ours in ("shown_to", "shown_at"):
@@ -227,8 +227,10 @@ authorize = pages.parameters("*")(Consent.as_view())
 
 
 class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
-    """Tokens for a code, and for a refresh token, whose grant is good. Either is presented once; again, it ends the
-    tokens that came of it."""
+    """Issue tokens for a code or refresh token with a valid grant.
+
+    Either may be presented once; a second time ends the tokens issued from it.
+    """
 
     def post(self, request: HttpRequest) -> HttpResponse:
         now = timezone.now()
@@ -254,7 +256,7 @@ class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
 
 @csrf_exempt
 def register(request: HttpRequest) -> HttpResponse:
-    """A client registers (RFC 7591); metadata that cannot be read is ``invalid_client_metadata`` (3.2.2)."""
+    """Register a client (RFC 7591); unreadable metadata is ``invalid_client_metadata`` (3.2.2)."""
     if request.method == "POST":
         try:
             metadata = StrictJSONParser().parsed(request.body)
@@ -277,7 +279,7 @@ def _refused(error: str, description: str = "") -> JsonResponse:
 
 
 def _back(uri: str) -> HttpResponse:
-    """To the client, whose scheme may be a program's own."""
+    """Redirect to the client, whose scheme may be a program's own."""
     return HttpResponse(status=302, headers={"Location": uri})
 
 

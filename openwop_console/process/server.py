@@ -3,7 +3,7 @@ between.
 
 While a body is received or an answer is sent, the request holds memory and perhaps a temporary file: no thread, no slot
 and no database connection. A body has a largest size, and both directions have a lowest speed, so a client that stalls
-is cut off and delays no other. Only an event stream keeps a thread, which sleeps (``runtime.notifier``). Sign-ins are
+is cut off and delays no other. Only an event stream keeps a thread, which sleeps (``runtime.streams``). Sign-ins are
 computed one at a time, as their passwords are, so that a flood of them does not delay other requests.
 """
 
