@@ -1,1 +1,1 @@
-"""The demo: two tenants whose memory was written by runs. All its words stand in ``data/``, one folder a tenant."""
+"""The demo: two tenants whose memory was written by runs. All of its text is in ``data/``, one folder per tenant."""

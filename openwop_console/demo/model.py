@@ -1,7 +1,8 @@
-"""The model that the demo's agents ask: a server of chat completions on this machine that always says the same.
+"""The model of the demo's agents: a local chat-completions server with fixed answers.
 
-A question that stands in ``data/`` has its answer there; of anything else it says how each line begins. The console
-runs it as ``python -m openwop_console.demo.model PORT``; while the demo is filled, whoever does that serves it.
+A question from ``data/`` gets its answer from there; any other prompt is answered with the beginning of each line. The
+console runs it as ``python -m openwop_console.demo.model PORT``; while the demo is seeded, the seeding process serves
+it.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ Document = dict[str, Any]
 
 
 def answers() -> dict[str, str]:
-    """What is answered to a question or a message of the demo's runs."""
+    """Return the answers to the questions and messages of the demo's runs."""
     told = (each for file in sorted(DATA.glob("*/runs.json")) for each in json.loads(file.read_text(encoding="utf-8")))
     return {
         each["inputs"].get("question") or each["inputs"]["message"]: each["answer"] for each in told if "answer" in each
@@ -37,7 +38,7 @@ def answers() -> dict[str, str]:
 
 
 def reply(known: dict[str, str], asked: Document) -> Document:
-    """What the model answers with. A tool for remembering is used where the prompt ends with asking for it."""
+    """Return the model's message; it calls the memory tool where the prompt ends with the request to keep the page."""
     messages = asked["messages"]
     if messages[-1]["role"] == "tool":
         return {"role": "assistant", "content": "It is kept."}
@@ -56,7 +57,7 @@ def _beginnings(prompt: str) -> str:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves on ``port``, or on any free one when that is 0; ``OSError`` when it is taken."""
+    """Serve on ``port``, or on any free one when it is 0; raises ``OSError`` when it is in use."""
 
     daemon_threads = True
 
@@ -112,11 +113,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
 
     def log_message(self, *_: Any) -> None:
-        """What agents ask is in no log."""
+        """Log nothing: requests contain what agents ask."""
 
 
 def _pieces(message: Document) -> Iterator[Document]:
-    """A message as it is streamed: a sentence at a time."""
+    """Split a message into stream deltas, one sentence each."""
     for text in re.findall(r".+?(?:[.;:\n]\s*|$)", message["content"], re.DOTALL):
         yield {"content": text}
     if "tool_calls" in message:
@@ -125,8 +126,10 @@ def _pieces(message: Document) -> Iterator[Document]:
 
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[str]:
-    """The address of the model while the block lasts. It stays the same for a data folder, as long as its port is free;
-    another process of this demo may serve it already."""
+    """Yield the model's address, serving it for the block unless another process of this demo does.
+
+    The port is kept per data folder, and changes only when it is in use.
+    """
     port = port_of(folder)
     if port and _is_served(port):
         yield address(port)
@@ -151,13 +154,13 @@ def address(port: int) -> str:
 
 
 def port_of(folder: Path) -> int:
-    """The port that was kept in the data folder; 0 when there is none."""
+    """Return the port kept in the data folder; 0 when there is none."""
     kept = folder / KEPT
     return int(kept.read_text()) if kept.exists() else 0
 
 
 def _is_served(port: int) -> bool:
-    """Whether a model of the demo answers there."""
+    """Return whether a model of the demo answers there."""
     there = http.client.HTTPConnection(HOST, port, timeout=1)
     try:
         there.request("GET", MODELS)

@@ -1,4 +1,4 @@
-"""Fills the demo: what is missing is made, what is there stays, wherever an earlier seeding was interrupted.
+"""Seed the demo: create what is missing and keep what exists, wherever an earlier seeding was interrupted.
 
 Memory is written by nodes of runs and by agents over OpenIntent, proposals are made by a key of the tenant and moved on
 by its operators; nothing here writes a row that the product would not have written.
@@ -45,9 +45,9 @@ from proposals.drafts import Change, ProposalDraft
 from proposals.models import Decision, Gate, Proposal, Revision
 
 Clock = Callable[[], datetime]
-# The demo's month, in days before now: its parts follow one another.
+# The demo's month, in days before now, in order.
 BEGINNING, WORK, LEARNING, LEARNED, WHOLESALERS, SUGGESTED = 30.0, (29.0, 3.0), 2.75, (2.5, 2.25), 1.75, 0.125
-# When its passes come, by the world's clock: a little after the nights of a new tenant begin.
+# The time of its passes, in UTC: a little after the nights of a new tenant begin.
 NIGHT = time(3, 20)
 INSTANCE = "seed"
 RESTS = runs.ENDS | runs.WAITING
@@ -59,11 +59,11 @@ BY = "host"
 Made = Counter[str]
 
 
-# Proposals of the demo: made by a key of the agents; revised, asked about, approved and rejected by operators.
+# Proposals of the demo: created by a key of the agents; revised, submitted, approved and rejected by operators.
 
 
 def missing_proposals(tenant_id: UUID, suggestions: list[Suggestion]) -> list[Suggestion]:
-    """Those that nobody has proposed yet: no proposal began with their title."""
+    """Return the suggestions whose title is not the first title of any proposal yet."""
     there = set(Revision.objects.of(tenant_id).filter(number=1).values_list("title", flat=True))
     return [suggestion for suggestion in suggestions if suggestion.title not in there]
 
@@ -72,9 +72,9 @@ def missing_proposals(tenant_id: UUID, suggestions: list[Suggestion]) -> list[Su
 def propose(
     scope: TenantScope, tenant: Tenant, suggestion: Suggestion, sources: Mapping[str, Run], *, now: datetime
 ) -> bool:
-    """The proposal is there, as far as it is to come by itself: all of it, or nothing when this is interrupted.
+    """Create the proposal and move it as far as the story says, in one transaction.
 
-    False when another seeding was faster.
+    False when another seeding was faster; a lock on the tenant's row decides.
     """
     Tenant.objects.select_for_update().get(id=tenant.id)
     if not missing_proposals(tenant.id, [suggestion]):
@@ -91,8 +91,11 @@ def propose(
 
 
 def _decide(tenant: Tenant, suggestion: Suggestion, made: Proposal, now: datetime) -> None:
-    """What is to wait at its gate has been asked about; what is to be applied has been granted there as well, and is
-    installed when its run goes on. A host without gates installs the latter at once."""
+    """Request approval where the story says so, and grant it where the proposal is to be applied; its run then installs
+    it.
+
+    A host without gates installs the latter at once.
+    """
     if rules.activates_directly():
         if suggestion.approved_by:
             lifecycle.ask_to_apply(_operator(tenant, suggestion.approved_by), made.id, now=now)
@@ -122,15 +125,15 @@ def _operator(tenant: Tenant, email: str) -> TenantScope:
 
 
 def under_way(tenant_id: UUID) -> list[UUID]:
-    """The activation runs whose gates wait for somebody, or have been granted and install nothing yet."""
+    """Return the activation runs with open gates, waiting for a vote or granted but not yet installed."""
     return list(Gate.objects.of(tenant_id).filter(closed_at=None).values_list("run_id", flat=True))
 
 
-# Runs of the demo: ordered like anybody's, with a key of the tenant, and executed by the engine.
+# Runs of the demo: ordered through the usual intake with a key of the tenant, and executed by the engine.
 
 
 class Calendar:
-    """A clock that stands ``behind`` another one, and never goes back."""
+    """A clock that lags another one by some days, and never goes back."""
 
     def __init__(self, clock: Clock, *, days: float) -> None:
         self._clock, self._behind = clock, timedelta(days=days)
@@ -139,23 +142,24 @@ class Calendar:
         return self._clock() - self._behind
 
     def advance(self, *, days: float) -> None:
-        """It is ``days`` before now, unless it is later already."""
+        """Set it to ``days`` before now, unless it is later already."""
         self._behind = min(self._behind, timedelta(days=days))
 
     def advance_to(self, hour: time) -> None:
-        """It is the last ``hour`` (UTC) before now, unless it is later already."""
+        """Set it to the last ``hour`` (UTC) before now, unless it is later already."""
         now = self._clock()
         last = datetime.combine(now.astimezone(UTC), hour, UTC)
         self._behind = min(self._behind, now - last if last <= now else now - last + timedelta(days=1))
 
 
 class RunStalled(RuntimeError):
-    """A run of the demo neither ends nor waits for anybody."""
+    """A run of the demo neither ends nor waits for input in time."""
 
 
 @contextmanager
 def with_a_key(tenant: Tenant, story: Story, clock: Clock) -> Iterator[TenantScope]:
-    """The scope of a key of the tenant's agents. Nobody is told its text, and it opens nothing afterwards."""
+    """Yield the scope of a new key of the tenant's agents, which is revoked after the block; its text is never
+    shown."""
     revoke_keys(tenant, story, clock)
     agents = tuple(agent["agentId"] for agent in story.agents)
     key = access.create_api_key(tenant, role="agent", agents=agents, name=story.key, now=clock())
@@ -167,8 +171,10 @@ def with_a_key(tenant: Tenant, story: Story, clock: Clock) -> Iterator[TenantSco
 
 @contextmanager
 def with_the_model(folder: Path) -> Iterator[str]:
-    """The address of the demo's model, which this process may connect to while the block lasts. Those of the demo's
-    console are told so by their environment."""
+    """Yield the address of the demo's model, and allow this process to connect to it during the block.
+
+    The processes of the demo's console get the same permission from their environment.
+    """
     before = settings.OPENWOP_OUTBOUND_ALLOW
     settings.OPENWOP_OUTBOUND_ALLOW = [*before, model.HOST]
     try:
@@ -179,20 +185,21 @@ def with_the_model(folder: Path) -> Iterator[str]:
 
 
 def revoke_keys(tenant: Tenant, story: Story, clock: Clock) -> None:
-    """No key that a seeding made opens anything, that of one that was interrupted neither."""
+    """Revoke every key that a seeding created, those of interrupted ones included."""
     for key in ApiKey.objects.of(tenant.id).filter(name=story.key, revoked_at=None):
         access.revoke_api_key(tenant.id, key.id, now=clock())
 
 
 def happened(tenant_id: UUID, errands: list[Errand]) -> dict[str, Run]:
-    """The runs of those errands that were ordered, by the errands' keys."""
+    """Return the runs ordered for those errands, by the errands' keys."""
     keys = [errand.key for errand in errands]
     return {run.metadata["demo"]: run for run in Run.objects.of(tenant_id).filter(metadata__demo__in=keys)}
 
 
 @transaction.atomic
 def order(scope: TenantScope, errand: Errand, *, now: datetime) -> Run:
-    """The errand's run. It is ordered once, by however many seedings at the same moment."""
+    """Return the errand's run, ordering it unless it exists; a lock on the tenant's row keeps concurrent seedings to
+    one."""
     Tenant.objects.select_for_update().get(id=scope.tenant_id)
     there: Run | None = Run.objects.of(scope.tenant_id).filter(metadata__demo=errand.key).first()
     metadata = {**errand.metadata, "demo": errand.key}
@@ -203,7 +210,10 @@ def order(scope: TenantScope, errand: Errand, *, now: datetime) -> Run:
 
 
 def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
-    """The run has ended or waits for somebody; whether it had not before. A worker may have had part in it."""
+    """Advance the run until it ends or waits for input; return whether it was not at rest before.
+
+    A worker may have done a part. Raises ``RunStalled`` after ``PATIENCE``.
+    """
     deadline = clock() + PATIENCE
     run = before = runs.find(tenant_id, run_id)
     while run.status not in RESTS:
@@ -216,17 +226,17 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
     return before.status not in RESTS
 
 
-# Passes of the demo: asked for by the host itself, each in one window for good, and carried out on the spot.
+# Passes of the demo: ordered by the host itself, each in one permanent window, and carried out at once.
 
 
 def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
-    """The pass is over; whether it was not before. A worker may have taken it."""
+    """Carry out the pass, or wait for the worker that took it; return whether it was not over before."""
     scope = tenancy.host_scope(tenant, scopes=MAY)
     return _to_its_end(orders.order(scope, wanted, window=WINDOW, now=clock()), clock)
 
 
 def _to_its_end(work: Pass, clock: Clock) -> bool:
-    """The pass is over; whether it was not before."""
+    """Run the pass until it is over; return whether it was not before. Raises ``RunStalled`` after ``PATIENCE``."""
     found, deadline = work, clock() + PATIENCE
     while found.state not in passes.OVER:
         if clock() > deadline:
@@ -243,8 +253,10 @@ def _holder() -> str:
 
 
 def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
-    """The subject is forgotten and its receipt signed; whether it was not before. What was distilled from their memory
-    is distilled once more, from what remains."""
+    """Forget the subject, with a signed receipt; return whether it was not forgotten before.
+
+    Archives distilled from the subject's memory are distilled again from what remains.
+    """
     operator, key = _operator(tenant, wanted.by), plans.subject_key(tenant.id, wanted.subject)
     asked = ForgetRequest.objects.of(tenant.id).filter(subject_key=key).exclude(state=ForgetState.LAPSED)
     request = asked.order_by("id").last() or forgetting.request_preview(operator, [wanted.subject], now=clock())
@@ -264,11 +276,11 @@ def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
     return before != ForgetState.FORGOTTEN
 
 
-# Agents of the demo that work over OpenIntent: an intent with its tasks, and what they remember, as flows keep it.
+# Agents of the demo over OpenIntent: an intent with its tasks, and what they remember, written by the usual flows.
 
 
 def missing_memory(tenant_id: UUID, wanted: list[Endeavour]) -> list[Endeavour]:
-    """Those of which there is no intent yet."""
+    """Return the endeavours that have no intent yet."""
     titles = [each.title for each in wanted]
     there = set(Intent.objects.of(tenant_id).filter(title__in=titles).values_list("title", flat=True))
     return [each for each in wanted if each.title not in there]
@@ -276,7 +288,8 @@ def missing_memory(tenant_id: UUID, wanted: list[Endeavour]) -> list[Endeavour]:
 
 @transaction.atomic
 def carry_out_work(scope: TenantScope, wanted: Endeavour, clock: Clock) -> bool:
-    """The intent is there with all that belongs to it, once, by however many seedings; whether this one made it."""
+    """Create the intent with all that belongs to it, once across concurrent seedings; return whether this one created
+    it."""
     Tenant.objects.select_for_update().get(id=scope.tenant_id)
     if not missing_memory(scope.tenant_id, [wanted]):
         return False
@@ -305,7 +318,7 @@ def _carry_out_task(scope: TenantScope, wanted: Endeavour, task: Document, inten
 
 
 def _remember(scope: TenantScope, given: Document, agent: str, place: dict[str, str], clock: Clock) -> None:
-    """The entry, in as many versions as are told."""
+    """Write the entry, and each later version of it."""
     caller, tier = Caller(scope, agent), Tier(given.get("tier", "working"))
     said: Document = {name: given[name] for name in ("pinned", "priority", "sensitivity") if name in given}
     address = Address(tier, agent, given["namespace"], given["key"], **(said | place))
@@ -316,7 +329,7 @@ def _remember(scope: TenantScope, given: Document, agent: str, place: dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """How many of what were made, and who may sign in."""
+    """The number of rows created, by kind, and the logins."""
 
     made: Made = field(default_factory=Made)
     logins: list[Login] = field(default_factory=list)
@@ -327,7 +340,7 @@ class Seeded:
 
 
 def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
-    """Every story is complete. What was made is nothing when they were complete before."""
+    """Complete every story; nothing is created when they were complete before."""
     seeded = Seeded()
     passwords = demo_story.demo_passwords(folder, stories)
     before = Calendar(clock, days=BEGINNING)()
@@ -340,7 +353,7 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
 
 
 def _tell(story: Story, address: str, passwords: dict[str, str], seeded: Seeded, calendar: Calendar) -> None:
-    """The story's month, from its beginning to its end."""
+    """Play the story's month, from its beginning to its end."""
     tenant, made = _tenant(story, seeded.made, now=calendar()), seeded.made
     seeded.logins.extend(_operators(tenant, story, passwords, made, calendar))
     _secrets(tenant, story, made, now=calendar())
@@ -369,7 +382,7 @@ def _tenant(story: Story, made: Made, *, now: datetime) -> Tenant:
 
 
 def _operators(tenant: Tenant, story: Story, passwords: dict[str, str], made: Made, clock: Clock) -> list[Login]:
-    """Everybody can sign in. Who was there before keeps the password they have, whatever is kept here."""
+    """Create the missing operators and return all logins; an existing operator keeps their password."""
     stored = dict(Operator.objects.of(tenant.id).values_list("email", "password"))
     found = []
     for email, role in story.operators.items():
@@ -392,7 +405,7 @@ def _secrets(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None
 
 
 def _endpoint(tenant: Tenant, address: str, *, now: datetime) -> None:
-    """The tenant's agents ask the demo's model where it is now, unless an operator has chosen another one."""
+    """Point the tenant's agents to the demo's model, unless an operator has chosen another one."""
     policy = policies.policy_of(tenant.id)
     if policy.endpoint_model in ("", model.NAME) and policy.endpoint_url != address:
         endpoint = {"endpoint_url": address, "endpoint_model": model.NAME, "endpoint_secret": model.SECRET}
@@ -400,7 +413,7 @@ def _endpoint(tenant: Tenant, address: str, *, now: datetime) -> None:
 
 
 def _installations(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None:
-    """Every version that was ever installed stays as it is, superseded or not."""
+    """Install the missing versions; an installed version stays unchanged, superseded or not."""
     for manifest in story.agents:
         _install_agent(tenant, manifest, made, now)
     for template in story.prompt_templates:
@@ -433,7 +446,7 @@ def _install_workflow(tenant: Tenant, definition: Document, made: Made, now: dat
 def _errands(
     tenant: Tenant, story: Story, made: Made, calendar: Calendar, part: tuple[float, float], *, learned: bool
 ) -> None:
-    """Each run is over before the next is ordered, so that it may read what the one before it wrote."""
+    """Order the errands in turn, each at rest before the next, so that it may read what the one before it wrote."""
     there = happened(tenant.id, story.errands)
     over = {key for key, run in there.items() if run.status in RESTS}
     ours = [errand for errand in story.errands if errand.learned == learned]

@@ -1,6 +1,6 @@
-"""What stands in ``data/``: the tenants of the demo and what happens to them, in order.
+"""Load ``data/``: the demo's tenants, and what happens to them, in order.
 
-And the passwords of their operators: random, kept in the data folder for its owner alone.
+Also the passwords of their operators: random, kept in the data folder for its owner only.
 """
 
 import json
@@ -27,10 +27,10 @@ ANOTHER = "(another password by now)"
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """A run that is to have happened. ``key`` marks it in the run's metadata, so that it happens once.
+    """A run of the story. ``key`` marks it in the run's metadata, so that it is ordered only once.
 
-    One that uses what was ``learned`` happens when the proposals have come as far as they are to come. ``answer`` is
-    what the demo's model answers to its question or message.
+    A ``learned`` errand runs once the proposals are as far as the story takes them. ``answer`` is what the demo's model
+    answers to its question or message.
     """
 
     key: str
@@ -45,8 +45,8 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A proposal, and how far it has come: revised, asked about, approved, rejected, each by an operator, or none of
-    these. An approved one is applied."""
+    """A proposal and its progress: revised, submitted, approved or rejected, each by an operator, or none of these. An
+    approved one is applied."""
 
     title: str
     kind: str
@@ -63,7 +63,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Endeavour:
-    """An intent of OpenIntent: its tasks, each of one agent, and what is remembered in them and beside them."""
+    """An intent of OpenIntent: its tasks, each of one agent, and what is remembered in them and outside of them."""
 
     title: str
     description: str
@@ -75,7 +75,7 @@ class Endeavour:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A subject that an operator forgets, and why."""
+    """A subject that an operator forgets, and the reason."""
 
     subject: str
     by: str
@@ -102,7 +102,7 @@ class Story:
 
 
 def stories() -> list[Story]:
-    """The story of every tenant."""
+    """Return the story of every tenant."""
     return [_story(FOLDER / slug) for slug in TENANTS]
 
 
@@ -150,13 +150,13 @@ def _read(file: Path) -> Any:
 
 
 def text_of(document: Document) -> str:
-    """A document as the text that is installed or proposed."""
+    """Return a document as the text that is installed or proposed."""
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """An operator of the demo. ``password`` is empty when the one that is kept does not open the door."""
+    """An operator of the demo. ``password`` is empty when the kept one is no longer valid."""
 
     email: str
     password: str
@@ -168,7 +168,7 @@ class Login:
 
 
 def demo_passwords(folder: Path, stories: list[Story]) -> dict[str, str]:
-    """The password of each operator by e-mail, the same whenever this data folder is asked."""
+    """Return the password of each operator by e-mail, fixed for the lifetime of the data folder."""
     kept = data_folder.kept_text(folder / PASSWORDS_FILE, lambda: _draw_passwords(stories))
     return dict(json.loads(kept))
 
@@ -182,7 +182,7 @@ def _draw_password() -> str:
 
 
 def write_login_file(folder: Path, logins: list[Login]) -> str:
-    """Who may sign in with what, for people; the same text is in the data folder, where the console finds it."""
+    """Write the logins to the data folder, where the console finds them, and return the text."""
     text = "\n".join(["Demo logins:", *map(str, logins)])
     file = folder / LOGINS_FILE
     if not file.exists() or file.read_text() != text:

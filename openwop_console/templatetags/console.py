@@ -1,4 +1,4 @@
-"""What the templates of the console may compute: words for times and numbers, visible marks, and its charts' geometry.
+"""Filters and tags of the console's templates: words for times and numbers, visible marks, and the geometry of charts.
 
 Nothing here queries, and nothing declares text safe: what a filter returns is escaped like any other text. The clock is
 read only when a page passes no ``now`` of its own.
@@ -39,13 +39,13 @@ NAMED_CONTROLS = {
 }  # fmt: skip
 
 BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-# Forms send back what stands in these, and scripts read it: it stays as it is.
+# Forms submit the content of these, and scripts read it, so it is left unchanged.
 SENT_BACK = r"<textarea\b[^>]*>.*?</textarea>|<script\b[^>]*>.*?</script>|\svalue=\"[^\"]*\""
 BIDI_OR_SENT_BACK = re.compile(f"({SENT_BACK})|[{BIDI}]", re.DOTALL)
 SPECIAL = re.compile(r"[&<>\"']")
 ANY_BIDI = re.compile(f"[{BIDI}]")
 
-# Selectors of a form of the character before them that are used for nothing else than to hide a text.
+# Variation selectors, without those of emoji; their only practical use is to hide a text.
 VARIATIONS = re.compile("[\ufe00-\ufe0d\U000e0100-\U000e01ef]")
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
@@ -106,8 +106,8 @@ LOOKS = {word: (tone, icon) for tone, icons in WORDS.items() for icon, words in 
 
 
 def markup(form: str, *values: object, **named: object) -> SafeString:
-    """The ``form`` with each value escaped that is not safe already: ``format_html`` at a third of its price, for what
-    stands in every row."""
+    """Fill in ``form``, escaping each value that is not safe already: ``format_html`` at a third of its cost, for every
+    row of a list."""
     if named:
         return SafeString(form.format(**{name: _escaped(each) for name, each in named.items()}))
     return SafeString(form.format(*map(_escaped, values)))
@@ -127,21 +127,22 @@ def joined(parts: Iterable[SafeString]) -> SafeString:
 @register.simple_tag(name="icon")
 @lru_cache(maxsize=512)
 def icon_of(name: str, label: str = "") -> SafeString:
-    """One icon of the sprite; hidden from assistive technology unless it has a ``label`` of its own."""
+    """Render one icon of the sprite, hidden from assistive technology unless it has a ``label``."""
     said = markup('role="img" aria-label="{}"', label) if label else markup('aria-hidden="{}"', "true")
     return markup('<svg class="icon" {}><use href="{}#{}"/></svg>', said, static("icons.svg"), name)
 
 
-# Badges, times and ids stand in every row of every list, so they are functions: an included template costs ten times as
+# Badges, times and ids are in every row of every list, so they are functions: an included template costs ten times as
 # much.
 
 
 @register.simple_tag
 def badge(word: object, label: object = "", title: object = "", tone: str = "", icon: str = "") -> SafeString:
-    """A state in one word, with the mark and tone that word has everywhere (``WORDS``).
+    """Render a state in one word, with the icon and tone that the word has everywhere (``WORDS``).
 
     ``label`` says the same state in other words ("degraded (2)"). ``title`` is a sentence on hover; it must not be the
-    only place it is said. ``tone`` (neutral, info, good, warn, bad) and ``icon`` are for a word outside the table.
+    only place for what it says. ``tone`` (neutral, info, good, warn, bad) and ``icon`` are for a word outside the
+    table.
     """
     usual, drawn = LOOKS.get(str(word), ("neutral", ""))
     hover = markup(' title="{}"', title) if title else ""
@@ -157,7 +158,7 @@ def time(
     ahead: bool = False,
     absent: str = "never",
 ) -> SafeString:
-    """An instant. The script turns the UTC text into local time on request, and keeps "3 h ago" true.
+    """Render an instant. The script turns the UTC text into local time on request, and keeps "3 h ago" current.
 
     ``show`` is ``both`` ("3 h ago, 2025-11-20 14:20 UTC"), ``relative`` (the absolute in the title, for tables) or
     ``absolute`` (the relative in the title). ``ahead`` is for a moment to come ("in 3 h"); ``absent`` is the word when
@@ -178,7 +179,7 @@ def time(
 
 @register.simple_tag(name="id")
 def whole_id(id: object, url: str = "", width: int = 15, copy: str = "yes") -> SafeString:  # noqa: A002
-    """An id, ref or digest in the monospace face, shortened in the middle; the whole id stays in the text.
+    """Render an id, ref or digest in the monospace face, shortened in the middle; the text keeps the whole id.
 
     ``url`` is the permalink of what it names. A digest reads well at a ``width`` of 19, a ref at 28. ``copy`` is ``no``
     where no copy button is wanted.
@@ -195,14 +196,14 @@ def whole_id(id: object, url: str = "", width: int = 15, copy: str = "yes") -> S
 
 @lru_cache
 def address_of(name: str) -> str:
-    """The address of a page that is one for the whole console; to look it up costs more than to write its link."""
+    """Return the address of a page without arguments; cached, because the lookup costs more than rendering its link."""
     return reverse(name)
 
 
 @register.simple_tag
 def nav_link(name: str, label: str, icon: str, current: str = "", count: object = "", sub: bool = False) -> SafeString:
-    """One link of the navigation: to the page of that URL name, with how much waits there. ``sub`` belongs to the link
-    above."""
+    """Render one link of the navigation, with the number of waiting items. ``sub`` marks a link under the one above
+    it."""
     return markup(
         '<li{}><a href="{}"{}>{}{}{}</a></li>',
         SafeString(' class="sub"') if sub else "",
@@ -216,9 +217,11 @@ def nav_link(name: str, label: str, icon: str, current: str = "", count: object 
 
 @register.simple_tag
 def switch(name: str, label: str, current: str, choices: str) -> SafeString:
-    """A preference of this browser: ``name`` is theme, density, clock or shortcuts, ``choices`` are
-    "value:Word,value:Word". The script stores it in the cookie of that name; without scripts it is not shown and the
-    server's default holds."""
+    """Render a preference of this browser: ``name`` is theme, density, clock or shortcuts, ``choices`` are
+    "value:Word,value:Word".
+
+    The script stores it in the cookie of that name; without scripts it is hidden and the server's default applies.
+    """
     offered = [choice.partition(":") for choice in choices.split(",")]
     buttons = (markup(BUTTON, name, value, "true" if value == current else "false", word) for value, _, word in offered)
     return markup('<div class="switch needs-script" role="group" aria-label="{}">{}</div>', label, joined(buttons))
@@ -226,8 +229,8 @@ def switch(name: str, label: str, current: str, choices: str) -> SafeString:
 
 @register.simple_tag
 def facet_options(name: str, kind: str, options: Iterable[Any]) -> SafeString:
-    """The choices of a facet: each with ``value``, ``label``, ``selected``, and where it has them ``count``
-    (``is_bound``: or more) and ``plain``, what the label stands for."""
+    """Render the choices of a facet: each with ``value``, ``label``, ``selected``, and optionally ``count``
+    (``is_bound``: or more) and ``plain``, an explanation of the label."""
     return joined(_facet_option(name, kind, each, place) for place, each in enumerate(options, 1))
 
 
@@ -251,7 +254,8 @@ def _facet_option(name: str, kind: str, option: Any, place: int) -> SafeString:
 
 @register.simple_tag
 def menu_options(options: Iterable[Any]) -> SafeString:
-    """The choices of a long menu: their ``value``, ``label``, ``selected`` and ``count`` (``is_bound``: or more)."""
+    """Render the choices of a long menu: their ``value``, ``label``, ``selected`` and ``count`` (``is_bound``: or
+    more)."""
     usual, chosen = '<option value="{}">{}{}</option>', '<option value="{}" selected>{}{}</option>'
     return joined(markup(chosen if each.selected else usual, each.value, each.label, _behind(each)) for each in options)
 
@@ -262,19 +266,19 @@ def _behind(option: Any) -> str:
 
 @register.filter
 def thousands(number: int | None) -> str:
-    """``12,304``; an absent number is *unknown*, never 0."""
+    """Format as ``12,304``; None is *unknown*, never 0."""
     return "unknown" if number is None else f"{number:,}"
 
 
 @register.filter
 def at_most(number: int, most: int = 10_000) -> str:
-    """``10,000+`` for a number that was counted no further."""
+    """Format as ``10,000+`` a number that was counted no further."""
     return f"{most:,}+" if number > most else thousands(number)
 
 
 @register.filter
 def counted(number: int, noun: str) -> str:
-    """The ``noun``, given in the plural, as it stands behind this number: ``entries``, but of one ``entry``."""
+    """Return the plural ``noun``, made singular when ``number`` is 1: ``entries`` becomes ``entry``."""
     return " ".join(map(_singular, noun.split())).replace(" and ", " or ") if number == 1 else noun
 
 
@@ -285,26 +289,26 @@ def _singular(word: str) -> str:
 
 @register.filter
 def number(value: object) -> str:
-    """A whole number with its thousands; nothing for what is none."""
+    """Format an integer with thousands separators; anything else is ""."""
     return f"{value:,}" if isinstance(value, int) else ""
 
 
 @register.filter
 def at_line(by_line: Mapping[int, object], line: int) -> object:
-    """What stands at the line, if anything."""
+    """Return the value at the line, or None."""
     return by_line.get(line)
 
 
 @register.filter
 def percent(share: float) -> str:
-    """``73 %``; a share that is not quite nothing or all is never told as that."""
+    """Format as ``73 %``; a share just above 0 or below 1 is never rounded to 0 % or 100 %."""
     whole = share * 100
     return "< 1 %" if 0 < whole < 1 else "> 99 %" if 99 < whole < 100 else f"{whole:.0f} %"
 
 
 @register.filter
 def elapsed(length: timedelta | float | None) -> str:
-    """A length of time in its two largest units: ``850 ms``, ``34 s``, ``2 min 14 s``, ``1 h 5 min``."""
+    """Format a duration in its two largest units: ``850 ms``, ``34 s``, ``2 min 14 s``, ``1 h 5 min``."""
     if length is None:
         return "unknown"
     seconds = length.total_seconds() if isinstance(length, timedelta) else length
@@ -318,13 +322,13 @@ def elapsed(length: timedelta | float | None) -> str:
 
 @register.filter
 def iso(moment: datetime | None) -> str:
-    """The machine-readable instant in UTC, for ``<time datetime>``."""
+    """Return the machine-readable instant in UTC, for ``<time datetime>``."""
     return "" if moment is None else f"{moment.astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
 
 
 @register.filter
 def stamp(moment: datetime | None, precision: str = "minutes") -> str:
-    """The instant in words an operator may quote: ``2025-11-20 14:20 UTC``; ``precision`` may be ``seconds``."""
+    """Return the instant as ``2025-11-20 14:20 UTC``; ``precision`` may be ``seconds``."""
     if moment is None:
         return "never"
     return f"{moment.astimezone(UTC).isoformat(' ', precision)[:-6]} UTC"
@@ -332,7 +336,7 @@ def stamp(moment: datetime | None, precision: str = "minutes") -> str:
 
 @register.filter
 def ago(moment: datetime | None, now: datetime | None = None) -> str:
-    """``3 h ago``; a moment of the last minute, or a few seconds ahead by a skewed clock, is ``just now``."""
+    """Format as ``3 h ago``; within a minute, or slightly in the future by a skewed clock, as ``just now``."""
     if moment is None:
         return "never"
     ahead = (moment - (now or timezone.now())).total_seconds()
@@ -341,7 +345,7 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
 
 @register.filter
 def until(moment: datetime | None, now: datetime | None = None) -> str:
-    """``in 3 h``; a moment already past reads ``3 h ago``."""
+    """Format as ``in 3 h``; a past moment as ``3 h ago``."""
     if moment is None:
         return "never"
     ahead = (moment - (now or timezone.now())).total_seconds()
@@ -349,7 +353,8 @@ def until(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def relative(ahead: float) -> str:
-    """A distance in seconds as one unit, the nearest from days on; negative is the past. console.js does the same."""
+    """Format a distance in seconds as one unit, rounded from days on; negative is the past. console.js does the
+    same."""
     size, unit = next((size, unit) for threshold, size, unit in UNITS if abs(ahead) >= threshold)
     count = round(abs(ahead) / size) if size >= DAY else int(abs(ahead) // size)
     return f"in {count:,} {unit}" if ahead > 0 else f"{count:,} {unit} ago"
@@ -357,7 +362,7 @@ def relative(ahead: float) -> str:
 
 @dataclass(frozen=True)
 class Pieces:
-    """A text cut in three, the middle one not shown."""
+    """A text cut in three; the middle part is not shown."""
 
     head: str
     middle: str
@@ -366,7 +371,7 @@ class Pieces:
 
 @register.filter
 def pieces(text: object, width: int = 15) -> Pieces:
-    """The three parts of an id; joined they are the id, so that a selection copies it whole."""
+    """Cut an id in three parts that join to the whole id, so that a selection copies all of it."""
     whole = str(text)
     if len(whole) <= width + 1:
         return Pieces(whole, "", "")
@@ -377,22 +382,22 @@ def pieces(text: object, width: int = 15) -> Pieces:
 
 @register.filter
 def middle(text: object, width: int = 15) -> str:
-    """An id shortened in the middle to ``width`` characters: ``run_019a…d4e5f6``."""
+    """Shorten an id in the middle to ``width`` characters: ``run_019a…d4e5f6``."""
     cut = pieces(text, width)
     return f"{cut.head}…{cut.tail}" if cut.middle else cut.head
 
 
 @register.filter
 def shortened(text: object, width: int) -> str:
-    """The text in at most ``width`` characters, the last of them an ellipsis when there are more."""
+    """Shorten the text to at most ``width`` characters, the last of them an ellipsis if it was cut."""
     whole = str(text)
     return whole if len(whole) <= width else f"{whole[: width - 1]}…"
 
 
 def with_visible_bidi(page: str) -> str:
-    """The page with each bidirectional control as a visible mark, in texts, option labels and attributes alike.
+    """Replace each bidirectional control of the page with a visible mark, in text, option labels and attributes.
 
-    What a form sends back keeps its characters.
+    Values that a form submits keep their characters.
     """
     if not ANY_BIDI.search(page):
         return page
@@ -401,16 +406,16 @@ def with_visible_bidi(page: str) -> str:
 
 @register.filter
 def show_bidi(text: object) -> str:
-    """The text with each control, bidirectional and invisible character as a visible mark: ``⟦RLO U+202E⟧``."""
+    """Replace each control, bidirectional and invisible character with a visible mark: ``⟦RLO U+202E⟧``."""
     whole = str(text)
-    # What is printable has neither a control nor a separator in it, and of the rest only these can smuggle a text.
+    # Printable text has no controls or separators, and of the other characters only variations can hide a text.
     if whole.isprintable() and (whole.isascii() or not VARIATIONS.search(whole)):
         return whole
     return "".join(visible(whole, place) for place in range(len(whole)))
 
 
 def visible(text: str, place: int) -> str:
-    """The character at ``place``, or its mark when a reader could not see it."""
+    """Return the character at ``place``, or its mark when it is invisible."""
     character = text[place]
     if character in "\n\t" or (character == "\r" and text[place + 1 : place + 2] == "\n"):
         return character
@@ -421,7 +426,8 @@ def visible(text: str, place: int) -> str:
 
 
 def joins(text: str, place: int) -> bool:
-    """Whether a zero-width joiner does its work here: between two characters of a script or emoji that uses one."""
+    """Return whether a zero-width joiner is legitimate here: between two characters of a script or emoji that uses
+    one."""
     around = text[max(place - 1, 0) : place] + text[place + 1 : place + 2]
     return text[place] in "\u200c\u200d" and len(around) == 2 and all(ord(character) > 0x2FF for character in around)
 
@@ -437,7 +443,7 @@ class Step:
 
 @register.filter
 def steps(names: str, current: str) -> list[Step]:
-    """The comma-separated ``names`` as steps: done before ``current``, to do after it."""
+    """Return the comma-separated ``names`` as steps: done before ``current``, to do after it."""
     listed = [name.strip() for name in names.split(",")]
     here = listed.index(current)
     states = ["done"] * here + ["current"] + ["todo"] * (len(listed) - here - 1)

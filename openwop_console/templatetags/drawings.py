@@ -1,4 +1,4 @@
-"""Where the marks of the console's inline drawings stand. Pure: the templates draw, ``console.css`` colours."""
+"""The geometry of the console's inline drawings. Pure: the templates draw, and ``console.css`` colours."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """A sparkline: its width in drawing units, its bars, and the value of the highest."""
+    """A sparkline: its width in drawing units, its bars, and the highest value."""
 
     width: int
     bars: Sequence[Bar]
@@ -29,7 +29,7 @@ class Bars:
 
 
 def bars(points: Iterable[tuple[object, float]]) -> Bars:
-    """The ``(label, value)`` points as bars of a drawing 28 high; a zero keeps a visible foot."""
+    """Lay out the ``(label, value)`` points as bars of a drawing 28 high; a zero keeps a visible foot."""
     listed = list(points)
     top = max((value for _, value in listed), default=0) or 1
     heights = [max(round((BAR_TOP - 2) * value / top, 2), 1.0) for _, value in listed]
@@ -42,7 +42,7 @@ def bars(points: Iterable[tuple[object, float]]) -> Bars:
 
 @dataclass(frozen=True)
 class Place:
-    """One event on the strip of a run, and how far to the right it stands."""
+    """One event on the strip of a run, and its horizontal position."""
 
     x: int
     event: Any
@@ -50,14 +50,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Strip:
-    """The strip of a run: its width in drawing units, and where each event stands."""
+    """The strip of a run: its width in drawing units, and the position of each event."""
 
     width: int
     places: Sequence[Place]
 
 
 def strip(events: Iterable[object]) -> Strip:
-    """The events in their order, evenly spaced to the right of the names of the lanes."""
+    """Place the events in order, evenly spaced, to the right of the lanes' names."""
     placed = [Place(LANES_BEGIN + place * EVENT_STEP, event) for place, event in enumerate(events)]
     return Strip(LANES_BEGIN + max(len(placed) - 1, 0) * EVENT_STEP + LANES_END, placed)
 
@@ -67,7 +67,7 @@ NODE_X, NODE_Y, NODE_STEP, SIDE_STEP = 190, 44, 52, 240
 
 @dataclass(frozen=True)
 class Node:
-    """One box of a lineage, where it stands, and the path of the arrow that joins it to the one in the middle."""
+    """One box of a lineage: its position, and the path of the arrow that joins it to the middle box."""
 
     mark: Any
     x: int
@@ -77,7 +77,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Lineage:
-    """What something was made from at the left, what came of it at the right, itself in the middle."""
+    """A lineage: the sources at the left, the results at the right, the subject in the middle."""
 
     width: int
     height: int
@@ -87,7 +87,7 @@ class Lineage:
 
 
 def lineage(made_from: Sequence[object], became: Sequence[object]) -> Lineage:
-    """The marks of both sides below each other, each side centred; a side without any takes no room."""
+    """Lay out both sides as centred columns; an empty side takes no room."""
     rows = max(len(made_from), len(became), 1)
     height = rows * NODE_STEP - (NODE_STEP - NODE_Y)
     middle_x = SIDE_STEP if made_from else 0

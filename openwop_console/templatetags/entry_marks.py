@@ -1,4 +1,4 @@
-"""What stands in every row of a list of entries. Functions: an included template costs ten times as much."""
+"""The cells and badges of a list of entries. Functions, because an included template costs ten times as much."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -63,7 +63,7 @@ TAGS_SHOWN, SHORT = 4, 32
 
 @register.simple_tag
 def entry_heads(columns: Iterable[str] = tuple(TABLE)) -> SafeString:
-    """The heads of the table of entries, with these columns behind the text."""
+    """Render the heads of the table of entries: the content, then these columns."""
     heads = (TABLE[each] for each in columns if each != "tags")
     return joined(markup('<th scope="col">{}</th>', head) for head in ("Content", *heads))
 
@@ -72,13 +72,13 @@ def entry_heads(columns: Iterable[str] = tuple(TABLE)) -> SafeString:
 def entry_rows(
     entries: "Iterable[MemoryEntry]", now: datetime, selectable: bool = False, columns: Iterable[str] = tuple(TABLE)
 ) -> SafeString:
-    """The rows of the ledger's table; with a box to tick when they are ``selectable``."""
+    """Render the rows of the ledger's table, with a checkbox when they are ``selectable``."""
     table = _Table(now, selectable, frozenset(columns))
     return joined(map(table.row, entries))
 
 
 class _Table:
-    """The rows of one page. What many of its entries share, such as a tag, an agent or a run, is written once."""
+    """The rows of one page. Marks that many entries share, such as a tag, an agent or a run, are rendered once."""
 
     def __init__(self, now: datetime, selectable: bool, columns: frozenset[str]) -> None:
         self._now, self._selectable, self._columns = now, selectable, columns
@@ -137,7 +137,7 @@ def _called(entry: "MemoryEntry") -> object:
 
 @register.simple_tag
 def entry_badges(entry: "MemoryEntry", now: datetime) -> SafeString:
-    """What is special about an entry; one of OpenIntent says its tier and version, too."""
+    """Render the badges of an entry; one of OpenIntent shows its tier and version too."""
     return _badges(entry, now, badge, _namespace)
 
 
@@ -187,14 +187,13 @@ def _address_badges(
 
 
 def _namespace(name: str) -> tuple[str, SafeString, SafeString]:
-    """As an address has it, whole, and in what a row has room for."""
+    """Return the namespace for an address, in full, and shortened for a row."""
     return quote(name, safe=""), markup("{}", show_bidi(name)), markup("{}", show_bidi(shortened(name, SHORT)))
 
 
 @register.simple_tag
 def writer(entry: "MemoryEntry") -> SafeString:
-    """Who wrote an entry, in a few words and never blank; the entry has its run. What its agent only states is said to
-    be that."""
+    """Render who wrote an entry, never blank; a writer that its agent only states is marked as such."""
     if entry.origin:
         node = entry.origin.node or entry.agent_id
         named = markup("<code>{}</code>", show_bidi(shortened(node, 60))) if node else SafeString("an agent elsewhere")

@@ -1,6 +1,6 @@
-"""``POST /v1/host/sample/agents/{agentId}/dispatch``: a real run that acts as the agent, and what its log says of it.
+"""``POST /v1/host/sample/agents/{agentId}/dispatch``: a real run that acts as the agent, and the events of its log.
 
-Dispatch is a run (RFC 0070): the seam orders one through the same intake as everybody, and waits for its end.
+Dispatch is a run (RFC 0070): the seam orders one through the usual intake, and waits for its end.
 """
 
 import time
@@ -48,7 +48,7 @@ def dispatch(request: Request, agent_id: str) -> Response:
 
 
 def _ended(scope: TenantScope, run: Run) -> Run:
-    """The run once it has ended or waits for somebody; ``Busy`` when no worker came to that in time."""
+    """Return the run once it has ended or waits for input; raises ``Busy`` after ``PATIENCE_S``."""
     deadline = time.monotonic() + PATIENCE_S
     while run.status not in runs.ENDS | runs.WAITING:
         if time.monotonic() >= deadline:

@@ -1,8 +1,8 @@
 """``POST /v1/host/sample/governance/approval-gate``: a real gate over a real proposal, and one principal's act at it.
 
-The host proposes and asks, the activation run reaches its gate, the named principal acts through the same calls as
-everybody, and the host ends the review: nothing is ever installed. All of it is one transaction, so no worker takes
-the run in between.
+The host creates the proposal and requests approval, the activation run reaches its gate, the named principal acts
+through the usual calls, and the host ends the review: nothing is ever installed. All of it is one transaction, so no
+worker takes the run in between.
 """
 
 import json
@@ -74,7 +74,8 @@ def approval_gate(request: Request) -> Response:
 def play(
     caller: TenantScope, *, scenario: str, principal: str = principals.OWNER, reason: str = "", now: datetime
 ) -> JSONObject:
-    """The scenario's one act at a fresh gate, what its run's log says of it, and whether the gate let go."""
+    """Carry out the scenario's one act at a new gate; return its event from the run's log, and whether the gate was
+    granted."""
     caller.check(principals.SCOPE)
     if rules.activates_directly():
         raise CapabilityNotProvided("This host activates without a gate.")
@@ -91,7 +92,7 @@ def play(
 
 
 def _open_gate(host: TenantScope, now: datetime) -> Gate:
-    """The gate over a proposal that could be installed, and would be if it were let; its run waits there."""
+    """Open a gate over an installable proposal, and advance its run to it."""
     artifact = {"templateId": f"conformance.{uuid4().hex}", "version": "1.0.0", "kind": "user", "text": "Conformance."}
     draft = ProposalDraft(kind="prompt-template", artifact=json.dumps(artifact), title="A gate for the suite")
     opened = lifecycle.ask_to_apply(host, lifecycle.create(host, draft, now=now).id, now=now).gate
@@ -101,7 +102,8 @@ def _open_gate(host: TenantScope, now: datetime) -> Gate:
 
 
 def _act(actor: TenantScope, opened: Gate, scenario: str, reason: str, now: datetime) -> None:
-    """A denial is an outcome here: it is on the log of the run, and in the audit, as at every door."""
+    """Act at the gate. A denial is an outcome here: it is in the run's log and the audit log, as at every entry
+    point."""
     seen: dict[str, Any] = {"revision": opened.revision, "sha256": opened.sha256, "reason": reason, "now": now}
     try:
         if scenario == OVERRIDE:

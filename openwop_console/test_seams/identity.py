@@ -1,4 +1,4 @@
-"""The seams of identity and authorization: who may, by the real resolver; whose a run is, by real runs."""
+"""The seams of identity and authorization: permissions by the real resolver, and the owner of a run by real runs."""
 
 from datetime import datetime
 
@@ -55,7 +55,7 @@ def authorization_decide(request: Request) -> Response:
 
 
 def decide(caller: TenantScope, *, principal: str, action: str, resource: str = "", now: datetime) -> JSONObject:
-    """What the roles of ``principal`` allow, asked anew; a deny is on record, with no word that somebody typed."""
+    """Evaluate the current roles of ``principal``; a denial is recorded, without any text that the caller sent."""
     caller.check(principals.SCOPE)
     actor = principals.named(caller, principal, now=now)
     if action in access.scopes_of(actor.tenant_id, actor.principal.id):
@@ -99,7 +99,7 @@ MAKES_RUNS = frozenset({"runs:create"})
 
 
 def _foreign_run(caller: TenantScope, now: datetime) -> Run:
-    """A run of a tenant that this seam keeps for its caller alone, so nobody's real run is tried."""
+    """Return a run of a tenant that this seam keeps for its caller alone, so that no tenant's real run is tried."""
     slug = f"{principals.MARK}{caller.tenant_id.hex}"
     other = access.tenant_by_slug(slug) or access.create_tenant(slug, name="Stand-in of a seam", now=now)
     return _any_run(tenancy.host_scope(other, scopes=MAKES_RUNS), now)

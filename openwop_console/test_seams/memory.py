@@ -1,10 +1,10 @@
 """The seams over memory: passes, commitments and the workspace (openwop-memory 2), with their bodies.
 
 A pass is one that a caller may order, carried out while the caller waits; the answer is read from the log of its run. A
-ref that holds nothing gets a small corpus first (openwop-memory 11). A commitment fires as every one does: a ref
-without one of that kind first gets an entry with an intention, from which it is inferred, then what satisfies it;
-called again, the seam reads what is on record and fires nothing. The owners of the workspace seam are tenants of its
-own, made for its caller, so isolation is the real one and no tenant of the host can be reached by naming it.
+ref that holds nothing gets a small corpus first (openwop-memory 11). A commitment fires like any other: a ref without
+one of that kind first gets an entry with an intention, from which it is inferred, then the condition is met; called
+again, the seam reads what is on record and fires nothing. The owners of the workspace seam are tenants of its own, made
+for its caller, so isolation is real and no tenant of the host can be reached by naming it.
 """
 
 import hashlib
@@ -255,34 +255,35 @@ def compact(request: Request) -> Response:
 
 
 def _memory(scope: TenantScope, wanted: Wanted) -> MemoryScope:
-    """The ref that a pass may be asked for over; refused as the pass itself would be, before anything is written."""
+    """Return the scope of the pass's ref; refused as the pass itself would be, before anything is written."""
     found = tenancy.memory_scope(scope, orders.checked(scope, wanted).memory_ref)
     assert found is not None, "it was checked"
     return found
 
 
 def _planted(memory: MemoryScope, texts: tuple[str, ...], *, canary: bool, now: datetime) -> None:
-    """A ref that holds nothing holds ``texts``, and one that is to hold a canary holds it twice."""
+    """Write ``texts`` under a ref that holds nothing, and the two canary entries where a canary is asked for."""
     drafts = [EntryDraft(text, ("conformance",)) for text in texts] if principals.is_empty(memory, now=now) else []
     principals.plant(memory, drafts, canary=canary, now=now)
 
 
 def _clean_sources(scope: TenantScope, sources: list[JSONObject], *, canary: bool, now: datetime) -> list[JSONObject]:
-    """What a suite wants distilled, without the tenant's secrets: a pass keeps what it was asked."""
+    """Redact the tenant's secrets from the sources, because a pass stores its request."""
     spoken = [{"content": principals.spoken_canary(scope, now=now), "tags": []}] if canary else []
     found: list[JSONObject] = redaction.for_tenant(scope.tenant_id).redact_json([*sources, *spoken])
     return found
 
 
 def _done(scope: TenantScope, wanted: Wanted) -> Pass:
-    """The pass, done; refused with what it was refused with."""
+    """Return the finished pass; raises the refusal that the pass failed with."""
     work = _over(scope, wanted)
     _require_done(work)
     return work
 
 
 def _over(scope: TenantScope, wanted: Wanted) -> Pass:
-    """The pass once it is over, whoever carried it out: a worker may have been faster, and another may come first."""
+    """Return the pass once it is over, whether this process or a worker carried it out; raises ``Busy`` after
+    ``PATIENCE_S``."""
     work = orders.order(scope, wanted, now=timezone.now())
     found, deadline = _carried_out(work), time.monotonic() + PATIENCE_S
     while found.state not in passes.OVER:
@@ -295,7 +296,7 @@ def _over(scope: TenantScope, wanted: Wanted) -> Pass:
 
 
 def _carried_out(work: Pass) -> Pass:
-    """The pass as it stands after this process has tried to take it."""
+    """Try to take the pass in this process, and return its current state."""
     found = passes.find(work.tenant_id, work.id) or work
     if found.state != PassState.WAITING:
         return found
@@ -311,7 +312,7 @@ def _require_done(work: Pass) -> None:
 
 
 def _fact(scope: TenantScope, work: Pass, kind: str) -> JSONObject:
-    """What the log of the pass's run says of it."""
+    """Return the payload of the first event of that type in the log of the pass's run."""
     events, _ = streams.whole_log(scope, work.run_id, now=timezone.now())
     return next(event.payload for event in events if event.type == kind)
 
@@ -326,14 +327,14 @@ def _index_file(scope: TenantScope) -> JSONObject:
 
 
 def _stored(memory: MemoryScope) -> Iterator[str]:
-    """Every text that can be read under the ref."""
+    """Yield the text of every entry readable under the ref."""
     for chunk in adapter.corpus(memory, now=timezone.now()):
         for entry in chunk:
             yield "\n".join((entry.content, *entry.tags, entry.subject))
 
 
 def _distilled(memory: MemoryScope, work: Pass) -> Iterator[str]:
-    """The archive, the index, and every text that can be read under the ref."""
+    """Yield the archive, the index, and the text of every entry readable under the ref."""
     found = Archive.objects.of(work.tenant_id).filter(sha256=work.outcome["archiveChecksum"])
     yield from (bytes(row.body).decode() for row in found)
     yield from (file.content for file in workspace.list_files(memory.tenant, prefix="MEMORY-INDEX"))
@@ -359,7 +360,7 @@ def workspace_op(request: Request) -> Response:
 
 @transaction.atomic
 def _stand_in(caller: TenantScope, tenant: str, owned: str) -> TenantScope:
-    """The owner of that name as this caller knows it; another caller's owner of the same name is another one."""
+    """Return the scope of this caller's owner of that name, creating its tenant; other callers have their own."""
     named = "\x1f".join((caller.tenant_id.hex, tenant, owned))
     slug = f"seam-{hashlib.sha256(named.encode()).hexdigest()[:40]}"
     access.lock_tenant(caller.tenant_id)
@@ -421,7 +422,7 @@ def _commitments_memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
 
 
 def _of(memory: MemoryScope, kind: Condition) -> Commitment | None:
-    """The ref's commitment of this kind that has fired last; one that may fire when none has."""
+    """Return the ref's commitment of this kind that fired last, or else the newest open one."""
     timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
     mine = Commitment.objects.of(memory.tenant_id).filter(memory_ref=memory.memory_ref, condition=kind)
     fired: Commitment | None = mine.filter(state=CommitmentState.FIRED).order_by("-last_fired_at", "-id").first()
@@ -429,7 +430,7 @@ def _of(memory: MemoryScope, kind: Condition) -> Commitment | None:
 
 
 def _inferred(memory: MemoryScope, kind: Condition, *, canary: bool) -> Commitment:
-    """The commitment that was inferred from an entry which now is there."""
+    """Write an intention, and return the commitment inferred from it; raises ``Conflict`` when there is none."""
     spoken = f" ({_fresh_canary()})" if canary else ""
     written_at = timezone.now() - (LONG_AGO if kind == Condition.TIME else timedelta())
     _write(memory, INTENTIONS[kind].format(canary=spoken), written_at)
@@ -445,7 +446,7 @@ def _fresh_canary() -> str:
 
 @transaction.atomic
 def _write(memory: MemoryScope, text: str, written_at: datetime) -> None:
-    """The entry is there, written by a run that is over."""
+    """Write the entry in the name of a run that is complete."""
     scope, now = memory.tenant, timezone.now()
     definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
     assert definition is not None, "the host brings this workflow along"
@@ -457,7 +458,7 @@ def _write(memory: MemoryScope, text: str, written_at: datetime) -> None:
 
 
 def _satisfy(memory: MemoryScope, row: Commitment) -> None:
-    """What the commitment waits for has happened: it was said, or so much time is said to have passed."""
+    """Meet the commitment's condition: write its predicate, or pass a later time to it."""
     if row.condition == Condition.PREDICATE:
         _write(memory, f"{_clause_of(memory, row)}.", timezone.now())
         timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
@@ -473,7 +474,7 @@ def _clause_of(memory: MemoryScope, row: Commitment) -> str:
 
 
 def _told(memory: MemoryScope, row: Commitment) -> JSONObject:
-    """What the log says of the last firing, and how many firings are on record."""
+    """Return the last firing's event, and the number of firings on record; raises ``Conflict`` when there is none."""
     fired = Firing.objects.of(memory.tenant_id).filter(commitment_id=row.id)
     last: Firing | None = fired.order_by("-fired_at", "-id").first()
     if last is None:
@@ -486,7 +487,7 @@ def _told(memory: MemoryScope, row: Commitment) -> JSONObject:
 
 
 def _canary(memory: MemoryScope, row: Commitment) -> dict[str, str]:
-    """The canary as it stands in the intention, read from memory at this moment."""
+    """Return the canary in the intention, read from memory now."""
     shown = commitments.find(memory.tenant, row.id, now=timezone.now())
     found = CANARY.search(shown.intention or "")
     return {"intentionCanary": found[0]} if found else {}

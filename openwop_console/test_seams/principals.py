@@ -1,4 +1,4 @@
-"""The principals and tenants that a suite names, and that no seam lets it mistake for real ones."""
+"""The principals and tenants that a suite may name, kept apart from real ones."""
 
 import secrets as random_secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from memory.ledger import Written
 from memory.passes.distillation import DISTILLED
 from memory.text.encodings import forms_of
 
-SCOPE = "manifest:read"  # what a suite's key has whatever else it may
+SCOPE = "manifest:read"  # every key of a suite has it
 MARK = "conformance-"
 OWNER = "conformance-owner-principal"
 LONGEST = 64
@@ -34,16 +34,17 @@ SPOKEN = "The provider was called with {canary} and answered at once."
 
 
 def tenant_of(caller: TenantScope) -> Tenant:
-    """The caller's own tenant."""
+    """Return the caller's own tenant."""
     found = access.tenant_by_slug(caller.principal.tenant_slug)
     assert found is not None, "a principal has a tenant"
     return found
 
 
 def named(caller: TenantScope, name: str, *, now: datetime) -> TenantScope:
-    """The principal ``name`` in the caller's tenant, with the roles it has there; the one called owner is seeded.
+    """Return the scope of principal ``name`` in the caller's tenant with its roles there; ``OWNER`` is seeded.
 
-    Nobody acts in the name of a person or key of the tenant, but for itself.
+    Raises ``Invalid`` for any other name without the prefix ``MARK``: a person or key of the tenant acts only for
+    itself.
     """
     if name == caller.principal.id:
         return caller
@@ -55,14 +56,14 @@ def named(caller: TenantScope, name: str, *, now: datetime) -> TenantScope:
     return tenancy.named_scope(tenant_of(caller), name)
 
 
-# Seams: doors for a conformance suite, shut unless ``OPENWOP_TEST_SEAM_ENABLED`` is set (openwop-memory 2).
+# Seams: entry points for a conformance suite, closed unless ``OPENWOP_TEST_SEAM_ENABLED`` is set (openwop-memory 2).
 #
-# Behind a seam is the same code that everybody uses. A seam that is shut answers as if it were not there, after the
-# middleware has asked for a credential.
+# A seam calls the same code as every other caller. A closed seam answers 404, once the middleware has checked the
+# credential.
 
 
 def seam(view: View) -> View:
-    """The view answers while seams are enabled, and 404 otherwise. Goes inside ``api_view``, outside nothing else."""
+    """Answer 404 unless seams are enabled. Goes inside ``api_view``, outside nothing else."""
 
     @wraps(view)
     def gated(*args: object, **kwargs: object) -> HttpResponseBase:
@@ -75,15 +76,15 @@ def seam(view: View) -> View:
 
 # Memory that a seam writes for a suite: through the ledger, in the name of a small system run of the caller's tenant.
 #
-# Nothing is stored that the ledger would not store for anybody. A canary is a secret of the vault that such a run has
-# resolved, so what is kept of a text that has it is its mark; whether it is anywhere else, ``leaks`` tells.
+# Nothing is stored that the ledger would not store for any caller. A canary is a secret of the vault that such a run
+# has resolved, so a stored text contains its mark instead; ``leaks`` checks that it is nowhere else.
 
 
 @transaction.atomic
 def plant(scope: MemoryScope, drafts: Sequence[EntryDraft], *, canary: bool = False, now: datetime) -> list[Written]:
-    """The entries are under the ref in their order; with ``canary`` two more, unless the ref has those already.
+    """Write the entries under the ref in their order; with ``canary`` two more, unless the ref has those already.
 
-    They say the same under different tags, so what becomes of them in a consolidation is written anew.
+    Both have the same content under different tags, so a consolidation rewrites them.
     """
     canary = canary and not adapter.list_entries(scope, now=now, limit=1, tag=CANARY)
     if not drafts and not canary:
@@ -96,18 +97,18 @@ def plant(scope: MemoryScope, drafts: Sequence[EntryDraft], *, canary: bool = Fa
 
 @transaction.atomic
 def spoken_canary(scope: TenantScope, *, now: datetime) -> str:
-    """A text with a fresh canary in it, plain: to be redacted before it is kept."""
+    """Return a text with a new canary in clear, to be redacted before it is stored."""
     with _a_run(scope, now) as run:
         return _spoken(run, now)
 
 
 def is_empty(scope: MemoryScope, *, now: datetime) -> bool:
-    """Whether the ref has no live entry of its own: what passes have distilled there is none."""
+    """Return whether the ref has no live entry of its own; entries that passes distilled do not count."""
     return all(entry.derived == DISTILLED for chunk in adapter.corpus(scope, now=now) for entry in chunk)
 
 
 def leaks(tenant_id: UUID, texts: Iterable[str]) -> bool:
-    """Whether a canary of the tenant stands in one of ``texts``, in any form that a redactor would find."""
+    """Return whether a canary of the tenant occurs in one of ``texts``, in any form that a redactor would find."""
     values = [vault.unseal(secret) for secret in vault.held_by(tenant_id) if secret.name == CANARY]
     forms = {form for value in values for form in forms_of(value)}
     return any(form in text for text in texts for form in forms)
@@ -115,7 +116,7 @@ def leaks(tenant_id: UUID, texts: Iterable[str]) -> bool:
 
 @contextmanager
 def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
-    """A run that is over at the end of the block."""
+    """Yield a started run, completed at the end of the block."""
     definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
     assert definition is not None, "the host brings this workflow along"
     order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True)
@@ -126,7 +127,7 @@ def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
 
 
 def _spoken(run: Run, now: datetime) -> str:
-    """A text with a secret that is this run's alone, and that it has resolved."""
+    """Return a text with a secret that belongs to this run alone and that it has resolved."""
     owner, value = ids.wire("run", run.id), f"canary-{random_secrets.token_hex(16)}"
     vault.put(run.tenant_id, CANARY, value, scope=SecretScope.RUN, owner=owner, now=now)
     return SPOKEN.format(canary=vault.resolve(run, CANARY, now=now))

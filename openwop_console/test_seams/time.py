@@ -1,7 +1,7 @@
-"""``POST /v1/host/sample/scheduling/tick`` and ``.../heartbeat/tick``: time, as a suite says it passes.
+"""``POST /v1/host/sample/scheduling/tick`` and ``.../heartbeat/tick``: time, at the pace a suite sets.
 
-A tick goes through the claim that every tick goes through, on a row of the caller's tenant; only the time that has
-passed and what is observed are given.
+A tick uses the same claim as every tick, on a row of the caller's tenant; only the elapsed time and the observed state
+are supplied.
 """
 
 import time
@@ -48,8 +48,8 @@ def scheduling_tick(request: Request) -> Response:
 
 @transaction.atomic
 def _fired(scope: TenantScope, minutes: int, *, now: datetime) -> int:
-    """How many runs there are when a schedule that ticks every minute was not looked at for ``minutes``, and is then
-    looked at several times."""
+    """Return the number of runs when a schedule that ticks every minute was not checked for ``minutes``, and is then
+    checked several times."""
     name = f"conformance-{ids.new_id().hex}"
     order = ScheduleOrder(name=name, workflow_id=WORKFLOW, principal=scope.principal.id, cron="* * * * *")
     schedule = timed_schedules.create(scope, order, now=now - timedelta(minutes=minutes))
@@ -87,7 +87,7 @@ def heartbeat_tick(request: Request) -> Response:
 
 
 def _heartbeat_of(scope: TenantScope, name: str, *, now: datetime) -> Heartbeat:
-    """The heartbeat of that name; when there is none, one that no clock ticks and that looks at what it is given."""
+    """Return the heartbeat of that name, or create a disabled one that observes the given state."""
     scope.check("schedules:manage")
     scope.check("runs:create")
     order = HeartbeatOrder(
@@ -102,7 +102,7 @@ def _heartbeat_of(scope: TenantScope, name: str, *, now: datetime) -> Heartbeat:
 
 
 def _at_rest(heartbeat: Heartbeat) -> Heartbeat:
-    """The heartbeat when the run of its last change has ended, or after two seconds."""
+    """Wait up to two seconds for the run of the heartbeat's last change to end."""
     deadline = time.monotonic() + PATIENCE_S
     while timed_heartbeats.is_busy(heartbeat) and time.monotonic() < deadline:
         with slots.aside():

@@ -1,4 +1,4 @@
-"""Every seam, one line each. ``/v1/host/sample/proposals`` is product, not a seam, and stands in ``proposals``."""
+"""Every seam, one line each. ``/v1/host/sample/proposals`` is product, not a seam, and belongs to ``proposals``."""
 
 from django.urls import URLPattern, path
 
