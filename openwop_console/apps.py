@@ -31,7 +31,7 @@ class ConsoleConfig(AppConfig):
 
 
 def _tell_telemetry(*appended: Any) -> None:
-    from openwop_console import telemetry  # a command that appends nothing does without the libraries
+    from openwop_console import telemetry  # commands that append nothing avoid importing its libraries
 
     telemetry.follow(*appended)
 

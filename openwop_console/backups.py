@@ -61,7 +61,7 @@ class BackupRefused(Exception):
     """A backup cannot be made or restored; the message says why in one sentence, and nothing was changed."""
 
 
-# --- making one -----------------------------------------------------------------------------------------------------
+# --- backup ---------------------------------------------------------------------------------------------------------
 
 
 def make(file: Path, *, now: datetime) -> Manifest:
@@ -175,7 +175,7 @@ def _put(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> JSONObj
     return {"bytes": size, "sha256": digest.hexdigest()}
 
 
-# --- what is in a database ------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------------------------
 
 
 def _tables() -> list[str]:
@@ -227,7 +227,7 @@ def _other_file(file: Path) -> Iterator[None]:
         connection.settings_dict["NAME"] = before
 
 
-# --- restoring one --------------------------------------------------------------------------------------------------
+# --- restore --------------------------------------------------------------------------------------------------------
 
 
 def restore(file: Path, *, with_journal: bool, accept_cut_journal: bool = False, clock: Clock) -> tuple[Manifest, int]:
@@ -440,7 +440,7 @@ def _load(cursor: Any, archive: zipfile.ZipFile, table: str) -> None:
             cursor.execute(last)
 
 
-# --- what is checked, and forgotten again ---------------------------------------------------------------------------
+# --- checks and repeated forgets ------------------------------------------------------------------------------------
 
 
 def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:
@@ -461,7 +461,7 @@ def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: C
             raise BackupRefused(
                 f"The receipt of a forget of {instant(request.created_at)} is not one this host signed."
             )
-    recover(None, clock())  # or a forget that was under way would keep its turn until its lease ends
+    recover(None, clock())  # or a forget in progress at the time of the copy would keep its turn until its lease ends
     applied = sum(_forget_again(each, clock) for each in erasures)
     for tenant in Tenant.objects.order_by("id"):
         details = {"copiedAt": manifest["createdAt"], "forgottenAgain": applied}

@@ -1,4 +1,4 @@
-"""What needs an operator now: the lists of the first page, each None when a permission is missing. Reads only."""
+"""The first page: the lists of what needs an operator, each None when a permission is missing. Reads only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -73,7 +73,7 @@ def _last_migrations() -> list[tuple[str, str]]:
 
 def is_worker_alive() -> bool:
     """Return whether any worker on this database sent a heartbeat recently; False when the cache's table is missing."""
-    from openwop_console import errors  # what it imports takes longer than most commands
+    from openwop_console import errors  # its imports take longer than most commands
 
     try:
         return caches["default"].get(HEARTBEAT) is not None

@@ -91,7 +91,7 @@ class ConsoleMiddleware:
         refused: Refusal | None = request.META.get(http.REFUSED)
         try:
             if isinstance(refused, StoreUnavailable):
-                raise refused  # asking who this is would wait for the same database
+                raise refused  # authentication would wait for the same database
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
             if refused:
                 raise refused

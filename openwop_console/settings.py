@@ -76,7 +76,7 @@ def _roles_of_groups() -> dict[str, dict[str, str]]:
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# --- what this host is ----------------------------------------------------------------------------------------------
+# --- the host -------------------------------------------------------------------------------------------------------
 
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
 OPENWOP_DATA_DIR = data_folder.checked(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
@@ -109,7 +109,7 @@ OPENWOP_PROPOSALS_ACTIVATION = _one_of("OPENWOP_PROPOSALS_ACTIVATION", "approval
 OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
 # Whether the daily synthesis of proposals from traces may have the tenant's model endpoint write their text.
 OPENWOP_SYNTHESIS_ENDPOINT = env.bool("OPENWOP_SYNTHESIS_ENDPOINT", default=False)
-# Whether a task given to an agent by another one's key counts for oversight and guardrails only once it is taken up.
+# Whether a task assigned to an agent by another agent's key counts for oversight and guardrails only once taken up.
 OPENWOP_TASK_CONSENT = env.bool("OPENWOP_TASK_CONSENT", default=False)
 OPENWOP_TELEMETRY = _telemetry()  # by the variables of OpenTelemetry itself
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
@@ -299,7 +299,7 @@ CACHES = {
     # django-q2 writes its statistics twice a second; they become the workers' heartbeat.
     "queue": {"BACKEND": "openwop_console.health.WorkerStatistics"},
 }
-# Seconds that a task may take, and one that carries out a pass.
+# Seconds that a task may take, and a task that carries out a pass.
 TASK_TIMEOUT = 60
 PASS_TIMEOUT = 1800
 # A queue row only wakes a worker. The work itself is in our own tables under a lease, and is queued again when its
@@ -321,7 +321,7 @@ Q_CLUSTER = {
     "poll": 0,  # the queue class waits itself, until it is woken
 }
 
-# --- who may come in ------------------------------------------------------------------------------------------------
+# --- authentication -------------------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "host.Operator"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
@@ -374,7 +374,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = IN_PRODUCTION
 
-# --- the browser's rules --------------------------------------------------------------------------------------------
+# --- browser security -----------------------------------------------------------------------------------------------
 
 
 def _allowed_hosts() -> list[str]:
@@ -429,7 +429,7 @@ STORAGES = {
 }
 WHITENOISE_AUTOREFRESH = IN_TESTS
 
-# --- log lines: events, never content ------------------------------------------------------------------------------
+# --- log lines: events, never content -------------------------------------------------------------------------------
 
 LOGGING = {
     "version": 1,

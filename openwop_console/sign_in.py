@@ -95,14 +95,14 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         reserve(request, [own, *shared], now=now)
         AuthenticationBackend.unstash_authenticated_user()
         found = auth.authenticate(request, **credentials)
-        if found != account:  # an address that a database takes for another's would be counted apart from it
+        if found != account:  # an address that only the database considers equal would have its own throttle
             found = None
         if isinstance(found, Operator) and access.memberships_of(found.id):
             throttle.succeeded(own, *shared)
             return found
         if account:
             record_failure(request, account, "password" if found is None else "deactivated")
-        else:  # a write and a commit as well, so that the time of the answer does not tell who has an account
+        else:  # a write and a commit here too, so that the time of the answer does not reveal whether an account exists
             throttle.reserve([throttle.bucket("unknown", email, network, free=1)], now=now)
         return None
 

@@ -85,7 +85,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
         """Find or create the person, and give them the roles of their groups, before the session begins."""
         linked = sociallogin.user if sociallogin.account.pk else None
-        claims, sociallogin.token = sociallogin.claims, None  # what a session may keep holds no token
+        claims, sociallogin.token = sociallogin.claims, None  # so that a stored session holds no token
         try:
             sociallogin.user = _admit(sociallogin.account, linked, claims, now=timezone.now())
         except _Refused as refused:

@@ -51,7 +51,7 @@ pages: list[URLPattern] = [
 ]
 
 urlpatterns = [
-    path("", include("memory.openintent.api.urls")),  # first, as every pattern before a match costs its request
+    path("", include("memory.openintent.api.urls")),  # first: every pattern before a match adds to every request
     *public,
     *pages,
     path("", include("openwop_console.mcp.urls")),

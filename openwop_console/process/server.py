@@ -138,9 +138,7 @@ class Console:
                 await send(message)
             return
         environ = environ_of(scope)
-        if (
-            environ["PATH_INFO"] in listening.PROBES
-        ):  # asked by the address of the process, which no list of hosts can name
+        if environ["PATH_INFO"] in listening.PROBES:  # requested by the process's address, which no host list contains
             environ["HTTP_HOST"] = listening.served_host()
         try:
             body = await self._body(environ, receive)
@@ -185,7 +183,7 @@ class Console:
         finally:
             self._sign_ins -= 1
 
-    # --- what comes in ----------------------------------------------------------------------------------------------
+    # --- receiving --------------------------------------------------------------------------------------------------
 
     async def _body(self, environ: Environ, receive: Receive) -> IO[bytes]:
         """Receive the whole body, and set it in ``environ`` too. A refusal goes to ``environ[http.REFUSED]`` for the
@@ -222,7 +220,7 @@ class Console:
                         message = await receive()
                 except TimeoutError:
                     raise errors.RequestTimeout from None
-                if message["type"] != "http.request":  # a client that only ended what it sends still reads
+                if message["type"] != "http.request":  # a client that has only finished sending still reads
                     raise errors.Invalid("The body ended before its length.")
                 chunk, more = message["body"], message["more_body"]
                 length += len(chunk)
@@ -288,12 +286,12 @@ class Console:
             status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close, may_go_on
         )
 
-    # --- what goes out ------------------------------------------------------------------------------------------------
+    # --- sending ------------------------------------------------------------------------------------------------------
 
     async def _sent(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
         headers = encoded(answer.headers)
         if http.REFUSED in environ:
-            headers.append((b"connection", b"close"))  # what comes of the body is not the next request
+            headers.append((b"connection", b"close"))  # the unread rest of the body is not the next request
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         whole = isinstance(answer, Answer) and (len(answer.body) <= IN_MEMORY or environ["REQUEST_METHOD"] == "HEAD")
         if isinstance(answer, Answer) and whole:

@@ -27,7 +27,7 @@ PR_SET_PDEATHSIG = 1
 POLL = 0.1
 # Connections that a web process holds open: most of them wait, which costs a descriptor and little memory.
 CONNECTIONS = 4096
-# Milliseconds in which the head of a request must have come. They also run between the requests of one connection,
+# Milliseconds within which a request's head must arrive. The limit also applies between the requests of a connection,
 # where a proxy in front (nginx: 60 seconds) must be the first to close.
 HEAD_PATIENCE = 60_000
 # Seconds that a running request and a running task may still take at shutdown. A task's own timeout ends it earlier.
@@ -118,7 +118,7 @@ def start_web(address: Address, lock: IO[str], environment: Mapping[str, str], *
         "backpressure": CONNECTIONS,
         "http1-header-read-timeout": HEAD_PATIENCE,
         "workers-kill-timeout": WEB_PATIENCE - 2,
-        "log-level": "error",  # granian warns of each client that goes away
+        "log-level": "error",  # at lower levels granian logs each client that disconnects
     }
     spelled = [f"--{name}={value}" for name, value in options.items()]
     command = ["-m", "granian", *spelled, "--no-ws", "--respawn-failed-workers", "openwop_console.asgi:application"]
