@@ -1,10 +1,10 @@
-"""The audit chain: what of a record is hashed, the walk that recomputes it (openwop-host 2.4), and its checkpoints.
+"""The audit chain: the hash of a record, the walk that recomputes it (openwop-host 2.4), and signed checkpoints.
 
-A checkpoint is the signed Merkle root of the records since the one before it (RFC 0218 A), made after every 1000th
-record, and every five minutes when records were added. Records that do not verify get none. Two hosts that make one at
-once make it once: the lock of the chain shows each the checkpoint that its own follows. No append waits for a
-checkpoint or fails with one: after an append only what is close to the last one is read, and a chain that is far behind
-catches up by 20,000 records every five minutes.
+A checkpoint is the signed Merkle root of the records since the previous one (RFC 0218 A), made after every 1000th
+record, and every five minutes when records were added. Records that do not verify get none. The lock of the chain keeps
+two hosts from making the same checkpoint twice: each sees the newest one before it signs. No append waits for a
+checkpoint or fails because of one: an append reads at most the last 2,000 records, and a longer backlog is checkpointed
+by 20,000 records every five minutes.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 WRITER = "memory.host.audit_chain"
 EVERY_ENTRIES = 1000
 EVERY_SECONDS = 300
-CLOSE = 2  # times EVERY_ENTRIES: how much is read behind an append
-FAR = 20  # times EVERY_ENTRIES: how much of a chain is read at once to catch up
+CLOSE = 2  # times EVERY_ENTRIES: how much an append reads at most
+FAR = 20  # times EVERY_ENTRIES: how much of a backlog is read at once
 MOST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where the chain does not hold: what was computed there, and what stands there ("" when nothing does)."""
+    """Where the chain does not hold: the computed hash, and the stored one ("" when there is none)."""
 
     at_seq: int
     expected: str
@@ -43,7 +43,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One record of a walk: its recomputed hash, None where there is none, and what does not fit at it."""
+    """One record of a walk: its recomputed hash, None where there is none, and its break."""
 
     seq: int
     entry_hash: str | None
@@ -51,7 +51,7 @@ class Step:
 
 
 def form_of(record: AuditRecord) -> JSONObject:
-    """Everything the record says, the hash before it included: what is hashed, and what a verifier is given."""
+    """Return the hashed form of the record, which includes the previous hash; verifiers are given the same."""
     return {
         "tenant": str(record.tenant_id),
         "seq": record.seq,
@@ -70,7 +70,7 @@ def hash_of(record: AuditRecord) -> str:
 
 
 def _form(record: AuditRecord) -> bytes | None:
-    """The JCS form of a record that may have been tampered with; None when it has none."""
+    """Return the JCS form of a record that may have been tampered with; None when it has none."""
     try:
         return rfc8785.dumps(form_of(record))
     except (ValueError, RecursionError):
@@ -82,11 +82,11 @@ def _digest(form: bytes) -> str:
 
 
 def walk(tenant_id: UUID, *, first: int, last: int) -> Iterator[Step]:
-    """The records ``first`` to ``last`` in their order, each recomputed, a step a record; in constant memory.
+    """Recompute the records ``first`` to ``last`` in order and yield one step per record, in constant memory.
 
-    A record that was changed breaks at itself, one that does not continue the record before it too, and a gap at its
-    first number. The end is held against the record behind it, or against the head of the chain. One that has no JCS
-    form any more breaks at itself, and the next is held against the hash that stands there.
+    A changed record breaks at itself, and so does one that does not continue the record before it; a gap breaks at its
+    first number. The end is compared with the next record, or with the head of the chain. A record without a JCS form
+    breaks at itself, and the next one is compared with its stored hash.
     """
     before = AuditRecord.objects.of(tenant_id).filter(seq=first - 1).first() if first else None
     expected, number = _standing(before, _form(before)) if before else "", first
@@ -124,10 +124,10 @@ def _break_at(record: AuditRecord, number: int, expected: str, own: str) -> Brea
 
 
 def _behind(tenant_id: UUID, last: int) -> str | None:
-    """The hash of the record ``last`` as what stands behind it has it: the head of the chain, or the next record.
+    """Return the hash of the record ``last`` as the head of the chain or the next record states it.
 
-    The head is read first: when it is further, the next record is committed. None when that one is gone, which is for
-    a walk beyond ``last`` to say.
+    The head is read first: when it is further, the next record is committed. None when the next record is missing,
+    which a walk beyond ``last`` reports.
     """
     chain = AuditChain.objects.of(tenant_id).first()
     if chain is None or chain.next_seq <= last:
@@ -139,22 +139,22 @@ def _behind(tenant_id: UUID, last: int) -> str | None:
 
 
 def end_of(tenant_id: UUID) -> int:
-    """The number of the newest record, as the records or the head of the chain have it; -1 before the first."""
+    """Return the number of the newest record, from the records or the head, whichever is higher; -1 for none."""
     newest_seq = AuditRecord.objects.of(tenant_id).aggregate(found=Max("seq"))["found"]
     return max(-1 if newest_seq is None else newest_seq, total(tenant_id) - 1)
 
 
 def total(tenant_id: UUID) -> int:
-    """How many records the chain holds, from its head."""
+    """Return the number of records by the head of the chain."""
     chain = AuditChain.objects.of(tenant_id).first()
     return chain.next_seq if chain else 0
 
 
 class MerkleTree:
-    """The Merkle tree over the lower-case hex hashes of records, in their order.
+    """A Merkle tree over the lower-case hex hashes of records, in order.
 
     A parent is the SHA-256 over the ASCII of its two children, and the last odd node of a level is promoted unchanged.
-    ``_roots`` holds those of the full subtrees, the largest first, so a long range needs no more memory than a short.
+    ``_roots`` holds the roots of the full subtrees, the largest first, so memory grows with the logarithm of the range.
     """
 
     __slots__ = ("_roots", "size")
@@ -171,7 +171,7 @@ class MerkleTree:
         self.size += 1
 
     def root(self) -> str:
-        """The root in hex, of at least one leaf."""
+        """Return the root in hex; needs at least one leaf."""
         *others, node = self._roots
         for left in reversed(others):
             node = _parent(left, node)
@@ -184,9 +184,10 @@ def _parent(left: str, right: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a verification of the records ``first`` to ``last`` found; ``forged`` are checkpoints nobody of us signed.
+    """The result of verifying the records ``first`` to ``last``.
 
-    ``unfit`` are those whose root is not that of the records now.
+    ``forged`` are checkpoints without a valid signature of this host, ``unfit`` those whose root differs from that of
+    the records.
     """
 
     first: int
@@ -203,15 +204,15 @@ class Finding:
 
     @property
     def broken_at(self) -> int | None:
-        """The first number where something does not hold."""
+        """The first number where the chain, or a checkpoint, does not hold."""
         places = [*(each.at_seq for each in self.breaks), *self.forged, *self.unfit]
         return min(places) if places else None
 
 
 def checkpoint_when_due(record: AuditRecord, now: datetime) -> None:
-    """Behind every 1000th record the chain is checkpointed, in the transaction that appends it.
+    """Checkpoint the chain after every 1000th record, in the transaction that appends it.
 
-    Not when its last checkpoint is far behind; and a failure is logged, and the record stands.
+    Skipped when the last checkpoint is more than 2,000 records back. A failure is logged, and the record is kept.
     """
     if (record.seq + 1) % EVERY_ENTRIES:
         return
@@ -225,9 +226,9 @@ def checkpoint_when_due(record: AuditRecord, now: datetime) -> None:
 
 
 def make_checkpoint(tenant_id: UUID, *, now: datetime) -> AuditCheckpoint | None:
-    """Checkpoint the chain up to its newest record; None when it is already, or does not hold.
+    """Checkpoint the chain up to its newest record; None when it is checkpointed already, or does not hold.
 
-    Of a chain that is far behind it is the next 20,000 records.
+    At most the next 20,000 records are covered.
     """
     last = end_of(tenant_id)
     previous = _newest_up_to(tenant_id, last)
@@ -237,7 +238,7 @@ def make_checkpoint(tenant_id: UUID, *, now: datetime) -> AuditCheckpoint | None
 
 
 def _newest_up_to(tenant_id: UUID, seq: int) -> int:
-    """The number of the newest checkpoint up to ``seq``; -1 before the first, as numbers begin at 0.
+    """Return the number of the newest checkpoint up to ``seq``; -1 when there is none, as numbers begin at 0.
 
     The signing key does not matter: where a range begins depends only on what a verifier sees.
     """
@@ -247,7 +248,7 @@ def _newest_up_to(tenant_id: UUID, seq: int) -> int:
 
 
 def _extend(tenant_id: UUID, previous: int, last: int, now: datetime) -> AuditCheckpoint | None:
-    """A checkpoint at ``last``, and one behind every 1000th record on the way, so none covers more than that."""
+    """Make a checkpoint at ``last`` and after every 1000th record on the way, so that none covers more than that."""
     tree, made = MerkleTree(), None
     for step in walk(tenant_id, first=previous + 1, last=last):
         if step.broken or step.entry_hash is None:
@@ -264,7 +265,7 @@ def _extend(tenant_id: UUID, previous: int, last: int, now: datetime) -> AuditCh
 
 @transaction.atomic
 def _sign(tenant_id: UUID, previous: int, at_seq: int, root: str, now: datetime) -> AuditCheckpoint | None:
-    """The checkpoint of the records behind ``previous``; None when another host has made one behind it since."""
+    """Sign the checkpoint of the records after ``previous``; None when another host has made one in the meantime."""
     chain = AuditChain.objects.of(tenant_id).select_for_update().get()
     if _newest_up_to(tenant_id, chain.next_seq - 1) != previous:
         return None
@@ -275,9 +276,9 @@ def _sign(tenant_id: UUID, previous: int, at_seq: int, root: str, now: datetime)
 
 
 def make_due_checkpoints(*, now: datetime) -> int:
-    """Every tenant's chain that has grown since its last checkpoint gets one; returns how many did.
+    """Checkpoint every tenant's chain that has grown since its last checkpoint; return how many were made.
 
-    What fails at one tenant is logged, and the others get theirs.
+    A failure for one tenant is logged and does not stop the others.
     """
     chains = list(AuditChain.objects.filter(next_seq__gt=0).values_list("tenant_id", "next_seq"))
     return sum(_mint_grown(tenant_id, next_seq, now) for tenant_id, next_seq in chains)
@@ -293,7 +294,7 @@ def _mint_grown(tenant_id: UUID, next_seq: int, now: datetime) -> bool:
 
 
 def checkpoint_statement(checkpoint: AuditCheckpoint) -> JSONObject:
-    """The checkpoint as it stands on the wire, without its signature, which is over the root alone (RFC 0218)."""
+    """Return the checkpoint's wire form without its signature, which covers the root alone (RFC 0218)."""
     return {
         "checkpoint": ids.wire("ckpt", checkpoint.id),
         "atSequence": checkpoint.at_seq,
@@ -302,7 +303,7 @@ def checkpoint_statement(checkpoint: AuditCheckpoint) -> JSONObject:
 
 
 def is_signed(checkpoint: AuditCheckpoint) -> bool:
-    """Whether this host, with its key or one it had before, signed the 32 bytes of this root."""
+    """Whether this host signed the 32 bytes of this root, with its current key or an earlier one."""
     try:
         root = bytes.fromhex(checkpoint.merkle_root)
     except ValueError:
@@ -316,20 +317,20 @@ def newest_checkpoint(tenant_id: UUID) -> AuditCheckpoint | None:
 
 
 def newest_checkpoints(tenant_id: UUID, *, limit: int) -> tuple[list[AuditCheckpoint], int]:
-    """The newest checkpoints, the newest first, and how many there are."""
+    """Return the newest checkpoints, newest first, and their total number."""
     rows = AuditCheckpoint.objects.of(tenant_id).order_by("-at_seq")
     return list(rows[:limit]), rows.count()
 
 
 def list_checkpoints(tenant_id: UUID, *, after: int, last: int = MOST, size: int = PAGE) -> list[AuditCheckpoint]:
-    """The checkpoints behind the number ``after``, up to ``last``, in their order."""
+    """Return the checkpoints after the number ``after``, up to ``last``, in order."""
     return list(
         AuditCheckpoint.objects.of(tenant_id).filter(at_seq__gt=after, at_seq__lte=last).order_by("at_seq")[:size]
     )
 
 
 def all_checkpoints(tenant_id: UUID, *, first: int = 0, last: int = MOST) -> Iterator[AuditCheckpoint]:
-    """All checkpoints ``first`` to ``last`` in their order, page by page."""
+    """Yield all checkpoints from ``first`` to ``last`` in order, page by page."""
     after = first - 1
     while found := list_checkpoints(tenant_id, after=after, last=last):
         yield from found
@@ -345,15 +346,15 @@ def count_checkpoints(tenant_id: UUID) -> int:
 
 
 def expected_end(tenant_id: UUID) -> int:
-    """The newest number there is or must have been: of a record, of the head, or under a checkpoint."""
+    """Return the newest number that a record, the head or a checkpoint states."""
     found = newest_checkpoint(tenant_id)
     return max(end_of(tenant_id), found.at_seq if found else -1)
 
 
 def verify(tenant_id: UUID, *, first: int, last: int) -> Finding:
-    """Every record ``first`` to ``last`` recomputed, and every checkpoint between them held against the records.
+    """Recompute the records ``first`` to ``last`` and compare every checkpoint between them with the records.
 
-    Of the first checkpoint the whole range is read; memory grows with the breaks and checkpoints alone.
+    For the first checkpoint its whole range is read; memory grows with the breaks and checkpoints alone.
     """
     given = list(all_checkpoints(tenant_id, first=first, last=last))
     forged = frozenset(each.at_seq for each in given if not is_signed(each))
@@ -379,9 +380,10 @@ def verify(tenant_id: UUID, *, first: int, last: int) -> Finding:
 
 
 def _fit(checkpoint: AuditCheckpoint, previous: int, tree: MerkleTree, breaks: list[Break]) -> set[int]:
-    """The number when the root is that of all records behind ``previous``; else a break, when every hash before fits.
+    """Return the checkpoint's number when its root is that of all records after ``previous``.
 
-    The count is held too, since the nodes above the leaves, shown as leaves, have the same root.
+    Otherwise add a break, unless there is one already. The count is compared too, since the nodes above the leaves,
+    presented as leaves, have the same root.
     """
     if tree.size == checkpoint.at_seq - previous and tree.root() == checkpoint.merkle_root:
         return {checkpoint.at_seq}

@@ -1,7 +1,7 @@
-"""The append: every event of every stream goes through here, numbered from 0 without a gap.
+"""The event log: appends events to streams, numbered from 0 without a gap, and reads them.
 
-The row of the stream is the lock. A terminal event closes its stream in the same statement batch, so it is the last one
-whatever runs beside it; an append to a closed stream is refused.
+The row of the stream is the lock. A terminal event closes its stream in the same statements, so it is the last event
+under any concurrency; an append to a closed stream is refused.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ LENGTHS = "SELECT id, next_sequence FROM host_stream WHERE (tenant_id, id) IN (V
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event as it stands in the log."""
+    """An event as the log stores it."""
 
     event_id: UUID
     run_id: UUID
@@ -59,19 +59,19 @@ class Recorded:
 
 
 def open_stream(tenant_id: UUID, stream_id: UUID) -> None:
-    """An empty stream; its first event will have the sequence 0."""
+    """Create an empty stream; its first event gets the sequence 0."""
     Stream(tenant_id=tenant_id, id=stream_id).insert(by=WRITER)
 
 
 def exists(tenant_id: UUID, stream_id: UUID) -> bool:
-    """Whether the tenant has a stream of that id."""
+    """Whether the tenant has a stream with this id."""
     return bool(Stream.objects.of(tenant_id).filter(id=stream_id).exists())
 
 
 def hold(tenant_id: UUID, stream_ids: Collection[UUID]) -> None:
-    """Nobody else appends to these streams until the transaction ends.
+    """Lock these streams against other appends until the transaction ends.
 
-    Whoever will append to several holds them first, and all at once: they are locked in the order of their ids.
+    Call it once, with all of them, before appending to several streams: they are locked in the order of their ids.
     """
     rows = Stream.objects.of(tenant_id).select_for_update().filter(id__in=stream_ids)
     list(rows.order_by("id").values_list("id", flat=True))
@@ -82,23 +82,23 @@ _followers: list[Follower] = []
 
 
 def on_append(follower: Follower) -> None:
-    """``follower`` is told of the events of every append, with their tenant and stream, in its transaction."""
+    """Call ``follower`` with the tenant, stream and events of every append, inside its transaction."""
     _followers.append(follower)
 
 
 def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> int:
-    """``events`` stand at the end of the stream, in order; the sequence of the last one is returned.
+    """Append ``events`` to the stream in order and return the sequence of the last one.
 
-    Runs inside the caller's transaction: the fact and the change it tells of commit together. Raises ``StreamClosed``
-    after a terminal event, and for a stream that is not this tenant's.
+    Runs in the caller's transaction, so the event and the change it records commit together. Raises ``StreamClosed``
+    after a terminal event, and for a stream of another tenant.
     """
     return _put(tenant_id, stream_id, _rows(tenant_id, stream_id, events, now), closing=events[-1].terminal, now=now)
 
 
 def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *, now: datetime) -> int:
-    """What ``read_kinds`` tells of another stream stands at the end of this one as well, word for word.
+    """Append copies of the events that ``read_kinds`` returned for another stream; payloads are unchanged.
 
-    It is about no row here: a fact told again is no second fact, and who wrote an entry stays the run that wrote it.
+    The copies have no subject: a copy is not a second fact, and the author of an entry stays the run that wrote it.
     """
     tenant, stream, at = sql.key(tenant_id), sql.key(stream_id), sql.instant(now)
     rows = [
@@ -109,7 +109,7 @@ def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *,
 
 
 def _put(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:
-    """The rows have the next numbers of the stream, which takes no more behind them when they close it."""
+    """Insert the rows under the next sequences of the stream; with ``closing`` the stream accepts no later events."""
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("an event is appended in the transaction of the change it tells of")
     with connection.cursor() as cursor:
@@ -132,11 +132,11 @@ def _put(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bo
 def with_facts(
     tenant_id: UUID, stream_id: UUID, events: Sequence[Event], change: str, parameters: list[Any], *, now: datetime
 ) -> tuple[str, list[Any]]:
-    """One statement of PostgreSQL, with its parameters, that makes ``change`` and appends the events in their order.
+    """Build one PostgreSQL statement, with its parameters, that makes ``change`` and appends the events in order.
 
-    ``change`` inserts from ``numbered``, which has its one row when the stream took the events, with ``next_sequence``
-    behind the last of them, and none when it is closed or another tenant's; the caller who gets no row back raises
-    ``StreamClosed``.
+    ``change`` inserts from ``numbered``. It has one row when the stream accepted the events, with ``next_sequence``
+    after the last of them, and none when the stream is closed or another tenant's; a caller that gets no row back
+    raises ``StreamClosed``.
     """
     closed_at = sql.instant(now) if events[-1].terminal else None
     rows = _rows(tenant_id, stream_id, events, now)
@@ -149,7 +149,7 @@ def with_facts(
 
 
 def _rows(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> list[list[Any]]:
-    """The rows of the events that are about to be appended, of which the followers are told."""
+    """Notify the followers of the events and return the rows to insert for them."""
     for follower in _followers:
         follower(tenant_id, stream_id, events, now)
     return [_row(tenant_id, stream_id, event, now) for event in events]
@@ -169,7 +169,7 @@ def _row(tenant_id: UUID, stream_id: UUID, event: Event, now: datetime) -> list[
 
 
 def read(tenant_id: UUID, stream_id: UUID, *, after: int = -1, limit: int = PAGE) -> list[Recorded]:
-    """The events after ``after``, in order, at most ``limit``; empty for a stream that is not this tenant's."""
+    """Return up to ``limit`` events after the sequence ``after``, in order; none for a stream of another tenant."""
     statement = SELECT.format(timestamp=sql.time_column("timestamp"))
     rows = sql.rows(statement, [sql.key(tenant_id), sql.key(stream_id), after, limit])
     return [
@@ -187,8 +187,10 @@ def read_kinds(
     offset: int = 0,
     limit: int = PAGE,
 ) -> tuple[list[Recorded], int]:
-    """A page of the events of these types, oldest first, and how many there are. With each type stand the values that
-    ``kind`` in its payload may have; none for all."""
+    """Return a page of the events of these types, oldest first, and their total number.
+
+    ``kinds`` maps each type to the accepted values of ``kind`` in its payload; an empty collection accepts all.
+    """
     wanted = Q(*(_of_type(*each) for each in kinds.items()), _connector=Q.OR)
     rows = RunEvent.objects.of(tenant_id).filter(wanted, stream_id=stream_id) if kinds else RunEvent.objects.none()
     rows = rows.filter(timestamp__gt=since) if since else rows
@@ -202,19 +204,19 @@ def _of_type(name: str, values: Collection[str]) -> Q:
 
 
 def read_many(tenant_id: UUID, event_ids: Collection[UUID]) -> dict[UUID, Recorded]:
-    """Those of these events that are the tenant's, by id."""
+    """Return these events by id, without those of other tenants."""
     rows = RunEvent.objects.of(tenant_id).filter(id__in=list(event_ids))
     columns = rows.values_list("id", "stream_id", "sequence", "type", "node_id", "timestamp", "payload")
     return {row[0]: Recorded(*row) for row in columns}
 
 
 def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:
-    """Every event about one memory entry or proposal, oldest first, with its stream."""
+    """Return every event about one memory entry or proposal, oldest first."""
     return list(RunEvent.objects.of(tenant_id).filter(subject_id=subject_id).order_by("id"))
 
 
 def node_payloads(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before: int) -> list[JSONObject]:
-    """The payloads of one type that the stream has of one node before a sequence, in order."""
+    """Return the payloads of one node's events of one type before the sequence ``before``, in order."""
     rows = RunEvent.objects.of(tenant_id).filter(stream_id=stream_id, node_id=node_id, type=kind, sequence__lt=before)
     return list(rows.order_by("sequence").values_list("payload", flat=True))
 
@@ -222,20 +224,20 @@ def node_payloads(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, 
 def read_streams(
     tenant_id: UUID, stream_ids: Collection[UUID], kinds: Collection[str]
 ) -> Iterator[tuple[UUID, str, str, JSONObject]]:
-    """The stream, type, node and payload of every event of these types on these streams, each stream in its order."""
+    """Yield the stream, type, node and payload of every event of these types, each stream in sequence order."""
     rows = RunEvent.objects.of(tenant_id).filter(stream_id__in=list(stream_ids), type__in=kinds)
     told = rows.order_by("stream_id", "sequence").values_list("stream_id", "type", "node_id", "payload")
     yield from told.iterator(chunk_size=2000)
 
 
 def length(tenant_id: UUID, stream_id: UUID) -> int:
-    """How many events the stream holds."""
+    """Return the number of events in the stream."""
     row = Stream.objects.of(tenant_id).filter(id=stream_id).values_list("next_sequence", flat=True).first()
     return row or 0
 
 
 def lengths(streams: Collection[tuple[UUID, UUID]]) -> dict[UUID, int]:
-    """How many events each stream holds, of any number of tenants, in one query; ``streams`` are (tenant, stream)."""
+    """Count the events of each stream in one query; ``streams`` are (tenant, stream) pairs of any tenants."""
     if not streams:
         return {}
     pairs = ", ".join(["(%s, %s)"] * len(streams))
@@ -244,7 +246,7 @@ def lengths(streams: Collection[tuple[UUID, UUID]]) -> dict[UUID, int]:
 
 
 def texts(tenant_id: UUID) -> Iterator[list[str]]:
-    """What the tenant's events of every type say, as text, in parts: the oldest first."""
+    """Yield the node id and payload of all the tenant's events as text, oldest first, in lists of ``LOOKED_AT``."""
     after = BEGINNING
     while rows := sql.rows(TEXTS, [sql.key(tenant_id), sql.key(after), LOOKED_AT]):
         yield [f"{node_id}\n{payload}" for _, node_id, payload in rows]
@@ -252,13 +254,13 @@ def texts(tenant_id: UUID) -> Iterator[list[str]]:
 
 
 def tenants_where(kinds: Collection[str], *, among: Collection[UUID], since: datetime) -> list[UUID]:
-    """Those of the tenants ``among`` that have an event of one of these types since then, or a minute before."""
+    """Return the tenants among ``among`` that have an event of one of these types after ``since``."""
     rows = RunEvent.objects.filter(tenant_id__in=list(among), type__in=kinds, id__gte=ids.first_of(since - LATEST))
     return list(rows.filter(timestamp__gt=since).order_by().values_list("tenant_id", flat=True).distinct())
 
 
 def streams_with(tenant_id: UUID, kinds: Collection[str], *, since: datetime) -> list[tuple[UUID, str, datetime]]:
-    """The stream, type and time of every event of one of these types since then, or a minute before, in order."""
+    """Return the stream, type and time of every event of these types from a minute before ``since`` on, in order."""
     rows = RunEvent.objects.of(tenant_id).filter(type__in=kinds, id__gte=ids.first_of(since - LATEST))
     return list(rows.order_by("id").values_list("stream_id", "type", "timestamp"))
 
@@ -266,7 +268,7 @@ def streams_with(tenant_id: UUID, kinds: Collection[str], *, since: datetime) ->
 def counts(
     tenant_id: UUID, kinds: Collection[str], *, since: datetime, until: datetime, workflow_id: str = ""
 ) -> dict[str, int]:
-    """How many events of each type there are behind ``since`` up to ``until``: of the runs of one workflow, or all."""
+    """Count the events per type after ``since`` up to ``until``, of all runs or of those of ``workflow_id``."""
     rows = RunEvent.objects.of(tenant_id).filter(type__in=kinds, timestamp__gt=since, timestamp__lte=until)
     rows = rows.filter(id__gte=ids.first_of(since - LATEST))  # an id is made about when its event happens
     if workflow_id:
@@ -276,10 +278,7 @@ def counts(
 
 
 def append_to_tenant(tenant_id: UUID, *events: Event, now: datetime) -> int:
-    """``events`` stand at the end of the tenant's log, in order; in the caller's transaction.
-
-    The sequence of the last one is returned.
-    """
+    """Append ``events`` to the tenant's own log, in the caller's transaction; return the last sequence."""
     if any(event.terminal for event in events):
         raise RuntimeError("a terminal event ends a run; the log of a tenant does not end")
     _open_tenant_log(tenant_id)
@@ -297,10 +296,10 @@ def _open_tenant_log(tenant_id: UUID) -> None:
 
 
 def read_tenant_log(tenant_id: UUID, *, after: int = -1, limit: int = PAGE) -> list[Recorded]:
-    """The events after ``after``, in order, at most ``limit``; none before the first."""
+    """Return up to ``limit`` events after the sequence ``after``, in order; none when the log is not open yet."""
     return read(tenant_id, tenant_id, after=after, limit=limit)
 
 
 def tenant_log_length(tenant_id: UUID) -> int:
-    """How many events the log holds."""
+    """Return the number of events in the tenant's own log."""
     return length(tenant_id, tenant_id)

@@ -1,6 +1,6 @@
-"""The event vocabulary: one frozen dataclass a type, and none with a field that could hold content.
+"""The event vocabulary: one frozen dataclass per type, and no field that could hold content.
 
-Fields are ids, names, numbers, codes and tags. ``payload_of`` gives the wire form, without absent ones.
+Fields are ids, names, numbers, codes and tags. ``payload_of`` gives the wire form, without absent optionals.
 """
 
 from dataclasses import dataclass, fields, is_dataclass
@@ -14,12 +14,12 @@ from memory.host.json_types import JSONObject
 VENDOR = "openintent."
 
 
-# What every event is, and its form on the wire.
+# The base of every event, and its wire form.
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run or node failed: a stable code and the fixed sentence that belongs to it."""
+    """Why a run or node failed: a stable code and its fixed sentence."""
 
     code: str
     message: str
@@ -27,7 +27,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """RFC 0048: opaque ids, never a person's data."""
+    """The tenant and principal of a run (RFC 0048): opaque ids, never a person's data."""
 
     tenant: str
     principal: str
@@ -35,10 +35,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The base: ``type`` on the wire, whether it ends its stream, and the row it is about.
+    """The base: its wire ``type``, whether it ends its stream, and the row that it is about.
 
-    ``wire_names`` are the fields that the wire calls otherwise than this house, or than Python lets us; ``beside`` are
-    those that stand on the event and not in its payload, because the wire's is closed.
+    ``wire_names`` maps fields whose wire name differs from the Python name; ``beside`` names the fields that are part
+    of the event but not of its payload, because the wire's payload is closed.
     """
 
     type: ClassVar[str]
@@ -69,14 +69,14 @@ WIRE_PREFIX = {
 
 
 def payload_of(event: Any) -> JSONObject:
-    """The wire form of an event: camelCase keys, wire ids, no absent optional."""
+    """Return the wire form of an event: camelCase keys, wire ids, no absent optional."""
     values = ((wire, name, getattr(event, name)) for name, wire in _names_of(event.__class__))
     return {wire: _plain(name, value) for wire, name, value in values if value is not None}
 
 
 @cache
 def _names_of(kind: type[Any]) -> list[tuple[str, str]]:
-    """The fields of the payload with their names on the wire."""
+    """Return the payload's fields with their wire names."""
     beside: frozenset[str] = getattr(kind, "beside", frozenset())
     names: dict[str, str] = getattr(kind, "wire_names", {})
     return [
@@ -99,12 +99,12 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-# What is asked of people and of the world outside, and what they decided.
+# Requests to people and external systems, and their decisions.
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsk:
-    """RFC 0051: what an approval asks for, by id and digest; the artifact itself is read elsewhere."""
+    """The request of an approval (RFC 0051), by id and digest; the artifact itself is read elsewhere."""
 
     artifact_id: str
     artifact_type: str
@@ -119,7 +119,7 @@ class ApprovalAsk:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as the workflow's definition words it, never with a value of the run in it."""
+    """A question in the words of the workflow's definition, without any value of the run."""
 
     id: str
     question: str
@@ -132,7 +132,7 @@ class ClarificationAsk:
 
 @dataclass(frozen=True, slots=True)
 class CorrelationDigest:
-    """What correlates, as its digest: the values are read from the interrupt itself."""
+    """The digest of the correlation values, which are read from the interrupt itself."""
 
     sha256: str
 
@@ -164,7 +164,7 @@ class InterruptRequested(Event):
 
 @dataclass(frozen=True, slots=True)
 class InterruptResolved(Event):
-    """``outcome`` and ``cause`` are fixed words, and absent when somebody simply answered."""
+    """``outcome`` and ``cause`` are fixed words, and absent for a plain answer."""
 
     type = "interrupt.resolved"
     wire_names = {"cause": "reason"}
@@ -177,7 +177,7 @@ class InterruptResolved(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalReceived(Event):
-    """An approval of the plain kind was acted on; ``decided_by`` is absent for a timeout."""
+    """A plain approval was decided; ``decided_by`` is absent for a timeout."""
 
     type = "approval.received"
     node_id: str
@@ -208,7 +208,7 @@ class ApprovalRejected(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalOverridden(Event):
-    """``justification`` says where the reason is on record; it is not the reason somebody typed."""
+    """``justification`` points to the recorded reason; it never holds the text that a person typed."""
 
     type = "approval.overridden"
     wire_names = {"justification": "reason"}
@@ -219,7 +219,7 @@ class ApprovalOverridden(Event):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationDecided(Event):
-    """RFC 0049: a decision that was denied; ``reason`` is a fixed word, never what somebody typed."""
+    """A denied decision (RFC 0049); ``reason`` is a fixed word, never text that a person typed."""
 
     type = "authorization.decided"
     principal: str
@@ -229,12 +229,12 @@ class AuthorizationDecided(Event):
     reason: str
 
 
-# What changed in memory, in the workspace and in what runs may use; what heartbeats saw and agents did.
+# Changes to memory, the workspace and installed artifacts; findings of heartbeats; acts of agents.
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryWritten(Event):
-    """RFC 0057 B: identifiers and labels; ``node_id`` is absent for a host write."""
+    """Identifiers and labels of a write (RFC 0057 B); ``node_id`` is absent for a host write."""
 
     type = "memory.written"
     memory_ref: str
@@ -250,7 +250,7 @@ class MemoryWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class ProposalCreated(Event):
-    """``duplicate_of`` is the ref or the id of what it restates, or null (RFC 0096)."""
+    """``duplicate_of`` is the ref or id of what the proposal restates, or null (RFC 0096)."""
 
     type = "proposal.created"
     proposal_id: UUID
@@ -278,7 +278,7 @@ class ProposalActivated(Event):
 
 @dataclass(frozen=True, slots=True)
 class ArtifactCreated(Event):
-    """A node left a typed artifact; its content is read from the run's artifacts."""
+    """A node produced a typed artifact; its content is read from the run's artifacts."""
 
     type = "artifact.created"
     artifact_id: str
@@ -288,9 +288,9 @@ class ArtifactCreated(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUpdated(Event):
-    """RFC 0059: a file has this version now, or had it last; the path is a name the tenant chose, as a memory_ref is.
+    """A file has this version now, or had it last (RFC 0059).
 
-    ``node_id`` is the node of a run that wrote it.
+    The path is a name that the tenant chose, like a memory_ref. ``node_id`` is the node of the run that wrote the file.
     """
 
     type = "workspace.updated"
@@ -302,7 +302,7 @@ class WorkspaceUpdated(Event):
 
 @dataclass(frozen=True, slots=True)
 class DistillationFigures:
-    """RFC 0062 B: what the budget was and what was used of it, input and output together."""
+    """The token budget and the tokens used of it, input and output together (RFC 0062 B)."""
 
     token_budget: int
     tokens_used: int
@@ -311,7 +311,7 @@ class DistillationFigures:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCompacted(Event):
-    """RFC 0012: entries were condensed into ``output_id``; with ``distillation`` it was a budgeted run (RFC 0062).
+    """Entries were condensed into ``output_id`` (RFC 0012); with ``distillation``, by a budgeted run (RFC 0062).
 
     ``source_ids`` is exhaustive, or absent when there are more than a hundred.
     """
@@ -332,7 +332,7 @@ class MemoryCompacted(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryConsolidated(Event):
-    """RFC 0068 B: a ref was reconciled; ``merged_ids`` are the entries that are read no more."""
+    """A ref was consolidated (RFC 0068 B); ``merged_ids`` are the entries that are no longer live."""
 
     type = "agent.memory.consolidated"
     memory_ref: str
@@ -344,7 +344,7 @@ class MemoryConsolidated(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommitmentFired(Event):
-    """RFC 0068 C: identifiers and the kind of condition; what was intended stays in memory."""
+    """Identifiers and the kind of condition (RFC 0068 C); the intention itself stays in memory."""
 
     type = "commitment.fired"
     commitment_id: UUID
@@ -360,7 +360,7 @@ class CommitmentFired(Event):
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatEvaluated(Event):
-    """RFC 0060: one tick of a heartbeat; ``status`` is ok, timeout or error."""
+    """One tick of a heartbeat (RFC 0060); ``status`` is ok, timeout or error."""
 
     type = "heartbeat.evaluated"
     heartbeat_id: str
@@ -370,14 +370,14 @@ class HeartbeatEvaluated(Event):
 
 @dataclass(frozen=True, slots=True)
 class ObservedState:
-    """What was observed, as its digest; None before anything was."""
+    """The digest of the observed state; None before the first observation."""
 
     sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatStateChanged(Event):
-    """RFC 0060: a transition; both states are opaque tokens."""
+    """A transition (RFC 0060); both states are opaque tokens."""
 
     type = "heartbeat.stateChanged"
     wire_names = {"state_before": "from", "state_after": "to"}
@@ -388,7 +388,7 @@ class HeartbeatStateChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class AgentReasoned(Event):
-    """RFC 0002: that an agent reasoned; what it said is not on the log, and ``verbosity`` says so."""
+    """An agent reasoned (RFC 0002); its words are not on the log, which ``verbosity`` states."""
 
     type = "agent.reasoned"
     agent_id: str
@@ -398,20 +398,20 @@ class AgentReasoned(Event):
 
 @dataclass(frozen=True, slots=True)
 class AgentDecided(Event):
-    """RFC 0002: ``decision`` is a fixed word."""
+    """``decision`` is a fixed word (RFC 0002)."""
 
     type = "agent.decided"
     agent_id: str
     decision: str
 
 
-# What nodes ask of the world outside: ids, counts, durations and codes. The texts are kept beside the log
-# (``recordings``).
+# Calls of nodes to external systems: ids, counts, durations and codes. The texts are stored separately, in
+# ``recordings``.
 
 
 @dataclass(frozen=True, slots=True)
 class CallSent(Event):
-    """A call of a node leaves this host. One that is sent again because its worker died has the same ``attempt``."""
+    """A call of a node leaves this host. A call that is sent again because its worker died keeps its ``attempt``."""
 
     type = "console.call.sent"
     node_id: str
@@ -422,7 +422,7 @@ class CallSent(Event):
 
 @dataclass(frozen=True, slots=True)
 class CallAnswered(Event):
-    """The call ended: ``code`` is ``ok``, or that of the failure."""
+    """The call ended; ``code`` is ``ok`` or the code of the failure."""
 
     type = "console.call.answered"
     node_id: str
@@ -449,8 +449,10 @@ class ChunkMeta:
 
 @dataclass(frozen=True, slots=True)
 class AiMessageChunk(Event):
-    """RFC 0094 D: a piece of what a model says, from the character ``start`` to ``end`` of its text. The piece itself,
-    ``chunk``, is kept beside the log."""
+    """A piece of a model's answer, from character ``start`` to ``end`` (RFC 0094 D).
+
+    The text of the piece, ``chunk``, is stored separately from the log.
+    """
 
     type = "ai.message.chunk"
     node_id: str
@@ -464,7 +466,7 @@ class AiMessageChunk(Event):
 
 @dataclass(frozen=True, slots=True)
 class ProviderUsage(Event):
-    """RFC 0026: what one call of a model has cost, as its endpoint counts."""
+    """The tokens used by one model call, as its endpoint counts them (RFC 0026)."""
 
     type = "provider.usage"
     provider: str
@@ -476,7 +478,7 @@ class ProviderUsage(Event):
 
 @dataclass(frozen=True, slots=True)
 class AgentToolCalled(Event):
-    """RFC 0002, RFC 0064: an agent uses a tool; what it gave to it is kept beside the log."""
+    """An agent calls a tool (RFC 0002, RFC 0064); the arguments are stored separately from the log."""
 
     type = "agent.toolCalled"
     agent_id: str
@@ -488,7 +490,7 @@ class AgentToolCalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class AgentToolReturned(Event):
-    """What came of it: ``status`` is ok, error or forbidden."""
+    """The result of a tool call; ``status`` is ok, error or forbidden."""
 
     type = "agent.toolReturned"
     agent_id: str
@@ -505,8 +507,10 @@ class AgentToolReturned(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """``owner`` is whose rights and secrets the run has; of a fork that another principal asked for, ``source_owner``
-    is whose its source has."""
+    """``owner`` is the principal whose rights and secrets the run has.
+
+    ``source_owner`` is the owner of the source, when another principal asked for the fork.
+    """
 
     type = "run.started"
     workflow_id: str
@@ -559,7 +563,7 @@ class CapBreached(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReplayDiverged(Event):
-    """A replay came to something else than its source has on record at ``at_sequence``."""
+    """A replay produced a different result than its source recorded at ``at_sequence``."""
 
     type = "replay.diverged"
     source_run_id: str
@@ -591,7 +595,7 @@ class NodeFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeRetried(Event):
-    """The attempt ``attempt`` failed with ``last_error``; the next begins ``delay_ms`` later."""
+    """Attempt ``attempt`` failed with ``last_error``; the next one begins ``delay_ms`` later."""
 
     type = "node.retried"
     node_id: str
@@ -612,7 +616,7 @@ class NodeSkipped(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeCancelled(Event):
-    """The node had begun and goes no further; ``cause`` is a fixed word."""
+    """The node had begun and was stopped; ``cause`` is a fixed word."""
 
     type = "node.cancelled"
     wire_names = {"cause": "reason"}
@@ -636,16 +640,15 @@ class NodeResumed(Event):
     interrupt_id: str
 
 
-# What RFC-0015 tells of memory and of the work it belongs to, as it stands on the log: ids, tiers and versions.
+# The RFC-0015 events about memory and tasks: ids, tiers and versions.
 #
-# On a run's log these are a vendor's events (host-extensions.md), so that any OpenWOP reader may pass over them; the
-# face of OpenIntent takes the prefix off. Namespaces, keys, tags and payloads are notes beside the log
-# (``event_notes``).
+# On a run's log these are vendor events (host-extensions.md), which any OpenWOP reader may skip; the OpenIntent face
+# removes the prefix. Namespaces, keys, tags and payloads are stored separately, in ``event_notes``.
 
 
 @dataclass(frozen=True, slots=True)
 class EntryLifecycle(Event):
-    """RFC-0015 5.2. ``agent_id`` owns the entry, ``actor`` is the agent that did it; ``task_id`` is a task of ours."""
+    """RFC-0015 5.2. ``agent_id`` owns the entry, ``actor`` is the acting agent, ``task_id`` a task of this host."""
 
     wire_names = {"tier": "memoryType"}
     entry_id: UUID
@@ -688,7 +691,7 @@ class EntryExpired(EntryLifecycle):
 
 @dataclass(frozen=True, slots=True)
 class MemoryArchived(Event):
-    """RFC-0015 2.1: the working memory of an agent in a task that has ended; its note has the snapshot."""
+    """The working memory of an agent in an ended task (RFC-0015 2.1); the event's note has the snapshot."""
 
     type = "openintent.memory.archived"
     agent_id: str
@@ -699,7 +702,7 @@ class MemoryArchived(Event):
 
 @dataclass(frozen=True, slots=True)
 class IntentLogged(Event):
-    """Another event of an intent's log, of the client's own vocabulary: ``kind`` is its ``event_type`` (RFC-0001)."""
+    """An event of an intent's log in the client's own vocabulary: ``kind`` is its ``event_type`` (RFC-0001)."""
 
     type = "openintent.logged"
     kind: str

@@ -1,7 +1,7 @@
-"""A run's life: created, claimed, paused, resumed, ended. Status and event commit together, here and nowhere else.
+"""The lifecycle of a run: created, claimed, paused, resumed, ended. Only this module commits a status and its event.
 
-``ready_at`` says when a worker should look at the run next; a claim moves it to the end of its lease, so a run whose
-worker died becomes ready by itself. ``holder`` is the fence: a step commits only while its worker still holds the run.
+``ready_at`` is when a worker should look at the run next; a claim moves it to the end of the lease, so a run whose
+worker died becomes ready again. ``holder`` is the fence: a step commits only while its worker holds the run.
 """
 
 from collections.abc import Sequence
@@ -51,10 +51,10 @@ ADVANCE = "openwop_console.runtime.tasks.advance"  # the task of the worker, whi
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What a fork comes from, by the names under which a run keeps it.
+    """Where a fork comes from; the fields have the names of the run's columns.
 
     A branch reads the ledger at ``snapshot_position``, as its source did, and what its source wrote up to
-    ``inherits_until``, which is None when the source had not begun.
+    ``inherits_until``, which is None when the source had not started.
     """
 
     fork_mode: str
@@ -66,7 +66,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What a new run is to be."""
+    """The parameters of a new run."""
 
     workflow_id: str
     definition: str
@@ -87,7 +87,10 @@ class RunOrder:
 
 @transaction.atomic
 def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = True) -> Run:
-    """A pending run with an empty stream of its own. With ``ready`` a worker takes it; a pass executes itself."""
+    """Create a pending run with its own empty stream.
+
+    With ``ready`` it is queued for a worker; a pass executes its own run.
+    """
     run_id = ids.new_id()
     event_log.open_stream(tenant_id, run_id)
     run = Run(
@@ -117,13 +120,13 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
 
 
 def _enqueue(run: Run) -> None:
-    """A worker takes the run, if it is ready; queued in the transaction that made it so."""
+    """Queue the run for a worker when it is ready, in the transaction that made it ready."""
     if run.ready_at is not None:
         async_task(ADVANCE, run.tenant_id.hex, run.id.hex)
 
 
 def find(tenant_id: UUID, run_id: UUID | None) -> Run:
-    """The run of this tenant, or ``NotFound``; a foreign run is not found."""
+    """Return the tenant's run; raise ``NotFound`` for an unknown run and for one of another tenant."""
     found = _found().fetch(sql.key(tenant_id), sql.key(run_id)) if run_id else []
     return _there(found)
 
@@ -135,19 +138,19 @@ def _found() -> sql.Prepared[Run]:
 
 
 def find_many(tenant_id: UUID, run_ids: list[UUID]) -> dict[UUID, Run]:
-    """Those of ``run_ids`` that are the tenant's, by id, in one query."""
+    """Return the runs among ``run_ids`` that belong to the tenant, by id, in one query."""
     found: dict[UUID, Run] = Run.objects.of(tenant_id).in_bulk_by_id(run_ids)
     return found
 
 
 def active_in(tenant_id: UUID, scope_id: str) -> Run | None:
-    """A run of that scope that has not ended, if there is one."""
+    """Return a run of that scope that has not ended, or None."""
     found: Run | None = Run.objects.of(tenant_id).filter(scope_id=scope_id, completed_at=None).first()
     return found
 
 
 def locked(tenant_id: UUID, run_id: UUID) -> Run:
-    """The run, locked until the transaction ends."""
+    """Return the run, locked until the transaction ends."""
     return _there(_locked().fetch(sql.key(tenant_id), sql.key(run_id)))
 
 
@@ -165,8 +168,10 @@ def _there(found: list[Run]) -> Run:
 
 
 def require_own(run: Run, done: str, how: str = "") -> None:
-    """Refuse what is ``done`` to runs that somebody has this host execute alone: not to the host's own, and not to one
-    that an agent executes elsewhere."""
+    """Refuse an action on the host's own runs and on runs that an agent executes elsewhere.
+
+    ``done`` is the action's past participle for the message, such as "paused".
+    """
     if run.external:
         raise Conflict(f"A run that an agent executes elsewhere is not {done} here.", runStatus=run.status)
     if run.system:
@@ -174,20 +179,20 @@ def require_own(run: Run, done: str, how: str = "") -> None:
 
 
 def claim(tenant_id: UUID, run_id: UUID, *, holder: str, now: datetime) -> bool:
-    """Whether ``holder`` has the run now: one worker at a time, the attempt counted before any work."""
-    is_ready = Q(ready_at__isnull=False)  # a run that waits for somebody has no time at all
+    """Claim the run for ``holder``: one worker at a time, and the attempt is counted before any work."""
+    is_ready = Q(ready_at__isnull=False)  # a run that waits for an answer has no ready_at
     return LEASE.claim(tenant_id, run_id, holder=holder, now=now, where=is_ready, attempts=F("attempts") + 1)
 
 
 def due(*, now: datetime, limit: int = 200) -> list[tuple[UUID, UUID, datetime]]:
-    """Runs of all tenants that a worker should look at: new ones, woken ones, and those whose worker died."""
+    """Return ready runs of all tenants: new runs, woken runs, and runs whose worker died."""
     rows = Run.objects.filter(ready_at__lte=now).order_by("ready_at")
     found = rows.values_list("tenant_id", "id", "ready_at")[:limit]
     return [(tenant_id, run_id, ready_at) for tenant_id, run_id, ready_at in found if ready_at]
 
 
 def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:
-    """The run is running; what it may read of memory is fixed from here on, and its time begins."""
+    """Move the run to running, fix the ledger position that it reads at, and start its deadline."""
     _begin(run, snapshot_position, lasts, now)
     source_owner = _owner_of(run.source_run) if run.source_run_id else None
     owner = _owner_of(run)
@@ -207,9 +212,10 @@ def _begin(run: Run, snapshot_position: int, lasts: timedelta | None, now: datet
 
 
 def retell(run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime) -> None:
-    """What is on the log of ``source`` stands on that of its fork, which begins with it and ends as it did.
+    """Copy the source's events to the log of its fork, which then has the same start and end.
 
-    A fork that another principal asked for says so where it begins: it is that principal's own.
+    When another principal asked for the fork, its ``run.started`` names that principal as the owner and the source's as
+    ``sourceOwner``.
     """
     if told[0].type == RunStarted.type:
         _begin(run, source.snapshot_position, lasts, now)
@@ -233,13 +239,13 @@ def _begun_by(run: Run, source: Run, fact: Recorded) -> Recorded:
 
 
 def note(run: Run, *events: Event, now: datetime) -> None:
-    """``events`` stand on the run's log; the run itself stays as it is."""
+    """Append ``events`` to the run's log without changing the run."""
     run.refuse_effects()
     event_log.append(run.tenant_id, run.id, *events, now=now)
 
 
 def progress(run: Run, *events: Event, ready_at: datetime | None, release: bool = False, now: datetime) -> None:
-    """A step's outcome is on record; the lease is renewed, or the run released until ``ready_at``."""
+    """Save the outcome of a step; renew the lease, or with ``release`` free the run until ``ready_at``."""
     run.attempts, run.ready_at = 0, ready_at
     run.holder = "" if release else run.holder
     run.save(by=WRITER, update_fields=["variables", "current_node", "attempts", "ready_at", "holder", "executions"])
@@ -248,9 +254,9 @@ def progress(run: Run, *events: Event, ready_at: datetime | None, release: bool 
 
 
 def rest(run: Run, status: str, *, ready_at: datetime | None, now: datetime) -> None:
-    """Nothing of the run can go on now: it holds no worker until ``ready_at``, or until somebody wakes it.
+    """Suspend the run and free its worker until ``ready_at``, or until a caller wakes it.
 
-    ``status`` is running while a node sleeps, and one of the waiting ones while somebody is asked.
+    ``status`` is running while a node sleeps, and one of ``WAITING`` while an answer is awaited.
     """
     if status != run.status:
         _move(run, status)
@@ -259,13 +265,13 @@ def rest(run: Run, status: str, *, ready_at: datetime | None, now: datetime) -> 
 
 
 def hand_back(run: Run, *, now: datetime) -> None:
-    """The locked run is not done, and its worker takes something else; the next one that is free goes on with it."""
+    """Release the locked run before it is finished and queue it for the next free worker."""
     progress(run, ready_at=now, release=True, now=now)
     _enqueue(run)
 
 
 def wake(run: Run, *, now: datetime) -> None:
-    """A worker takes the locked run as soon as one is free; a paused run stays paused, and one that is held is held."""
+    """Make the locked run ready and queue it; a paused run stays paused, and a held run keeps its holder."""
     if run.status in WAITING:
         _move(run, RunStatus.RUNNING)
     if run.status != RunStatus.PAUSED and not run.holder:
@@ -275,8 +281,10 @@ def wake(run: Run, *, now: datetime) -> None:
 
 
 def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
-    """The locked run begins no node any more. With ``drain`` those it had begun are finished first. The number of
-    ``run.paused`` on its log, if it is there by now."""
+    """Pause the locked run so that no further node begins; with ``drain``, nodes that have begun finish first.
+
+    Return the sequence of ``run.paused`` when it is appended now. Refused for a replay.
+    """
     if run.is_replay:
         raise Conflict("A replay tells of its source's life; it has no pauses of its own.", runStatus=run.status)
     _move(run, RunStatus.PAUSED)
@@ -292,7 +300,7 @@ def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
 
 
 def drained(run: Run, *, now: datetime) -> int | None:
-    """What the paused run had begun is finished; the number of ``run.paused`` on its log, if it had started."""
+    """Record that the paused run has finished its nodes; return the sequence of ``run.paused`` if it had started."""
     run.draining = False
     run.holder, run.ready_at, run.attempts = "", None, 0
     run.save(by=WRITER, update_fields=["draining", "holder", "ready_at", "attempts"])
@@ -300,8 +308,10 @@ def drained(run: Run, *, now: datetime) -> int | None:
 
 
 def resume(run: Run, *, now: datetime) -> int | None:
-    """The locked, paused run goes on where it stood; the time it was paused does not count against its deadline. The
-    number of ``run.resumed`` on its log, if it is there."""
+    """Resume the locked, paused run; the paused time does not count against its deadline.
+
+    Return the sequence of ``run.resumed`` when one is appended.
+    """
     _move(run, RunStatus.RUNNING if run.started_at else RunStatus.PENDING)
     if run.deadline_at and run.paused_at:
         run.deadline_at += now - run.paused_at
@@ -316,7 +326,10 @@ def resume(run: Run, *, now: datetime) -> int | None:
 
 @transaction.atomic
 def request_cancel(run: Run, *, by: str = "host", now: datetime) -> Run:
-    """The run is cancelling because ``by`` asked first, or has ended; a waiting run is handed to a worker to end it."""
+    """Move the run to cancelling on behalf of ``by`` and queue it for a worker, which ends it.
+
+    A run that has ended or is cancelling already is returned unchanged.
+    """
     run = locked(run.tenant_id, run.id)
     if run.status in ENDS or run.status == RunStatus.CANCELLING:
         return run
@@ -328,18 +341,18 @@ def request_cancel(run: Run, *, by: str = "host", now: datetime) -> Run:
 
 
 def complete(run: Run, *events: Event, now: datetime) -> None:
-    """The run has completed; ``run.completed`` is its last event."""
+    """End the run as completed; ``run.completed`` is its last event."""
     _end(run, RunStatus.COMPLETED, *events, RunCompleted(), now=now)
 
 
 def fail(run: Run, failure: Failure, *events: Event, node_id: str | None = None, now: datetime) -> None:
-    """The run has failed with a recorded reason; ``run.failed`` is its last event."""
+    """End the run as failed and store the reason; ``run.failed`` is its last event."""
     run.error = {"code": failure.code, "message": failure.message}
     _end(run, RunStatus.FAILED, *events, RunFailed(error=failure, failed_node_id=node_id), now=now)
 
 
 def cancel(run: Run, *events: Event, now: datetime) -> int | None:
-    """The run is cancelled; ``run.cancelled`` is its last event, whose number is returned, and names who asked."""
+    """End the run as cancelled; ``run.cancelled`` is its last event and names who requested it. Return its sequence."""
     return _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=run.cancelled_by), now=now)
 
 

@@ -1,7 +1,7 @@
-"""Webhook subscriptions and their deliveries, of which it is the only writer.
+"""Webhook subscriptions and their deliveries; the only writer of both.
 
-Deliveries are made from the outbox, tried until one succeeds or a day is over, and kept as a log. Which one is due, who
-tries it and what follows from an attempt is decided here; the dispatcher of the worker sends the request.
+Deliveries are made from the outbox, tried until one succeeds or a day is over, and kept as a log. This module decides
+which delivery is due, who tries it and what follows from an attempt; the worker's dispatcher sends the request.
 """
 
 import base64
@@ -37,19 +37,19 @@ MAX_URL = 2000
 SECRET_BYTES = 32
 OVERLAP = timedelta(hours=24)
 CURRENT, PREVIOUS = "current", "previous"
-# Names that lead to this machine, or to the metadata of a cloud, whatever a resolver says of them.
+# Names of this machine or of a cloud's metadata service, refused whatever they resolve to.
 INNER_NAMES = ("localhost", "metadata", "metadata.google.internal")
-# What the console tells besides the types of the log.
+# Types that the console announces in addition to the types of the log.
 CONSOLE_TYPES = ("gate.opened", "gate.decided", "run.waiting", "run.ended", "pass.finished", "forget.finished")
 TYPES = (*events.TYPES, *CONSOLE_TYPES)
 LEASE = Lease(WebhookDelivery, WRITER, timedelta(seconds=30))
 AT_ONCE = 500
 DUE_WEBHOOKS = 200
-# How long after each failed attempt the next one comes: eleven attempts in all, the last just within a day.
+# The delay after each failed attempt: eleven attempts in all, the last just within a day.
 GAPS = tuple(
     timedelta(seconds=each) for each in (20, 60, 180, 600, 1800, 3600, 2 * 3600, 4 * 3600, 6 * 3600, 10 * 3600)
 )
-# A webhook of which so many deliveries failed for good within this time is failed itself.
+# A webhook with this many finally failed deliveries within this time is marked failed.
 MOST_FAILURES, WITHIN = 100, timedelta(days=7)
 KEPT = timedelta(days=14)
 GIVEN_UP = "webhook_failed"
@@ -58,7 +58,7 @@ RUN_ENDED, RUN_WAITING = "run.ended", "run.waiting"
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """A subscription and its secret, as it is shown once."""
+    """A subscription and its secret, which is shown once."""
 
     webhook: Webhook
     text: str
@@ -68,7 +68,7 @@ class NewSecret:
 def create_webhook(
     scope: TenantScope, url: str, types: list[str], *, tags: list[str], tenant_slug: str = "", now: datetime
 ) -> NewSecret:
-    """Events of these types are sent to ``url`` from now on, signed with the secret that is returned; audited."""
+    """Subscribe ``url`` to events of these types, signed with the secret that is returned; audited."""
     check_manager(scope, tenant_slug)
     check_url(url)
     access.lock_tenant(scope.tenant_id)
@@ -91,9 +91,9 @@ def create_webhook(
 
 @transaction.atomic
 def rotate_secret(scope: TenantScope, webhook_id: UUID | None, *, now: datetime) -> NewSecret:
-    """The webhook has a new secret, which is returned; the one before signs as well for OVERLAP. Audited.
+    """Give the webhook a new secret and return it; the previous one signs as well for OVERLAP. Audited.
 
-    A third one that was still in its overlap signs nothing any more.
+    A third secret that is still in its overlap stops signing.
     """
     check_manager(scope)
     webhook = _locked(scope, webhook_id)
@@ -108,7 +108,7 @@ def rotate_secret(scope: TenantScope, webhook_id: UUID | None, *, now: datetime)
 
 @transaction.atomic
 def remove_webhook(scope: TenantScope, webhook_id: UUID | None, *, tenant_slug: str = "", now: datetime) -> None:
-    """Nothing is sent any more, also of what waits; the log of its deliveries goes with it. Audited."""
+    """Remove the webhook, its pending deliveries and its delivery log. Audited."""
     check_manager(scope, tenant_slug)
     webhook = _locked(scope, webhook_id)
     for name in (CURRENT, PREVIOUS):
@@ -118,7 +118,7 @@ def remove_webhook(scope: TenantScope, webhook_id: UUID | None, *, tenant_slug: 
 
 
 def list_webhooks(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[Webhook]:
-    """Subscriptions older than ``after``, the newest first."""
+    """Return subscriptions older than ``after``, newest first."""
     check_manager(scope)
     return read_page(Webhook.objects.of(scope.tenant_id), after, limit)
 
@@ -129,7 +129,7 @@ def find(scope: TenantScope, webhook_id: UUID | None) -> Webhook:
 
 
 def mark_failed(tenant_id: UUID, webhook_id: UUID, *, now: datetime) -> None:
-    """Nothing is sent to the webhook any more; whoever wants it again registers its address anew. Audited."""
+    """Stop sending to the webhook; to resume, its address has to be registered again. Audited."""
     rows = Webhook.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=webhook_id, state=WebhookState.ACTIVE)
     if rows.update(state=WebhookState.FAILED):
         target = ids.wire("whk", webhook_id)
@@ -137,9 +137,9 @@ def mark_failed(tenant_id: UUID, webhook_id: UUID, *, now: datetime) -> None:
 
 
 def check_manager(scope: TenantScope, tenant_slug: str = "") -> None:
-    """Refuse who may not manage webhooks, and another tenant than that of the credential.
+    """Refuse a principal who may not manage webhooks, and a tenant other than that of the credential.
 
-    A webhook tells of every agent's runs, so a key that is bound to agents manages none.
+    A webhook reports the runs of every agent, so a key that is bound to agents manages none.
     """
     scope.check(SCOPE)
     if scope.principal.agent_ids is not None:
@@ -149,7 +149,7 @@ def check_manager(scope: TenantScope, tenant_slug: str = "") -> None:
 
 
 def check_url(url: str) -> None:
-    """Refuse an address that nothing may be sent to. Where a name leads is looked up, and checked, at each delivery."""
+    """Refuse an address that may not be sent to. Its host name is resolved, and checked, at each delivery."""
     if problem := _problem_of(url):
         raise WebhookUrlRejected(errors=[{"field": "url", "message": problem}])
 
@@ -177,7 +177,7 @@ def _problem_of(url: str) -> str:
 
 
 def fingerprint_of(secret: str) -> str:
-    """By what logs and people tell secrets apart."""
+    """Return eight hex digits by which logs and people tell secrets apart."""
     return hashlib.sha256(secret.encode()).hexdigest()[:8]
 
 
@@ -205,7 +205,10 @@ def _there(webhook: Webhook | None) -> Webhook:
 
 
 def record_act(scope: TenantScope, webhook: Webhook, action: str, now: datetime, **details: Any) -> None:
-    """By id and fingerprint: the address may name a person, and an audit record is never erased."""
+    """Audit an act on a webhook by its id and fingerprint.
+
+    The address is left out: it may name a person, and audit records are never erased.
+    """
     details |= {"fingerprint": webhook.fingerprint}
     audit.append(
         webhook.tenant_id,
@@ -218,7 +221,7 @@ def record_act(scope: TenantScope, webhook: Webhook, action: str, now: datetime,
 
 
 def fan_out(*, now: datetime) -> int:
-    """What waits in the outbox has its deliveries, one for each webhook that wants it; returns how much waited."""
+    """Make a delivery per interested webhook for events in the outbox; return how many events were taken."""
     if outbox.is_empty():
         return 0
     with transaction.atomic():
@@ -250,7 +253,7 @@ def _fan_out(tenant_id: UUID, rows: list[OutboxEvent], now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one type of webhook is told of: an event of the log, or what was announced; ``tags`` are the run's."""
+    """A message to webhooks: an event of the log, or an announced payload; ``tags`` are the run's."""
 
     type: str
     event_id: UUID | None = None
@@ -259,7 +262,7 @@ class Message:
 
 
 def _messages(tenant_id: UUID, rows: Iterable[OutboxEvent]) -> Iterator[Message]:
-    """What is told of these rows. A replay tells nobody: decided by how the run came to be (openwop-host 3.8)."""
+    """Yield the messages for these rows. A replay sends none, decided by its fork mode (openwop-host 3.8)."""
     told = {row.id: row.announced for row in rows}
     logged = event_log.read_many(tenant_id, [row_id for row_id, announced in told.items() if announced is None])
     rows_of_runs = Run.objects.of(tenant_id).only("fork_mode", "tags")
@@ -282,7 +285,7 @@ def _of_log(event: Recorded, run: Run | None) -> Iterator[Message]:
 
 
 def _told_of_run(event: Recorded) -> tuple[str, JSONObject] | None:
-    """What the console tells of a run by this event of its log, beside the event."""
+    """Return the console's own message about a run for this event of its log, if there is one."""
     run_id = ids.wire("run", event.run_id)
     if event.type in ENDINGS:
         return RUN_ENDED, {"runId": run_id, "status": event.type.removeprefix("run.")}
@@ -293,8 +296,10 @@ def _told_of_run(event: Recorded) -> tuple[str, JSONObject] | None:
 
 
 def due(*, now: datetime, per_webhook: int, after: UUID | None = None) -> list[WebhookDelivery]:
-    """Deliveries of all tenants that nobody has in hand, up to ``per_webhook`` of each webhook: the webhooks behind
-    ``after`` first, and one of each before the second of any."""
+    """Return unclaimed due deliveries of all tenants, up to ``per_webhook`` of each webhook.
+
+    Webhooks after ``after`` come first, and one delivery of each webhook comes before the second of any.
+    """
     waiting = _due(now).filter(tenant_id=OuterRef("tenant_id"), webhook_id=OuterRef("id"))
     found = list(Webhook.objects.filter(Exists(waiting), state=WebhookState.ACTIVE).order_by("id")[:DUE_WEBHOOKS])
     if after:
@@ -311,7 +316,7 @@ def _due(now: datetime) -> QuerySet[WebhookDelivery]:
 
 
 def claim(delivery: WebhookDelivery, *, holder: str, now: datetime) -> bool:
-    """Whether ``holder`` tries the delivery now: one at a time, the attempt counted before it is made."""
+    """Claim the delivery for ``holder``: one at a time, and the attempt is counted before it is made."""
     is_due = Q(next_at__isnull=False, next_at__lte=now)
     changes = {"attempts": F("attempts") + 1, "last_at": now}
     return LEASE.claim(delivery.tenant_id, delivery.id, holder=holder, now=now, where=is_due, **changes)
@@ -321,7 +326,10 @@ def claim(delivery: WebhookDelivery, *, holder: str, now: datetime) -> bool:
 def record_attempt(
     tenant_id: UUID, delivery_id: UUID, *, holder: str, status: int | None, code: str, now: datetime
 ) -> None:
-    """What came of the attempt: ``code`` is empty when it was delivered. Nothing, when another has taken it over."""
+    """Record the result of the attempt; ``code`` is empty when it was delivered.
+
+    Does nothing when another worker has taken the delivery over.
+    """
     held = LEASE.while_held(tenant_id, delivery_id, holder=holder)
     row: WebhookDelivery | None = held.select_for_update().first()
     if row is None:
@@ -345,7 +353,7 @@ def _failures(row: WebhookDelivery, now: datetime) -> int:
 def list_deliveries(
     scope: TenantScope, webhook_id: UUID | None, *, after: UUID | None = None, limit: int
 ) -> Page[WebhookDelivery]:
-    """The deliveries of one webhook older than ``after``, the newest first."""
+    """Return the deliveries of one webhook older than ``after``, newest first."""
     webhook = find(scope, webhook_id)
     return read_page(WebhookDelivery.objects.of(scope.tenant_id).filter(webhook_id=webhook.id), after, limit)
 
@@ -354,9 +362,9 @@ def list_deliveries(
 def redeliver(
     scope: TenantScope, webhook_id: UUID | None, delivery_id: UUID | None, *, now: datetime
 ) -> WebhookDelivery:
-    """The delivery is tried again at once, as the same message, with a day of retries before it; audited.
+    """Try the delivery again at once, as the same message, with a day of retries; audited.
 
-    Refused while its webhook is failed: nothing is sent there.
+    Refused while its webhook is failed, since nothing is sent there.
     """
     webhook = find(scope, webhook_id)
     rows = WebhookDelivery.objects.of(scope.tenant_id).select_for_update().filter(webhook_id=webhook.id)
@@ -373,7 +381,8 @@ def redeliver(
 
 
 def sweep(*, now: datetime) -> int:
-    """What waits for a failed webhook is failed, and what is over for KEPT is gone; returns how many that were."""
+    """Fail the pending deliveries of failed webhooks and delete finished ones older than KEPT; return how many were
+    deleted."""
     gone, oldest = 0, ids.first_of(now - KEPT)
     for webhook in Webhook.objects.only("tenant_id", "id", "state").order_by("id"):
         rows = WebhookDelivery.objects.written_by(WRITER).filter(tenant_id=webhook.tenant_id, webhook_id=webhook.id)
