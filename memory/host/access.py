@@ -1,6 +1,6 @@
-"""Who may do what: tenants, operators, keys, and the roles that give scopes. Fail-closed (RFC 0049, openwop-host 2.5).
+"""Authorisation: tenants, operators, keys, and the roles that give scopes. Fail-closed (RFC 0049, openwop-host 2.5).
 
-A right that is absent, unknown or cannot be looked up is a right one does not have.
+A scope that is absent, unknown or cannot be resolved is not granted.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 WRITER = "memory.host.access"
 OWNER = "owner"
 USE_NOTED = timedelta(hours=1)
-FREE_TRIES = 5  # wrong passwords of somebody who is signed in, before each further one waits
+FREE_TRIES = 5  # wrong passwords of a signed-in person before each further try has to wait
 
 READS = frozenset(
     {
@@ -80,7 +80,7 @@ ROLES: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key as it is shown once: ``text`` is stored nowhere."""
+    """A new key; ``text`` is shown once and never stored."""
 
     key_id: UUID
     text: str
@@ -88,8 +88,11 @@ class NewKey:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key and its tenant, as every request asks for them. ``agents`` are those it is bound to, the first first;
-    ``roles`` are its own, ``owner_roles`` those of its person."""
+    """A key and its tenant, as each request reads them.
+
+    ``agents`` are those it is bound to, the default one first; ``roles`` are its own, ``owner_roles`` those of its
+    person.
+    """
 
     tenant_id: UUID
     tenant_slug: str
@@ -114,13 +117,13 @@ class Key:
 
     @property
     def scopes(self) -> frozenset[str]:
-        """What the roles of the key give it, and no more than its person may."""
+        """The scopes of the key's roles, limited to those of its person."""
         own = _scopes_given(self.roles)
         return own & _scopes_given(self.owner_roles) if self.owner_id else own
 
 
 def scopes_of(tenant_id: UUID, principal: str) -> frozenset[str]:
-    """What ``principal`` may do in this tenant; nothing when that cannot be established."""
+    """Return the scopes of ``principal`` in this tenant; none when they cannot be resolved."""
     try:
         roles = _roles_held().fetch(tenant_id, principal)
     except DatabaseError:
@@ -135,7 +138,7 @@ def _scopes_given(roles: Iterable[str]) -> frozenset[str]:
 
 @cache
 def _roles_held() -> sql.Written:
-    """Writing it anew takes longer than the request that it is asked for."""
+    """Compiling it anew would take longer than the request that asks for it."""
     tenant_id, principal = UUID(int=0), "principal"
     return sql.Written(
         RoleGrant.objects.of(tenant_id).filter(principal=principal).values_list("role"), tenant_id, principal
@@ -143,12 +146,12 @@ def _roles_held() -> sql.Written:
 
 
 def roles_of(tenant_id: UUID, principal: str) -> list[str]:
-    """The roles ``principal`` holds, in the order of their names."""
+    """Return the roles of ``principal``, sorted by name."""
     return sorted(role for (role,) in _roles_held().fetch(tenant_id, principal))
 
 
 def roles_held(tenant_id: UUID, principals: Collection[str]) -> dict[str, list[str]]:
-    """The roles of each of ``principals`` that holds any, in the order of their names; in one query."""
+    """Return the sorted roles of each of ``principals`` that has any, in one query."""
     held: dict[str, list[str]] = {}
     rows = RoleGrant.objects.of(tenant_id).filter(principal__in=list(principals)).order_by("role")
     for principal, role in rows.values_list("principal", "role"):
@@ -157,7 +160,7 @@ def roles_held(tenant_id: UUID, principals: Collection[str]) -> dict[str, list[s
 
 
 def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
-    """What each principal of this tenant is called: an operator's address, a key's name; in two queries."""
+    """Return the display name of each principal of this tenant in two queries: an operator's address, a key's name."""
     wanted = set(principals)
     people = [found for text in wanted if (found := ids.parse("usr", text))]
     keys = [found for text in wanted if (found := ids.parse("key", text))]
@@ -171,44 +174,47 @@ def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
 
 
 def key_name(name: str, owner: str) -> str:
-    """What a key is called: ``rosa@acme.example by key ci-bot``, or its own name when it is a service account."""
+    """Return a key's display name: ``rosa@acme.example by key ci-bot``, or its own name for a service account."""
     return f"{owner} by key {name}".rstrip() if owner else name or "API key"
 
 
 def person_of(tenant_id: UUID, principal: str) -> str:
-    """The person that this principal is or belongs to; a service account is a person of its own."""
+    """Return the person that this principal is or belongs to; a service account counts as its own person."""
     return _answerable(tenant_id, [principal])[principal][0]
 
 
 def with_persons(tenant_id: UUID, principals: Iterable[str]) -> list[str]:
-    """These principals and the persons that they are or belong to, in the order of their names."""
+    """Return these principals and the persons that they are or belong to, sorted by name."""
     return sorted(
         {each for found, (person, _) in _answerable(tenant_id, principals).items() for each in (found, person)}
     )
 
 
 def same_people(tenant_id: UUID, people: Collection[str], principals: Iterable[str]) -> set[str]:
-    """Those of ``principals`` that may be the word of one of ``people``: they are or belong to that person, or that
-    person made the key. Revoked keys still belong to whom they did. One query at most."""
+    """Return those of ``principals`` whose acts may be those of one of ``people``, in at most one query.
+
+    That is so when they are or belong to that person, or that person made the key. A revoked key keeps its person and
+    maker.
+    """
     behind = people_behind(tenant_id, principals)
     return {principal for principal, found in behind.items() if not found.isdisjoint(people)}
 
 
 def people_behind(tenant_id: UUID, principals: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Of each principal everyone whose word it may be: its person, and who made its key."""
+    """Return, per principal, everyone its acts may come from: its person, and the maker of its key."""
     answerable = _answerable(tenant_id, principals)
     return {principal: frozenset(pair) - {""} for principal, pair in answerable.items()}
 
 
 def principals_of(tenant_id: UUID, person: str) -> list[str]:
-    """The principals that speak for this person: its login, and every key of its own, whether it is good or not."""
+    """Return the principals that speak for this person: its login and all of its keys, good or not."""
     owner = ids.parse("usr", person)
     keys = ApiKey.objects.of(tenant_id).filter(owner_id=owner).order_by("id").values_list("id", flat=True)
     return [person, *(ids.wire("key", key) for key in (keys if owner else []))]
 
 
 def _answerable(tenant_id: UUID, principals: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Each principal's person, and who made its key when that was another."""
+    """Return each principal's person, and the maker of its key when that was another."""
     wanted = set(principals)
     keys = [found for text in wanted if (found := ids.parse("key", text))]
     known = {ids.wire("key", key): (owner, made_by) for key, owner, made_by in _owners(tenant_id, keys)}
@@ -217,7 +223,8 @@ def _answerable(tenant_id: UUID, principals: Iterable[str]) -> dict[str, tuple[s
 
 
 def _owners(tenant_id: UUID, keys: list[UUID]) -> Iterable[tuple[UUID, UUID | None, str]]:
-    """Each of these keys that the tenant has, with its owner and who made it. Every request asks for its own."""
+    """Return owner and maker of each of these keys of the tenant. A single key uses the precompiled query, since every
+    request asks for its own."""
     if len(keys) == 1:
         found = _owner_asked().fetch(tenant_id, keys[0])
         return [(keys[0], sql.as_uuid(owner) if owner else None, made_by) for owner, made_by in found]
@@ -235,7 +242,7 @@ def _owner_asked() -> sql.Written:
 
 @transaction.atomic
 def grant_role(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> None:
-    """``principal`` holds ``role`` from now on; granting it again changes nothing."""
+    """Grant ``role`` to ``principal``; granting it again changes nothing."""
     require_role_name(role)
     if role in roles_of(tenant_id, principal):
         return
@@ -243,7 +250,7 @@ def grant_role(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> 
         with transaction.atomic():
             RoleGrant(tenant_id=tenant_id, principal=principal, role=role, granted_at=now).insert(by=WRITER)
     except IntegrityError:
-        pass  # somebody else granted it first
+        pass  # a concurrent request granted it first
 
 
 def require_role_name(role: str) -> None:
@@ -262,10 +269,10 @@ def _by_slug() -> sql.Prepared[Tenant]:
 
 
 def lock_tenant(tenant_id: UUID) -> Tenant:
-    """What this tenant may have but once is decided one after the other, until the transaction ends.
+    """Lock the tenant until the transaction ends, to serialise decisions about what it may have only once.
 
-    Rows of the tenant are written beside it: who writes one may hold the end of the audit chain, and would wait for
-    this lock while whoever has it waits for the chain.
+    Other rows of the tenant are written without this lock: their writers may hold the end of the audit chain, and would
+    wait for this lock while its holder waits for the chain.
     """
     tenant: Tenant = Tenant.objects.select_for_update().get(id=tenant_id)
     return tenant
@@ -273,7 +280,7 @@ def lock_tenant(tenant_id: UUID) -> Tenant:
 
 @transaction.atomic
 def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
-    """A new tenant; its slug is lower-case letters, digits and hyphens."""
+    """Create a tenant; its slug is 1 to 63 lower-case letters, digits and hyphens."""
     if not slug or len(slug) > 63 or not slug.isascii() or not slug.replace("-", "").isalnum() or slug != slug.lower():
         message = "must be 1 to 63 lower-case letters, digits and hyphens"
         raise Invalid("The slug is not valid.", errors=[{"field": "slug", "message": message}])
@@ -285,17 +292,17 @@ def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
 
 
 def operator_by_email(email: str) -> Operator | None:
-    """The person with that address, of whatever tenant."""
+    """Return the person with that address, of any tenant."""
     return Operator.objects.filter(email=email.strip().lower()).first()
 
 
 def create_operator(
     tenant: Tenant, email: str, *, role: str, password: str | None = "", actor: str = "host", now: datetime
 ) -> Operator:
-    """A person who can sign in to ``tenant``, with one role; with the password None not before they have set one.
+    """Create an operator of ``tenant`` with one role; with the password None they have to set one before they sign in.
 
-    A person whose address exists becomes a member of this tenant too and keeps the password they have; one who was
-    deactivated here is active again. Weak passwords are refused, and so is an active operator of this tenant.
+    A person whose address exists becomes a member of this tenant too and keeps their password; one who was deactivated
+    here is reactivated. Weak passwords are refused, and so is an active operator of this tenant.
     """
     require_role_name(role)
     fresh = None if operator_by_email(email) else _described_operator(email, password, now=now)
@@ -306,7 +313,7 @@ def create_operator(
 def _admit_operator(
     tenant: Tenant, email: str, fresh: Operator | None, *, role: str, actor: str, now: datetime
 ) -> Operator:
-    """The person with that address, or the ``fresh`` one when there is none, is an active operator of the tenant."""
+    """Make the person with that address, or ``fresh`` when there is none, an active operator of the tenant."""
     lock_tenant(tenant.id)
     operator = operator_by_email(email) or _new_operator(fresh)
     principal = ids.wire("usr", operator.id)
@@ -325,8 +332,11 @@ def _admit_operator(
 
 
 def _described_operator(email: str, password: str | None, *, now: datetime) -> Operator:
-    """A person who is not stored yet, with their password computed. That is slow and gives way to everything else: in a
-    transaction, writers to SQLite would wait for it."""
+    """Build an unsaved person with their hashed password.
+
+    Hashing is slow and runs at low priority, so it happens outside of transactions, where writers to SQLite would wait
+    for it.
+    """
     operator = Operator(email=email.strip().lower(), created_at=now)
     try:
         validate_email(operator.email)
@@ -341,7 +351,7 @@ def _described_operator(email: str, password: str | None, *, now: datetime) -> O
 
 def _new_operator(fresh: Operator | None) -> Operator:
     try:
-        if fresh is None:  # the address was another's until this moment
+        if fresh is None:  # the address belonged to another login until now
             raise IntegrityError
         with transaction.atomic():
             fresh.save(force_insert=True)
@@ -351,8 +361,10 @@ def _new_operator(fresh: Operator | None) -> Operator:
 
 
 def require_password(email: str, password: str, *, field: str, now: datetime) -> Operator:
-    """The operator, whose password it is. Tries are counted like those to sign in: a session that was left open is no
-    way to guess the password."""
+    """Return the operator with that address, whose password this is; refused otherwise.
+
+    Tries are counted like those to sign in, so a session left open does not allow guessing the password.
+    """
     operator = operator_by_email(email)
     if operator is None:
         raise NotFound
@@ -367,8 +379,10 @@ def require_password(email: str, password: str, *, field: str, now: datetime) ->
 
 
 def encode_password(operator: Operator, password: str | None) -> str:
-    """``password`` as it is stored; None opens nothing. Weak ones are refused. Called outside of transactions, since it
-    takes long and gives way to everything else."""
+    """Return the hash of ``password``; that of None never matches. Weak passwords are refused.
+
+    Call it outside of transactions: hashing is slow and runs at low priority.
+    """
     try:
         if password is not None:
             validate_password(password, operator)
@@ -379,29 +393,31 @@ def encode_password(operator: Operator, password: str | None) -> str:
 
 @transaction.atomic
 def store_password(operator: Operator, encoded: str, *, action: str, actor: str = "", now: datetime) -> None:
-    """The person signs in with the password that was encoded from now on, or, with that of None, not before they have
-    set one by a link. Their sessions end, in every tenant, and ``action`` is on record in each."""
+    """Store the encoded password, end the person's sessions in every tenant, and audit ``action`` in each.
+
+    With the encoding of None the person cannot sign in by password before they set one by a link.
+    """
     operator.password = encoded
     operator.save(update_fields=["password"])
     record_everywhere(operator, action=action, actor=actor, now=now)
 
 
 def record_everywhere(operator: Operator, *, action: str, actor: str = "", now: datetime) -> None:
-    """What happened to a login is on record in each of its tenants; without an ``actor`` the person did it."""
+    """Audit an act on a login in each of its tenants; without an ``actor`` the person did it."""
     who = ids.wire("usr", operator.id)
     for membership in Membership.objects.filter(operator=operator).order_by("tenant_id"):
         audit.append(membership.tenant_id, actor=actor or who, action=action, target=who, now=now)
 
 
 def membership_of(tenant_id: UUID, operator_id: UUID) -> Membership | None:
-    """The membership of this person in this tenant, active or not, with its tenant and whether it ``has_others``."""
+    """Return the membership of this person in this tenant, active or not, with its tenant and ``has_others``."""
     found: list[Membership] = _membership_asked().objects(tenant_id, operator_id)
     return found[0] if found else None
 
 
 @cache
 def _membership_asked() -> sql.Written:
-    """Every page of a session asks for it."""
+    """Every page of a session runs this query."""
     tenant_id, operator_id = UUID(int=0), UUID(int=1)
     others = Membership.objects.filter(operator_id=operator_id, is_active=True).exclude(tenant_id=tenant_id)
     rows = Membership.objects.of(tenant_id).filter(operator_id=operator_id).select_related("tenant")
@@ -409,13 +425,13 @@ def _membership_asked() -> sql.Written:
 
 
 def memberships_of(operator_id: UUID) -> list[Membership]:
-    """The tenants that this person may sign in to, with the one joined first in front."""
+    """Return the active memberships of this person, the earliest first."""
     rows = Membership.objects.filter(operator_id=operator_id, is_active=True).select_related("tenant")
     return list(rows.order_by("created_at", "tenant__slug"))
 
 
 def replace_roles(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> None:
-    """``principal`` holds ``role`` and no other in this tenant."""
+    """Give ``principal`` the role and remove its others in this tenant."""
     RoleGrant.objects.written_by(WRITER).filter(tenant_id=tenant_id, principal=principal).exclude(role=role).delete()
     grant_role(tenant_id, principal, role, now=now)
 
@@ -433,10 +449,10 @@ def create_api_key(
     actor: str = "host",
     now: datetime,
 ) -> NewKey:
-    """A key for ``tenant`` with one role; bound to ``agents`` when any are named. Its text is returned once.
+    """Create a key for ``tenant`` with one role, bound to ``agents`` when any are named; its text is returned once.
 
-    It belongs to ``owner`` and speaks for that person; without one it is a service account. ``actor`` answers for a
-    key that it makes for another: neither votes about what the other wrote. With a ``client_id`` it is a grant.
+    It belongs to ``owner`` and speaks for that person; without one it is a service account. ``actor`` answers for a key
+    that it makes for another: neither votes on what the other wrote. With a ``client_id`` it is a grant.
     """
     require_role_name(role)
     membership = membership_of(tenant.id, owner.id) if client_id and owner else None
@@ -467,13 +483,13 @@ def _text_of(tenant_id: UUID, key_id: UUID, secret: str) -> str:
 
 
 def _maker(tenant_id: UUID, actor: str) -> str:
-    """The person who answers for a key that ``actor`` makes; of a service account, who made that one."""
+    """Return the person who answers for a key that ``actor`` makes; for a service account, the maker of its own key."""
     person, made_by = _answerable(tenant_id, [actor])[actor]
     return "" if person == "host" else made_by if made_by and person == actor else person
 
 
 def active_operator(tenant: Tenant, email: str) -> Operator:
-    """The person of this tenant with that address, who can sign in; refuses an unknown one."""
+    """Return the active operator of this tenant with that address; refuse an unknown one."""
     found = Operator.objects.active_in(tenant.id).filter(email=email.strip().lower()).first()
     if found is None:
         field = {"field": "for", "message": "is no active operator of this tenant"}
@@ -483,7 +499,7 @@ def active_operator(tenant: Tenant, email: str) -> Operator:
 
 @transaction.atomic
 def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> None:
-    """The key opens nothing any more; revoking it again changes nothing."""
+    """Revoke the key; revoking it again changes nothing."""
     rows = ApiKey.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=key_id, revoked_at=None)
     action = "grant.revoked" if rows.exclude(client_id="").exists() else "key.revoked"
     if rows.update(revoked_at=now):
@@ -492,9 +508,9 @@ def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
 
 @transaction.atomic
 def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> NewKey:
-    """The key under a new secret; the old one opens nothing from now on. Its principal and all that it has stay.
+    """Give the key a new secret, which replaces the old one at once; its principal and all it owns stay.
 
-    Who rotates the key of another answers for it from now on, as if they had made it.
+    A person who rotates another's key answers for it from then on, as its maker.
     """
     secret = random_secrets.token_urlsafe(32)
     rows = ApiKey.objects.written_by(WRITER).filter(unexpired(now), tenant_id=tenant_id, id=key_id, revoked_at=None)
@@ -507,7 +523,10 @@ def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
 
 
 def key_of(text: str, *, now: datetime) -> Key:
-    """The key behind ``text``. Unknown, malformed and wrong secrets are one refusal, compared in constant time."""
+    """Return the key with this text.
+
+    Unknown, malformed and wrong secrets are one refusal, compared in constant time.
+    """
     mark, _, rest = text.partition("_")
     parts = rest.split("_", 2)
     if mark != "owk" or len(parts) != 3:
@@ -521,7 +540,7 @@ def key_of(text: str, *, now: datetime) -> Key:
 
 
 def _note_use(key: Key, now: datetime) -> None:
-    """When the key was used last, to the hour: a request seldom writes for it, and never fails for it."""
+    """Record the last use, to the hour: few requests write for it, and none fails for it."""
     if key.last_used_at and now - key.last_used_at < USE_NOTED:
         return
     before = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
@@ -531,7 +550,7 @@ def _note_use(key: Key, now: datetime) -> None:
 
 
 def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> Key:
-    """The key in whose name the host acts while nobody presents it; refused as if somebody did."""
+    """Return the key that the host acts for without a request; refused as if it were presented."""
     key = _key(tenant_id, key_id)
     if key is None:
         raise Unauthenticated
@@ -539,8 +558,7 @@ def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> Key:
 
 
 def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
-    """The key as it is in the database at this moment, whether it is good or not; all that a request asks of it in one
-    query."""
+    """Return the current state of the key, good or not, with all that a request needs of it, in one query."""
     try:
         found = _key_asked().fetch(tenant_id, key_id, ids.wire("key", key_id))
     except OperationalError:
@@ -574,7 +592,7 @@ def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
 
 @cache
 def _key_asked() -> sql.Written:
-    """For a tenant, a key and its principal."""
+    """The query for a tenant, a key and its principal."""
     tenant, owner = ("tenant__slug", "tenant__name"), ("owner_id", "owner_is_active", "made_by", "last_used_at")
     columns = (*tenant, "name", "digest", "agents", "expires_at", "revoked_at", *owner, "roles", "owner_roles")
     tenant_id, key_id, principal = UUID(int=0), UUID(int=1), "principal"
@@ -591,13 +609,13 @@ def _key_asked() -> sql.Written:
 
 
 def _roles_as_list(principal: str | Combinable) -> Subquery:
-    """The roles of ``principal`` in the tenant of the row, as a list of JSON; null or empty when it has none."""
+    """The roles of ``principal`` in the tenant of the row, as a JSON list; null or empty when it has none."""
     rows = RoleGrant.objects.filter(tenant_id=OuterRef("tenant_id"), principal=principal)
     return Subquery(rows.values(found=_AsList(F("role"))))
 
 
 class _AsList(Func):
-    """All values of a column as one list of JSON, of whatever rows a subquery finds."""
+    """All values of a column in a subquery's rows as one JSON list."""
 
     output_field = TextField()
     arity = 1
@@ -610,8 +628,10 @@ class _AsList(Func):
 
 
 def _owner_is_active() -> Subquery:
-    """Whether the person of a key is an active operator of its tenant; null for a service account, and for a grant of a
-    person who was deactivated or given another role since."""
+    """Whether the key's person is an active operator of its tenant.
+
+    Null for a service account, and for a grant of a person who was deactivated or given another role since.
+    """
     since = Coalesce(OuterRef("generation"), F("generation"))
     rows = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), operator_id=OuterRef("owner_id"))
     rows = rows.filter(generation=since)
@@ -629,7 +649,7 @@ def _let_in(key: Key, now: datetime) -> Key:
 
 
 def scopes_of_keys(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime) -> dict[str, frozenset[str]]:
-    """What those of the keys that would be let in give at this moment, by the digest of the secret; in one query."""
+    """Return the current scopes of the good keys among these, by secret digest, in one query."""
     rows = (
         good_keys(tenant_id, now=now)
         .filter(id__in=key_ids)
@@ -647,7 +667,7 @@ def scopes_of_keys(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime)
 
 
 def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:
-    """The keys of this tenant that would be let in: neither revoked nor expired, and of no deactivated person."""
+    """Return the keys of this tenant that may sign in: not revoked, not expired, and of no deactivated person."""
     active = Q(owner=None) | Q(owner_is_active=True)
     known = ApiKey.objects.of(tenant_id).annotate(owner_is_active=_owner_is_active())
     rows: QuerySet[ApiKey] = known.filter(unexpired(now), active, revoked_at=None)
@@ -655,7 +675,7 @@ def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:
 
 
 def grant_of(operator_id: UUID, client_id: str, *, now: datetime) -> ApiKey | None:
-    """What the person has granted to the client in one of their tenants, while it is good."""
+    """Return a good grant of the person to the client, from any of their tenants."""
     for membership in memberships_of(operator_id):
         rows = good_keys(membership.tenant_id, now=now).filter(owner_id=operator_id, client_id=client_id)
         found: ApiKey | None = rows.exclude(client_id="").order_by("-id").first()

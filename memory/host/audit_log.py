@@ -1,4 +1,7 @@
-"""Who may look at the audit log, and that looking is on record too. Every door asks here; the chain is ``audit``'s."""
+"""Authorised access to the audit log, which is itself audited; the chain is in ``audit``.
+
+Every face and page that shows audit records calls these functions.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -18,16 +21,16 @@ SCOPE = "audit:read"
 EXPORTED = "audit.exported"
 VIEWED_ONCE_IN = timedelta(minutes=10)
 CHECKPOINTS_SHOWN = 10
-# How far the matches of a filter are counted.
+# The most matches of a filter that are counted.
 COUNTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Records, the newest first, of ``total``; and the newest checkpoints, of ``checkpoints_total``. The total of a
-    filter is a lower bound beyond ``COUNTED``.
+    """A page of records, newest first, and the newest checkpoints, with both totals.
 
-    ``proven`` is the record of the last export of checkpoints: what was removed behind it, nobody can prove.
+    The total of a filter is a lower bound beyond ``COUNTED``. ``proven`` is the record of the last export of
+    checkpoints: a removal after it cannot be proven.
     """
 
     records: list[AuditRecord]
@@ -41,7 +44,10 @@ class AuditPage:
 def view(
     scope: TenantScope, wanted: AuditFilter | None = None, *, before: int | None = None, limit: int, now: datetime
 ) -> AuditPage:
-    """Records that match, older than ``before``. That the principal looks is on record once in ten minutes."""
+    """Return records that match, older than ``before``.
+
+    The view itself is audited, once in ten minutes per principal.
+    """
     scope.check(SCOPE)
     tenant_id, who = scope.tenant_id, scope.principal.id
     audit.append_once(tenant_id, within=VIEWED_ONCE_IN, actor=who, action="audit.viewed", now=now)
@@ -58,13 +64,16 @@ def view(
 
 
 def offered(scope: TenantScope) -> Offered:
-    """What the filters by actor and action offer."""
+    """Return the choices of the actor and action filters."""
     scope.check(SCOPE)
     return audit.offered(scope.tenant_id)
 
 
 def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: datetime) -> list[AuditRecord]:
-    """The newest records about any of ``targets``. That the principal looks is on record once in ten minutes."""
+    """Return the newest records about any of ``targets``.
+
+    The view itself is audited, once in ten minutes per principal.
+    """
     scope.check(SCOPE)
     tenant_id, who = scope.tenant_id, scope.principal.id
     audit.append_once(tenant_id, within=VIEWED_ONCE_IN, actor=who, action="audit.viewed", now=now)
@@ -72,14 +81,17 @@ def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: date
 
 
 def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: datetime) -> Iterator[JSONObject]:
-    """Every record that matches with its hash, the oldest first; that the whole was exported is the last of it."""
+    """Yield every matching record with its hash, oldest first.
+
+    The export itself is audited first, so without a filter its own record is the last one.
+    """
     scope.check(SCOPE)
     _exported(scope, {"what": "records"}, now)
     return (document_of(record) for record in audit.export_records(scope.tenant_id, wanted))
 
 
 def with_names(scope: TenantScope, rows: Iterator[JSONObject]) -> Iterator[JSONObject]:
-    """The exported records with what their actors and targets are called; names are looked up a chunk at a time."""
+    """Add the names of actors and targets to exported records; names are looked up a chunk at a time."""
     for chunk in sql.in_chunks(rows):
         names = access.names_of(scope.tenant_id, {row[field] for row in chunk for field in ("actor", "target")})
         for row in chunk:
@@ -87,19 +99,19 @@ def with_names(scope: TenantScope, rows: Iterator[JSONObject]) -> Iterator[JSONO
 
 
 def document_of(record: AuditRecord) -> JSONObject:
-    """A record as a verifier needs it: what is hashed (RFC 8785, SHA-256), and the hash beside it.
+    """Return a record as a verifier needs it: the hashed members (RFC 8785, SHA-256), and the hash.
 
-    ``unhashed`` names the members of ``details`` that stand beside the record: the reason, which a forget can erase. A
-    verifier takes them out of ``details``, and ``unhashed`` and ``entryHash`` out of the document.
+    ``unhashed`` names the members of ``details`` that the hash does not cover: the reason, which a forget can erase. A
+    verifier removes them from ``details``, and ``unhashed`` and ``entryHash`` from the document.
     """
     document = {**audit_chain.form_of(record), "details": record.facts, "entryHash": record.entry_hash}
     return document if record.reason is None else {**document, "unhashed": ["reason"]}
 
 
 def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now: datetime) -> JSONObject:
-    """The checkpoints behind ``after``, the oldest first, and the keys that verify them: to be kept elsewhere.
+    """Return the checkpoints after ``after``, oldest first, and the keys that verify them, to be stored elsewhere.
 
-    All of them without a ``limit``; with one, ``next`` is what to go on behind, and null at the end.
+    Without a ``limit`` all are returned; with one, ``next`` is the cursor for the next page, and null at the end.
     """
     scope.check(SCOPE)
     tenant_id = scope.tenant_id
@@ -129,7 +141,7 @@ def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now
 
 
 def public_keys() -> list[dict[str, str]]:
-    """The keys that checkpoints of this host are signed with: SPKI in DER, base64; the current one first."""
+    """Return the keys that verify this host's checkpoints: SPKI in DER, base64; the current one first."""
     return [{"keyId": key.key_id, "publicKey": key.spki} for key in signing.public_keys(signing.CHECKPOINTS)]
 
 
@@ -138,9 +150,9 @@ def _exported(scope: TenantScope, details: JSONObject, now: datetime) -> None:
 
 
 def verify(scope: TenantScope, *, first: int | None = None, last: int | None = None) -> Finding:
-    """The records ``first`` to ``last`` and the checkpoints among them, recomputed; the whole log when none is named.
+    """Recompute the records ``first`` to ``last`` and the checkpoints among them; the whole log by default.
 
-    A range that ends beyond the newest record ends with it. One that begins behind its end is refused.
+    A range that ends after the newest record ends with it. One whose start is after its end is refused.
     """
     scope.check(SCOPE)
     end = audit_chain.expected_end(scope.tenant_id)
@@ -153,7 +165,7 @@ def verify(scope: TenantScope, *, first: int | None = None, last: int | None = N
 
 
 def events(scope: TenantScope, *, after: int = -1, limit: int) -> tuple[list[Recorded], int]:
-    """The events of the tenant's own log behind ``after``, and how many it holds."""
+    """Return the events of the tenant's own log after ``after``, and its length."""
     scope.check(SCOPE)
     return event_log.read_tenant_log(scope.tenant_id, after=after, limit=limit), event_log.tenant_log_length(
         scope.tenant_id
@@ -161,5 +173,5 @@ def events(scope: TenantScope, *, after: int = -1, limit: int) -> tuple[list[Rec
 
 
 def log_id(scope: TenantScope) -> str:
-    """What the tenant's own log is called where an event says which log it stands in."""
+    """Return the id under which events refer to the tenant's own log."""
     return ids.wire("tenant", scope.tenant_id)

@@ -1,8 +1,8 @@
-"""The registration point of interrupt resolvers: who decides about a run that waits at a node of some type.
+"""Interrupts: what suspended runs wait for, who may answer, and the resolvers per node type.
 
-The run surface stands above and may not know who brings a node type (the approval gate is ``proposals``'); it asks here
-for the resolver of the node's type, and a type without one cannot be answered. Who may answer a plain interrupt, which
-is one that no floor above has rules of its own for, is said here too, so that every door and every page says the same.
+The run surface is a higher layer and may not know which app brings a node type (the approval gate is from
+``proposals``), so it looks the resolver up here; a type without one cannot be answered. The rules for a plain
+interrupt, which no app above has rules for, are here too, so that every face and page applies the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,11 +32,11 @@ ReasonsOf = Callable[[UUID, list[Recorded]], dict[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """What the interrupts at nodes of one type need of the floor that brings it.
+    """The callbacks of the app that brings a node type, for interrupts at its nodes.
 
-    ``resolve(scope, run, node_id, resume_value, now)`` refuses, or the answer stands when it returns. ``run_ended`` is
-    called, in the transaction, when a run has ended, whichever way. ``reasons`` are those that people gave with their
-    answers: by the type of the event that tells of one, and by the sequences of such events.
+    ``resolve(scope, run, node_id, resume_value, now)`` refuses, or has recorded the answer when it returns.
+    ``run_ended`` is called in the transaction in which a run ends, for any reason. ``reasons`` maps an event type to a
+    function that returns people's reasons by the sequences of such events.
     """
 
     resolve: Callable[[TenantScope, Run, str, Any, datetime], None]
@@ -47,10 +47,10 @@ class Resolver:
 _resolvers: Registrations[str, Resolver] = Registrations()
 
 
-# What suspended runs wait for: asked, answered, timed out. The only writer of interrupts and of the votes at them.
+# The only writer of interrupts and of the votes on them.
 #
-# A run may wait at several nodes at once; each interrupt is answered by itself, under the lock of its run. The key of
-# an interrupt is asked at most once a run, so a node that is executed again finds the answer it was given.
+# A run may wait at several nodes at once; each interrupt is answered separately, under the lock of its run. A key is
+# asked at most once per run, so a node that is executed again finds its earlier answer.
 
 
 class InterruptNotFound(NotFound):
@@ -83,7 +83,7 @@ class InvalidResumeValue(Invalid):
 
 
 def ask(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
-    """The question is on record and on the log of the run, which is locked; the node waits until it is answered."""
+    """Record the question and append it to the log of the locked run; the node waits until it is answered."""
     run.refuse_effects()
     interrupt = _interrupt(run, node_id, wait, now).insert(by=WRITER)
     interrupt_id = ids.wire("int", interrupt.id)
@@ -103,7 +103,7 @@ def ask_answered(
     result: str | None = None,
     now: datetime,
 ) -> Interrupt:
-    """What ``node_id`` asks was answered before it asked: both are on the log, and the run goes on without waiting.
+    """Record a question that was answered in advance; both are on the log, and the run does not wait.
 
     ``result`` and ``cause`` go to the log as fixed words, as those of ``answer`` do.
     """
@@ -118,7 +118,7 @@ def ask_answered(
 
 
 def take_over(run: Run, answered: Interrupt, *, now: datetime) -> Interrupt:
-    """``run``, a branch, has asked what its source asked, and has the answer; both are on its log already."""
+    """Copy an answered interrupt of the source to ``run``, a branch; its log has question and answer already."""
     taken = Interrupt(
         tenant_id=run.tenant_id,
         run_id=run.id,
@@ -155,7 +155,7 @@ def _requested(interrupt_id: str, node_id: str, wait: Wait) -> InterruptRequeste
 
 
 def at_node(run: Run, node_id: str) -> Interrupt | None:
-    """What the run waits for at ``node_id``, or waited for and was told."""
+    """Return the newest interrupt of the run at ``node_id``, open or resolved."""
     rows = Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, node_id=node_id)
     found: Interrupt | None = rows.order_by("-id").first()
     return found
@@ -167,20 +167,20 @@ def by_id(tenant_id: UUID, interrupt_id: UUID) -> Interrupt | None:
 
 
 def open_at(run: Run) -> list[Interrupt]:
-    """What the run waits for now, the oldest question first."""
+    """Return the open interrupts of the run, oldest first."""
     return list(Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, resolved_at=None).order_by("id"))
 
 
 def waiting(tenant_id: UUID) -> QuerySet[Interrupt]:
-    """The plain interrupts that runs of the tenant wait at now, the oldest question first, each with its run."""
+    """Return the open plain interrupts of the tenant's runs, oldest first, each with its run."""
     rows = Interrupt.objects.of(tenant_id).filter(resolved_at=None, policy__plain=True)
     return rows.exclude(run__status__in=runs.ENDING).select_related("run__definition").order_by("id")
 
 
 def require_open(run: Run, interrupt: Interrupt, *, now: datetime) -> None:
-    """Refuse to answer what nobody waits for any more: it was answered, is out of time, or its run has ended.
+    """Refuse an interrupt that was answered or has timed out, or whose run has ended.
 
-    While the run is paused, time stands still.
+    The timeout does not run while the run is paused.
     """
     if run.status == RunStatus.CANCELLED and interrupt.outcome not in (ANSWERED, TIMED_OUT):
         raise InterruptCancelled(nodeId=interrupt.node_id)
@@ -201,10 +201,10 @@ def answer(
     result: str | None = None,
     now: datetime,
 ) -> None:
-    """``facts`` and the resolution are on the log, and a worker takes the run, unless it is paused.
+    """Record the answer, append ``facts`` and the resolution to the log, and wake the run, unless it is paused.
 
-    The run is locked. Answered once: a second answer, and one to a run that has ended, are refused. ``result`` and
-    ``cause`` go to the log as fixed words.
+    The run is locked. A second answer, and one to a run that has ended, are refused. ``result`` and ``cause`` go to the
+    log as fixed words.
     """
     fresh: Interrupt = Interrupt.objects.of(run.tenant_id).get(id=interrupt.id)
     if fresh.resolved_at is not None or run.status in runs.ENDING:
@@ -219,20 +219,23 @@ def answer(
 
 
 def withdraw(run: Run, *, node_id: str | None = None, now: datetime) -> None:
-    """Nobody is asked any more at ``node_id``, or anywhere in the run, which is locked; the log says why by itself."""
+    """Close the open interrupts at ``node_id``, or of the whole locked run, without an event.
+
+    The caller's own events give the reason.
+    """
     rows = Interrupt.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, resolved_at=None)
     rows = rows if node_id is None else rows.filter(node_id=node_id)
     rows.update(resolved_at=now, outcome=ENDED)
 
 
 def postpone(run: Run, by: timedelta) -> None:
-    """What the locked run waits for may be answered that much longer."""
+    """Extend the timeouts of the locked run's open interrupts."""
     rows = Interrupt.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, resolved_at=None)
     rows.filter(timeout_at__isnull=False).update(timeout_at=F("timeout_at") + by)
 
 
 def end_with(run: Run, *, now: datetime) -> None:
-    """The locked run has ended and asks nobody any more; who resolves its interrupts closes what goes with them."""
+    """Close the open interrupts of the locked, ended run and notify every resolver."""
     withdraw(run, now=now)
     for resolver in _resolvers.values():
         if resolver.run_ended:
@@ -240,15 +243,15 @@ def end_with(run: Run, *, now: datetime) -> None:
 
 
 def add_exchange(interrupt: Interrupt, exchange: JSONObject) -> None:
-    """``exchange`` stands beside what is asked, for those who decide; the wait goes on. The run is locked."""
+    """Append ``exchange`` to the question's data, for those who decide; the wait continues. The run is locked."""
     interrupt.data = {**interrupt.data, "exchanges": [*interrupt.data.get("exchanges", []), exchange]}
     interrupt.save(by=WRITER, update_fields=["data"])
 
 
 def add_vote(interrupt: Interrupt, *, voter: str, principal: str, action: str, now: datetime) -> bool:
-    """The voice of ``voter``, raised by ``principal``, counts; False when it was raised before. The run is locked.
+    """Count the vote of ``voter``, cast by ``principal``; False when it was cast before. The run is locked.
 
-    A voice is raised one way: the same voter may not raise it otherwise later.
+    A voter who has voted differently is refused.
     """
     votes = InterruptVote.objects.of(interrupt.tenant_id).filter(interrupt_id=interrupt.id, voter=voter)
     earlier: InterruptVote | None = votes.first()
@@ -262,32 +265,32 @@ def add_vote(interrupt: Interrupt, *, voter: str, principal: str, action: str, n
 
 
 def votes_at(interrupt: Interrupt) -> list[InterruptVote]:
-    """The voices raised so far, in their order."""
+    """Return the votes in order."""
     return list(InterruptVote.objects.of(interrupt.tenant_id).filter(interrupt_id=interrupt.id).order_by("id"))
 
 
 def register(type_id: str, resolver: Resolver) -> None:
-    """Interrupts at nodes of ``type_id`` are answered through ``resolver`` from now on."""
+    """Register ``resolver`` for interrupts at nodes of ``type_id``."""
     _resolvers[type_id] = resolver
 
 
 def reasons() -> dict[str, ReasonsOf]:
-    """Who knows the reasons that events of a type tell of, by that type."""
+    """Return the reason lookups of all resolvers, by event type."""
     return {event_type: found for each in _resolvers.values() for event_type, found in each.reasons.items()}
 
 
 def resolver_of(type_id: str) -> Resolver | None:
-    """Who answers at nodes of this type, or None: then nobody can."""
+    """Return the resolver for this type, or None: then its interrupts cannot be answered."""
     return _resolvers.get(type_id)
 
 
 def is_plain(interrupt: Interrupt) -> bool:
-    """Whether nothing but this module and the interrupt's own policy says who may answer."""
+    """Whether only this module and the interrupt's own policy decide who may answer."""
     return bool(interrupt.policy.get("plain"))
 
 
 def awaiting(scope: TenantScope, *, now: datetime) -> QuerySet[Interrupt]:
-    """The plain interrupts that this principal may answer and has not, the oldest first, each with its run."""
+    """Return the plain interrupts that this principal may answer and has not, oldest first, each with its run."""
     rows = waiting(scope.tenant_id).filter(Q(timeout_at=None) | Q(timeout_at__gt=now))
     if not scope.can(SCOPE):
         return rows.none()
@@ -303,7 +306,7 @@ def awaiting(scope: TenantScope, *, now: datetime) -> QuerySet[Interrupt]:
 
 
 def denial(scope: TenantScope, interrupt: Interrupt) -> Forbidden | None:
-    """Why this principal may not answer a plain interrupt, or None when it may."""
+    """Return why this principal may not answer a plain interrupt, or None when it may."""
     if not scope.can(SCOPE):
         return Forbidden(f"This needs the permission {SCOPE}.", requiredScope=SCOPE)
     if interrupt.kind != "approval":

@@ -1,8 +1,8 @@
-"""The registration point of node types: a name, and the one function that executes it.
+"""The registry of node types: each name has one function that executes it.
 
-The engine stands above; apps that bring node types (the runtime's own, the approval gate of ``proposals``) fill this in
-from their ``apps.py``. A node either is done, sleeps until a time, waits for somebody, or calls the world outside; or
-it raises ``NodeFailure``.
+The engine is a higher layer; apps that bring node types (the runtime's own, the approval gate of ``proposals``)
+register them from their ``apps.py``. A node is done, sleeps until a time, waits for an answer or calls an external
+system; or it raises ``NodeFailure``.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ class NodeFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The node is done; ``variables`` are set on the run, ``outputs`` are for the nodes behind it."""
+    """The node is done; ``variables`` are set on the run, ``outputs`` go to the nodes that follow."""
 
     outputs: JSONObject = field(default_factory=dict)
     variables: JSONObject = field(default_factory=dict)
@@ -36,16 +36,16 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """The node wants to be called again at ``until``; no worker is held meanwhile."""
+    """The node is called again at ``until``; no worker is held in the meantime."""
 
     until: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The node waits for an answer; ``key`` is asked once a run.
+    """The node waits for an answer; each ``key`` is asked once per run.
 
-    ``data`` goes to the log, ``asked`` to those who may read the run when that is more; ``policy`` is how answers are
+    ``data`` goes to the log; ``asked`` is for readers of the run, when it has more. ``policy`` holds how answers are
     counted and who may give them. After ``timeout`` the answer is a rejection.
     """
 
@@ -59,16 +59,16 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What the sender of a call is given. ``idempotency_key`` is the same whenever the same attempt is sent again."""
+    """The context of a call's sender. ``idempotency_key`` stays the same when an attempt is sent again."""
 
     idempotency_key: str
     seconds: float
-    say: Callable[[str], None] = lambda text: None  # what readers of the run are shown while the call goes on
-    traceparent: str = ""  # of the trace that the run continues
+    say: Callable[[str], None] = lambda text: None  # shows progress to readers of the run during the call
+    traceparent: str = ""  # the trace that the run continues
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the other side is told of the call itself."""
+        """The headers that identify the call to the other side."""
         return {"Idempotency-Key": self.idempotency_key, **self.trace}
 
     @property
@@ -78,23 +78,26 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The node needs an answer from outside this host. It is called again when the answer is in ``ctx.calls``.
+    """The node needs an answer from outside this host and is called again when the answer is in ``ctx.calls``.
 
-    ``send`` is awaited outside any transaction, once that it is sent is on record: a worker that dies meanwhile leaves
-    it to be sent again. It touches no database, and raises ``NodeFailure``. ``request`` is kept beside the log.
+    ``send`` is awaited outside any transaction, after the sending is recorded; if the worker dies meanwhile, the call
+    is sent again. ``send`` touches no database, and raises ``NodeFailure``. ``request`` is stored separately from the
+    log.
     """
 
     kind: str
     request: JSONObject
     send: Callable[[Sending], Awaitable[JSONObject]]
     seconds: float
-    streams: bool = False  # its answer has a ``text``, which is said piece by piece
+    streams: bool = False  # the answer has a ``text``, which is streamed in pieces
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """The agent of the node uses a tool of this host. It is done once, in the transaction of the step, and the node is
-    called again with what came of it in ``ctx.calls``: ``result``, or ``error`` with a code and a message."""
+    """The node's agent uses a tool of this host, once, in the transaction of the step.
+
+    The node is called again with the result in ``ctx.calls``: ``result``, or ``error`` with a code and a message.
+    """
 
     agent_id: str
     tool: str
@@ -106,9 +109,9 @@ Outcome = Done | Sleep | Wait | Call | Act
 
 
 class RunMemory(Protocol):
-    """``ctx.memory``: memory as one run sees it. Unknown and foreign refs are ``[]`` and None.
+    """``ctx.memory``: memory as one run sees it. Unknown and foreign refs give ``[]`` and None.
 
-    A list may be kept within a token budget, and ranked by ``recency`` or by ``relevance`` to a query (RFC 0113).
+    A list may be limited to a token budget, and ranked by ``recency`` or by ``relevance`` to a query (RFC 0113).
     """
 
     def list(
@@ -137,7 +140,7 @@ class RunMemory(Protocol):
 
 
 class RunFiles(Protocol):
-    """``ctx.files``: the workspace as one run sees it. An unknown path is None."""
+    """``ctx.files``: the workspace as one run sees it. An unknown path gives None."""
 
     def list(self, prefix: str = "") -> Sequence[JSONObject]: ...
 
@@ -148,7 +151,7 @@ class RunFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeContext:
-    """What a node may see and do."""
+    """The input of a node and the services that it may use."""
 
     run: Run
     node_id: str
@@ -181,11 +184,11 @@ _calling: Registrations[str, bool] = Registrations()
 
 
 class OnReplay(StrEnum):
-    """What a replay does with a node that its source run has executed (openwop-host 3.8).
+    """How a replay treats a node that its source run has executed (openwop-host 3.8).
 
-    ``RECORDED``: it is not called, and what came of it stands; without a record the replay fails there. A type that
-    says nothing is of this kind. ``CALLED``: it is called on what it was told then, and must come to the same; it only
-    reads, and writes memory in its last call.
+    ``RECORDED``, the default: the node is not called and its recorded result is used; without a record the replay fails
+    there. ``CALLED``: the node is called with its recorded inputs and must produce the same result; it only reads,
+    except that its last call may write memory.
     """
 
     RECORDED = "recorded"
@@ -207,7 +210,7 @@ def node_type(
 ) -> Callable[[NodeFunction], NodeFunction]:
     """Register the function that executes nodes of ``type_id``, the tools it uses, and what a replay does with it.
 
-    ``tools`` is a function of the node's config where that decides. An agent whose manifest does not allow one of them
+    ``tools`` may be a function of the node's config. An agent whose manifest does not allow one of them
     cannot execute the node. ``requires`` are runtime capabilities beyond those that every node has; this host provides
     none, so a node that requires one is never called. ``check`` looks at a node before it is installed: fields of the
     node, and what is wrong. With ``is_told`` the log says what the config says, so nothing of a run may be put into it.
@@ -231,17 +234,17 @@ def node_type(
 
 
 def is_told(type_id: str) -> bool:
-    """Whether the log tells what the config of such a node says."""
+    """Whether the log shows the config of nodes of this type."""
     return _told.get(type_id, False)
 
 
 def makes_calls(type_id: str) -> bool:
-    """Whether nodes of the type call the world outside."""
+    """Whether nodes of the type may return ``Call``."""
     return _calling.get(type_id, False)
 
 
 def problems_of(node: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the type of ``node`` finds wrong with how it is configured."""
+    """Return what the type's check finds wrong with the node's config."""
     check = _checks.get(node["typeId"])
     return check(node) if check else []
 
@@ -255,12 +258,12 @@ def on_replay_of(type_id: str) -> OnReplay:
 
 
 def tools_of(type_id: str, config: Mapping[str, object]) -> Sequence[str]:
-    """The tools that a node of that type and config uses."""
+    """Return the tools that a node of that type and config uses."""
     return _tools[type_id](config) if type_id in _tools else ()
 
 
 def missing_for(type_id: str) -> Sequence[str]:
-    """The runtime capabilities that nodes of the type require and this host does not provide."""
+    """Return the runtime capabilities that the type requires and this host does not provide."""
     return _requires.get(type_id, ())
 
 

@@ -1,6 +1,6 @@
-"""Installed workflows, agents and prompt templates: all that a run may resolve, and nothing else.
+"""Installed workflows, agents, prompt templates and other artifacts: all that a run may resolve.
 
-An installation is the approved text, byte for byte, with its digest. What a run has resolved is noted, so that it
+An installation is the approved text, byte for byte, with its digest. What a run has resolved is recorded, so that it
 resolves the same version again and the console can show the effect of an installation.
 """
 
@@ -31,13 +31,13 @@ REF_PREFIX: dict[str, str] = {
     ArtifactKind.AUTOMATION: "automation",
 }
 PROPOSALS = "/v1/host/console/proposals"
-OF_A_PROPOSAL = "proposal"  # the source of what came through a gate, or on the word of whom a host without gates asks
+OF_A_PROPOSAL = "proposal"  # the source of what was approved at a gate, or directly on a host without gates
 Document = Mapping[str, Any]
 Problems = list[tuple[str, str]]
 
 
 class ArtifactDisabled(Conflict):
-    """Somebody has stopped it, and no run uses it until it is enabled again."""
+    """The artifact was disabled, and no run uses it until it is enabled again."""
 
     code = "artifact_disabled"
     message = "This artifact is disabled; nothing uses it until it is enabled again."
@@ -48,7 +48,7 @@ _builtin_workflows: Registrations[str, str] = Registrations()
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What somebody wants installed; ``text`` is stored as it stands."""
+    """An artifact to install; ``text`` is stored unchanged."""
 
     kind: str
     name: str
@@ -65,7 +65,7 @@ class Artifact:
 
 
 def digest(text: str) -> str:
-    """SHA-256 over the UTF-8 bytes, in lower-case hex."""
+    """Return the SHA-256 over the UTF-8 bytes, in lower-case hex."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -79,9 +79,11 @@ def install(
     part_of_id: UUID | None = None,
     now: datetime,
 ) -> Installation:
-    """``artifact`` is the current version of its name. The same bytes again change nothing, unless they were removed:
-    then they are back. Other bytes under an installed ref are refused, because a ref that runs have used never changes
-    its meaning. ``part_of_id`` is the pack that brings it."""
+    """Make ``artifact`` the current version of its name; ``part_of_id`` is the pack that brings it.
+
+    The same bytes again change nothing, unless they were removed: then they are restored. Other bytes under an
+    installed ref are refused, because a ref that runs have used never changes its meaning.
+    """
     there = Installation.objects.of(tenant_id).filter(ref=artifact.ref).first()
     if there:
         return _back_if_removed(_same_or_refuse(there, artifact))
@@ -103,7 +105,7 @@ def install(
 
 
 def _require_own_spelling(tenant_id: UUID, artifact: Artifact) -> None:
-    """Refuse a name that people would take for another one: the same letters in another case."""
+    """Refuse a name that differs from an installed one only in case, since people would confuse the two."""
     rows = Installation.objects.of(tenant_id).filter(kind=artifact.kind, name__iexact=artifact.name)
     there: Installation | None = rows.exclude(name=artifact.name).first()
     if there:
@@ -122,7 +124,7 @@ def _same_or_refuse(there: Installation, artifact: Artifact) -> Installation:
 
 
 def _back_if_removed(there: Installation) -> Installation:
-    """The version is current again when nothing has taken its place."""
+    """Make the version current again when no other is current."""
     if there.superseded_at and current(there.tenant_id, there.kind, there.name) is None:
         there.superseded_at = None
         there.save(by=WRITER, update_fields=["superseded_at"])
@@ -131,7 +133,7 @@ def _back_if_removed(there: Installation) -> Installation:
 
 @transaction.atomic
 def restore(installation: Installation, *, now: datetime) -> Installation | None:
-    """The version is current again, and the one that had taken its place, which is returned, is not."""
+    """Make the version current again, enable it, and return the version that it replaces."""
     rows = Installation.objects.of(installation.tenant_id).select_for_update()
     there: Installation | None = rows.filter(kind=installation.kind, name=installation.name, superseded_at=None).first()
     if there and there.id == installation.id:
@@ -146,19 +148,19 @@ def restore(installation: Installation, *, now: datetime) -> Installation | None
 
 
 def mark_disabled(installation: Installation, *, by: str, reason: str, now: datetime) -> None:
-    """No run uses the version any more, although it stays the current one of its name."""
+    """Stop every use of the version by runs; it stays the current one of its name."""
     installation.disabled_at, installation.disabled_by, installation.disabled_reason = now, by, reason
     installation.save(by=WRITER, update_fields=["disabled_at", "disabled_by", "disabled_reason"])
 
 
 def mark_enabled(installation: Installation) -> None:
-    """Runs use the version again, when it is the current one."""
+    """Allow runs to use the version again, when it is the current one."""
     installation.disabled_at, installation.disabled_by, installation.disabled_reason = None, "", ""
     installation.save(by=WRITER, update_fields=["disabled_at", "disabled_by", "disabled_reason"])
 
 
 def disabled(installation: Installation) -> ArtifactDisabled:
-    """The refusal of a use of what is disabled."""
+    """Return the refusal to use a disabled installation."""
     ref = installation.ref if installation.disabled_at else installation.part_of.ref
     return ArtifactDisabled(f"{ref} is disabled; it has to be enabled again first.", installedArtifactRef=ref)
 
@@ -170,7 +172,7 @@ def require_enabled(installation: Installation) -> None:
 
 
 def proposed(tenant_id: UUID, kind: str, name: str) -> Installation | None:
-    """What a proposal installed last under this name, by itself or with a pack, whatever became of it."""
+    """Return the last installation of this name by a proposal, directly or with a pack, current or not."""
     rows = Installation.objects.of(tenant_id).filter(kind=kind, name=name).select_related("part_of")
     through = Q(source=OF_A_PROPOSAL) | Q(part_of_id__isnull=False)
     found: Installation | None = rows.filter(through).order_by("-id").first()
@@ -178,7 +180,7 @@ def proposed(tenant_id: UUID, kind: str, name: str) -> Installation | None:
 
 
 def require_not_proposed(tenant_id: UUID, kind: str, name: str) -> None:
-    """Refuse to change, by any other way than a proposal, a name under which a proposal ever installed something."""
+    """Refuse to change a name under which a proposal ever installed something, other than by a proposal."""
     gated = proposed(tenant_id, kind, name)
     if gated:
         owner = gated.part_of if gated.part_of_id else gated
@@ -186,7 +188,7 @@ def require_not_proposed(tenant_id: UUID, kind: str, name: str) -> None:
 
 
 def require_unused(installation: Installation) -> None:
-    """Refuse to change, by any other way than a proposal, what runs of the tenant have used under this name."""
+    """Refuse to change a name that runs of the tenant have used, other than by a proposal."""
     same = {"installation__kind": installation.kind, "installation__name": installation.name}
     if Resolution.objects.of(installation.tenant_id).filter(**same).exists():
         raise _by_proposal(f"Runs of this tenant use {installation.name}", installation)
@@ -198,37 +200,37 @@ def _by_proposal(why: str, there: Installation) -> Conflict:
 
 
 def supersede(installation: Installation, *, now: datetime) -> None:
-    """No run that starts now resolves this version; what runs have used stays readable by its ref."""
+    """Stop new runs from resolving this version; versions that runs have used stay readable by ref."""
     if installation.superseded_at is None:
         installation.superseded_at = now
         installation.save(by=WRITER, update_fields=["superseded_at"])
 
 
 def parts_of(installation: Installation) -> list[Installation]:
-    """What the pack brought, in the order of kinds and names, whether it is current or not."""
+    """Return the parts of the pack by kind and name, current or not."""
     rows = Installation.objects.of(installation.tenant_id).filter(part_of_id=installation.id)
     return list(rows.order_by("kind", "name", "id"))
 
 
 def versions(tenant_id: UUID, kind: str, name: str) -> list[Installation]:
-    """Every version of ``name`` that was ever installed, the latest installed first."""
+    """Return every version of ``name`` ever installed, the latest first."""
     return list(Installation.objects.of(tenant_id).filter(kind=kind, name=name).order_by("-id"))
 
 
 def current(tenant_id: UUID, kind: str, name: str) -> Installation | None:
-    """The version of ``name`` that a run started now would use."""
+    """Return the version of ``name`` that a run started now would use."""
     return next(iter(_current().fetch(sql.key(tenant_id), str(kind), name)), None)
 
 
 @cache
 def _current() -> sql.Prepared[Installation]:
-    """A run asks for it at each of its steps."""
+    """A run needs it at each of its steps."""
     rows = Installation.objects.of(UUID(int=0)).filter(kind="").filter(name="").filter(superseded_at=None)
     return sql.Prepared(rows.select_related("part_of").order_by("id")[:1])
 
 
 def by_ref(tenant_id: UUID, ref: str) -> Installation | None:
-    """An installed version by its ref, current or superseded."""
+    """Return an installed version by its ref, current or superseded."""
     return next(iter(_by_ref().fetch(sql.key(tenant_id), ref)), None)
 
 
@@ -239,7 +241,7 @@ def _by_ref() -> sql.Prepared[Installation]:
 
 
 def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime) -> Installation:
-    """What ``name`` means for this run: what it resolved before, else the current version; the use is noted.
+    """Return the version of ``name`` for this run: the one it resolved before, else the current one; record the use.
 
     A replay uses what its source has used, whatever was installed since.
     """
@@ -259,13 +261,13 @@ def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime)
 
 
 def _require_usable(run: Run, installation: Installation) -> None:
-    """A replay uses what its source has used; nothing it comes to leaves it."""
+    """Refuse a disabled version, except to a replay: it uses what its source has used, and has no effects."""
     if not run.is_replay:
         require_enabled(installation)
 
 
 def require_own_enabled(run: Run) -> None:
-    """Refuse to go on with a run whose workflow, or the pack that brought it, is disabled."""
+    """Refuse to continue a run whose workflow, or the pack that brought it, is disabled."""
     if run.workflow_id in _builtin_workflows or run.is_replay:
         return
     there = current(run.tenant_id, ArtifactKind.WORKFLOW, run.workflow_id)
@@ -274,7 +276,7 @@ def require_own_enabled(run: Run) -> None:
 
 
 def note_use(run: Run, installation: Installation, *, node_id: str = "", now: datetime) -> None:
-    """It is on record that the run has used this version; noted once a run."""
+    """Record that the run has used this version, once per run."""
     mine = {"tenant_id": run.tenant_id, "run_id": run.id, "installation_id": installation.id}
     if not Resolution.objects.of(run.tenant_id).filter(**mine).exists():
         Resolution(**mine, node_id=node_id, resolved_at=now).insert(by=WRITER)
@@ -287,25 +289,25 @@ def _used(tenant_id: UUID, run_id: UUID, kind: str, name: str) -> Installation |
 
 
 def uses_of(tenant_id: UUID, installation_ids: Collection[UUID], *, limit: int = 50) -> list[Resolution]:
-    """The runs that resolved one of these installations, newest first."""
+    """Return the runs that resolved one of these installations, newest first."""
     rows = Resolution.objects.of(tenant_id).select_related("run", "installation")
     return list(rows.filter(installation_id__in=list(installation_ids)).order_by("-id")[:limit])
 
 
 def used_by(run: Run) -> list[Resolution]:
-    """What this run has resolved, in the order it did."""
+    """Return what this run has resolved, in order."""
     rows = Resolution.objects.of(run.tenant_id).select_related("installation").filter(run_id=run.id)
     return list(rows.order_by("id"))
 
 
 def count_uses(tenant_id: UUID, installation_ids: Collection[UUID]) -> int:
-    """How many runs resolved one of these installations."""
+    """Count the runs that resolved one of these installations."""
     rows = Resolution.objects.of(tenant_id).filter(installation_id__in=list(installation_ids))
     return int(rows.values("run_id").distinct().count())
 
 
 def register_builtin(text: str) -> None:
-    """A workflow that the host itself brings; every tenant resolves it."""
+    """Register a workflow of the host itself, which every tenant resolves."""
     _builtin_workflows[json.loads(text)["id"]] = text
 
 
@@ -314,7 +316,7 @@ def builtin_ids() -> list[str]:
 
 
 def workflow_text(tenant_id: UUID, workflow_id: str) -> str | None:
-    """The definition a run of ``workflow_id`` would pin now, as text; None when the tenant has none."""
+    """Return the definition that a run of ``workflow_id`` would pin now; None when the tenant has none."""
     if workflow_id in _builtin_workflows:
         return _builtin_workflows[workflow_id]
     installation = current(tenant_id, ArtifactKind.WORKFLOW, workflow_id)
@@ -322,7 +324,7 @@ def workflow_text(tenant_id: UUID, workflow_id: str) -> str | None:
 
 
 def pin(tenant_id: UUID, text: str) -> Definition:
-    """The definition row for ``text``; one row a digest, however many runs use it."""
+    """Return the definition row for ``text``; there is one per digest, however many runs use it."""
     sha256 = digest(text)
     if found := _definition().fetch(sql.key(tenant_id), sha256):
         return found[0]
@@ -339,26 +341,26 @@ def _definition() -> sql.Prepared[Definition]:
 
 
 def names_of(tenant_id: UUID, definition_ids: Collection[UUID]) -> dict[UUID, str]:
-    """What each of these pinned definitions calls itself."""
+    """Return the ``name`` in each of these pinned definitions."""
     texts = Definition.objects.of(tenant_id).filter(id__in=list(definition_ids)).values_list("id", "text")
     return {definition: str(json.loads(text).get("name", "")) for definition, text in texts}
 
 
 def texts_of(tenant_id: UUID) -> Iterator[str]:
-    """The text of everything installed, superseded versions too, and of every definition that a run has pinned."""
+    """Yield the text of everything installed, superseded versions included, and of every pinned definition."""
     for table in (Installation, Definition):
         yield from table.objects.of(tenant_id).values_list("text", flat=True).iterator(chunk_size=200)
 
 
 def last(tenant_id: UUID, kind: str, name: str) -> Installation | None:
-    """The current version of ``name``; when it was removed, the version that was, with its ``superseded_at``."""
+    """Return the current version of ``name``, or else the one that was current last, with its ``superseded_at``."""
     rows = Installation.objects.of(tenant_id).select_related("part_of").filter(kind=kind, name=name)
     found: Installation | None = rows.order_by(F("superseded_at").desc(nulls_first=True)).first()
     return found
 
 
 def agents(tenant_id: UUID) -> list[Installation]:
-    """The tenant's installed agents, disabled ones too, in the order of their ids, the same on every database."""
+    """Return the tenant's installed agents, disabled ones too, sorted in Python to be the same on every database."""
     rows = Installation.objects.of(tenant_id).select_related("part_of")
     rows = rows.filter(kind=ArtifactKind.AGENT, superseded_at=None)
     return sorted(rows, key=lambda row: row.name)
@@ -377,18 +379,18 @@ def _no_parts(_document: Document) -> Sequence[Artifact]:
 
 
 def _nothing(_installation: Installation, _now: datetime) -> None:
-    """Nothing is to be done beside the rows of the registry."""
+    """The default callback: the rows of the registry are all there is to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installer:
-    """What a kind brings. ``named`` is the name and the version of a document that is valid by its schema.
+    """The callbacks for one kind of artifact. ``named`` gives name and version of a schema-valid document.
 
     ``problems`` are what this host could not carry out in that tenant, each a path inside the artifact
-    (``$.chains[0]``) and a sentence without a word of the artifact; ``untimely`` are those that only a time has.
-    ``parts`` is what runs resolve of it, when that is not the artifact itself. ``came`` and ``went`` are called, in the
-    transaction, when a version becomes current or is enabled again, and when it ceases to be current; ``stopped``
-    when it is disabled.
+    (``$.chains[0]``) and a sentence without a word of the artifact; ``untimely`` are those that depend on the time.
+    ``parts`` is what runs resolve of it, when that is not the artifact itself. ``came`` and ``went`` are called in the
+    transaction, when a version becomes current or is enabled again, and when it ceases to be current; ``stopped`` when
+    it is disabled.
     """
 
     kind: str
@@ -405,15 +407,15 @@ _installers: Registrations[str, Installer] = Registrations()
 
 
 def register(installer: Installer) -> None:
-    """Artifacts of this kind are installable from now on."""
+    """Make artifacts of this kind installable."""
     _installers[installer.kind] = installer
 
 
 def installer_of(kind: str) -> Installer | None:
-    """Who installs artifacts of this kind, or None: then nobody does."""
+    """Return the installer of this kind, or None: then it cannot be installed."""
     return _installers.get(kind)
 
 
 def kinds() -> list[str]:
-    """The kinds that are really installed, in the order of their names."""
+    """Return the kinds that can be installed, sorted."""
     return sorted(_installers)

@@ -1,7 +1,7 @@
-"""Schedules and their ticks: the only writer of both (RFC 0052).
+"""Schedules and their ticks; the only writer of both (RFC 0052).
 
-A tick is claimed under the lock of its schedule, in the transaction that makes its run: the row of the tick, the run
-and the next tick commit together or not at all. However long nobody looked, one tick stands for all that were missed.
+A tick is claimed under the lock of its schedule, in the transaction that creates its run: the tick row, the run and the
+next tick commit together or not at all. However many ticks were missed, one tick fires for all of them.
 """
 
 import logging
@@ -41,7 +41,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOrder:
-    """What a schedule is to be: ``cron`` in ``timezone``, or once ``at`` an instant."""
+    """The settings of a schedule: ``cron`` in ``timezone``, or once ``at`` an instant."""
 
     name: str
     workflow_id: str
@@ -57,7 +57,7 @@ class ScheduleOrder:
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A task of the host itself, by its dotted name, every so many minutes."""
+    """A periodic task of the host itself, by its dotted name."""
 
     name: str
     task: str
@@ -66,7 +66,7 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A tick that is ours to settle; ``too_late`` when the schedule's policy is to skip it."""
+    """A claimed tick to settle; ``too_late`` when the schedule's policy is to skip it."""
 
     schedule: Schedule
     tick_at: datetime
@@ -75,8 +75,10 @@ class Claim:
 
 
 def first_tick(order: ScheduleOrder, *, now: datetime, path: str = "") -> datetime:
-    """When ``order`` ticks for the first time behind ``now``. Refused, with the path of the field, when it does not, or
-    not within the horizon."""
+    """Return the first tick of ``order`` after ``now``.
+
+    Refused, with the path of the field, when there is none, or none within the horizon.
+    """
     field_name, problem = _problem_of(order)
     if problem:
         raise _invalid(path + field_name, problem)
@@ -93,7 +95,7 @@ def first_tick(order: ScheduleOrder, *, now: datetime, path: str = "") -> dateti
 
 
 def _problem_of(order: ScheduleOrder) -> tuple[str, str]:
-    """The field that is wrong and what is wrong with it; two empty texts when nothing is."""
+    """Return the invalid field and the problem; two empty texts when there is none."""
     if bool(order.cron) == bool(order.at):
         return "cron", "give either cron or at"
     if not cron.is_zone(order.timezone):
@@ -115,7 +117,7 @@ def _invalid(field_name: str, message: str) -> Invalid:
 
 
 def create_schedule(tenant_id: UUID, order: ScheduleOrder, *, now: datetime, path: str = "") -> Schedule:
-    """A new schedule; its name is taken by no other of the tenant."""
+    """Create a schedule; refused when the tenant has one of that name."""
     next_at = first_tick(order, now=now, path=path)
     schedule = Schedule(tenant_id=tenant_id, created_at=now)
     _write(schedule, order, next_at if order.enabled else None)
@@ -127,8 +129,7 @@ def create_schedule(tenant_id: UUID, order: ScheduleOrder, *, now: datetime, pat
 
 
 def change(schedule: Schedule, order: ScheduleOrder, *, now: datetime, path: str = "") -> None:
-    """The locked schedule is as ``order`` says. The next tick is looked for anew when the time was changed or it was
-    enabled; otherwise it stays."""
+    """Change the locked schedule to ``order``. The next tick is recomputed when the time changed or it was enabled."""
     timed = (order.cron, order.timezone, order.at) != (schedule.cron, schedule.timezone, schedule.at)
     woken = order.enabled and not schedule.enabled
     next_at = first_tick(order, now=now, path=path) if timed or woken else schedule.next_at
@@ -145,7 +146,7 @@ def _write(schedule: Schedule, order: ScheduleOrder, next_at: datetime | None) -
 
 
 def order_of(schedule: Schedule) -> ScheduleOrder:
-    """What the schedule is now, as it could be ordered."""
+    """Return the current settings of the schedule as an order."""
     return ScheduleOrder(
         name=schedule.name,
         workflow_id=schedule.workflow_id,
@@ -161,17 +162,17 @@ def order_of(schedule: Schedule) -> ScheduleOrder:
 
 
 def remove(schedule: Schedule) -> None:
-    """The schedule and its ticks are gone; the runs it has started stay."""
+    """Delete the schedule and its ticks; the runs it started are kept."""
     Schedule.objects.written_by(WRITER).filter(tenant_id=schedule.tenant_id, id=schedule.id).delete()
 
 
 def find(tenant_id: UUID, name: str) -> Schedule:
-    """The schedule of that name; a foreign one is not found."""
+    """Return the schedule of that name; raise ``NotFound`` when the tenant has none."""
     return _there(Schedule.objects.of(tenant_id).filter(name=name).first())
 
 
 def locked(tenant_id: UUID, name: str) -> Schedule:
-    """The same, locked until the transaction ends."""
+    """Return the schedule of that name, locked until the transaction ends."""
     return _there(Schedule.objects.of(tenant_id).select_for_update().filter(name=name).first())
 
 
@@ -182,25 +183,25 @@ def _there(schedule: Schedule | None) -> Schedule:
 
 
 def schedules_of_workflow(tenant_id: UUID, workflow_id: str) -> dict[str, Schedule]:
-    """The schedules of the workflow's own triggers, by name, locked."""
+    """Return the schedules of the workflow's own triggers, by name, locked."""
     rows = Schedule.objects.of(tenant_id).select_for_update().filter(name__startswith=f"{OF_WORKFLOW}{workflow_id}/")
     return {row.name: row for row in rows.order_by("name")}
 
 
 def schedule_of_automation(tenant_id: UUID, name: str) -> Schedule | None:
-    """The schedule of the installed automation of that name, locked; None when there is none."""
+    """Return the schedule of that installed automation, locked; None when there is none."""
     rows = Schedule.objects.of(tenant_id).select_for_update()
     found: Schedule | None = rows.filter(name=f"{OF_AUTOMATION}{name}").first()
     return found
 
 
 def page(tenant_id: UUID, *, after: str = "", size: int) -> Page[Schedule]:
-    """The schedules whose names come behind ``after``."""
+    """Return the schedules whose names sort after ``after``."""
     return read_page(Schedule.objects.of(tenant_id), after, size, order="name")
 
 
 def coming(row: Any) -> list[datetime]:
-    """The next five ticks of a schedule, of a run or of a pass, or as many as there are; none while it rests."""
+    """Return up to five next ticks of a schedule or pass; none when there is no next one."""
     if row.next_at is None or not row.cron:
         return [row.next_at] if row.next_at else []
     behind = cron.following(row.cron, row.timezone, row.next_at)
@@ -208,19 +209,19 @@ def coming(row: Any) -> list[datetime]:
 
 
 def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -> Page[ScheduleTick]:
-    """The ticks before ``before``, the latest first."""
+    """Return the ticks before ``before``, latest first."""
     rows = ScheduleTick.objects.of(schedule.tenant_id).filter(schedule_id=schedule.id)
     return read_page(rows, before, size, order="-tick_at")
 
 
 def due(table: type[TenantOwned], *more: str, now: datetime, limit: int = 100) -> list[tuple[Any, ...]]:
-    """The keys of the rows of all tenants that have a tick to fire, with ``more`` columns; the longest due first."""
+    """Return the keys of due rows of all tenants, with the columns ``more``; the longest due first."""
     rows = table.objects.filter(_is_due(now)).order_by("next_at")
     return list(rows.values_list("tenant_id", "id", *more)[:limit])
 
 
 def lock_due(table: type[Row], tenant_id: UUID, row_id: UUID, *, now: datetime) -> Row | None:
-    """The row, locked until the transaction ends, when its tick is due still: of all who look at once, one has it."""
+    """Lock and return the row when its tick is still due; of concurrent callers only one gets it."""
     found = table.objects.of(tenant_id).select_for_update().filter(_is_due(now), id=row_id).first()
     return found if isinstance(found, table) else None
 
@@ -230,7 +231,7 @@ def _is_due(now: datetime) -> Q:
 
 
 def next_tick(row: Any, *, now: datetime) -> datetime | None:
-    """The next tick of a schedule that could not be fired; None when it has none, or nor can its time be read."""
+    """Return the next tick after one that could not be fired; None when there is none or its time cannot be parsed."""
     try:
         return cron.next_after(row.cron, row.timezone, now) if row.cron else None
     except (ValueError, LookupError):
@@ -238,9 +239,9 @@ def next_tick(row: Any, *, now: datetime) -> datetime | None:
 
 
 def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
-    """The due tick, for whoever comes first; None for everybody else. In the transaction that settles it.
+    """Claim the due tick, in the transaction that settles it; None for all but the first caller.
 
-    The schedule is locked, and waits for its next tick from here on.
+    The schedule is locked and moved to its next tick.
     """
     schedule = lock_due(Schedule, tenant_id, schedule_id, now=now)
     if schedule is None or schedule.next_at is None:
@@ -251,14 +252,14 @@ def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
     schedule.next_at = found.next_at
     schedule.save(by=WRITER, update_fields=["next_at"])
     before = ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=found.tick_at)
-    if before.exists():  # a console whose clock is behind ours has set the schedule back to it
+    if before.exists():  # a console with a slower clock has set the schedule back to this tick
         return None
     too_late = schedule.missed == MissedFirePolicy.SKIP and now - found.tick_at > ON_TIME
     return Claim(schedule, found.tick_at, found.missed, too_late)
 
 
 def settle(claimed: Claim, *, run_id: UUID | None = None, code: str = "", now: datetime) -> ScheduleTick:
-    """What became of the tick is on record: its run, or why there is none."""
+    """Record the result of the tick: its run, or the code of why there is none."""
     return ScheduleTick(
         tenant_id=claimed.schedule.tenant_id,
         schedule_id=claimed.schedule.id,
@@ -272,7 +273,7 @@ def settle(claimed: Claim, *, run_id: UUID | None = None, code: str = "", now: d
 
 @transaction.atomic
 def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
-    """A tick that could not be fired is on record as failed; the schedule waits for the next one, if it can tell."""
+    """Record a tick that could not be fired as failed, and move the schedule to its next tick, if there is one."""
     schedule = lock_due(Schedule, tenant_id, schedule_id, now=now)
     if schedule is None or schedule.next_at is None:
         return
@@ -284,7 +285,7 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
 
 
 def following_beat(tick_at: datetime, interval: timedelta, now: datetime) -> datetime:
-    """The next tick behind ``now`` on the beat of ``tick_at``. Ticks that nobody looked at are skipped."""
+    """Return the next tick after ``now`` at the interval from ``tick_at``; missed ticks are skipped."""
     return tick_at + interval * ((now - tick_at) // interval + 1)
 
 
@@ -295,10 +296,9 @@ def fire_each(
     *,
     give_up: Callable[[Key], None] | None = None,
 ) -> int:
-    """Fire all that is due; returns how many started something. One that cannot be fired stops no other.
+    """Fire every due item and return how many started something; a failure does not stop the others.
 
-    When the database is at fault it is tried again at the next look; otherwise ``give_up`` puts on record that it
-    failed.
+    After a database error the item is tried again at the next look; after any other, ``give_up`` records the failure.
     """
     return sum(_fire_or_go_on(what, key, fire, give_up) for key in due)
 
@@ -317,7 +317,7 @@ def _fire_or_go_on(what: str, key: Key, fire: Callable[[Key], bool], give_up: Ca
 
 @transaction.atomic
 def keep_timers(timers: Sequence[Timer], *, now: datetime) -> None:
-    """The host has these timers and no others. What is due already waits until the host has started."""
+    """Store these timers and delete all others. What is due already waits until the host has started."""
     rows, first_at = HostTimer.objects.written_by(WRITER), now + QUIET_START
     rows.exclude(name__in=[timer.name for timer in timers]).delete()
     rows.filter(next_at__lt=now).update(next_at=first_at)
@@ -325,7 +325,7 @@ def keep_timers(timers: Sequence[Timer], *, now: datetime) -> None:
 
 
 def fire_timers(timers: Sequence[Timer], *, queue: Callable[[Timer], None], now: datetime) -> int:
-    """Every timer that is due is queued, by whoever takes its tick first; returns how many."""
+    """Queue every due timer, once among concurrent callers; return how many were queued here."""
     known = {timer.name: timer for timer in timers}
     due = HostTimer.objects.filter(name__in=known, next_at__lte=now).order_by("next_at").values_list("name", "next_at")
     return fire_each("Timer", list(due), lambda key: _fire_timer(known[key[0]], key[1], queue, now))

@@ -1,7 +1,6 @@
-"""Values of hand-written SQL in the form each engine stores them; the statements stay in the three hot modules.
+"""Helpers for hand-written SQL: value conversion per engine, driver reads, chunked writes, statement limits, upkeep.
 
-``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2). This module only converts,
-hands their reads to the driver, and ends statements that take too long.
+``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2); the statements stay there.
 """
 
 import math
@@ -31,16 +30,16 @@ from django.db.models.query import get_related_populators
 from memory.host.json_types import JSONObject
 
 INSTRUCTIONS = 10_000
-# Rows that one statement names or changes: SQLite built with its old limit takes 999 parameters, and other writers wait
-# no longer than such a statement takes.
+# Rows that one statement names or changes: SQLite built with its old limit takes 999 parameters, and a statement of
+# this size does not keep other writers waiting for long.
 CHUNK = 500
 Part = TypeVar("Part")
 Found = TypeVar("Found")
 Row = TypeVar("Row", bound=Model)
 Slot = Callable[[Sequence[Any]], Any]
-# Statements that count, by the shape of their lists: few, since roles make the shapes.
+# Counting statements by the shape of their lists; there are few, since the shapes follow from roles.
 _of_shape: dict[Hashable, tuple[list[str], str, list[Slot]]] = {}
-# Statements that list, in the same way.
+# Listing statements by shape.
 _statements: dict[Hashable, tuple[str, list[tuple[int, object]]]] = {}
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
@@ -48,21 +47,21 @@ _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 @cache
 def is_postgres() -> bool:
-    """A process has one database for as long as it lives."""
+    """Whether the database is PostgreSQL; a process uses one database for its lifetime."""
     return connection.vendor == "postgresql"
 
 
 def column_type(table: str, column: str) -> str:
-    """The type of a column of PostgreSQL, without its length."""
+    """Return the type of a PostgreSQL column, without its length."""
     statement = "SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s"
     return str(rows(statement, [table, column])[0][0])
 
 
 def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
-    """What a hand-written SELECT answers, straight from the driver.
+    """Run a hand-written SELECT on the driver and return its rows.
 
-    Django's cursor costs more than the query of a point read. It is used all the same where it has something to do:
-    open or check the connection, refuse a broken transaction, or tell those who listen to queries.
+    Django's cursor costs more than the query of a point read. It is used where it has work to do: open or check the
+    connection, refuse a broken transaction, or notify listeners of queries.
     """
     django = connections[DEFAULT_DB_ALIAS]
     if django.execute_wrappers or django.queries_logged or django.needs_rollback or not _is_open(django):
@@ -75,11 +74,10 @@ def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
 
 
 class Prepared(Generic[Row]):
-    """A query for rows of a model that the ORM has written once, and that is asked with other parameters each time:
-    writing it takes the ORM many times as long as the database takes to answer it.
+    """A query for rows of a model that the ORM compiles once and that runs with new parameters each time.
 
-    ``fetch`` gives the same objects as the queryset, with what its ``select_related`` names. It is for querysets whose
-    every parameter is given anew.
+    Compiling takes the ORM many times as long as the database takes to answer. ``fetch`` gives the same objects as the
+    queryset, with its ``select_related``. Every parameter of the queryset has to be given anew.
     """
 
     def __init__(self, queryset: QuerySet[Row]) -> None:
@@ -93,7 +91,7 @@ class Prepared(Generic[Row]):
         self._related = get_related_populators(described, columns, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]  # the stubs are of Django 6
 
     def fetch(self, *parameters: Any) -> list[Row]:
-        """The rows for parameters in the form of the engine, in the order in which the statement has them."""
+        """Return the rows for these parameters, given in the engine's form and in the order of the statement."""
         return [
             self._made(row)
             for row in self._compiler.apply_converters(rows(self._statement, parameters), self._converters)
@@ -107,8 +105,11 @@ class Prepared(Generic[Row]):
 
 
 def fetch(queryset: QuerySet[Row]) -> list[Row]:
-    """The objects of a queryset, with what its ``select_related`` names, made of rows as the driver gives them, since
-    the ORM takes longer to make them than the database to find them. A field that ``only`` leaves out is read later."""
+    """Return the objects of a queryset, with its ``select_related``, built from the driver's rows.
+
+    The ORM takes longer to build them than the database to find them. A field that ``only`` leaves out is loaded on
+    access.
+    """
     compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
     try:
         statement, given = compiler.as_sql()
@@ -118,7 +119,7 @@ def fetch(queryset: QuerySet[Row]) -> list[Row]:
 
 
 def _objects_of(compiler: Any) -> Callable[[Iterable[Sequence[Any]]], list[Any]]:
-    """What makes objects of the rows of a statement that this compiler has written."""
+    """Return a function that builds objects from the rows of this compiler's statement."""
     described = compiler.klass_info
     own, related = _Maker(described, compiler.select), described.get("related_klass_infos", ())
     makers = [(_Maker(each, compiler.select), each["local_setter"], each["remote_setter"]) for each in related]
@@ -144,7 +145,7 @@ def _objects_of(compiler: Any) -> Callable[[Iterable[Sequence[Any]]], list[Any]]
 
 
 class _Maker:
-    """Makes the object of one model out of its columns in a row."""
+    """Builds the object of one model from its columns in a row."""
 
     def __init__(self, described: JSONObject, select: Sequence[Any]) -> None:
         self._model = described["model"]
@@ -162,7 +163,7 @@ class _Maker:
 
 
 def made(model: type[Any], values: Mapping[str, Any]) -> Any:
-    """What the ORM would have made of the columns; another column of the row is read when somebody asks for it."""
+    """Build the object that the ORM would build from these columns; a missing column is loaded on access."""
     state = ModelState()
     state.adding, state.db = False, DEFAULT_DB_ALIAS
     row: Any = object.__new__(model)
@@ -171,10 +172,10 @@ def made(model: type[Any], values: Mapping[str, Any]) -> Any:
 
 
 class Written:
-    """A query that the ORM has written once, for other values each time.
+    """A query that the ORM compiles once and that runs with other values each time.
 
-    ``places`` are what the queryset was made with, each in the place of a value: ids, texts and times that nothing else
-    in it is. A value may stand in it more than once, or not at all.
+    ``places`` are placeholder values that the queryset was built with: ids, texts and times that occur nowhere else in
+    it. A value may occur in it more than once, or not at all.
     """
 
     def __init__(self, queryset: QuerySet[Any, Any], *places: object) -> None:
@@ -185,19 +186,21 @@ class Written:
         self._slots = [(known.index(each), None) if each in known else (-1, each) for each in given]
 
     def fetch(self, *values: object) -> list[Any]:
-        """The rows for these values, in the order of the places."""
+        """Return the rows for these values, given in the order of the places."""
         given = [_as_parameter(each) for each in values]
         return rows(self._statement, [given[place] if place >= 0 else fixed for place, fixed in self._slots])
 
     def objects(self, *values: object) -> list[Any]:
-        """The same as the objects that ``sql.fetch`` makes."""
+        """Return the objects for these values, as ``sql.fetch`` does."""
         assert self._objects is not None, "The query is one for values."
         return self._objects(self.fetch(*values))
 
 
 class Text(str):
-    """A text in a query, known again in its statement as this very object, whatever it says: someone else may have
-    chosen a text that the query has for itself."""
+    """A text in a query that is recognised in the statement by object identity, whatever its content.
+
+    A caller may choose a text that the query also contains as a constant.
+    """
 
     __slots__ = ()
 
@@ -209,10 +212,10 @@ class Text(str):
 def statement_of_shape(
     shape: Hashable, values: Sequence[object], query: Callable[[], QuerySet[Any, Any]]
 ) -> tuple[str, list[Any]]:
-    """The statement and the parameters of what ``query`` makes, which is asked for it once for each ``shape``: the ORM
-    takes ten times as long to write such a statement as the database takes to answer it.
+    """Return the statement and parameters of ``query()``, which is called once for each ``shape``.
 
-    Queries of one shape differ in ``values`` alone: ids, times, and each ``Text``. A shape of None is of one query.
+    The ORM takes ten times as long to compile such a statement as the database takes to answer it. Queries of one shape
+    differ in ``values`` alone: ids, times, and each ``Text``. With the shape None nothing is cached.
     """
     if found := _statements.get(shape):
         statement, slots = found
@@ -226,8 +229,10 @@ def statement_of_shape(
 
 
 def _place_of(parameter: object, values: Sequence[object]) -> tuple[int, object] | None:
-    """Which of ``values`` a parameter is; -1 with the parameter itself when it is the same in every such query. None
-    when that cannot be said: it looks like one of the values, or like two of them."""
+    """Return the index in ``values`` of a parameter; -1 with the parameter itself when it is a constant.
+
+    None when that is ambiguous: it resembles a value, or equals two of them.
+    """
     if isinstance(parameter, Text):
         return next(((place, None) for place, value in enumerate(values) if value is parameter), None)
     texts = [each for each in values if isinstance(each, Text)]
@@ -245,8 +250,10 @@ def _as_parameter(value: object) -> object:
 
 
 def read_in_parallel(read: Callable[[Part], Found], parts: Sequence[Part], readers: int) -> list[Found]:
-    """What ``read`` answers for each of ``parts``, on as many connections at a time. In a transaction all are read
-    there, which alone sees what it has written."""
+    """Return ``read(part)`` for each of ``parts``, read on up to ``readers`` connections at a time.
+
+    Inside a transaction all are read on its own connection, since no other sees its writes.
+    """
     readers = min(readers, len(parts))
     if readers < 2 or connection.in_atomic_block:
         return [read(part) for part in parts]
@@ -262,15 +269,17 @@ def read_in_parallel(read: Callable[[Part], Found], parts: Sequence[Part], reade
 
 
 def in_chunks(rows: Iterable[Part], size: int = CHUNK) -> Iterator[list[Part]]:
-    """The rows in lists of at most ``size``, in their order."""
+    """Yield the rows in lists of at most ``size``, in order."""
     remaining = iter(rows)
     while chunk := list(islice(remaining, size)):
         yield chunk
 
 
 def delete_in_chunks(rows: QuerySet[Any], row_ids: Iterable[UUID] | None = None) -> int:
-    """Delete the rows of a queryset that may write, or those of ``row_ids`` among them, CHUNK in each statement, and
-    return how many there were."""
+    """Delete the rows of a writable queryset, or those of ``row_ids`` among them, and return the number.
+
+    CHUNK rows are deleted in each statement.
+    """
     chunks = in_chunks(row_ids) if row_ids is not None else _ids_left(rows)
     return sum(int(rows.filter(id__in=chunk).delete()[0]) for chunk in chunks)
 
@@ -283,10 +292,10 @@ def _ids_left(rows: QuerySet[Any]) -> Iterator[list[UUID]]:
 def insert(
     allowed: Any, columns: Sequence[str], values: Iterable[Sequence[Any]], *, renewing: Sequence[str] = ()
 ) -> None:
-    """Rows into the table of ``allowed``, a queryset that may write; without an object for each, which costs most.
+    """Insert rows into the table of ``allowed``, a writable queryset, without building an object for each.
 
-    ``values`` are in the form of the engine. Of a row whose key is there already, the columns ``renewing`` are renewed;
-    no two of ``values`` have one key.
+    ``values`` are in the engine's form. When a key exists already, the columns ``renewing`` are updated; no two of
+    ``values`` may have the same key.
     """
     into = f"INSERT INTO {allowed.model._meta.db_table} ({', '.join(columns)})"
     renewed = ", ".join(f"{name} = excluded.{name}" for name in renewing)
@@ -300,7 +309,7 @@ def insert(
             with connection.wrap_database_errors, cursor.copy(copied) as copy:
                 for row in given:
                     copy.write_row(row)
-        elif given:  # an array for each column: one statement for all the rows
+        elif given:  # one array per column, so one statement inserts all rows
             types = {field.column: field.db_type(connection) for field in allowed.model._meta.concrete_fields}
             arrays = ", ".join(f"%s::{types[name]}[]" for name in columns)
             lists = [list(column) for column in zip(*given, strict=True)]
@@ -308,7 +317,7 @@ def insert(
 
 
 def counts(lists: Mapping[str, object], *, up_to: int) -> dict[str, int]:
-    """How many rows each of these querysets has, counted up to that number, all in one statement."""
+    """Count the rows of each queryset, up to ``up_to``, in one statement."""
     statement, parameters = _counting(lists, up_to)
     return _fetch_counts(list(lists), statement, parameters)
 
@@ -316,10 +325,10 @@ def counts(lists: Mapping[str, object], *, up_to: int) -> dict[str, int]:
 def counts_of_shape(
     shape: Hashable, values: Sequence[object], lists: Callable[[], Mapping[str, Any]], *, up_to: int
 ) -> dict[str, int]:
-    """``counts`` of what ``lists`` makes, which is asked for them once for each ``shape``: the ORM takes ten times as
-    long to write such a statement as the database takes to answer it.
+    """Return ``counts(lists())``; ``lists`` is called once for each ``shape``.
 
-    Lists of one shape differ in ``values`` alone: ids, names, and one time from which every other time is counted.
+    The ORM takes ten times as long to compile such a statement as the database takes to answer it. Lists of one shape
+    differ in ``values`` alone: ids, names, and one time that every other time is relative to.
     """
     if found := _of_shape.get((shape, up_to)):
         names, statement, slots = found
@@ -333,7 +342,7 @@ def counts_of_shape(
 
 
 def _counting(lists: Mapping[str, Any], up_to: int) -> tuple[str, list[Any]]:
-    """The statement that counts, and its parameters."""
+    """Return the counting statement and its parameters."""
     columns, parameters = [], []
     for rows_of_one in lists.values():
         try:
@@ -354,8 +363,10 @@ def _fetch_counts(names: Sequence[str], statement: str, parameters: Sequence[Any
 
 
 def _slot(parameter: Any, values: Sequence[Any]) -> Slot:
-    """What makes this parameter of ``values``: it is one of them, a text with one of them in it, a time as far from
-    theirs, or the same whatever they are."""
+    """Return a function that computes this parameter from ``values``.
+
+    A parameter is one of them, a text that contains one of them, a time at a fixed distance from one, or a constant.
+    """
     for place, value in enumerate(values):
         if isinstance(value, datetime):
             if (moment := _as_moment(parameter)) is not None:
@@ -383,7 +394,7 @@ def _within(place: int, spell: Callable[[Any], str], parts: Sequence[str], value
 
 
 def _as_moment(parameter: object) -> datetime | None:
-    """The time that is this parameter of a statement of the ORM."""
+    """Return the time that an ORM parameter represents, or None."""
     if isinstance(parameter, str) and TIME.fullmatch(parameter):
         return datetime.fromisoformat(parameter).replace(tzinfo=UTC)
     return parameter if isinstance(parameter, datetime) else None
@@ -391,7 +402,7 @@ def _as_moment(parameter: object) -> datetime | None:
 
 @contextmanager
 def ending_at(deadline: float) -> Iterator[None]:
-    """No statement of this thread goes on behind ``deadline``, a reading of the monotonic clock: the engine ends it."""
+    """Make the engine cancel any statement of this thread that runs past ``deadline``, a monotonic clock reading."""
     django = connections[DEFAULT_DB_ALIAS]
     django.ensure_connection()
     if not is_postgres():
@@ -420,50 +431,56 @@ def _in_driver_style(statement: str) -> str:
 
 
 def key(value: UUID | None) -> UUID | str | None:
-    """An id as a parameter."""
+    """Convert an id to a parameter."""
     return value if value is None or is_postgres() else value.hex
 
 
 def among(column: str, keys: Sequence[Any]) -> tuple[str, list[UUID] | str]:
-    """The condition that ``column`` is one of ``keys``, and its one parameter: one text however many they are."""
+    """Return the condition that ``column`` is one of ``keys``, and its one parameter.
+
+    The text of the statement does not depend on the number of keys.
+    """
     if is_postgres():
         return f"{column} = ANY(%s)", list(keys)
     return f"{column} IN (SELECT value FROM json_each(%s))", document(keys)  # noqa: S608
 
 
 def is_among(column: str, keys: Iterable[UUID]) -> RawSQL:
-    """``among`` for a queryset: to hand over a parameter for each key costs more than the answer."""
+    """``among`` for a queryset: passing a parameter for each key costs more than the answer."""
     statement, parameter = among(column, [key(each) for each in keys])
     return RawSQL(statement, [parameter], output_field=BooleanField())  # noqa: S611  # a statement of our own
 
 
-@lru_cache(maxsize=64)  # all rows of one transaction have one time
+@lru_cache(maxsize=64)  # all rows of one transaction share one time
 def instant(value: datetime | None) -> datetime | str | None:
-    """A time as a parameter: what Django's own field stores."""
+    """Convert a time to a parameter, as Django's field stores it."""
     if value is None or is_postgres():
         return value
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
 
 
 def document(value: object) -> str:
-    """JSON as a parameter."""
+    """Convert a value to a JSON parameter."""
     return orjson.dumps(value).decode()
 
 
 def time_column(name: str) -> str:
-    """A time to select, as text with its zone: the loaders that Django gives the drivers are slow."""
+    """Return the expression that selects a time as text with its zone; Django's loaders for the drivers are slow."""
     return f"{name}::text" if is_postgres() else f"{name} || '+00:00'"
 
 
 def least_text(moment: datetime) -> str:
-    """The least of the texts to which either engine casts the time or a later one: without the zeros at its end, which
-    PostgreSQL leaves out and SQLite keeps."""
+    """Return the smallest text to which either engine casts this time or a later one.
+
+    Trailing zeros are removed: PostgreSQL leaves them out and SQLite keeps them.
+    """
     text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
     return text.rstrip("0") if "." in text else text
 
 
 def as_uuid(value: Any) -> UUID:
-    """The id in a row. SQLite's is 32 digits of our own; what ``UUID(hex=...)`` checks costs more than its row did."""
+    """Read the id in a row. SQLite stores 32 digits that this host wrote, so the checks of ``UUID(hex=...)`` are
+    skipped."""
     if isinstance(value, UUID):
         return value
     found = _new(UUID)
@@ -473,7 +490,7 @@ def as_uuid(value: Any) -> UUID:
 
 
 def at(value: str) -> datetime:
-    """A ``time_column`` that is never null."""
+    """Parse a ``time_column`` that is never null."""
     return datetime.fromisoformat(value)
 
 
@@ -482,18 +499,18 @@ def as_instant(value: str | None) -> datetime | None:
 
 
 def wire_id(prefix: str, column: str | Combinable) -> Concat:
-    """The id in ``column`` as it stands on the wire, in a statement."""
+    """Return the expression for the wire form of the id in ``column``."""
     digits = Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
     return Concat(Value(f"{prefix}_"), digits, output_field=TextField())
 
 
 def digits(value: Any) -> str:
-    """An id as the driver gives it, in the digits that the wire has; SQLite keeps just those."""
+    """Return the 32 hex digits of an id as the driver gives it; SQLite stores exactly those."""
     return value if isinstance(value, str) else value.hex
 
 
 def wire_instant(text: str) -> str:
-    """A time that the database casts to text, as the wire has it: UTC, to the millisecond."""
+    """Convert a time that the database cast to text to its wire form: UTC, to the millisecond."""
     if len(text) >= 26:  # three digits of the fraction at the least
         return f"{text[:10]}T{text[11:23]}Z"
     fraction = text[20:].partition("+")[0] if text[19:20] == "." else ""
@@ -501,7 +518,7 @@ def wire_instant(text: str) -> str:
 
 
 def as_utc(value: Any) -> Any:
-    """A time that a statement of the ORM selects, from PostgreSQL or from SQLite, which keeps UTC without saying so."""
+    """Return a time that an ORM statement selected with its zone; SQLite stores UTC without one."""
     return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
 
 
@@ -513,7 +530,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-# How columns are read that an engine keeps as something else than their values, by the type of the field.
+# Readers for columns whose stored form differs from their value, by field type.
 _READ: dict[str, Callable[[Any], Any]] = {
     "UUIDField": as_uuid,
     "DateTimeField": as_utc,
@@ -523,35 +540,34 @@ _READ: dict[str, Callable[[Any], Any]] = {
 
 
 def file_bytes() -> int:
-    """How large the file of a SQLite database is."""
+    """Return the size of a SQLite database file."""
     return int(rows("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [])[0][0])
 
 
 def database_bytes() -> int:
-    """How large the database is, of either engine."""
+    """Return the size of the database, for either engine."""
     return int(rows("SELECT pg_database_size(current_database())", [])[0][0]) if is_postgres() else file_bytes()
 
 
 def version() -> str:
-    """The version of the engine."""
     asked = "SHOW server_version" if is_postgres() else "SELECT sqlite_version()"
     return str(rows(asked, [])[0][0]).partition(" ")[0]
 
 
 def free_bytes() -> int:
-    """How much room there is on the disk of a SQLite database."""
+    """Return the free space on the disk of a SQLite database."""
     return shutil.disk_usage(Path(str(connection.settings_dict["NAME"])).resolve().parent).free
 
 
 def rebuilt_at() -> int:
-    """When the file was rebuilt last, in seconds of the epoch; 0 for never. It stands in the file's own header."""
+    """Return when the file was last rebuilt, in epoch seconds, from the file's own header; 0 for never."""
     return int(rows("PRAGMA user_version", [])[0][0])
 
 
 def rebuild(at: int) -> None:
-    """The file of a SQLite database is written anew, and has nothing between its rows of what was deleted.
+    """Rewrite the file of a SQLite database, so that no deleted data remains between its rows.
 
-    ``secure_delete`` alone leaves copies of rows that were moved from page to page before they were deleted.
+    ``secure_delete`` alone leaves copies of rows that were moved between pages before they were deleted.
     """
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
@@ -559,8 +575,10 @@ def rebuild(at: int) -> None:
 
 
 def empty_log(*, patience_ms: int = 500) -> bool:
-    """All of SQLite's write-ahead log is in the database and the log has no bytes; False while somebody reads or
-    writes, who is not kept waiting."""
+    """Checkpoint and truncate SQLite's write-ahead log; False when a reader or writer holds it.
+
+    Waits at most ``patience_ms`` and does not block others.
+    """
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout")
         before = cursor.fetchone()[0]
@@ -574,8 +592,10 @@ def empty_log(*, patience_ms: int = 500) -> bool:
 
 @contextmanager
 def log_moved() -> Iterator[None]:
-    """The transactions inside the block are large: SQLite's write-ahead log is moved into the database before anybody
-    else writes. The commit of the next writer would have to do it else, which has kept one waiting for a second."""
+    """Checkpoint SQLite's write-ahead log after large transactions in the block, before others write.
+
+    Otherwise the commit of the next writer has to do it, which has delayed one by a second.
+    """
     if is_postgres() or connection.in_atomic_block:
         yield
         return
@@ -591,12 +611,15 @@ def log_moved() -> Iterator[None]:
 
 
 def behind(column: str, at: datetime, row_id: object, *, id_column: str = "id") -> Q:
-    """What comes behind a row in the order (``-column``, ``-id_column``): two conditions that one index serves."""
+    """Select the rows after a given one in the order (``-column``, ``-id_column``).
+
+    There are two conditions so that one index serves both.
+    """
     return Q(**{f"{column}__lte": at}) & (Q(**{f"{column}__lt": at}) | Q(**{f"{id_column}__lt": row_id}))
 
 
 def tables_vacuumed_before(moment: datetime) -> list[tuple[str, int]]:
-    """PostgreSQL's tables that were not vacuumed since then, and the bytes of each with its indexes and TOAST."""
+    """Return PostgreSQL's tables without a vacuum since ``moment``, with their bytes including indexes and TOAST."""
     statement = (
         "SELECT relid::regclass::text, pg_total_relation_size(relid) FROM pg_stat_user_tables "
         "WHERE schemaname = current_schema() AND (last_vacuum IS NULL OR last_vacuum < %s) ORDER BY 1"
@@ -605,10 +628,10 @@ def tables_vacuumed_before(moment: datetime) -> list[tuple[str, int]]:
 
 
 def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
-    """A table of PostgreSQL is vacuumed and analysed, outside of a transaction; False when its lock was not free.
+    """Vacuum and analyse a PostgreSQL table, outside of a transaction; False when its lock was not free.
 
-    A vacuum leaves the bytes of a removed row in the free space of its page: ``rewrite`` writes the table anew, and
-    keeps who uses it waiting for that long. Readers and writers do not wait for the rest.
+    A vacuum leaves the bytes of a removed row in the free space of its page: ``rewrite`` rewrites the table, and blocks
+    its users for that time. Readers and writers are not blocked otherwise.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {int(patience_ms)}")
@@ -617,7 +640,7 @@ def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
                 cursor.execute(f"VACUUM (FULL) {table}")
             cursor.execute(f"VACUUM (ANALYZE) {table}")
             _clear_statistics(cursor, table)
-        except OperationalError:  # the lock is taken: whoever has it goes first
+        except OperationalError:  # another session holds the lock and goes first
             return False
         finally:
             cursor.execute("RESET lock_timeout")
@@ -625,8 +648,10 @@ def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
 
 
 def _clear_statistics(cursor: CursorWrapper, table: str) -> None:
-    """Of an empty table the samples go: ANALYZE leaves those of its last rows. A column that is said to be of the type
-    that it has loses them, and nothing is written anew."""
+    """Remove the statistics samples of an empty table, where ANALYZE keeps those of its last rows.
+
+    Declaring a column with the type that it already has drops its samples and rewrites nothing.
+    """
     cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {table})")  # noqa: S608
     if cursor.fetchone()[0]:
         return

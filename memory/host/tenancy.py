@@ -1,7 +1,7 @@
-"""The tenant check. It is a type: whoever holds a ``TenantScope`` or a ``MemoryScope`` has passed it (CTI-1).
+"""The tenant check, as a type: a ``TenantScope`` or a ``MemoryScope`` is the proof of having passed it (CTI-1).
 
-Only this module makes one. The tenant is the credential's, always; a ref that is malformed, unknown or another
-tenant's resolves to nothing, and the caller cannot tell which it was.
+Only this module makes one. The tenant is always the credential's; a ref that is malformed, unknown or another tenant's
+resolves to nothing, and the caller cannot tell which it was.
 """
 
 import unicodedata
@@ -24,9 +24,9 @@ RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "worksp
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who acts: an operator (``usr_``), a key (``key_``), or the host itself.
+    """The acting operator (``usr_``), key (``key_``), or the host itself.
 
-    A key that is bound to agents acts as those, and as ``first_agent`` unless it says otherwise.
+    A key that is bound to agents acts as those, and as ``first_agent`` by default.
     """
 
     tenant_id: UUID
@@ -44,18 +44,18 @@ class Principal:
 
     @property
     def person(self) -> str:
-        """Whose word this principal's acts are: the person that a key belongs to; a service account is its own."""
+        """The person answerable for this principal's acts: the one a key belongs to; a service account is its own."""
         return self.owner or self.id
 
     @property
     def people(self) -> frozenset[str]:
-        """Everyone whose word its acts may be: the person, and who made the key for it."""
+        """Everyone its acts may come from: the person, and the maker of its key."""
         return frozenset({self.person, self.made_by} - {""})
 
 
 @dataclass(frozen=True, slots=True)
 class TenantScope:
-    """A principal inside its own tenant, and the trace that its request belongs to, which is empty for most."""
+    """A principal inside its own tenant, and the trace that its request belongs to, if any."""
 
     principal: Principal
     traceparent: str = ""
@@ -73,7 +73,7 @@ class TenantScope:
             raise Forbidden(f"This needs the permission {scope}.", requiredScope=scope)
 
     def check_agent(self, agent_id: str) -> None:
-        """A key that is bound to agents acts as those and as no other."""
+        """Refuse an agent that the principal's key is not bound to."""
         bound = self.principal.agent_ids
         if agent_id and bound is not None and agent_id not in bound:
             raise Forbidden("This key is not bound to that agent.", rule="agent-binding")
@@ -92,7 +92,7 @@ class MemoryScope:
 
 
 def operator_principal(operator: Operator, tenant_id: UUID | None = None) -> Principal:
-    """The principal of a person in the tenant named, or in the one that they joined first."""
+    """Return the principal of a person in that tenant, or in the one that they joined first."""
     if tenant_id is None:
         membership = next(iter(access.memberships_of(operator.id)), None)
     else:
@@ -103,19 +103,19 @@ def operator_principal(operator: Operator, tenant_id: UUID | None = None) -> Pri
 
 
 def member_principal(membership: Membership, operator: Operator) -> Principal:
-    """The principal behind a session that is signed in to the tenant of ``membership``."""
+    """Return the principal of a session that is signed in to the tenant of ``membership``."""
     if not membership.is_active or membership.operator_id != operator.id:
         raise Unauthenticated
     return _principal(membership.tenant, ids.wire("usr", operator.id), "operator", operator.email)
 
 
 def key_principal(text: str, *, now: datetime) -> Principal:
-    """The principal behind an API key."""
+    """Return the principal of an API key."""
     return _of_key(access.key_of(text, now=now))
 
 
 def grant_principal(operator_id: UUID, client_id: str, *, now: datetime) -> Principal:
-    """The principal of a client to which this person has granted access to one of their tenants."""
+    """Return the principal of a client to which this person has granted access to one of their tenants."""
     grant = access.grant_of(operator_id, client_id, now=now)
     if grant is None:
         raise Unauthenticated
@@ -141,9 +141,9 @@ def _of_key(key: access.Key) -> Principal:
 
 
 def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
-    """The scope of a principal who is not here but has asked for something to be done now: what it may do now.
+    """Return the current scope of a principal for work that it asked for earlier, without a request.
 
-    Refused when it would not be let in any more. The host itself starts runs and passes.
+    Refused when it would not be admitted any more. The host itself may start runs and passes.
     """
     if principal_id == "host":
         return host_scope(Tenant.objects.get(id=tenant_id), scopes=RUN_SCOPES | {"runs:create", "passes:run"})
@@ -157,9 +157,9 @@ def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> Tena
 
 
 def lost(principals: Collection[Principal], *, now: datetime) -> set[Principal]:
-    """Those keys that would not be let in any more, or give less than when they came in; one query a tenant.
+    """Return the keys that would not be admitted any more, or have lost a scope since; one query per tenant.
 
-    What such a key waits for ends, whichever permission it lost: it may come back with those it still has.
+    Whatever such a key waits for ends, whichever scope it lost: it may reconnect with those it still has.
     """
     found: set[Principal] = set()
     for tenant_id in {each.tenant_id for each in principals}:
@@ -170,7 +170,8 @@ def lost(principals: Collection[Principal], *, now: datetime) -> set[Principal]:
 
 
 def named_scope(tenant: Tenant, principal_id: str) -> TenantScope:
-    """A principal that a suite names, with what its roles give it here and no credential: for seams alone."""
+    """Return the scope of a principal that a test suite names, with its roles here and no credential; for seams
+    only."""
     return TenantScope(_principal(tenant, principal_id, "key", principal_id))
 
 
@@ -180,27 +181,27 @@ def _principal(tenant: Tenant, principal_id: str, kind: str, name: str) -> Princ
 
 
 def tenant_scope(principal: Principal) -> TenantScope:
-    """The principal in its own tenant: the only one it can ever have."""
+    """Return the principal's scope in its own tenant, the only one it can have."""
     return TenantScope(principal)
 
 
 def host_scope(tenant: Tenant, *, scopes: frozenset[str] = RUN_SCOPES) -> TenantScope:
-    """The host acting for a tenant on its own account: passes, seeds, commands."""
+    """Return a scope for the host's own acts in a tenant: passes, seeds, commands."""
     return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, "host", "host", scopes, "Host"))
 
 
 def run_scope(run: Run, *, agent_id: str = "") -> TenantScope:
-    """A run acting in the tenant that owns it, as that agent or as none; memory, workspace files and nothing else."""
+    """Return the scope of a run in its tenant, as that agent or none: memory and workspace files only."""
     tenant, acts_as = run.tenant, frozenset({agent_id} if agent_id else ())
     return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, run.principal, "run", RUN_SCOPES, "Run", acts_as))
 
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Refs of this ``prefix`` are not open to every agent of the tenant.
+    """Refs with this ``prefix`` are not open to every agent of the tenant.
 
-    ``allows`` says whether a run, or a key that is bound to agents, reaches one of them; ``closed`` are those that it
-    does not reach though its agents have written there.
+    ``allows`` decides whether a run, or a key that is bound to agents, reaches one of them; ``closed`` returns those
+    that it does not reach although its agents have written there.
     """
 
     prefix: str
@@ -212,25 +213,27 @@ _reserved: Registrations[str, Reserved] = Registrations()
 
 
 def on_ref(rule: Reserved) -> None:
-    """The rule holds for every ref with its prefix, at every door."""
+    """Apply the rule to every ref with its prefix, in all faces and pages."""
     _reserved[rule.prefix] = rule
 
 
 def closed_refs(scope: TenantScope) -> "list[Collection[str] | QuerySet[Any, str]]":
-    """The refs that the agents of this principal may not read any more, although they wrote there; as each rule has
-    them, which may be as a subquery."""
+    """Return, per rule, the refs that the principal's agents may no longer read although they wrote there.
+
+    Each is a collection or a subquery.
+    """
     return [rule.closed(scope) for rule in _reserved.values()]
 
 
 def memory_scope(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
-    """The scope behind ``raw_ref``, or None when there is none this principal could have."""
+    """Return the scope of ``raw_ref``, or None when this principal cannot have it."""
     found = place_of(scope, raw_ref)
     rules = [rule for prefix, rule in _reserved.items() if found and found.memory_ref.startswith(prefix)]
     return found if found and all(rule.allows(scope, found.memory_ref) for rule in rules) else None
 
 
 def place_of(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
-    """The same, whoever asks: for the ledger's own place of an entry, to which another rule has let the caller."""
+    """The same without the rules for reserved refs, for an entry that another rule has opened to the caller."""
     if not isinstance(raw_ref, str) or not _well_formed(raw_ref):
         return None
     segments = raw_ref.split("/")
@@ -240,7 +243,7 @@ def place_of(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
 
 
 def require_well_formed(ref: str) -> None:
-    """Refuse a ref that no tenant can have, where something would be written under it."""
+    """Refuse a malformed ref before something is written under it."""
     if not _well_formed(ref):
         message = f"must be 1 to {MAX_REF} characters without control characters and without . and .. as a part"
         raise Invalid(errors=[{"field": "memoryRef", "message": message}])
@@ -253,8 +256,7 @@ def _well_formed(ref: str) -> bool:
 
 
 def scope_of(request: object) -> TenantScope:
-    """The scope of the principal that the middleware found for this request, within the trace that the request names;
-    refuses when there is no principal."""
+    """Return the scope of the request's principal, with the request's trace; refuses when there is no principal."""
     asked: Any = getattr(request, "_request", request)
     principal: Principal | None = getattr(asked, "principal", None)
     if principal is None:

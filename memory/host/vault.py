@@ -1,7 +1,7 @@
-"""BYOK secrets, sealed at rest, and what each run has resolved (SR-1).
+"""BYOK secrets, sealed at rest, and the record of which run has resolved which (SR-1).
 
 A value is sealed with AES-256-GCM under a data key and bound to its own row; data keys are wrapped by a key derived
-from ``OPENWOP_SECRET_KEY``. Plaintext leaves only towards a running node and the redactor, and is logged nowhere.
+from ``OPENWOP_SECRET_KEY``. Plaintext goes only to a running node and the redactor, and is never logged.
 """
 
 import logging
@@ -31,11 +31,14 @@ log = logging.getLogger(__name__)
 NONCE = 12
 WRITER = "memory.host.vault"
 MAX_VALUE_BYTES = 16_384
-MAX_TENANT_BYTES = 512 * 1024  # of all values together: what is written is compared with all of them
+MAX_TENANT_BYTES = 512 * 1024  # of all values together: every write is compared with all of them
 MAX_NAME = 128
-AT_ONCE, BREATH_S = 100, 0.02  # of a rotation: values in one transaction, and the pause behind it
-TAKEN_UP = timedelta(days=1)  # so long a rotation that was cut off is gone on with; later, there is a fresh key
-AUDITED = (SecretScope.TENANT, SecretScope.USER)  # a run's own are its matter, a webhook's are audited with the webhook
+AT_ONCE, BREATH_S = 100, 0.02  # of a rotation: values per transaction, and the pause after each
+TAKEN_UP = timedelta(days=1)  # how long an interrupted rotation is resumed; later, a fresh key is made
+AUDITED = (
+    SecretScope.TENANT,
+    SecretScope.USER,
+)  # a run's own are not audited, a webhook's are audited with the webhook
 
 
 class VaultLocked(RuntimeError):
@@ -43,11 +46,11 @@ class VaultLocked(RuntimeError):
 
 
 class SealTampered(VaultLocked):
-    """The key is there, and what is stored is not what was sealed under it for that row."""
+    """The key opens, but the stored value is not the one that was sealed under it for that row."""
 
 
 def unwrap(key: VaultKey) -> bytes:
-    """The data key; raises ``VaultLocked`` when no configured key opens it."""
+    """Return the data key; raises ``VaultLocked`` when no configured key opens it."""
     for wrapping_key in wrapping_keys():
         try:
             return opened(wrapping_key, bytes(key.wrapped), key.id.bytes)
@@ -57,7 +60,7 @@ def unwrap(key: VaultKey) -> bytes:
 
 
 def wrapping_keys() -> list[bytes]:
-    """The keys that wrap data keys: the first wraps, all open."""
+    """Return the keys that wrap data keys: the first wraps new ones, all of them open."""
     configured = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return [
         HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"openwop-console vault").derive(text.encode())
@@ -66,36 +69,36 @@ def wrapping_keys() -> list[bytes]:
 
 
 def seal(key: bytes, plaintext: bytes, binding: bytes) -> bytes:
-    """The text, sealed for one row."""
+    """Seal the text for one row."""
     nonce = os.urandom(NONCE)
     return nonce + AESGCM(key).encrypt(nonce, plaintext, binding)
 
 
 def opened(key: bytes, sealed: bytes, binding: bytes) -> bytes:
-    """The text of ``seal``; raises ``InvalidTag`` when it was sealed under another key, for another row, or changed."""
+    """Open the result of ``seal``; raises ``InvalidTag`` when it has another key or row, or was changed."""
     if len(sealed) < NONCE:
         raise InvalidTag
     return AESGCM(key).decrypt(sealed[:NONCE], sealed[NONCE:], binding)
 
 
 def new_key() -> bytes:
-    """A data key, not wrapped yet."""
+    """Generate a data key, not wrapped yet."""
     return AESGCM.generate_key(256)
 
 
 class Resealed(NamedTuple):
-    """How many values are under the fresh key, and of each that does not open the old key that it stays under."""
+    """The number of values resealed under the fresh key, and the old key of each value that does not open."""
 
     sealed: int
     broken: tuple[UUID, ...] = ()
 
 
-# What a rotation does with a kind of sealed values: they are to be under the first key and are under one of the others.
+# Moves one kind of sealed values to the first key from any of the others, for a rotation.
 Resealing = Callable[[VaultKey, list[VaultKey]], Resealed]
 
 
 class SealBroken(Gone):
-    """What is stored of a sealed value is not what was sealed for that row, or no key opens it any more."""
+    """The stored value is not the one sealed for that row, or no key opens it any more."""
 
     code = "seal_broken"
     message = "The value of this entry does not open: what is stored of it was changed, or its key is gone."
@@ -112,12 +115,12 @@ def put(
     actor: str = "host",
     now: datetime,
 ) -> Secret:
-    """The vault holds ``value`` under ``name``, sealed, and the change of a tenant's or a user's secret is audited.
+    """Store ``value`` sealed under ``name``; a change of a tenant's or a user's secret is audited.
 
-    A value that runs have resolved is replaced and stays, sealed, to redact their writes by.
+    A replaced value that runs have resolved is kept, sealed, to redact their writes.
     """
     _require_storable(name, value, scope, owner)
-    key = _current_key(now)  # before the secret, as a rotation
+    key = _current_key(now)  # locked before the secret, in the same order as a rotation
     rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
     found = rows.first()
     _require_room(tenant_id, value, found)
@@ -133,7 +136,10 @@ def put(
 
 
 def _keep_for_redaction(secret: Secret) -> bool:
-    """Whether runs have resolved this value: it then opens under its name no more, and stays."""
+    """Rename a secret that runs have resolved, so that it is kept but its name no longer opens it.
+
+    Return whether runs have resolved it.
+    """
     if not SecretResolution.objects.of(secret.tenant_id).filter(secret_id=secret.id).exists():
         return False
     secret.owner = f"removed:{secret.id.hex}"
@@ -154,7 +160,7 @@ def _require_storable(name: str, value: str, scope: str, owner: str) -> None:
 
 
 def _require_room(tenant_id: UUID, value: str, replaced: Secret | None) -> None:
-    """Refuse a value with which the secrets of the tenant, kept ones too, would be larger than may be looked for."""
+    """Refuse a value that would take the tenant's secrets, kept ones included, over MAX_TENANT_BYTES."""
     others = Secret.objects.of(tenant_id).exclude(id=replaced.id) if replaced else Secret.objects.of(tenant_id)
     held = others.aggregate(total=Sum(Length("sealed")))["total"] or 0
     if held + len(value.encode("utf-8", "surrogatepass")) > MAX_TENANT_BYTES:
@@ -172,7 +178,8 @@ def remove(
     actor: str = "host",
     now: datetime,
 ) -> bool:
-    """The secret opens for nobody any more. One that runs have resolved stays, sealed, to redact their writes by."""
+    """Remove the secret; False when there is none. One that runs have resolved is kept, sealed, to redact their
+    writes."""
     rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
     secret = rows.first()
     if secret is None:
@@ -186,13 +193,12 @@ def remove(
 
 @transaction.atomic
 def resolve(run: Run, name: str, *, of_tenant: bool = False, now: datetime) -> str:
-    """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's. A fork's
-    principal is who asked for it. With ``of_tenant`` it is the tenant's own, whatever else has that name.
+    """Return the plaintext of ``name`` for this run: its own, else its principal's, else the tenant's.
 
-    A principal's own secret opens only while that principal may start runs here. Otherwise it is refused as one that is
-    not there, and the tenant's does not take its place.
-    That the run has resolved it is on record before the value is returned, so no later write of the run in any process
-    can miss it. A replay is given what was kept instead of the value, and opens nothing.
+    The principal of a fork is the one who asked for it. With ``of_tenant`` only the tenant's own counts. A principal's
+    own secret opens only while that principal may start runs here; otherwise it is refused as missing, and the tenant's
+    does not replace it. The resolution is recorded before the value is returned, so no later write of the run in any
+    process can miss it. A replay gets the redaction mark, and opens nothing.
     """
     if run.is_replay:
         return ids.redacted(name)
@@ -209,7 +215,7 @@ def resolve(run: Run, name: str, *, of_tenant: bool = False, now: datetime) -> s
 
 
 def _may_open(run: Run, secret: Secret, now: datetime) -> bool:
-    """Whether the principal of the run is let in and may start runs at this moment. A refusal is logged by ids."""
+    """Whether the run's principal is admitted and may start runs now. A refusal is logged by ids."""
     try:
         tenancy.standing_scope(run.tenant_id, run.principal, now=now).check("runs:create")
     except Refusal as refusal:
@@ -220,7 +226,7 @@ def _may_open(run: Run, secret: Secret, now: datetime) -> bool:
 
 
 def take_over(fork: Run, source: Run, *, now: datetime) -> None:
-    """What the source has resolved is redacted in what its fork writes too. The fork opens nothing by it."""
+    """Redact the source's resolved secrets in the fork's writes too. This opens nothing to the fork."""
     rows = SecretResolution.objects.of(source.tenant_id).filter(run_id=source.id).order_by("secret_id")
     for secret_id in rows.values_list("secret_id", flat=True):
         mine = SecretResolution(tenant_id=fork.tenant_id, run_id=fork.id, secret_id=secret_id, resolved_at=now)
@@ -228,13 +234,13 @@ def take_over(fork: Run, source: Run, *, now: datetime) -> None:
 
 
 def known_to(tenant_id: UUID, run_id: UUID) -> list[Secret]:
-    """The secrets this run has resolved, sealed, in the order of their ids."""
+    """Return the secrets this run has resolved, sealed, by id."""
     rows = SecretResolution.objects.of(tenant_id).filter(run_id=run_id).select_related("secret__key")
     return [row.secret for row in rows.order_by("secret_id")]
 
 
 def versions_known_to(tenant_id: UUID, run_id: UUID) -> tuple[tuple[UUID, int], ...]:
-    """Which secrets this run has resolved, and in which version: asked of the database at every write."""
+    """Return id and version of the secrets this run has resolved; queried at each of its writes."""
     return tuple((sql.as_uuid(secret_id), version) for secret_id, version in _versions_known().fetch(tenant_id, run_id))
 
 
@@ -246,7 +252,7 @@ def _versions_known() -> sql.Written:
 
 
 def versions_held_by(tenant_id: UUID) -> tuple[tuple[UUID, int], ...]:
-    """Which secrets the tenant has, and in which version: asked of the database at every write that no run makes."""
+    """Return id and version of the tenant's secrets; queried at each write that no run makes."""
     return tuple((sql.as_uuid(secret_id), version) for secret_id, version in _versions_held().fetch(tenant_id))
 
 
@@ -257,23 +263,23 @@ def _versions_held() -> sql.Written:
 
 
 def held_by(tenant_id: UUID) -> list[Secret]:
-    """Every secret of the tenant, sealed: what text that belongs to no run is redacted for."""
+    """Return every secret of the tenant, sealed, to redact text that belongs to no run."""
     return list(Secret.objects.of(tenant_id).select_related("key").order_by("id"))
 
 
 def holds(tenant_id: UUID, name: str) -> bool:
-    """Whether the tenant itself has a secret by that name, which opens."""
+    """Whether the tenant itself has a secret by that name."""
     return bool(Secret.objects.of(tenant_id).filter(scope=SecretScope.TENANT, owner="", name=name).exists())
 
 
 def open_webhook_secrets(tenant_id: UUID, owner: str) -> dict[str, str]:
-    """The plaintexts of what a webhook signs with, by name; raises ``VaultLocked`` when one does not open."""
+    """Return the plaintext signing secrets of a webhook, by name; raises ``VaultLocked`` when one does not open."""
     rows = Secret.objects.of(tenant_id).filter(scope=SecretScope.WEBHOOK, owner=owner).select_related("key")
     return {row.name: unseal(row) for row in rows}
 
 
 def unseal(secret: Secret) -> str:
-    """The plaintext; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
+    """Return the plaintext; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
     try:
         return opened(unwrap(secret.key), bytes(secret.sealed), _binding(secret)).decode()
     except InvalidTag:
@@ -281,17 +287,17 @@ def unseal(secret: Secret) -> str:
 
 
 def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
-    """Every secret is sealed under a fresh data key, wrapped by the first configured key, and ``reseal`` does the same
-    to the values of the ledger: no other key opens anything afterwards.
+    """Reseal every secret under a fresh data key, wrapped by the first configured key, then drop the old keys.
 
-    In parts, between which others write: what is written meanwhile is under the fresh key from the first part on, and
-    the old keys are there until nothing is under them. A rotation that was cut off is taken up by the next one. What
-    was tampered with, so that it does not open, is left under its old key, which is kept for nothing else. Raises
-    ``VaultLocked`` and changes nothing when a key itself does not open: then ``OPENWOP_SECRET_KEY`` is the wrong one.
+    ``reseal`` does the same for the values of the ledger. It works in parts, between which others write: new values are
+    under the fresh key from the first part on, and the old keys stay until nothing is under them. An interrupted
+    rotation is resumed by the next one. A tampered value that does not open stays under its old key, which is kept for
+    nothing else. Raises ``VaultLocked`` and changes nothing when a key itself does not open: then
+    ``OPENWOP_SECRET_KEY`` is wrong.
     """
     begun = _begun(now)
     done = _reseal_all(*begun, reseal) if begun else None
-    if not begun or not done or not done.sealed:  # what the last rotation has left is broken, all of it
+    if not begun or not done or not done.sealed:  # all that the last rotation left is broken
         begun = _begin(now)
         done = _reseal_all(*begun, reseal)
     _end(begun[1], done.broken, now)
@@ -299,8 +305,10 @@ def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
 
 
 def _begun(now: datetime) -> tuple[VaultKey, list[VaultKey]] | None:
-    """The fresh key of a rotation that may have been cut off, and the keys before it. An older one was made for a
-    reason that this rotation does not know of."""
+    """Return the fresh key of a rotation that may have been interrupted, and the keys before it.
+
+    An older fresh key was made for a reason unknown to this rotation, so it does not count.
+    """
     keys = _unwrapped()
     newest = keys.pop() if len(keys) > 1 else None
     return (newest, keys) if newest and newest.created_at > now - TAKEN_UP and _is_wrapped_first(newest) else None
@@ -308,14 +316,17 @@ def _begun(now: datetime) -> tuple[VaultKey, list[VaultKey]] | None:
 
 @transaction.atomic
 def _begin(now: datetime) -> tuple[VaultKey, list[VaultKey]]:
-    """A fresh key and the keys before it. Who seals under one of these holds it until then, or sees the fresh one."""
+    """Make a fresh key and return it with the keys before it.
+
+    A transaction that seals under an old key holds its lock until its end, or sees the fresh key.
+    """
     hold_key(now=now)
     old = _unwrapped()
     return _new_key(now), old
 
 
 def _unwrapped() -> list[VaultKey]:
-    """All data keys, the newest last; raises ``VaultLocked`` when one does not open."""
+    """Return all data keys, the newest last; raises ``VaultLocked`` when one does not open."""
     found = list(VaultKey.objects.order_by("id"))
     for key in found:
         unwrap(key)
@@ -335,7 +346,7 @@ def _reseal_all(fresh: VaultKey, old: list[VaultKey], reseal: Resealing) -> Rese
 
 @transaction.atomic
 def _end(old: list[VaultKey], broken: Collection[UUID], now: datetime) -> None:
-    """The old keys are gone, but for those of what is broken. Another rotation may have ended some already."""
+    """Delete the old keys, except those of broken values. Another rotation may have deleted some already."""
     for key in VaultKey.objects.select_for_update().filter(id__in=[each.id for each in old]).order_by("id"):
         _keep_for_broken(key) if key.id in broken else key.delete(by=WRITER)
     for tenant_id in Secret.objects.order_by("tenant_id").values_list("tenant_id", flat=True).distinct():
@@ -343,7 +354,7 @@ def _end(old: list[VaultKey], broken: Collection[UUID], now: datetime) -> None:
 
 
 def _keep_for_broken(key: VaultKey) -> None:
-    """The key is as all others under the first configured one, so that no later rotation needs an older one for it."""
+    """Rewrap the key under the first configured one, so that no later rotation needs an older one for it."""
     key.wrapped = seal(wrapping_keys()[0], unwrap(key), key.id.bytes)
     key.save(by=WRITER, update_fields=["wrapped"])
 
@@ -354,15 +365,17 @@ def reseal_in_parts(
     rows_under: Callable[[VaultKey], QuerySet[Any]],
     reseal_one: Callable[[Any, VaultKey], None],
 ) -> Resealed:
-    """``reseal_one`` for every row under one of the old keys, which raises ``SealTampered`` for one that stays there:
-    ``AT_ONCE`` in a transaction, with a pause behind it in which others have the database."""
+    """Call ``reseal_one`` for every row under an old key; it raises ``SealTampered`` for a row that stays there.
+
+    ``AT_ONCE`` rows share a transaction, with a pause after it in which others use the database.
+    """
     count, broken = 0, []
     for tenant_id in Tenant.objects.order_by("id").values_list("id", flat=True):
         for key in old:
             rows, after = rows_under(key).filter(tenant_id=tenant_id).select_for_update().order_by("id"), UUID(int=0)
             while True:
                 with transaction.atomic():
-                    VaultKey.objects.select_for_update().get(id=fresh.id)  # before its rows, as all who seal
+                    VaultKey.objects.select_for_update().get(id=fresh.id)  # locked before its rows, as in every seal
                     part = list(rows.filter(id__gt=after)[:AT_ONCE])
                     for row in part:
                         try:
@@ -388,12 +401,12 @@ def _reseal_secrets(fresh: VaultKey, old: list[VaultKey]) -> Resealed:
 
 
 def hold_key(*, now: datetime) -> None:
-    """The key under which this transaction seals is locked already: for one that holds other locks when it seals."""
+    """Lock the current data key in advance, for a transaction that holds other locks when it seals."""
     _current_key(now)
 
 
 def seal_value(tenant_id: UUID, row_id: UUID, text: str, *, now: datetime) -> tuple[VaultKey, bytes]:
-    """A text sealed for one row of the tenant's under the newest data key, and that key (AES-256-GCM, RFC-0015 9.2).
+    """Seal a text for one row of the tenant under the newest data key; return key and result (RFC-0015 9.2).
 
     The key's row is locked, so that no rotation misses what this transaction stores.
     """
@@ -402,12 +415,12 @@ def seal_value(tenant_id: UUID, row_id: UUID, text: str, *, now: datetime) -> tu
 
 
 def reseal_value(fresh: VaultKey, tenant_id: UUID, row_id: UUID, text: str) -> bytes:
-    """The same under the fresh key of a rotation."""
+    """Seal the text under the fresh key of a rotation."""
     return seal(unwrap(fresh), text.encode(), tenant_id.bytes + row_id.bytes)
 
 
 def open_value(key: VaultKey, tenant_id: UUID, row_id: UUID, sealed: bytes) -> str:
-    """The text of ``seal_value``; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
+    """Open the result of ``seal_value``; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
     try:
         return opened(unwrap(key), bytes(sealed), tenant_id.bytes + row_id.bytes).decode()
     except InvalidTag:
@@ -415,12 +428,12 @@ def open_value(key: VaultKey, tenant_id: UUID, row_id: UUID, sealed: bytes) -> s
 
 
 def seal_note(binding: UUID, text: str) -> bytes:
-    """A short text sealed for one row, outside the rotation of data keys: what work in progress must remember."""
+    """Seal a short text for one row, outside the rotation of data keys, for work in progress."""
     return seal(wrapping_keys()[0], text.encode(), binding.bytes)
 
 
 def open_note(binding: UUID, sealed: bytes) -> str:
-    """The text of ``seal_note``; raises ``VaultLocked`` when no configured key opens it."""
+    """Open the result of ``seal_note``; raises ``VaultLocked`` when no configured key opens it."""
     for key in wrapping_keys():
         try:
             return opened(key, sealed, binding.bytes).decode()
@@ -430,8 +443,10 @@ def open_note(binding: UUID, sealed: bytes) -> str:
 
 
 def _current_key(now: datetime) -> VaultKey:
-    """The newest data key, locked: no rotation begins before this change is in. Whoever has waited for the beginning of
-    one looks again, since PostgreSQL gives them the key that was the newest before."""
+    """Return the newest data key, locked, so that no rotation begins before this change is committed.
+
+    After waiting for the beginning of a rotation it queries again, since PostgreSQL returns the earlier newest key.
+    """
     keys = VaultKey.objects.order_by("-id")
     while found := keys.select_for_update().first():
         if not keys.filter(id__gt=found.id).exists():
