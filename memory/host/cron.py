@@ -1,8 +1,8 @@
-"""When a cron expression ticks, in its zone.
+"""Evaluates cron expressions in a time zone.
 
-CronSim follows Debian's cron where a clock changes. An expression of fixed times ticks once for a wall time that comes
+CronSim follows Debian's cron where a clock changes. An expression of fixed times ticks once for a wall time that occurs
 twice, and at the jump for one that is skipped. One whose minute or hour begins with ``*`` ticks whenever the clock
-shows a time that matches: it neither rests while an hour is repeated nor makes up for one that is skipped.
+shows a matching time: it ticks throughout a repeated hour and does not make up for a skipped one.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from zoneinfo import ZoneInfo, available_timezones
 from cronsim import CronSim, CronSimError
 from cronsim.explain import explain
 
-COUNTED = 1000  # a schedule is locked meanwhile
+COUNTED = 1000  # the limit of the count, since a schedule is locked meanwhile
 SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 WRONG = "must be a cron expression of five fields"
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The tick that is to fire, how many before it were missed, counted up to 1,000, and the one that comes next."""
+    """The tick to fire, the number of missed ticks before it, counted up to 1,000, and the next one."""
 
     tick_at: datetime
     missed: int
@@ -35,12 +35,12 @@ def _zones() -> frozenset[str]:
 
 
 def is_zone(name: str) -> bool:
-    """Whether this is the name of an IANA time zone."""
+    """Whether ``name`` is an IANA time zone."""
     return name in _zones()
 
 
 def problem_of(expression: str) -> str:
-    """What is wrong with a cron expression, or nothing. Five fields, to the minute."""
+    """Return what is wrong with a cron expression of five fields, or an empty text."""
     try:
         _simulate(expression, SOME_DAY)
     except ValueError:
@@ -49,7 +49,7 @@ def problem_of(expression: str) -> str:
 
 
 def in_words(expression: str) -> str:
-    """A cron expression in words (``At 09:00 on Monday through Friday``); one that is not valid stays itself."""
+    """Describe a cron expression (``At 09:00 on Monday through Friday``); an invalid one is returned unchanged."""
     return expression if problem_of(expression) else explain(_normalize(expression))
 
 
@@ -59,12 +59,12 @@ def _normalize(expression: str) -> str:
 
 
 def _simulate(expression: str, start: datetime) -> Iterator[datetime]:
-    """The ticks behind ``start``, in the zone of that; none for a day that is in no month it names.
+    """Yield the ticks after ``start``, in its zone; none when no month has the day.
 
     Raises ``ValueError`` when the expression is not valid.
     """
     fields = _normalize(expression).split()
-    if len(fields) != 5:  # CronSim takes six, the first of them seconds
+    if len(fields) != 5:  # CronSim accepts six, with seconds first
         raise ValueError(WRONG)
     try:
         return CronSim(" ".join(fields), start)
@@ -75,7 +75,7 @@ def _simulate(expression: str, start: datetime) -> Iterator[datetime]:
 
 
 def _is_valid_apart(minute: str, hour: str, day: str, month: str, weekday: str) -> bool:
-    """Whether the day is one of some month, and the month is one: CronSim refuses 30 February as it does month 13."""
+    """Whether the day and the month are valid separately: CronSim refuses 30 February as it does month 13."""
     try:
         CronSim(f"{minute} {hour} {day} * {weekday}", SOME_DAY)
         CronSim(f"{minute} {hour} * {month} {weekday}", SOME_DAY)
@@ -85,7 +85,7 @@ def _is_valid_apart(minute: str, hour: str, day: str, month: str, weekday: str) 
 
 
 def following(expression: str, timezone: str, after: datetime) -> Iterator[datetime]:
-    """The instants behind ``after`` at which it ticks, in their order; none when there is no such day."""
+    """Yield the ticks after ``after`` as instants, in order; none when there is no such day."""
     last = after
     for tick in _simulate(expression, after.astimezone(ZoneInfo(timezone))):
         instant = tick.astimezone(UTC)
@@ -96,12 +96,13 @@ def following(expression: str, timezone: str, after: datetime) -> Iterator[datet
 
 
 def next_after(expression: str, timezone: str, after: datetime, *, every: int = 1) -> datetime | None:
-    """The next tick behind ``after``; with ``every`` only each so-manieth, the first of them that many ticks ahead."""
+    """Return the next tick after ``after``; with ``every`` = n only each n-th counts, the first n ticks ahead."""
     return next(islice(following(expression, timezone, after), every - 1, None), None)
 
 
 def due(expression: str, timezone: str, first: datetime, now: datetime, *, every: int = 1) -> Due:
-    """What is to be done at ``now`` about the tick ``first`` and all behind it: the latest of them stands for all."""
+    """Return the tick to fire at ``now``: the latest of ``first`` and its successors, which replaces all missed
+    ones."""
     if every > 1:
         return _due_every(expression, timezone, first, now, every)
     second = next_after(expression, timezone, first)
@@ -112,7 +113,7 @@ def due(expression: str, timezone: str, first: datetime, now: datetime, *, every
 
 
 def _due_every(expression: str, timezone: str, first: datetime, now: datetime, every: int) -> Due:
-    """Ticks of days or longer, gone through one by one."""
+    """``due`` for ``every`` > 1, which counts ticks of days or longer, one by one."""
     tick, missed = first, 0
     while (following_one := next_after(expression, timezone, tick, every=every)) and following_one <= now:
         tick, missed = following_one, missed + 1
@@ -120,7 +121,7 @@ def _due_every(expression: str, timezone: str, first: datetime, now: datetime, e
 
 
 def _latest(expression: str, timezone: str, first: datetime, until: datetime) -> datetime:
-    """The last tick up to ``until``, of those behind ``first``, of which there is one."""
+    """Return the last tick up to ``until``, of at least one after ``first``."""
     back = timedelta(hours=1)
     while True:
         start = max(first, until - back)
@@ -131,7 +132,7 @@ def _latest(expression: str, timezone: str, first: datetime, until: datetime) ->
 
 
 def _count_before(expression: str, timezone: str, first: datetime, last: datetime) -> int:
-    """How many ticks there are from ``first`` on before ``last``."""
+    """Count the ticks from ``first``, included, to ``last``, excluded."""
     count = 1
     for instant in following(expression, timezone, first):
         if instant >= last or count >= COUNTED:
@@ -141,7 +142,7 @@ def _count_before(expression: str, timezone: str, first: datetime, last: datetim
 
 
 def instant_of(wall: datetime, timezone: str) -> datetime:
-    """The first instant at which a clock in that zone shows ``wall``, or the one at which it jumps over it."""
+    """Return the first instant at which a clock in that zone shows ``wall``, or the one at which it skips it."""
     zone = ZoneInfo(timezone)
     while (instant := wall.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(tzinfo=None) != wall:
         wall = wall.replace(second=0, microsecond=0) + timedelta(minutes=1)

@@ -1,4 +1,4 @@
-"""Refusals: what the domain says no with. One table (``openwop_console.errors``) turns them into answers.
+"""Refusals: the errors that the domain raises. One table (``openwop_console.errors``) maps them to responses.
 
 A refusal carries a stable code, a message fit for a stranger, and details without content or secrets.
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Refusal(Exception):
-    """The base of every expected no. ``code`` is stable; ``details`` holds no entry data."""
+    """The base of every expected refusal. ``code`` is stable; ``details`` holds no entry data."""
 
     code = "refused"
     message = "The request was refused."
@@ -19,7 +19,7 @@ class Refusal(Exception):
 
 
 class Unauthenticated(Refusal):
-    """No credential, or one that is not ours; never says which."""
+    """No credential, or an unknown one; never says which."""
 
     code = "unauthenticated"
     message = "A valid credential is required."
@@ -36,9 +36,9 @@ class KeyRevoked(Unauthenticated):
 
 
 class Forbidden(Refusal):
-    """The principal is known and may not. ``details`` names the missing scope or the rule.
+    """The principal is known and lacks the right. ``details`` names the missing scope or the rule.
 
-    ``on_record`` is set by whoever has put the denial on record, which happens once.
+    ``on_record`` is set when the denial is recorded, which happens once.
     """
 
     code = "forbidden"
@@ -47,7 +47,7 @@ class Forbidden(Refusal):
 
 
 class NotFound(Refusal):
-    """Missing, foreign and malformed ids, all alike (CTI-1)."""
+    """Missing, foreign and malformed ids, indistinguishable (CTI-1)."""
 
     code = "not_found"
     message = "There is nothing here by that id."
@@ -69,13 +69,13 @@ class Invalid(Refusal):
 
 
 class UnknownParameter(Invalid):
-    """A query parameter that this address does not have: ignoring it would answer another question."""
+    """A query parameter that this address does not have; ignoring it would answer a different question."""
 
     message = "This address has no such query parameter."
 
 
 class RepeatedParameter(UnknownParameter):
-    """A query parameter of one value that is given more than once: any choice among them would be a guess."""
+    """A single-valued query parameter that is given more than once; choosing one would be a guess."""
 
     message = "This address takes each of its query parameters once."
 
@@ -85,7 +85,7 @@ class Unprocessable(Invalid):
 
 
 class Conflict(Refusal):
-    """The state does not allow it; ``details`` holds the state it is in."""
+    """The current state does not allow it; ``details`` holds that state."""
 
     code = "conflict"
     message = "The current state does not allow that."
@@ -97,7 +97,7 @@ class TooLarge(Refusal):
 
 
 class RequestTimeout(Refusal):
-    """The body did not come in time."""
+    """The body did not arrive in time."""
 
     code = "request_timeout"
     message = "The body of the request did not arrive in time."
@@ -119,7 +119,7 @@ class CapabilityNotProvided(Refusal):
 
 
 class StreamClosed(Conflict):
-    """The stream has its terminal event; nothing follows it (the last event of a run is its last)."""
+    """The stream has its terminal event, and nothing may follow it."""
 
     message = "The run has ended; its event log is closed."
 
@@ -134,21 +134,21 @@ class CrossSiteForgery(Forbidden):
 
 
 class Gone(Refusal):
-    """It was here, and will not be again."""
+    """It existed, and will not exist again."""
 
     code = "gone"
     message = "That is no longer there."
 
 
 class Busy(Refusal):
-    """The host has no room for this now; ``retryAfterMs`` says when to ask again."""
+    """The host has no capacity for this now; ``retryAfterMs`` is when to retry."""
 
     code = "busy"
     message = "This host has no room for that now; try again later."
 
 
 class StoreUnavailable(Busy):
-    """The database does not answer, is locked, or has no space left; a commit whose answer was lost may stand."""
+    """The database does not answer, is locked, or is full; a commit whose answer was lost may have succeeded."""
 
     code = "store_unavailable"
     message = "The database of this host does not answer now; try again in a moment."
@@ -178,7 +178,7 @@ class SubscriptionNotFound(NotFound):
 
 
 class WebhookUrlRejected(Invalid):
-    """The address is none that this host sends to: its form, its scheme, or where it leads."""
+    """The address is refused for its form, its scheme, or its destination."""
 
     code = "webhook_url_rejected"
     message = "This host does not send webhooks to that address."
@@ -200,14 +200,14 @@ class CapabilityRequired(Unprocessable):
 
 
 class PackPeerDependencyMissing(Unprocessable):
-    """``missing`` names the capabilities that the pack cannot do without and this host does not advertise."""
+    """``missing`` names the capabilities that the pack requires and this host does not advertise."""
 
     code = "pack_peer_dependency_missing"
     message = "The pack needs a capability that this host does not advertise."
 
 
 class ChainParameterInvalid(Unprocessable):
-    """What was given for a parameter of a workflow chain is not what the chain asks for (RFC 0013)."""
+    """A value for a parameter of a workflow chain does not match the chain's declaration (RFC 0013)."""
 
     code = "chain_parameter_invalid"
     message = "The parameters of the chain do not allow these inputs."
@@ -219,14 +219,14 @@ class InvalidFromSeq(Unprocessable):
 
 
 class ReplayMemorySnapshotUnavailable(Unprocessable):
-    """What the source run read is not kept any more; ``reason`` is one of the two words of the contract."""
+    """What the source run read is no longer stored; ``reason`` is one of the contract's two words."""
 
     code = "replay_memory_snapshot_unavailable"
     message = "What the source run read from memory can no longer be served."
 
 
 class EffectInReplay(Conflict):
-    """A replay tells again what its source did; it changes nothing and nobody is told a second time."""
+    """A replay repeats its source's record; it changes nothing and sends no second notification."""
 
     code = "effect_in_replay"
     message = "A replay has no effects."
@@ -253,14 +253,14 @@ class LastOwner(Conflict):
 
 
 class SubjectOnHold(Conflict):
-    """A legal hold keeps the subject from being forgotten; ``details`` has its ``reason``, who set it and when."""
+    """A legal hold prevents forgetting the subject; ``details`` has its ``reason``, who set it and when."""
 
     code = "subject_on_hold"
     message = "The subject is on legal hold and is not forgotten until the hold is ended."
 
 
 class SecondPersonNeeded(Conflict):
-    """The tenant's policy has two people confirm a forget, and this person was the first."""
+    """The tenant's policy requires two people to confirm a forget, and this person was the first."""
 
     code = "second_person_needed"
     message = "You have confirmed this forget. Another person who may forget has to confirm it too."
@@ -284,35 +284,36 @@ class TokenBudgetExceeded(Unprocessable):
 
 
 class NothingToCompact(Unprocessable):
-    """A compaction puts two entries or more into one; ``details`` has how many could go in."""
+    """A compaction needs at least two entries; ``details`` has how many were eligible."""
 
     code = "nothing_to_compact"
     message = "There are not two entries here that could become one."
 
 
 class PassCancelled(Conflict):
-    """Somebody asked for the pass to stop, and it has."""
+    """The pass stopped because its cancellation was requested."""
 
     code = "pass_cancelled"
     message = "The pass was cancelled."
 
 
 class EndpointFailed(Refusal):
-    """The endpoint that was to distil did not give a usable answer; ``reason`` is one of a few words."""
+    """The distillation endpoint gave no usable answer; ``reason`` is one of a few words."""
 
     code = "distiller_unavailable"
     message = "The endpoint that distils gave no usable answer."
 
 
 class KeyExists(Conflict):
-    """The address is taken (RFC-0015 1.2); ``details`` has ``current_version``, and ``current`` for who may read it."""
+    """The key is in use (RFC-0015 1.2); ``details`` has ``current_version``, and ``current`` if the caller may read
+    it."""
 
     code = "key_exists"
     message = "There is an entry under that key already."
 
 
 class VersionMismatch(Conflict):
-    """The entry has another version by now (RFC-0015 3.2); ``details`` has ``current_version`` and the entry."""
+    """The entry has another version now (RFC-0015 3.2); ``details`` has ``current_version`` and the entry."""
 
     code = "version_mismatch"
     message = "The entry has changed since that version."
@@ -329,21 +330,22 @@ class PreconditionRequired(Refusal):
 
 
 class CapacityExceeded(Refusal):
-    """No room (RFC-0015 9.4); ``details`` has ``current_count``, ``max_capacity`` and ``limit_kind``."""
+    """The capacity is used up (RFC-0015 9.4); ``details`` has ``current_count``, ``max_capacity`` and
+    ``limit_kind``."""
 
     code = "capacity_exceeded"
     message = "There is no room for another entry."
 
 
 class GuardrailViolation(Forbidden):
-    """A coordinator's guardrail does not allow it (RFC-0015 6.6)."""
+    """A coordinator's guardrail forbids it (RFC-0015 6.6)."""
 
     code = "guardrail_violation"
     message = "A guardrail of the coordinator does not allow that."
 
 
 class Internal(Refusal):
-    """What a caller learns about a bug: nothing but a correlation id."""
+    """A bug; the caller gets nothing but a correlation id."""
 
     code = "internal_error"
     message = "The host failed to answer; the failure was recorded."

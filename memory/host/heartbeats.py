@@ -1,7 +1,7 @@
-"""Heartbeats: what is observed at intervals, and whether it has changed. The only writer of them (RFC 0060).
+"""Heartbeats: predicates evaluated at intervals, and their changes of state; their only writer (RFC 0060).
 
-One evaluation at a time: who begins one holds a lease, and a tick that comes meanwhile is skipped, not queued. Every
-evaluation is on the tenant's own log; a change of state, and nothing else, is a transition.
+An evaluation holds a lease, and a tick that falls due meanwhile is skipped, not queued. Every evaluation is on the
+tenant's own log; only a change of state is a transition.
 """
 
 import re
@@ -33,7 +33,7 @@ OK, TIMEOUT, ERROR = "ok", "timeout", "error"
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatOrder:
-    """What a heartbeat is to be. An interval below the host's own is as long as that."""
+    """The settings of a heartbeat. An interval below MIN_INTERVAL_S is raised to it."""
 
     name: str
     principal: str
@@ -46,7 +46,7 @@ class HeartbeatOrder:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an evaluation came to; ``state`` counts when ``status`` is ok."""
+    """The result of an evaluation; ``state`` counts when ``status`` is ok."""
 
     status: str
     state: Any = None
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was made of a finding: the facts as they stand on the tenant's log."""
+    """A concluded evaluation: the events that were appended to the tenant's log."""
 
     heartbeat: Heartbeat
     evaluated: HeartbeatEvaluated
@@ -62,7 +62,7 @@ class Verdict:
 
 
 def create_heartbeat(tenant_id: UUID, order: HeartbeatOrder, *, now: datetime) -> Heartbeat:
-    """A new heartbeat; its name is taken by no other of the tenant. Its first tick is an interval away."""
+    """Create a heartbeat whose first tick is an interval away; refused when the tenant has one of that name."""
     heartbeat = Heartbeat(tenant_id=tenant_id, created_at=now)
     _write(heartbeat, order, now)
     try:
@@ -73,7 +73,7 @@ def create_heartbeat(tenant_id: UUID, order: HeartbeatOrder, *, now: datetime) -
 
 
 def change(heartbeat: Heartbeat, order: HeartbeatOrder, *, now: datetime) -> None:
-    """The locked heartbeat is as ``order`` says. One that looks at something else has seen nothing yet."""
+    """Change the locked heartbeat to ``order``. With another predicate it forgets its state and its lease."""
     if order.predicate != heartbeat.predicate:
         heartbeat.prior_state = heartbeat.observed_at = heartbeat.evaluating_until = None
         heartbeat.holder = ""
@@ -92,7 +92,7 @@ def _write(heartbeat: Heartbeat, order: HeartbeatOrder, now: datetime) -> None:
 
 
 def order_of(heartbeat: Heartbeat) -> HeartbeatOrder:
-    """What the heartbeat is now, as it could be ordered."""
+    """Return the current settings of the heartbeat as an order."""
     return HeartbeatOrder(
         name=heartbeat.name,
         principal=heartbeat.principal,
@@ -105,7 +105,7 @@ def order_of(heartbeat: Heartbeat) -> HeartbeatOrder:
 
 
 def remove(heartbeat: Heartbeat) -> None:
-    """The heartbeat is gone; the log and the runs it has started stay."""
+    """Delete the heartbeat; the log and the runs it started are kept."""
     Heartbeat.objects.written_by(WRITER).filter(tenant_id=heartbeat.tenant_id, id=heartbeat.id).delete()
 
 
@@ -115,12 +115,12 @@ def by_name(tenant_id: UUID, name: str) -> Heartbeat | None:
 
 
 def find(tenant_id: UUID, name: str) -> Heartbeat:
-    """The heartbeat of that name; a foreign one is not found."""
+    """Return the heartbeat of that name; raise ``NotFound`` when the tenant has none."""
     return _there(by_name(tenant_id, name))
 
 
 def locked(tenant_id: UUID, name: str) -> Heartbeat:
-    """The same, locked until the transaction ends."""
+    """Return the heartbeat of that name, locked until the transaction ends."""
     return _there(Heartbeat.objects.of(tenant_id).select_for_update().filter(name=name).first())
 
 
@@ -131,14 +131,14 @@ def _there(heartbeat: Heartbeat | None) -> Heartbeat:
 
 
 def page(tenant_id: UUID, *, after: str = "", size: int) -> Page[Heartbeat]:
-    """The heartbeats whose names come behind ``after``."""
+    """Return the heartbeats whose names sort after ``after``."""
     return read_page(Heartbeat.objects.of(tenant_id), after, size, order="name")
 
 
 def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> datetime:
-    """The next tick behind ``now``, for which the heartbeat waits from here on; ``tick_at`` when somebody else took it.
+    """Claim the tick and return the next one after ``now``; return ``tick_at`` when another process has claimed it.
 
-    Ticks that nobody looked at are skipped: the answer lies on the heartbeat's own beat.
+    Missed ticks are skipped: the next one keeps to the heartbeat's own interval.
     """
     following = scheduling.following_beat(tick_at, timedelta(seconds=interval_s), now)
     rows = Heartbeat.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=heartbeat_id, next_at=tick_at)
@@ -146,7 +146,7 @@ def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s
 
 
 def begin(tenant_id: UUID, heartbeat_id: UUID, *, next_at: datetime | None, now: datetime) -> Heartbeat | None:
-    """The heartbeat under an evaluation of ours; None when one is under way, or when this tick has been overtaken."""
+    """Claim the heartbeat for an evaluation; None when one is under way, or when this tick was superseded."""
     holder = ids.new_id().hex
     if not LEASE.claim(tenant_id, heartbeat_id, holder=holder, now=now, where=Q(next_at=next_at)):
         return None
@@ -154,9 +154,9 @@ def begin(tenant_id: UUID, heartbeat_id: UUID, *, next_at: datetime | None, now:
 
 
 def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: datetime) -> Verdict | None:
-    """The finding is on the tenant's log; a new state is kept, and told as a transition. In the caller's transaction.
+    """Append the finding to the tenant's log in the caller's transaction; store a new state and append its transition.
 
-    None when the lease was lost, the heartbeat is gone, or it looks at something else by now.
+    None when the lease was lost, the heartbeat was removed, or its predicate has changed.
     """
     held = LEASE.while_held(begun.tenant_id, begun.id, holder=begun.holder)
     row: Heartbeat | None = held.select_for_update().first()
@@ -179,9 +179,10 @@ def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: dateti
 
 
 def _token_of(row: Heartbeat, state: Any) -> JSONObject | None:
-    """What is kept of a state: itself and its keyed digest, which tells nobody a word that could be guessed.
+    """Return the state with its keyed digest, which does not let a reader confirm a guess of the content.
 
-    The one kept already when it is of the same state. None when it is larger than that, or nothing that can be stored.
+    The stored one is returned when it has the same state. None when the state is larger than MAX_STATE_BYTES or cannot
+    be stored.
     """
     try:
         canonical = rfc8785.dumps(state)
@@ -195,6 +196,6 @@ def _token_of(row: Heartbeat, state: Any) -> JSONObject | None:
 
 
 def note_run(heartbeat: Heartbeat, *, run_id: UUID | None, code: str) -> None:
-    """The transition has started ``run_id``, or none, because of ``code``."""
+    """Record the run that the transition started, or the code of why there is none."""
     heartbeat.last_run_id, heartbeat.last_code = run_id or heartbeat.last_run_id, code
     heartbeat.save(by=WRITER, update_fields=["last_run_id", "last_code"])

@@ -1,7 +1,7 @@
-"""Who works on a row, until when: claim, renew, release and take over, each one conditional UPDATE.
+"""Leases on rows: claim, renew, release and take over, each one conditional UPDATE.
 
-A holder that dies loses its lease when its time ends, and whoever claims next takes the row over. ``holder`` is the
-fence: what a holder writes is written only ``while_held``, so one that was overtaken changes nothing any more.
+The lease of a dead holder expires, and the next to claim takes the row over. ``holder`` is the fence: a holder writes
+only ``while_held``, so one that was overtaken changes nothing.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Leased = TypeVar("Leased", bound=TenantOwned)
 
 @dataclass(frozen=True, slots=True)
 class Lease(Generic[Leased]):
-    """The leases of one table: its column ``holder``, and ``until``, the column in which the end of one stands.
+    """The leases of one table: its column ``holder``, and ``until``, the column with the end of the lease.
 
     ``by`` is the table's writer. A row without an end is free.
     """
@@ -29,19 +29,19 @@ class Lease(Generic[Leased]):
     until: str = "lease_until"
 
     def end(self, now: datetime) -> datetime:
-        """When a lease that is claimed or renewed ``now`` ends."""
+        """Return the end of a lease that is claimed or renewed ``now``."""
         return now + self.lasts
 
     def free(self, now: datetime) -> Q:
-        """Rows that nobody holds, and those whose holder has let its time pass."""
+        """Match rows without a holder, and those whose lease has expired."""
         return Q(**{f"{self.until}__isnull": True}) | Q(**{f"{self.until}__lte": now})
 
     def claim(
         self, tenant_id: UUID, row_id: UUID, *, holder: str, now: datetime, where: Q | None = None, **values: object
     ) -> bool:
-        """Whether ``holder`` has the row now, with ``values`` in it; of all who try at once, one has.
+        """Claim the row for ``holder`` and set ``values``; of concurrent callers exactly one gets True.
 
-        ``where`` is what must hold of the row besides.
+        ``where`` is a further condition on the row.
         """
         rows = self._rows(tenant_id, row_id).filter(self.free(now), where or Q())
         return self._update(rows, holder, now, values)
@@ -49,7 +49,7 @@ class Lease(Generic[Leased]):
     def renew(
         self, tenant_id: UUID, row_id: UUID, *, holder: str, now: datetime, where: Q | None = None, **values: object
     ) -> bool:
-        """Whether ``holder`` still has the row, for a whole lease from now on, with ``values`` in it."""
+        """Extend the lease of ``holder`` from now on and set ``values``; False when it was lost."""
         rows = self.while_held(tenant_id, row_id, holder=holder).filter(where or Q())
         return self._update(rows, holder, now, values)
 
@@ -57,16 +57,18 @@ class Lease(Generic[Leased]):
         return rows.update(**{"holder": holder, self.until: self.end(now), **values}) == 1
 
     def while_held(self, tenant_id: UUID, row_id: UUID, *, holder: str) -> QuerySet[Leased]:
-        """The row while ``holder`` has it, to be changed by its writer: the first who takes it over ends that."""
+        """Return the row for writing while ``holder`` has it; a takeover empties the queryset."""
         return self._rows(tenant_id, row_id).filter(Q(holder=holder))
 
     def release(self, tenant_id: UUID, row_id: UUID, *, holder: str) -> bool:
-        """The next who claims the row need not wait for the end of the lease."""
+        """End the lease early, so that the row can be claimed at once; False when it was lost."""
         return self.while_held(tenant_id, row_id, holder=holder).update(**{"holder": "", self.until: None}) == 1
 
     def release_held_by(self, instance: str | None, *, now: datetime) -> int:
-        """The rows that workers of a dead instance held can be claimed at once; returns how many. None is every
-        instance: of those that held the rows of a restored copy, none works on it."""
+        """Release the rows held by workers of a dead instance; return the number.
+
+        None means every instance: after a restore, none of the holders in the copy works on its row.
+        """
         held = self.model.objects.written_by(self.by).filter(**{f"{self.until}__isnull": False})
         held = held.exclude(Q(holder="")) if instance is None else held.filter(Q(holder__startswith=f"{instance}/"))
         return held.update(**{"holder": "", self.until: now})

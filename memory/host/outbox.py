@@ -1,7 +1,7 @@
-"""The outbox: what webhooks are to be told of, written in the transaction of the change and taken out by a worker.
+"""The outbox: events to send to webhooks, written in the transaction of the change and taken out by a worker.
 
-A tenant that has no active webhook puts nothing in, and is not asked for: the statement that numbers an event of the
-log answers whether anybody watches, from the rows of the tenant's webhooks, of which there are none.
+For a tenant without an active webhook nothing is written and no extra query runs: the statement that numbers an event
+of the log also answers whether the tenant has one.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import OutboxEvent, Webhook, WebhookState
 
 WRITER = "memory.host.outbox"
-# Parts of the statements of ``event_log``: whether the tenant of the stream has an active webhook, and the row.
+# Parts of the statements of ``event_log``: whether the stream's tenant has an active webhook, and the insert.
 IS_WATCHED = (
     "EXISTS (SELECT 1 FROM host_webhook WHERE host_webhook.tenant_id = host_stream.tenant_id "
     "AND host_webhook.state = 'active')"
@@ -26,14 +26,16 @@ INSERT_INTO = "INSERT INTO host_outboxevent (tenant_id, id)"
 
 
 def put(tenant_id: UUID, event_ids: Sequence[Any]) -> None:
-    """The events of these ids, in the form of the engine, wait for their deliveries."""
+    """Queue the events with these ids, given in the engine's form, for delivery."""
     tenant = sql.key(tenant_id)
     sql.insert(OutboxEvent.objects.written_by(WRITER), COLUMNS, [(tenant, event_id) for event_id in event_ids])
 
 
 def announce(tenant_id: UUID, kind: str, data: JSONObject, *, run_id: UUID | None = None, now: datetime) -> None:
-    """What stands on no log is told to webhooks as ``kind``; ``data`` holds ids, codes and numbers. In the caller's
-    transaction, which is that of the change."""
+    """Queue a fact that is not on a log for webhooks, as ``kind``; ``data`` holds ids, codes and numbers.
+
+    Runs in the caller's transaction, which is that of the change. Does nothing without an active webhook.
+    """
     if not Webhook.objects.of(tenant_id).filter(state=WebhookState.ACTIVE).exists():
         return
     told = announced(kind, data, run_id=run_id, now=now)
@@ -41,7 +43,7 @@ def announce(tenant_id: UUID, kind: str, data: JSONObject, *, run_id: UUID | Non
 
 
 def announced(kind: str, data: JSONObject, *, run_id: UUID | None, now: datetime) -> JSONObject:
-    """What is kept of a fact that stands on no log, until it is told."""
+    """Return the stored form of a fact that is not on a log."""
     run = {"runId": ids.wire("run", run_id)} if run_id else {}
     return {"type": kind, "timestamp": now.isoformat(), "data": data, **run}
 
@@ -51,12 +53,14 @@ def is_empty() -> bool:
 
 
 def take(limit: int) -> list[OutboxEvent]:
-    """Some that no other worker has at this moment, locked, by tenant and the oldest of each first. The caller removes
-    them in the same transaction."""
+    """Lock and return entries that no other worker holds, by tenant, the oldest of each first.
+
+    The caller removes them in the same transaction.
+    """
     rows: QuerySet[OutboxEvent] = OutboxEvent.objects.select_for_update(skip_locked=True, of=("self",))
     return list(rows.order_by("tenant_id", "id")[:limit])
 
 
 def remove(tenant_id: UUID, event_ids: Sequence[UUID]) -> None:
-    """The deliveries of these events have been made."""
+    """Remove these events after their deliveries were made."""
     sql.delete_in_chunks(OutboxEvent.objects.written_by(WRITER).filter(tenant_id=tenant_id), event_ids)

@@ -1,6 +1,6 @@
-"""What every page of the console stands on: page or fragment, what an address says, and forms that the domain refuses.
+"""Shared helpers of the console's pages: page or fragment, query parameters, cursors, and forms.
 
-A page is answered whole unless htmx asked for its fragment, so that every address works without scripts.
+A page is rendered whole unless htmx asked for its fragment, so every address works without scripts.
 """
 
 import re
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def wants_fragment(request: HttpRequest) -> bool:
-    """Whether htmx asked for a part of the page; a boosted link or a restored history wants the whole."""
+    """Whether htmx asked for a part of the page; a boosted link or a restored history needs the whole."""
     htmx = getattr(request, "htmx", None)
     return htmx is not None and bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
@@ -44,9 +44,9 @@ def wants_fragment(request: HttpRequest) -> bool:
 def render(
     request: HttpRequest, template: str, context: Mapping[str, object], *, fragment: str = "", status: int = 200
 ) -> HttpResponse:
-    """``template`` whole, or the ``fragment`` that htmx asked for; nobody's cache mixes the two up.
+    """Render ``template``, or the ``fragment`` that htmx asked for; ``Vary`` keeps caches from mixing the two up.
 
-    Refused for a ``format`` that the view has not answered in: the page has no such format.
+    Refused for a ``format`` that the view has not handled: the page has no such format.
     """
     if request.method in {"GET", "HEAD"} and status < HTTPStatus.BAD_REQUEST and text_of(request, "format"):
         raise Invalid(errors=[{"field": "format", "message": "is not a format of this page"}])
@@ -58,18 +58,18 @@ def render(
 
 
 def public_url(request: HttpRequest) -> str:
-    """The address of this host as the request's client knows it."""
+    """Return the address of this host as the client sees it."""
     return settings.OPENWOP_PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
 def unsupported(request: HttpRequest, nav: str, heading: str, capability: str, text: str) -> HttpResponse:
-    """A section whose capability this host does not advertise explains itself instead of vanishing."""
+    """Render an explanation for a section whose capability this host does not advertise."""
     context = {"nav": nav, "heading": heading, "capability": capability, "text": text}
     return render(request, "unsupported.html", context)
 
 
 def poll_status(request: HttpRequest, *, over: bool) -> int:
-    """286 tells an htmx that asks again and again that it has seen the end."""
+    """Return the status of a polled fragment: 286 makes htmx stop polling."""
     return STOP_POLLING if over and wants_fragment(request) else 200
 
 
@@ -81,7 +81,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def parameters(*names: str, several: Collection[str] = ()) -> Callable[[View], View]:
-    """The view reads these query parameters, and of those in ``several`` more than one value.
+    """Declare the query parameters of the view; those in ``several`` may have more than one value.
 
     Any other one is refused by name, before the view is called, and so is a repeated one; a page of a protocol whose
     rule is to ignore them declares ``"*"``.
@@ -96,13 +96,13 @@ def parameters(*names: str, several: Collection[str] = ()) -> Callable[[View], V
 
 
 def undeclared(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
-    """The query parameters of the request that ``view`` does not read, by name; an undeclared view reads none."""
+    """Return the query parameters that ``view`` does not declare, sorted; an undeclared view declares none."""
     known: frozenset[str] = getattr(view, "parameters", frozenset())
     return [] if "*" in known else sorted(set(request.GET) - known)
 
 
 def repeated(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
-    """The query parameters that the request gives more than once and of which ``view`` reads one value, by name."""
+    """Return the single-valued query parameters that the request repeats, sorted."""
     if "*" in getattr(view, "parameters", ()):
         return []
     several: frozenset[str] = getattr(view, "several", frozenset())
@@ -110,36 +110,36 @@ def repeated(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
 
 
 def text_of(request: HttpRequest, name: str) -> str:
-    """A text of the query, as far as a database could hold it; "" when it is not given."""
+    """Return a text parameter, trimmed to what a database can store; "" when it is absent."""
     return request.GET.get(name, "").replace("\x00", "").strip()[:LONGEST]
 
 
 def number_of(request: HttpRequest, name: str) -> int | None:
-    """A count of the query, or None when there is none or it is no number."""
+    """Return a count parameter, or None when it is absent or no number."""
     return as_number(request.GET.get(name, ""))
 
 
 def as_number(digits: str) -> int | None:
-    """A count that a form or a query sends."""
+    """Parse a count from a form or a query; None when it is none."""
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 15 else None
 
 
 def word_of(request: HttpRequest, name: str, choices: Collection[str]) -> str:
-    """One of ``choices``, or "" when it is not given; any other word is refused."""
+    """Return a parameter that is one of ``choices``, or "" when it is absent; any other word is refused."""
     return one_of(choices, name, text_of(request, name))
 
 
 def one_of(choices: Collection[str], name: str, word: str) -> str:
-    """The ``word`` of the parameter ``name``, which is one of ``choices`` or empty; any other one is refused."""
+    """Return ``word`` when it is one of ``choices`` or empty; refuse any other, naming the parameter ``name``."""
     if word and word not in choices:
         raise Invalid(errors=[{"field": name, "message": f"must be one of {', '.join(choices)}"}])
     return word
 
 
 def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime | None:
-    """A day (UTC) or an RFC 3339 time of the query, or None when it is not given; anything else is refused.
+    """Parse a day (UTC) or an RFC 3339 time parameter; None when it is absent, anything else is refused.
 
-    A day begins at midnight; as the ``end`` of a period it is a part of it.
+    A day begins at midnight; as the ``end`` of a period it is included in it.
     """
     text = text_of(request, name)
     try:
@@ -147,7 +147,7 @@ def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime
             return None
         if DAY.fullmatch(text):
             return datetime.fromisoformat(text).replace(tzinfo=UTC) + timedelta(days=int(end))
-        at = datetime.fromisoformat(text.upper().replace(" ", "+"))  # a plus sign that was not encoded
+        at = datetime.fromisoformat(text.upper().replace(" ", "+"))  # an unencoded plus sign arrives as a space
         if at.tzinfo and 1970 <= at.year < 9000:
             return at
     except (ValueError, OverflowError):
@@ -157,7 +157,10 @@ def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a list goes on: behind ``after``, with ``seen`` rows before it. An unreadable cursor is the beginning."""
+    """The position of a list page: after the row ``after``, with ``seen`` rows before it.
+
+    An unreadable cursor is the beginning.
+    """
 
     request: HttpRequest
     prefix: str
@@ -170,8 +173,10 @@ class Cursor:
         return cls(request, prefix, after, (number_of(request, "seen") or 0) if after else 0)
 
     def links(self, shown: int, last: Any) -> JSONObject:
-        """Which rows of the list a page of ``shown`` rows has, and the addresses of the pages around it; ``last`` is
-        its last row, or the id of that, when there are more."""
+        """Return the row numbers of a page of ``shown`` rows and the addresses of its neighbours.
+
+        ``last`` is the page's last row id, or None when no more rows follow.
+        """
         after, end = cursor(self.prefix, last), self.seen + shown
         return {
             "first": self.seen + 1,
@@ -182,7 +187,7 @@ class Cursor:
 
 
 def is_there(find: Callable[[], Any]) -> bool:
-    """Whether ``find`` finds something that the principal may see; what is not there and what is denied are alike."""
+    """Whether ``find`` returns something that the principal may see; missing and denied are treated alike."""
     try:
         return bool(find())
     except (NotFound, Forbidden):
@@ -190,25 +195,25 @@ def is_there(find: Callable[[], Any]) -> bool:
 
 
 def files(request: HttpRequest) -> dict[str, str]:
-    """The addresses of the whole list as a file."""
+    """Return the addresses that export the whole list."""
     return {"as_json": address(request, format="json"), "as_csv": address(request, format="csv")}
 
 
 def address(request: HttpRequest, **changes: object) -> str:
-    """The address of this page, from its beginning, with ``changes`` to its query; what is empty is left out."""
+    """Return the address of this page without its cursor, with ``changes`` to its query; empty values are left out."""
     kept = {name: value for name, value in request.GET.items() if name not in PLACES}
     query = {name: value for name, value in {**kept, **changes}.items() if value not in ("", None)}
     return f"{request.path}?{urlencode(query)}" if query else request.path
 
 
 def here(request: HttpRequest) -> str:
-    """The address of this very page, without what is empty: what the browser's address line should say."""
+    """Return the address of this page, including its cursor, without empty values; it is the canonical address."""
     place = {name: request.GET.get(name) for name in ("after", "before", "seen")}
     return address(request, **place)
 
 
 def back(request: HttpRequest, otherwise: str) -> str:
-    """Where a form was sent from, as its ``next`` says, when that is a path of this site; else ``otherwise``."""
+    """Return the path of this site in the form's ``next``, or ``otherwise``."""
     place = request.POST.get("next") or request.GET.get("next", "")
     ours = place.startswith("/") and len(place) <= LONGEST_PATH and url_has_allowed_host_and_scheme(place, None)
     return place if ours else otherwise
@@ -229,7 +234,7 @@ WORDS = {
 
 
 class PlainForm(forms.Form):
-    """A form that says what is wrong as the domain does: in words that go on from the name of the field."""
+    """A form whose error messages continue the name of the field, as those of the domain do."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
@@ -243,7 +248,7 @@ class PlainForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Submission(Generic[T]):
-    """What became of a form: the domain's ``result``, or the ``conflict``, or errors that stand on the form."""
+    """The outcome of a form: the domain's ``result``, or a ``conflict``, or errors on the form."""
 
     result: T | None = None
     conflict: Conflict | None = None
@@ -261,11 +266,11 @@ def submit(
     called: Mapping[str, str] | None = None,
     not_found: str = "",
 ) -> Submission[T]:
-    """Give the cleaned form to the domain. What it finds invalid stands on the form; a conflict is for the page.
+    """Pass the cleaned form to ``act``. Invalid fields become form errors; a conflict is returned for the page.
 
-    ``authorize`` refuses who may not before anything is said about an invalid form; a valid one the domain authorizes.
-    ``called`` are the form's names for the domain's fields, where they differ; ``not_found`` is the field that names
-    what the domain looks for, when a form can name something that is not there.
+    ``authorize`` refuses an unauthorised caller before form errors are shown; for a valid form the domain does.
+    ``called`` maps the domain's field names to the form's, where they differ; ``not_found`` is the field that gets the
+    error when the form names something that does not exist.
     """
     if not form.is_valid():
         if authorize:
@@ -288,11 +293,11 @@ def submit(
 def _put_on(form: forms.Form, refusal: Invalid, called: Mapping[str, str]) -> None:
     for error in refusal.details.get("errors", [{"field": "", "message": refusal.message}]):
         field = called.get(error["field"], error["field"])
-        names = (field, field.partition(".")[0])  # a problem somewhere inside of a field is that field's
+        names = (field, field.partition(".")[0])  # an error at a path inside a field belongs to the field
         form.add_error(next((name for name in names if name in form.fields), None), error["message"])
 
 
-# --- where the audit chain stood when it was last looked at -----------------------------------------------------------
+# --- the last verification of the audit chain -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,19 +310,19 @@ class ChainSeen:
 
 
 def remember_finding(tenant_id: UUID, found: Finding, *, now: datetime) -> None:
-    """The header of every page says so from now on."""
+    """Cache the finding for the header of every page."""
     seen = ChainSeen("verified" if found.intact else "broken", now, found.broken_at)
     cache.set(f"chain:{tenant_id.hex}", seen, timeout=None)
 
 
 def last_verdict(tenant_id: UUID) -> ChainSeen | None:
-    """What the last verification found, or None before the first."""
+    """Return the last verification's result, or None before the first."""
     found: ChainSeen | None = cache.get(f"chain:{tenant_id.hex}")
     return found
 
 
 def shell(request: HttpRequest) -> JSONObject:
-    """What the frame around every page shows."""
+    """Return the context of the frame around every page."""
     principal = getattr(request, "principal", None)
     chain = last_verdict(principal.tenant_id) if principal else None
     return {"chain": chain, "permalink": here(request)}

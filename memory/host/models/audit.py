@@ -1,4 +1,4 @@
-"""The audit chain: each record carries the hash of the one before it, a chain a tenant."""
+"""Tables of the audit chain: per tenant, each record carries the hash of the previous one."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from memory.host.models.base import DIGEST, ERASED, KIND, PRINCIPAL, Personal, T
 
 
 class AuditChain(TenantOwned):
-    """The head of a tenant's chain; its lock is what numbers the records. One row a tenant."""
+    """The head of a tenant's chain; its lock serialises the numbering of records. One row per tenant."""
 
     writer = "memory.host.audit"
     impersonal = {"head_hash": DIGEST}
@@ -22,8 +22,8 @@ class AuditChain(TenantOwned):
 class AuditRecord(TenantOwned):
     """One audited act, never changed and never removed (triggers on both engines).
 
-    ``details`` hold ids, names, numbers and codes. ``reason`` is what a person typed, read from ``AuditReason`` by
-    ``audit``; None where none was given.
+    ``details`` hold ids, names, numbers and codes. ``reason`` is text that a person typed, loaded from ``AuditReason``
+    by ``audit``; None where none was given.
     """
 
     writer = "memory.host.audit"
@@ -42,7 +42,7 @@ class AuditRecord(TenantOwned):
 
     @property
     def facts(self) -> JSONObject:
-        """The details as they are shown: with the reason."""
+        """The details with the reason, as they are shown."""
         return self.details if self.reason is None else {**self.details, "reason": self.reason}
 
     class Meta:
@@ -57,7 +57,7 @@ class AuditRecord(TenantOwned):
 
 
 class AuditReason(TenantOwned):
-    """The reason that a person typed for an audited act, beside its record: a forget erases it, and the chain holds.
+    """The reason that a person typed for an audited act, outside of the hashed record, so that a forget can erase it.
 
     Triggers on both engines refuse every other change, and removal.
     """
@@ -78,7 +78,7 @@ class AuditReason(TenantOwned):
 
 
 class AuditCheckpoint(TenantOwned):
-    """The records since the checkpoint before it, up to ``at_seq``, under the host's Ed25519 signature over their root.
+    """The host's Ed25519 signature over the Merkle root of the records since the previous checkpoint, up to ``at_seq``.
 
     Never changed and never removed.
     """

@@ -1,8 +1,7 @@
-"""What every tenant-owned table shares: the composite key, links that carry the tenant, and the write guard.
+"""The base of every tenant-owned table: the composite key, links that carry the tenant, and the write guard.
 
-* ``(tenant_id, id)`` is the primary key, and ``TenantFK`` the database's own promise that a row never points at another
-  tenant's row (design.md 3.11).
-* Each model names its one ``writer``; anybody else who saves, updates or deletes gets a ``WriteGuard``.
+``(tenant_id, id)`` is the primary key, and ``TenantFK`` makes the database refuse a link to another tenant's row
+(design.md 3.11). Each model names its one ``writer``; a save, update or delete by other code raises ``WriteGuard``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from memory.host.ids import new_id
 
 Row_co = TypeVar("Row_co", bound="Guarded", covariant=True)
 OwnedRow_co = TypeVar("OwnedRow_co", bound="TenantOwned", covariant=True)
-# Why a column with text never holds a person's data.
+# Reasons why a text column never holds a person's data.
 PRINCIPAL = "the id of an operator or key"
 DIGEST = "a digest"
 STATE = "one of the host's own states"
@@ -26,45 +25,45 @@ CODE = "one of the host's own codes"
 HOLDER = "the id of a worker process"
 KIND = "one of the host's own kinds"
 TRACE = "the ids of a trace, which are random"
-ERASED = "[erased]"  # what a reason reads after a forget, beside the event log and beside the audit
+ERASED = "[erased]"  # replaces a forgotten reason, in the event notes and in the audit reasons
 TIME = "a cron expression, a duration or a time zone"
 ROLES = "names of roles and scopes"
 
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """The columns of a table that a forget looks through, and what becomes of a row that names the subject.
+    """The columns of a table that a forget searches, and what happens to a row that names the subject.
 
-    Unless something else is said here, every string that names the subject is replaced as a whole, in ``columns``; when
-    none is listed, in all that hold words. ``store`` is the name on previews and receipts, which stays for good.
+    By default every string that names the subject is replaced as a whole, in ``columns``; when none is listed, in all
+    text columns. ``store`` is the name on previews and receipts, which never changes.
     """
 
     store: str
     columns: tuple[str, ...] = ()
-    # Columns of text that hold JSON, which is looked through as what it says: no escape hides a name.
+    # Text columns that hold JSON, which is searched decoded, so that no escape hides a name.
     json_text: tuple[str, ...] = ()
-    # The prefix of the wire id of what has a page, and the column with that id; no prefix when nothing has.
+    # The prefix of the wire id of the object that has a page, and the column with its id; an empty prefix for none.
     page: tuple[str, str] = ("", "id")
-    # How many rows are in memory at a time, where one may have a megabyte.
+    # How many rows are in memory at a time, where a row may have a megabyte.
     at_once: int | None = None
 
-    # The row goes as a whole, or stays with these values.
+    # The row is deleted as a whole, or kept with these values.
     deleted: bool = False
     blanked: Mapping[str, Any] = field(default_factory=dict)
-    # Columns in which a value that named the subject is replaced by one that no other row has; in a list, each item.
+    # Columns in which a value that names the subject is replaced by a unique one; in a list, each such item.
     unnamed: tuple[str, ...] = ()
-    # What named the subject is empty; a list loses the items that did.
+    # A value that names the subject is emptied; a list loses the items that do.
     emptied: bool = False
     shortened: bool = False
-    # Further values of a row that was changed, unless that was in ``harmless`` columns alone.
+    # Further values for a changed row, unless only ``harmless`` columns changed.
     along: Mapping[str, Any] = field(default_factory=dict)
     harmless: tuple[str, ...] = ()
 
-    # The link to the run whose workflow declares values sensitive, which are shown to nobody; "self" for a run.
+    # The link to the run whose workflow declares sensitive values, which are never shown; "self" for a run.
     sensitive_of: str = ""
-    # The rows are changed under the lock of that run, as by everybody else.
+    # The rows are changed under the lock of that run, as in all other code.
     under_lock_of_run: bool = False
-    # What a person who decides about a row is shown, where that is not the columns as they are.
+    # The text of a row for the person who decides about it, where that differs from the columns.
     shown: Callable[[Any], list[str]] | None = None
 
     @property
@@ -73,7 +72,7 @@ class Personal:
 
 
 class WriteGuard(RuntimeError):
-    """Somebody wrote a row outside its one place."""
+    """A row was written outside its model's writer."""
 
     def __init__(self, model: type[models.Model], attempt: str) -> None:
         writer = getattr(model, "writer", "its writer")
@@ -109,7 +108,7 @@ class TenantFK(BaseConstraint):
         return f"ALTER TABLE {table} DROP CONSTRAINT {name}"
 
     def validate(self, model: object, instance: object, exclude: object = None, using: str = "default") -> None:
-        """The database checks this one at commit."""
+        """Does nothing: the database checks this constraint at commit."""
 
     def deconstruct(self) -> Any:
         path, args, kwargs = super().deconstruct()
@@ -137,7 +136,7 @@ def tenant_link(
 
 
 class GuardedQuerySet(models.QuerySet[Row_co]):
-    """Reads freely; writes only after ``written_by`` named the model's own writer."""
+    """Reads freely; writes only after ``written_by`` has named the model's writer."""
 
     _writer: str | None = None
 
@@ -151,7 +150,7 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
             raise WriteGuard(self.model, attempt)
 
     def written_by(self, writer: str) -> Self:
-        """A queryset that may write, for the model's one writer."""
+        """Return a queryset that may write; raises ``WriteGuard`` for any but the model's writer."""
         queryset = self.all()
         queryset._writer = writer
         queryset._require_writer("written_by()")
@@ -160,8 +159,11 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
     def select_for_update(
         self, nowait: bool = False, skip_locked: bool = False, of: Sequence[str] = (), no_key: bool = True
     ) -> Self:
-        """A lock that leaves links to the row alone: they are checked at the commit, behind the lock of the audit
-        chain, and a check that waited for a transaction that waits for that chain would be a deadlock."""
+        """Lock with NO KEY UPDATE, which does not block links to the row.
+
+        Links are checked at commit, after the lock of the audit chain is taken; a check that waited for a transaction
+        that waits for that chain would be a deadlock.
+        """
         return super().select_for_update(nowait, skip_locked, of, no_key)
 
     def update(self, **values: object) -> int:
@@ -192,15 +194,15 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
 
 class TenantQuerySet(GuardedQuerySet[OwnedRow_co]):
     def of(self, tenant_id: UUID) -> Self:
-        """Rows of one tenant, and nobody else's."""
+        """Return the rows of one tenant."""
         return self.filter(tenant_id=tenant_id)
 
     def in_bulk_by_id(self, wanted: Iterable[UUID]) -> dict[UUID, OwnedRow_co]:
-        """Those of ``wanted`` that are there, by id, in one query."""
+        """Return the existing rows among ``wanted`` by id, in one query."""
         return {row.id: row for row in self.filter(id__in=wanted)}
 
 
-# The way to a table that has one writer, and to one whose rows have a tenant: name the tenant first.
+# Managers for a table with one writer, and for one whose rows belong to a tenant.
 GuardedManager = models.Manager.from_queryset(GuardedQuerySet, "GuardedManager")
 TenantManager = models.Manager.from_queryset(TenantQuerySet, "TenantManager")
 
@@ -209,7 +211,7 @@ class Guarded(models.Model):
     """A model that only its ``writer`` saves and deletes."""
 
     writer: ClassVar[str]
-    # The columns with text that never hold a person's data, each with the reason; all others are ``personal``.
+    # Text columns that never hold a person's data, each with the reason; all others are ``personal``.
     impersonal: ClassVar[Mapping[str, str]] = {}
 
     class Meta:
@@ -241,7 +243,7 @@ class TenantOwned(Guarded):
         abstract = True
 
     def overwrite(self, **values: object) -> None:
-        """Keep these values instead, in a table that declares what of it is personal. For forgetting alone."""
+        """Overwrite these values, in a table that declares personal columns. For forgetting only."""
         if self.personal is None:
             raise WriteGuard(type(self), "overwrite()")
         for name, value in values.items():
@@ -249,6 +251,6 @@ class TenantOwned(Guarded):
         self.save(by=self.writer, update_fields=list(values))
 
     def insert(self, *, by: str) -> Self:
-        """Store a new row; an id that is taken is an error, never an overwrite."""
+        """Store a new row; an id that is taken raises an error and never overwrites."""
         self.save(by=by, force_insert=True)
         return self

@@ -1,4 +1,4 @@
-"""What a client asked with an ``Idempotency-Key``, and what it was answered (openwop-host 4.4)."""
+"""The table of requests with an ``Idempotency-Key`` and their answers (openwop-host 4.4)."""
 
 from django.db import models
 
@@ -11,8 +11,10 @@ class IdempotencyState(models.TextChoices):
 
 
 class IdempotencyRecord(TenantOwned):
-    """One key of one principal at one endpoint. The key is kept as its hash, the body as a keyed digest; the answer as
-    it was sent, for a day."""
+    """One key of one principal at one endpoint, kept for a day.
+
+    The key is stored as its hash, the body as a keyed digest, the answer as it was sent.
+    """
 
     writer = "memory.host.idempotency"
     personal = Personal(

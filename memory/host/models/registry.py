@@ -1,4 +1,4 @@
-"""What runs may resolve: installed workflows, agents and prompt templates, byte for byte."""
+"""Tables of what runs may resolve: installed artifacts, byte for byte, and their use."""
 
 from django.db import models
 
@@ -17,8 +17,8 @@ class ArtifactKind(models.TextChoices):
 class Installation(TenantOwned):
     """One installed version. ``text`` is what was approved, ``sha256`` its digest; both never change.
 
-    ``part_of`` is the pack that brought it: what runs resolve of a pack are its parts, which come and go with it.
-    A disabled version keeps its name and its place, and no run uses it; nor the parts of a disabled pack.
+    ``part_of`` is the pack that brought it: runs resolve the parts of a pack, which become current and cease to be with
+    it. A disabled version stays current, but no run uses it, nor the parts of a disabled pack.
     """
 
     writer = "memory.host.registry"
@@ -76,7 +76,7 @@ class Installation(TenantOwned):
 
 
 class Resolution(TenantOwned):
-    """A run has used an installation; the page of a proposal shows its effect from here."""
+    """A run has used an installation; the page of a proposal shows its effect from these rows."""
 
     writer = "memory.host.registry"
     impersonal = {"node_id": NODE}

@@ -53,7 +53,7 @@ class Stream(TenantOwned):
 
 
 class RunEvent(TenantOwned):
-    """One fact, never changed and never removed (triggers on both engines)."""
+    """One recorded event, never changed and never removed (triggers on both engines)."""
 
     writer = "memory.host.event_log"
     impersonal = {"type": KIND}
@@ -84,7 +84,7 @@ class RunEvent(TenantOwned):
 
 
 class Definition(TenantOwned):
-    """The text of a workflow as a run was started with it; one row a digest."""
+    """The text of a workflow as a run was started with it; one row per digest."""
 
     writer = "memory.host.registry"
     impersonal = {"sha256": DIGEST}
@@ -101,18 +101,18 @@ class ForkMode(models.TextChoices):
     BRANCH = "branch"
 
 
-IMPORT = "host-import"  # the workflow of the runs that write what a file brings
+IMPORT = "host-import"  # the workflow of runs that import a file
 
 
 class Run(TenantOwned):
-    """One execution of a workflow. Status moves only through ``memory.host.runs``.
+    """One execution of a workflow. Its status changes only through ``memory.host.runs``.
 
     ``executions`` counts the nodes begun, against the recursion limit; ``deadline_at`` ends a run that lasts too long.
     A paused run with ``draining`` still finishes the nodes it had begun. ``workspace`` is the snapshot of the files at
-    the run's creation. A branch reads what its source wrote up to the ledger position ``inherits_until``.
-    An ``external`` run is executed elsewhere, by an agent that tells of it: nothing here takes a step of it.
-    ``cancelled_by`` is the principal that asked for the end, or the host. ``traceparent`` is the trace of whoever asked
-    for the run (W3C), empty when none was named.
+    the run's creation. A branch reads what its source wrote up to the ledger position ``inherits_until``. An
+    ``external`` run is executed elsewhere by an agent that reports its events: this host executes no step of it.
+    ``cancelled_by`` is the principal that requested the end, or the host. ``traceparent`` is the trace of the request
+    that created the run (W3C), empty when it had none.
     """
 
     writer = "memory.host.runs"
@@ -172,12 +172,12 @@ class Run(TenantOwned):
 
     @property
     def took(self) -> timedelta | None:
-        """How long it was executed; None while it is."""
+        """The duration of the execution; None before its end."""
         return self.completed_at - self.started_at if self.completed_at and self.started_at else None
 
     @property
     def may_state(self) -> bool:
-        """Whether its log can have writes of which somebody stated the origin: an agent elsewhere, or a file."""
+        """Whether its log can have writes with a stated origin: from an external agent, or from an imported file."""
         return self.external or self.workflow_id == IMPORT
 
     class Meta:
@@ -218,22 +218,24 @@ class Run(TenantOwned):
 
     @property
     def is_replay(self) -> bool:
-        """Decided by how the run came to be, and by nothing that a node, a caller or an event says."""
+        """Decided by the run's fork mode alone, never by a node, a caller or an event."""
         return self.fork_mode == ForkMode.REPLAY
 
     def refuse_effects(self) -> None:
-        """``EffectInReplay`` when this run is a replay: the first line of all that changes more than the run itself
-        (openwop-host 3.8)."""
+        """Raise ``EffectInReplay`` when this run is a replay (openwop-host 3.8).
+
+        It is the first line of every function that changes more than the run itself.
+        """
         if self.is_replay:
             raise EffectInReplay
 
 
 class Interrupt(TenantOwned):
-    """What a suspended run waits for at one node; asked once a run, answered once.
+    """What a suspended run waits for at one node; asked once per run, answered once.
 
-    ``data`` is all that is asked, for those who may read the run; the event on the log holds none of its words.
-    ``policy`` is how answers are counted and who may give them; ``outcome`` is how it ended. One that nobody had
-    answered when its node failed or its run ended is resolved too, by its run's end.
+    ``data`` is the whole question, for readers of the run; the event on the log holds none of its words. ``policy``
+    holds how answers are counted and who may give them; ``outcome`` is how it ended. One that was unanswered when its
+    node failed or its run ended is resolved by that end.
     """
 
     writer = "memory.host.interrupts"
@@ -289,7 +291,7 @@ class Interrupt(TenantOwned):
 
 
 class InterruptVote(TenantOwned):
-    """One voice at an interrupt that needs several; ``voter`` has one, and repeating it changes nothing.
+    """One vote at an interrupt that needs several; a voter has one, and repeating it changes nothing.
 
     ``voter`` is a person, ``principal`` the login or key that answered.
     """

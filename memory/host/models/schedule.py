@@ -1,4 +1,4 @@
-"""Schedules and heartbeats: when a run is started by time, and when something observed has changed (RFC 0052, 0060)."""
+"""Tables of schedules and heartbeats: runs started by time, and by a change of an observed state (RFC 0052, 0060)."""
 
 from typing import Any, ClassVar
 
@@ -30,15 +30,15 @@ class MissedFirePolicy(models.TextChoices):
     FIRE_ONCE = "fire-once"
 
 
-# A forgotten name is part of what it was: it fires no more.
+# A row that lost its name to a forget does not fire any more.
 RESTS = {"enabled": False, "next_at": None}
 
 
 class Schedule(TenantOwned):
-    """A workflow that runs by time: at each tick of a cron expression in a zone, or once at an instant.
+    """A workflow that runs at each tick of a cron expression in a zone, or once at an instant.
 
-    ``next_at`` is the next tick as an instant, null while it is not enabled and when there is none any more. That of a
-    workflow's own trigger is named ``workflow/<workflow>/<trigger>``, that of an automation ``automation/<name>``.
+    ``next_at`` is the next tick, null while it is disabled and when there is none left. The schedule of a workflow's
+    own trigger is named ``workflow/<workflow>/<trigger>``, that of an automation ``automation/<name>``.
     """
 
     writer = "memory.host.scheduling"
@@ -46,7 +46,7 @@ class Schedule(TenantOwned):
         "schedules",
         ("name", "workflow_id", "agent_id", "inputs"),
         unnamed=("name",),
-        along=RESTS,  # one whose name or workflow spoke of the subject is not what it was any more
+        along=RESTS,  # a schedule whose name or workflow named the subject is disabled
         harmless=("inputs",),
     )
     impersonal = {"cron": TIME, "kind": KIND, "missed": KIND, "principal": PRINCIPAL, "timezone": TIME}
@@ -77,7 +77,7 @@ class Schedule(TenantOwned):
 
 
 class ScheduleTick(TenantOwned):
-    """A tick of a schedule that was claimed: this row is what makes it fire once, whoever else looks (RFC 0052)."""
+    """A claimed tick of a schedule; the row's uniqueness makes it fire once under concurrency (RFC 0052)."""
 
     writer = "memory.host.scheduling"
     impersonal = {"code": CODE}
@@ -104,7 +104,7 @@ class ScheduleTick(TenantOwned):
 
 
 class HostTimer(Guarded):
-    """When a task of the host itself is due next. Shared: it is done for all tenants at once."""
+    """The next due time of a task of the host itself. A shared table: the task runs for all tenants at once."""
 
     writer = "memory.host.scheduling"
     impersonal = {"name": "the name of a task of the host"}
@@ -116,10 +116,10 @@ class HostTimer(Guarded):
 
 
 class Heartbeat(TenantOwned):
-    """A predicate over something observed, evaluated every ``interval_s`` seconds (RFC 0060).
+    """A predicate over an observed state, evaluated every ``interval_s`` seconds (RFC 0060).
 
-    ``prior_state`` is what the last good evaluation found, with its digest, null before the first; ``observed_at`` is
-    when that was. A change starts one run of ``workflow_id``, ``last_run_id``, or is refused one with ``last_code``.
+    ``prior_state`` is the result of the last good evaluation, with its digest, null before the first; ``observed_at``
+    is its time. A change starts one run of ``workflow_id``, ``last_run_id``, or is refused one with ``last_code``.
     """
 
     writer = "memory.host.heartbeats"

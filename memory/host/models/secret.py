@@ -1,4 +1,4 @@
-"""Secrets, sealed. Plaintext is in no column of this database."""
+"""Tables of sealed secrets. No column of this database holds plaintext."""
 
 from django.db import models
 
@@ -26,7 +26,7 @@ class SecretScope(models.TextChoices):
     WEBHOOK = "webhook"
 
 
-# Those of which a person gives the value; the host itself makes the others.
+# Scopes whose values people set; the host itself makes the others.
 GIVEN_SCOPES = (SecretScope.TENANT, SecretScope.USER, SecretScope.RUN)
 
 
@@ -55,7 +55,7 @@ class Secret(TenantOwned):
 
 
 class SecretResolution(TenantOwned):
-    """A run has resolved a secret: every text the run writes is redacted for it, in whichever process."""
+    """A run has resolved a secret, so everything the run writes is redacted for it, in every process."""
 
     writer = "memory.host.vault"
 

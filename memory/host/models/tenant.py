@@ -13,7 +13,7 @@ from memory.host.models.base import DIGEST, PRINCIPAL, ROLES, Guarded, GuardedMa
 
 
 class Tenant(Guarded):
-    """The isolation boundary. Shared table: its key is plain, everything a tenant owns hangs under it."""
+    """The isolation boundary. A shared table with a plain key; everything that a tenant owns links to it."""
 
     writer = "memory.host.access"
 
@@ -21,7 +21,7 @@ class Tenant(Guarded):
     slug = models.SlugField(max_length=63, unique=True)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField()
-    # Whoever signs in to it with a password needs a second factor too.
+    # A sign-in with a password needs a second factor too.
     second_factor_required = models.BooleanField(default=False, db_default=False)
 
     objects = GuardedManager()
@@ -44,9 +44,9 @@ class OperatorManager(models.Manager["Operator"]):
 
 
 class Operator(AbstractBaseUser):
-    """A person who signs in with one password, to each tenant that has a ``Membership`` of theirs.
+    """A person who signs in with one password to each tenant in which they have a ``Membership``.
 
-    What they may do there is in ``RoleGrant``, under the same principal in every tenant.
+    Their roles are in ``RoleGrant``, under the same principal in every tenant.
     """
 
     writer = "memory.host.access"
@@ -66,9 +66,9 @@ class Operator(AbstractBaseUser):
 
 
 class Membership(TenantOwned):
-    """A person is an operator of this tenant; of others by other rows, which this tenant never sees.
+    """A person's membership in this tenant, which never sees their other memberships.
 
-    A session carries the ``generation`` it began under and ends when that changes: with a new role, with deactivation.
+    A session carries the ``generation`` it began under and ends when that changes: with a new role or a deactivation.
     """
 
     writer = "memory.host.access"
@@ -76,7 +76,7 @@ class Membership(TenantOwned):
     operator = models.ForeignKey(Operator, on_delete=models.PROTECT, related_name="memberships")
     is_active = models.BooleanField(default=True)
     generation = models.PositiveIntegerField(default=0)
-    # The role follows the groups that the sign-in provider names.
+    # Whether the role follows the groups of the sign-in provider.
     from_groups = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
 
@@ -87,9 +87,9 @@ class Membership(TenantOwned):
 
 
 class Throttle(Guarded):
-    """How often something failed, and when it may be tried again. Shared: a try has no tenant yet.
+    """A count of failures, and when the next try is allowed. A shared table: a try has no tenant yet.
 
-    ``key`` is a keyed hash of what is counted by; the row is forgotten at ``forget_at``.
+    ``key`` is a keyed hash of what is counted by; the row is deleted after ``forget_at``.
     """
 
     writer = "memory.host.throttle"
@@ -106,16 +106,16 @@ class Throttle(Guarded):
 class ApiKey(TenantOwned):
     """A program's credential. Only the SHA-256 of its secret is stored; the key itself was shown once.
 
-    ``owner`` is the person that the key belongs to and speaks for; a key without one is a service account of its own.
-    ``made_by`` is the person or service account that made it over a door of the console, ``""`` for the administrator.
-    One with a ``client_id`` is what its person has granted to a client of OAuth: nobody was shown a secret of it, the
-    client comes with tokens, and it is over when the membership has another ``generation``.
+    ``owner`` is the person that the key belongs to and speaks for; a key without one is a service account. ``made_by``
+    is the person or service account that made it in the console or its API, ``""`` for the administrator. A key with a
+    ``client_id`` is a person's grant to an OAuth client: its secret was never shown, the client uses tokens, and it
+    ends when the membership has another ``generation``.
     """
 
     writer = "memory.host.access"
     personal = Personal(
         "names and agents of keys", ("name", "agents"), unnamed=("agents",)
-    )  # one that loses an agent stays bound: to nobody
+    )  # a key that loses its agent stays bound, to no agent
     impersonal = {"digest": DIGEST, "made_by": PRINCIPAL, "client_id": "the random id of a registered client"}
 
     owner = models.ForeignKey(Operator, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
@@ -139,7 +139,7 @@ class ApiKey(TenantOwned):
 
 
 class RoleGrant(TenantOwned):
-    """``principal`` holds ``role`` in this tenant. No row, no right."""
+    """``principal`` holds ``role`` in this tenant. Without a row there is no right."""
 
     writer = "memory.host.access"
     impersonal = {"principal": PRINCIPAL, "role": ROLES}
@@ -153,9 +153,9 @@ class RoleGrant(TenantOwned):
 
 
 class SavedFilter(TenantOwned):
-    """The query of a list under a name. ``shared`` ones are for everybody of the tenant who may see that list.
+    """A named query of a list. ``shared`` ones are for every member of the tenant who may see that list.
 
-    ``page`` names the list; ``query`` is what its address says behind the question mark.
+    ``page`` names the list; ``query`` is the query string of its address.
     """
 
     writer = "memory.saved_filters"

@@ -1,4 +1,4 @@
-"""Webhooks: who subscribes to what, the events that wait to be fanned out, and the log of deliveries."""
+"""Tables of webhooks: subscriptions, events waiting for fan-out, and the log of deliveries."""
 
 from django.db import models
 
@@ -28,13 +28,13 @@ class DeliveryState(models.TextChoices):
 
 
 class Webhook(TenantOwned):
-    """A subscription: the types of ``events`` that are sent to ``url``; with ``tags``, of runs that have one of them.
+    """A subscription to event types, sent to ``url``; with ``tags``, only for runs that have one of them.
 
-    Its secrets stand in the vault; the one before the last rotation signs as well until ``overlap_until``.
+    Its secrets are in the vault; the one before the last rotation signs as well until ``overlap_until``.
     """
 
     writer = "memory.host.webhooks"
-    # A forgotten address is none any more: nothing is sent there.
+    # A forgotten address cannot be sent to, so its webhook is failed.
     personal = Personal("webhooks", ("url", "tags"), along={"state": WebhookState.FAILED}, page=("whk", "id"))
     impersonal = {"created_by": PRINCIPAL, "events": KIND, "fingerprint": DIGEST, "state": STATE}
 
@@ -51,7 +51,7 @@ class Webhook(TenantOwned):
 class OutboxEvent(TenantOwned):
     """An event of the log, by its id, whose deliveries have not been made yet; written with the event itself.
 
-    ``announced`` has what stands on no log: a fact of the console, of ids and codes.
+    ``announced`` holds a fact that is not on a log, as ids and codes.
     """
 
     writer = "memory.host.outbox"
@@ -63,8 +63,8 @@ class OutboxEvent(TenantOwned):
 class WebhookDelivery(TenantOwned):
     """One event for one subscription. Its id is the message's, which every attempt carries.
 
-    ``next_at`` is when it is tried next, null when it is over. The body is made of the log's event ``event_id``, or of
-    what was ``announced``, at each attempt.
+    ``next_at`` is the time of the next attempt, null when the delivery is over. Each attempt builds the body from the
+    log's event ``event_id``, or from ``announced``.
     """
 
     writer = "memory.host.webhooks"
