@@ -1,4 +1,4 @@
-"""The app "host": the ground floor, which fills in no registration point."""
+"""The app "host", the lowest layer, which registers nothing."""
 
 from django.apps import AppConfig
 

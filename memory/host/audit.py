@@ -1,7 +1,7 @@
-"""The audit log: append, lists, and whether the chain holds (openwop-host 2.4).
+"""The audit log: append and lists; the chain is verified here too (openwop-host 2.4).
 
-Each record carries the SHA-256 of the JCS form (RFC 8785) of the one before it. The row of the tenant's chain is the
-lock, so two appends never take one number.
+Each record carries the SHA-256 of the JCS form (RFC 8785) of the previous one. The row of the tenant's chain is the
+lock, so two appends never take the same number.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -19,13 +19,13 @@ from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditReason, AuditRecord
 
 WRITER = "memory.host.audit"
-# The newest records that a filter takes its choices from.
+# How many of the newest records the choices of a filter come from.
 OFFERED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verification found: how many records it read, and the first number that does not fit."""
+    """The result of a verification: the number of records read, and the first number that does not fit."""
 
     checked: int
     broken_at: int | None
@@ -48,10 +48,10 @@ def append(
     reason: str = "",
     now: datetime,
 ) -> AuditRecord:
-    """The act is on record, chained to the one before it; in the caller's transaction, so both or neither commit.
+    """Append an audit record, chained to the previous one, in the caller's transaction.
 
-    ``reason`` is what a person typed, redacted by the caller. It stands beside the record and is not hashed, so that a
-    forget can erase it; ``details`` hold no such text.
+    ``reason`` is text that a person typed, redacted by the caller. It is stored apart from the record and not hashed,
+    so that a forget can erase it; ``details`` hold no such text.
     """
     chain = _locked_chain(tenant_id)
     record = AuditRecord(
@@ -86,9 +86,9 @@ def append_once(
     details: JSONObject | None = None,
     now: datetime,
 ) -> AuditRecord | None:
-    """Like ``append``, but None and no record when the very same act is on record since ``within`` ago.
+    """``append`` unless the same act was recorded since ``within`` ago; then return None.
 
-    Asked under the lock of the chain, so of two at once one is put on record.
+    Checked again under the lock of the chain, so of concurrent calls only one appends.
     """
     same = {"actor": actor, "action": action, "target": target}
     wanted = details or {}
@@ -103,7 +103,7 @@ def append_once(
 def is_on_record(
     tenant_id: UUID, *, within: timedelta, actor: str, action: str, target: str, details: JSONObject, now: datetime
 ) -> bool:
-    """Whether the very same act is on record since ``within`` ago; what ``append_once`` asks, without the lock."""
+    """Whether the same act was recorded since ``within`` ago: the check of ``append_once``, without the lock."""
     return _is_on_record(tenant_id, {"actor": actor, "action": action, "target": target}, details, now - within)
 
 
@@ -126,12 +126,12 @@ def _locked_chain(tenant_id: UUID) -> AuditChain:
 
 @cache
 def _chain() -> sql.Prepared[AuditChain]:
-    """Whatever is put on record begins with it."""
+    """Every append begins with this query."""
     return sql.Prepared(AuditChain.objects.of(UUID(int=0)).select_for_update())
 
 
 def verify(tenant_id: UUID) -> Verdict:
-    """Walk the whole chain and recompute every hash; says where it first breaks."""
+    """Recompute every hash of the chain up to its first break."""
     checked = 0
     for step in audit_chain.walk(tenant_id, first=0, last=audit_chain.end_of(tenant_id)):
         if step.broken:
@@ -142,8 +142,10 @@ def verify(tenant_id: UUID) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which records to list; empty means all. ``target`` is what was acted upon, by its id; recorded at ``since`` or
-    later, and before ``until``."""
+    """Which records to list; empty means all.
+
+    ``target`` is the id of what was acted on. ``since`` is inclusive, ``until`` exclusive.
+    """
 
     actor: str = ""
     action: str = ""
@@ -158,7 +160,7 @@ class AuditFilter:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The values that filters offer: those of the newest records."""
+    """The choices of the filters, from the newest records."""
 
     actors: frozenset[str]
     actions: frozenset[str]
@@ -167,7 +169,7 @@ class Offered:
 def newest(
     tenant_id: UUID, wanted: AuditFilter | None = None, *, before: int | None = None, limit: int = 50
 ) -> list[AuditRecord]:
-    """The newest records that match, first; ``before`` is the number of the last one seen."""
+    """Return the matching records, newest first; ``before`` is the number of the last one seen."""
     if wanted is None or wanted.is_empty:
         every = AuditRecord.objects.of(tenant_id).order_by("-seq")
         return _with_reasons(tenant_id, (every if before is None else every.filter(seq__lt=before))[:limit])
@@ -179,7 +181,7 @@ def newest(
 
 
 def _with_reasons(tenant_id: UUID, records: Iterable[AuditRecord]) -> list[AuditRecord]:
-    """These records, each with the reason that was given for it."""
+    """Load the reasons of these records."""
     found = list(records)
     rows = AuditReason.objects.of(tenant_id).filter(record_id__in=[record.id for record in found])
     given = dict(rows.values_list("record_id", "text"))
@@ -189,15 +191,18 @@ def _with_reasons(tenant_id: UUID, records: Iterable[AuditRecord]) -> list[Audit
 
 
 def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
-    """How many records match, counted no further than ``most``."""
+    """Count the matching records, up to ``most``; without a filter the chain's length is returned."""
     if wanted.is_empty:
         return audit_chain.total(tenant_id)
     return int(_matching(tenant_id, wanted).order_by().values("seq")[:most].count())
 
 
 def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
-    """A target has few records, an actor or an action may have most: beside a target, SQLite, which has no statistics,
-    must not begin with one of them."""
+    """Return the matching records.
+
+    A target has few records, while an actor or an action may have most of them. With a target, SQLite, which has no
+    statistics, must not use the index on actor or action, so these are wrapped.
+    """
     rows, actor, action = AuditRecord.objects.of(tenant_id), "actor", "action"
     if wanted.target:
         rows, actor, action = rows.alias(who=Coalesce(actor, Value("")), act=Coalesce(action, Value(""))), "who", "act"
@@ -212,13 +217,13 @@ def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
 
 
 def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
-    """The newest records whose target is one of these, the newest first."""
+    """Return the newest records whose target is one of these."""
     rows = AuditRecord.objects.of(tenant_id).filter(target__in=list(targets))
     return _with_reasons(tenant_id, rows.order_by("-occurred_at", "-seq")[:limit])
 
 
 def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
-    """The whole chain in its order, or the records of it that match, for a file."""
+    """Yield all records, or those that match, in chain order."""
     rows = _matching(tenant_id, wanted or AuditFilter()).order_by("seq").iterator(chunk_size=1000)
     for part in sql.in_chunks(rows):
         yield from _with_reasons(tenant_id, part)
@@ -230,7 +235,7 @@ def offered(tenant_id: UUID) -> Offered:
 
 
 def last_of(tenant_id: UUID, action: str, **details: object) -> AuditRecord | None:
-    """The newest record of that action whose details say this."""
+    """Return the newest record of that action with these details."""
     rows = AuditRecord.objects.of(tenant_id).filter(action=action)
     wanted = {f"details__{name}": value for name, value in details.items()}
     found: AuditRecord | None = rows.filter(**wanted).order_by("-occurred_at", "-seq").first()

@@ -1,7 +1,7 @@
-"""Denials on record: what an authenticated principal tried and may not (openwop-host 2.2, 2.4). The one place.
+"""The only place that records what an authenticated principal tried without the right to (openwop-host 2.2, 2.4).
 
 A denial is an audit record and an ``authorization.decided`` event, in a transaction of its own, so both stay although
-the request is refused. A flood is bounded: the same act of the same principal is recorded once a minute.
+the request is refused. To bound floods, the same act of the same principal is recorded once a minute.
 """
 
 from datetime import datetime, timedelta
@@ -30,10 +30,10 @@ def record(
     run_id: UUID | None = None,
     now: datetime,
 ) -> None:
-    """The denial is on record, and ``refusal`` says so, that no other door records it again.
+    """Record the denial, and mark ``refusal`` so that it is not recorded again.
 
-    ``action`` is what was to be done, ``attempt`` how the audit calls it, ``resource`` the id of what it was about. The
-    event stands on the log of the run ``run_id`` when that one is under way, and on the tenant's own log otherwise.
+    ``action`` is the denied act, ``attempt`` its name in the audit log, ``resource`` the id of its object. The event
+    goes to the log of the run ``run_id`` while that is under way, and to the tenant's own log otherwise.
     """
     refusal.on_record = True
     reason = str(refusal.details.get("rule", "missing-scope"))
@@ -48,11 +48,11 @@ def record(
     with transaction.atomic():
         _tell(scope.tenant_id, run_id, decided, now)
         if audit.append_once(scope.tenant_id, within=ONCE_IN, **act, details=details, now=now) is None:
-            transaction.set_rollback(True)  # the same denial was put on record meanwhile, with its event
+            transaction.set_rollback(True)  # the same denial was recorded concurrently, with its event
 
 
 def _tell(tenant_id: UUID, run_id: UUID | None, decided: AuthorizationDecided, now: datetime) -> None:
-    """A run that has not begun or has ended takes no event: its first and last are its own."""
+    """Append the event. A run that has not begun or has ended takes none: its first and last events are its own."""
     rows = Run.objects.of(tenant_id).select_for_update(of=("self",)).exclude(status__in=UNTOLD)
     run = rows.filter(id=run_id).first() if run_id else None
     if run:

@@ -1,6 +1,6 @@
-"""The registration point of erasers: each store says what it holds of a subject, and removes it.
+"""The registry of erasers, one per store: each finds what it holds of a subject, and erases it.
 
-``memory.forget.forgetting`` drives them; an app that keeps personal text registers its eraser from its ``apps.py``.
+``memory.forget.forgetting`` runs them; an app that stores personal text registers its eraser from its ``apps.py``.
 """
 
 from abc import ABC, abstractmethod
@@ -17,8 +17,10 @@ ENTRIES = "memory entries"
 
 @dataclass(frozen=True, slots=True)
 class EarlierLook:
-    """What a look at the entries found when the ledger's last change was ``position``: a later one goes through what
-    was written since, and sees what is still there of this."""
+    """The result of an earlier search of the entries, at the ledger's change ``position``.
+
+    A later one searches what was written since, and checks which of these rows still exist.
+    """
 
     position: int
     exact: tuple[UUID, ...]
@@ -29,8 +31,8 @@ class EarlierLook:
 class Identifiers:
     """The names of one subject, each casefolded and NFKC-normalised by ``memory.forget.forgetting``.
 
-    One instance stands for one look: stores that need the same search keep its result in ``seen``, by the name of what
-    was searched, so that a large table is gone through once a look and not once a store.
+    Each search has its own instance: stores that need the same scan share its result in ``seen``, by the name of what
+    was scanned, so that a large table is scanned once per search and not once per store.
     """
 
     terms: tuple[str, ...]
@@ -40,7 +42,7 @@ class Identifiers:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a store holds: rows to erase, rows to choose from, and what stays, with the reason in words."""
+    """What a store holds: rows to erase, rows to choose from, and the number of rows that stay, with the reason."""
 
     store: str
     erase: tuple[UUID, ...] = ()
@@ -51,36 +53,39 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What a second look found: rows that had to go and are ``left``, and suspected ones nobody has decided about."""
+    """The result of a second search: rows that should be gone and are ``left``, and suspected rows without a
+    decision."""
 
     left: int = 0
     undecided: int = 0
-    stays: int | None = None  # how many stay, when that was counted anew
+    stays: int | None = None  # how many stay, when they were counted again
     stays_because: str = ""
 
 
 class Eraser(Protocol):
-    """One store. ``remains`` looks by another path than ``find``, and is what a receipt rests on."""
+    """One store. ``remains`` searches by another path than ``find``, and is the evidence for a receipt."""
 
     store: str
 
     @property
     def covers(self) -> Mapping[str, tuple[str, ...]]:
-        """The columns with text that it looks through, by table."""
+        """The text columns that it searches, by table."""
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        """What these rows say, for a person who decides about them; nothing of what is shown to nobody."""
+        """Return the text of these rows for the person who decides about them, without values that are never shown."""
 
     def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
-        """The wire ids of what these rows are or belong to, as far as that has a page."""
+        """Return the wire ids of the objects that these rows belong to, where those have a page."""
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        """``rows`` name the subject no more; how many were changed or are gone. Of ``ticked`` ones every mention
-        goes."""
+        """Remove the subject from ``rows`` and return how many were changed or deleted.
+
+        In ``ticked`` rows every mention is removed.
+        """
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
@@ -88,7 +93,7 @@ class Eraser(Protocol):
 
 
 class Kept(ABC):
-    """The part of a store of which nothing is erased; its ``find`` counts what stays, and says why."""
+    """The base of stores that erase nothing; ``find`` counts the rows that stay, with the reason."""
 
     @abstractmethod
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
@@ -107,14 +112,13 @@ class Kept(ABC):
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Counted anew: what was written since the preview stays as well."""
+        """Count again, since rows written after the preview stay as well."""
         found = self.find(tenant_id, subject)
         return Remains(stays=found.stays, stays_because=found.stays_because)
 
 
 def find_going(eraser: Eraser, tenant_id: UUID, subject: Identifiers) -> Holding:
-    """What may go of a store. Nothing goes of a kept one, which may be as long as the event log: it is not gone
-    through."""
+    """Return what may be erased of a store. A ``Kept`` one, which may be as long as the event log, is not searched."""
     return Holding(eraser.store) if isinstance(eraser, Kept) else eraser.find(tenant_id, subject)
 
 
@@ -122,10 +126,10 @@ _erasers: Registrations[str, Eraser] = Registrations()
 
 
 def register(eraser: Eraser) -> None:
-    """``eraser`` takes part in every forget from now on."""
+    """Include ``eraser`` in every forget."""
     _erasers[eraser.store] = eraser
 
 
 def registered() -> list[Eraser]:
-    """Every eraser, in the order of the stores' names."""
+    """Return every eraser, by store name."""
     return [_erasers[store] for store in sorted(_erasers)]

@@ -1,16 +1,16 @@
-"""When a row that has an end is over: one rule, as a condition of the ORM, as text of SQL, and for a value."""
+"""When a row with an end time is over: one rule, as an ORM condition, as SQL text, and for a value."""
 
 from datetime import datetime
 
 from django.db.models import Q
 
-# The same conditions for SQL by hand, with the time as their one parameter.
+# The same conditions for hand-written SQL, with the time as their one parameter.
 UNEXPIRED = "({column} IS NULL OR {column} > %s)"
 EXPIRED = "{column} <= %s"
 
 
 def unexpired(now: datetime, column: str = "expires_at") -> Q:
-    """True up to the very instant in ``column``, to the millisecond, whatever housekeeping has removed."""
+    """True until the instant in ``column``, to the millisecond, whatever housekeeping has removed."""
     return Q(**{column: None}) | Q(**{f"{column}__gt": now})
 
 

@@ -1,4 +1,4 @@
-"""Lists as files: JSON and CSV, streamed whole, whatever their length. A spreadsheet finds no formula in them."""
+"""Lists as JSON and CSV files, streamed whole at any length. Cells are escaped against spreadsheet formulas."""
 
 import csv
 import io
@@ -13,16 +13,16 @@ from django.http import HttpResponse, StreamingHttpResponse
 from memory.host import sql
 
 FORMATS = ("json", "csv")
-# What spreadsheets take for the beginning of a formula, the full-width forms too.
+# Characters that start a formula in a spreadsheet, including full-width forms.
 FORMULA = frozenset(("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"))
-# Rows that are written out together: each piece of an answer costs more than a row.
+# Rows per chunk of the response: a chunk costs more than a row.
 AT_ONCE = 200
 
 Row = Mapping[str, Any]
 
 
 def cell(value: object) -> str:
-    """``value`` as one cell that no spreadsheet calculates."""
+    """Return ``value`` as a cell that no spreadsheet evaluates."""
     text = value if isinstance(value, str) else "" if value is None else _text(value)
     return f"'{text}" if text[:1] in FORMULA else text
 
@@ -34,21 +34,21 @@ def _text(value: object) -> str:
 
 
 def listing(wanted: str, name: str, rows: Iterable[Row], *, columns: Sequence[str]) -> StreamingHttpResponse:
-    """Every row of ``rows`` in the ``wanted`` format; a CSV is a download called after ``name``."""
+    """Return every row in the ``wanted`` format; a CSV is a download named ``name``."""
     if wanted == "csv":
         return download(name, _csv(columns, ([cell(row.get(column)) for column in columns] for row in rows)))
     return StreamingHttpResponse(_json(name, rows), content_type="application/json")
 
 
 def download(name: str, parts: Iterable[str]) -> StreamingHttpResponse:
-    """A CSV, as a download called after ``name``."""
+    """Return a CSV download named ``name``."""
     response = StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
 
 def document(body: Mapping[str, object]) -> HttpResponse:
-    """One object as JSON, for reading."""
+    """Return one object as indented JSON."""
     return HttpResponse(json.dumps(body, indent=2, ensure_ascii=False), content_type="application/json")
 
 

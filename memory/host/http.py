@@ -26,7 +26,7 @@ from memory.host.json_types import JSONObject
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 MAX_DEPTH = 64
 TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
-# Where ``META`` has the refusal of a body that the server did not read to its end.
+# The ``META`` key of the refusal for a body that the server did not read to its end.
 REFUSED = "openwop.refused"
 View = TypeVar("View", bound=Callable[..., Any])
 Serializer = type[serializers.Serializer[Any]]
@@ -43,7 +43,7 @@ SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
 class Query(dict[str, str]):
-    """The parameters of an address, which are texts whatever they mean."""
+    """Query parameters, which are all texts."""
 
 
 class Closed(serializers.Serializer[Any]):
@@ -66,7 +66,7 @@ class Closed(serializers.Serializer[Any]):
 
 
 def _mistyped(field: object, value: object) -> str:
-    """What type of JSON the field takes and ``value`` is not of; empty when it is, or is null."""
+    """Return the error when ``value`` is not of the field's JSON type; empty when it is, or is null."""
     if value is None:
         return ""
     if isinstance(field, serializers.ListField):
@@ -162,7 +162,7 @@ Body = TypeVar("Body", bound=Closed)
 
 
 def checked(serializer: type[Body], data: object) -> Body:
-    """The serializer over ``data`` after it was found valid; refuses otherwise."""
+    """Return the serializer with valid ``data``; refuses invalid data."""
     filled = copy(cast("Body", _empty(serializer)))
     filled.initial_data = data
     filled.is_valid(raise_exception=True)
@@ -171,19 +171,19 @@ def checked(serializer: type[Body], data: object) -> Body:
 
 @cache
 def _empty(serializer: type[Closed]) -> Closed:
-    """One with its fields, which know nothing of what they check: to make them anew takes longer than to use them."""
+    """Return an instance with its fields, which are stateless: building them takes longer than using them."""
     made = serializer(data={})
     assert made.fields is not None
     return made
 
 
 def query_of(request: Any) -> Query:
-    """The query parameters of a request, the last value of each."""
+    """Return the query parameters of a request, the last value of each."""
     return Query({name: request.query_params[name] for name in request.query_params})
 
 
 def depth_of(text: str) -> int:
-    """How deep the brackets of ``text`` are nested, whether it is JSON or not; linear, and without recursion."""
+    """Return the nesting depth of the brackets in ``text``, JSON or not; linear, and without recursion."""
     deepest = depth = 0
     for token in TOKEN.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
@@ -198,11 +198,11 @@ class StrictJSONParser(BaseParser):
     too_large: type[TooLarge] = TooLarge
 
     def most(self) -> int:
-        """The size of the largest body that is read."""
+        """Return the size limit of a body in bytes."""
         return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
     def read(self, stream: Any) -> bytes:
-        """The whole body; refused when it is larger than that."""
+        """Return the whole body; refused when it is larger than the limit."""
         most = self.most()
         raw: bytes = stream.read(most + 1)
         if len(raw) > most:
@@ -216,7 +216,7 @@ class StrictJSONParser(BaseParser):
         return self.parsed(raw) if raw.strip() else {}
 
     def parsed(self, raw: bytes) -> Any:
-        """The value that a body holds."""
+        """Parse a body; refuses invalid JSON, deep nesting and NUL characters."""
         try:
             value = orjson.loads(raw)
         except ValueError:
@@ -238,7 +238,7 @@ class JsonAlone(DefaultContentNegotiation):
 
 
 def parser_of(view: object) -> StrictJSONParser:
-    """What reads the bodies of ``view``."""
+    """Return the parser for bodies of ``view``."""
     known = getattr(getattr(view, "cls", None), "parser_classes", ())
     return next((kind() for kind in known if issubclass(kind, StrictJSONParser)), StrictJSONParser())
 
@@ -254,7 +254,8 @@ def _has_nul(value: object) -> bool:
 
 
 def closed(title: str = "", /, **properties: Schema) -> Schema:
-    """An object of exactly these properties; with a title it is a component of the document, under that name."""
+    """Return the schema of an object with exactly these properties; a title makes it a named component of the
+    document."""
     named = {"title": title} if title else {}
     return named | {
         "type": "object",
@@ -265,7 +266,7 @@ def closed(title: str = "", /, **properties: Schema) -> Schema:
 
 
 def also(schema: Schema, /, **optional: Schema) -> Schema:
-    """The closed object, which may have these properties besides."""
+    """Return the closed object's schema with further optional properties."""
     return {**schema, "properties": {**schema["properties"], **optional}}
 
 
@@ -278,13 +279,13 @@ def nullable(schema: Schema) -> Schema:
 
 
 def words(values: Iterable[object]) -> Schema:
-    """One of these words."""
+    """Return the schema of one of these words."""
     return {"type": "string", "enum": [str(each) for each in values]}
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a view has said of itself, for those who ask the view and not the document."""
+    """The declaration of a view, for code that reads the view and not the document."""
 
     name: str
     scope: str | None
@@ -294,13 +295,13 @@ class Operation:
 
 
 def operations_of(view: object) -> dict[str, Operation]:
-    """The operations of ``view`` by method; under the empty name the one of a view that answers but one."""
+    """Return the operations of ``view`` by method; a view with a single operation has it under the empty name."""
     found: dict[str, Operation] = getattr(view, "operations", {})
     return found
 
 
 def operation_of(view: object, method: str) -> Operation | None:
-    """What ``method`` of ``view`` has said of itself."""
+    """Return the operation that ``view`` declares for ``method``."""
     known = operations_of(view)
     return known.get(method) or known.get("")
 
@@ -318,15 +319,15 @@ def operation(
     waits: bool = False,
     shown_once: tuple[str, ...] = (),
 ) -> Callable[[View], View]:
-    """The view answers as ``name`` (camelCase, unique): ``scope`` is the permission it needs, None when it is public,
-    "" when any credential will do; several are separated by a space.
+    """Declare the view's operation ``name`` (camelCase, unique).
 
-    ``takes`` is the serializer or JSON Schema of its body, ``query`` the serializer of its query, ``headers`` what it
-    reads beside the credential. ``gives`` maps each status (with its media type, for an answer that is no JSON) to a
-    JSON Schema, a serializer, or None for an empty body; refusals need not be named, the generator adds the envelope.
-    A view of several methods names each with ``method``. One that ``waits`` for another process commits as it goes,
-    with an ``Idempotency-Key`` too. What stands under the names ``shown_once`` is in the answer that is sent and in
-    none that is kept: there it is null.
+    ``scope`` is the required permission, None when it is public, "" when any credential will do; several are separated
+    by a space. ``takes`` is the serializer or JSON Schema of its body, ``query`` the serializer of its query,
+    ``headers`` the headers that it reads in addition to the credential. ``gives`` maps each status (with its media
+    type, for an answer that is not JSON) to a JSON Schema, a serializer, or None for an empty body; refusals need not
+    be named, the generator adds the envelope. A view of several methods names each with ``method``. One that ``waits``
+    for another process commits as it goes, with an ``Idempotency-Key`` too. Members named in ``shown_once`` are in the
+    answer that is sent and null in every stored copy.
     """
     documented = extend_schema(
         operation_id=name,
@@ -344,7 +345,7 @@ def operation(
 
 
 def _extensions(scope: str | None, body: Serializer | Mapping[str, Any] | None) -> JSONObject | None:
-    """The permission, and the body of a deletion, for which the generator has no place."""
+    """Return the permission, and the body of a deletion, as extensions, since the generator has no place for them."""
     said = {} if scope is None else {"x-required-scope": scope}
     return said | ({"x-request-body": body} if body else {}) or None
 
@@ -355,7 +356,7 @@ def _parameters(query: Serializer | None, headers: tuple[str, ...]) -> list[Any]
 
 
 def _telling(documented: Any, method: str, told: Operation) -> Callable[[View], View]:
-    """The decorator that documents a view and lets it tell of its operation."""
+    """Return the decorator that documents a view and stores its operation on it."""
 
     def decorate(view: View) -> View:
         known = operations_of(view)

@@ -1,8 +1,8 @@
-"""Requests with an ``Idempotency-Key``: carried out once, and answered alike for a day (openwop-host 4.4).
+"""Requests with an ``Idempotency-Key``: executed once, with the same answer for a day (openwop-host 4.4).
 
 A claim is a committed row with a lease, so that two requests with one key never run at once. The answer is stored in
-the transaction of what it answers: after a crash both are there, or neither. A key is one principal's own at one
-endpoint; what is kept of it is its hash.
+the transaction of the change that it reports, so a crash leaves both or neither. A key belongs to one principal at one
+endpoint; only its hash is stored.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from memory.host.models import IdempotencyRecord, Tenant
 from memory.host.models.idempotency import IdempotencyState
 
 WRITER = "memory.host.idempotency"
-LEASE = Lease(IdempotencyRecord, WRITER, timedelta(seconds=120))  # longer than any view takes
+LEASE = Lease(IdempotencyRecord, WRITER, timedelta(seconds=120))  # longer than any view runs
 KEPT = timedelta(hours=24)
 FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
 LONGEST_ENDPOINT = 500
@@ -31,9 +31,10 @@ LONGEST_ENDPOINT = 500
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is kept of a request: who asked what, under which key, with which body; the last two as digests.
+    """The identity of a request: principal, endpoint, key and body, the last two as digests.
 
-    Of the body's the first is kept, and any of them recognises it: a body may hold a secret that is easy to guess.
+    The first body digest is stored, and any of them matches. They are keyed, since a body may hold an easily guessed
+    secret.
     """
 
     tenant_id: UUID
@@ -45,7 +46,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to carry out a request: one holder has it until the answer is stored or the lease ends."""
+    """The right to execute a request, exclusive until the answer is stored or the lease ends."""
 
     tenant_id: UUID
     record_id: UUID
@@ -62,7 +63,7 @@ class StoredAnswer:
 
 
 def request_of(tenant_id: UUID, principal: str, *, key: str, method: str, path: str, query: str, body: bytes) -> Asked:
-    """The request in the form in which it is recognised; refuses a key that could not stand in a URL."""
+    """Return the identity of the request; refuses a key that is not valid in a URL."""
     if not FORM.fullmatch(key):
         message = "must be 1 to 255 characters that may stand in a URL"
         raise Invalid("The idempotency key is not valid.", errors=[{"field": "Idempotency-Key", "message": message}])
@@ -79,7 +80,7 @@ def _sha256(raw: bytes) -> str:
 
 
 def _canonical(body: bytes) -> bytes:
-    """RFC 8785 of a JSON body, so that spaces and the order of members make no difference; else the bytes."""
+    """Return the RFC 8785 form of a JSON body, so that spaces and member order do not matter; else the bytes."""
     try:
         return rfc8785.dumps(orjson.loads(body))
     except (ValueError, RecursionError):
@@ -87,9 +88,9 @@ def _canonical(body: bytes) -> bytes:
 
 
 def claim(asked: Asked, *, now: datetime) -> Claim | StoredAnswer | None:
-    """The right to carry the request out, or the answer it was given before; None while somebody else carries it out.
+    """Claim the execution of the request, or return its stored answer; None while another process executes it.
 
-    Whoever used the key for another body is refused.
+    A key that was used with another body is refused.
     """
     made = _insert(asked, now)
     if made:
@@ -133,7 +134,7 @@ def _insert(asked: Asked, now: datetime) -> Claim | None:
 
 
 def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim | None:
-    """The claim of somebody who is gone, or a record that is a day old, unless another was quicker."""
+    """Claim a record whose holder is gone or that is over a day old; None when another process was first."""
     holder = ids.new_id().hex
     taken = LEASE.claim(
         record.tenant_id,
@@ -156,7 +157,7 @@ def _held(claim: Claim) -> QuerySet[IdempotencyRecord]:
 
 
 def store_answer(claim: Claim, answer: StoredAnswer) -> None:
-    """``answer`` is what the key is answered from now on; refused when the claim is lost, for all to be rolled back."""
+    """Store ``answer`` for the key; raises when the claim was lost, so that everything is rolled back."""
     kept = _held(claim).update(
         state=IdempotencyState.COMPLETED, status=answer.status, headers=answer.headers, body=answer.body
     )
@@ -165,12 +166,12 @@ def store_answer(claim: Claim, answer: StoredAnswer) -> None:
 
 
 def release(claim: Claim) -> None:
-    """The key is as if it had not been used."""
+    """Delete the record, so that the key can be used again."""
     _held(claim).delete()
 
 
 def sweep(*, now: datetime) -> int:
-    """Records of more than a day are gone; returns how many there were."""
+    """Delete records older than a day; return the number."""
     rows = IdempotencyRecord.objects.written_by(WRITER).filter(created_at__lte=now - KEPT)
     tenants = Tenant.objects.values_list("id", flat=True)
     return sum(sql.delete_in_chunks(rows.filter(tenant_id=tenant_id)) for tenant_id in tenants)

@@ -11,19 +11,19 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 WIRE_LENGTH = 32
-# How far from the time at which something was made its id may be.
+# How far an id's time may be from the time of the change.
 NEAR = timedelta(minutes=1)
 
 
 def new_id() -> UUID:
-    """A fresh id, larger than every id made earlier in this process."""
+    """Return a new id, larger than every id made earlier in this process."""
     return uuid7()
 
 
 def new_id_at(moment: datetime) -> UUID:
-    """A fresh id of what was made at ``moment``: ``new_id``, unless the clock of the caller is another one.
+    """Return a new id for ``moment``: ``new_id``, unless the caller's clock differs from this host's.
 
-    Of two with the same such moment the later one made is the larger.
+    For equal moments that differ from the clock, a later call returns a larger id.
     """
     made, at = uuid7(), int(moment.timestamp() * 1000)
     if abs((made.int >> 80) - at) < NEAR // timedelta(milliseconds=1):
@@ -33,17 +33,17 @@ def new_id_at(moment: datetime) -> UUID:
 
 
 def first_of(moment: datetime) -> UUID:
-    """No id made at ``moment`` or later is smaller than this one."""
+    """Return the lower bound of ids made at ``moment`` or later."""
     return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 def wire(prefix: str, value: UUID) -> str:
-    """The form of ``value`` that leaves the host."""
+    """Return the wire form of ``value``."""
     return f"{prefix}_{value.hex}"
 
 
 def parse(prefix: str, text: str) -> UUID | None:
-    """The id behind ``text``, or None when it is not an id of this kind; never an error."""
+    """Parse a wire id; None when it is not one of this kind. Never raises."""
     head, _, digits = text.partition("_")
     if head != prefix or len(digits) != WIRE_LENGTH or not set(digits) <= set("0123456789abcdef"):
         return None
@@ -51,7 +51,7 @@ def parse(prefix: str, text: str) -> UUID | None:
 
 
 def is_wire(value: object) -> bool:
-    """Whether ``value`` has the form of an id of this host, of whatever kind; it need not be one of anything."""
+    """Whether ``value`` has the form of an id of this host, of any kind; it need not exist."""
     if not isinstance(value, str):
         return False
     prefix = value.partition("_")[0]
@@ -59,5 +59,5 @@ def is_wire(value: object) -> bool:
 
 
 def redacted(secret_id: str) -> str:
-    """What stands in the place of a secret wherever it would be kept (SR-1)."""
+    """Return the mark that replaces a secret wherever it would be stored (SR-1)."""
     return f"[REDACTED:{secret_id}]"

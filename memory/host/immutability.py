@@ -1,6 +1,6 @@
-"""Rows that the database itself keeps from being changed or removed: triggers on both engines (design.md 2).
+"""Migration operations that make the database protect rows, by triggers on both engines (design.md 2).
 
-For migrations: ``keep_forever("host_runevent")`` is an operation, reversible.
+``keep_forever("host_runevent")`` is such an operation, and reversible.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ FORBIDDEN = ("UPDATE", "DELETE")
 
 
 def keep_forever(table: str) -> migrations.RunPython:
-    """From this migration on, rows of ``table`` are neither updated, deleted nor truncated, by anybody."""
+    """Forbid UPDATE, DELETE and, on PostgreSQL, TRUNCATE of ``table``."""
 
     def forbid(apps: Any, schema_editor: Any) -> None:
         for statement in _statements(table, schema_editor.connection.vendor):
@@ -53,9 +53,9 @@ def _reverse(table: str, vendor: str) -> list[str]:
 
 
 def keep_bytes(table: str, columns: tuple[str, ...], *, unless: str) -> migrations.RunPython:
-    """From this migration on, rows of ``table`` are not deleted, and ``columns`` not changed but when ``unless`` holds.
+    """Forbid deleting rows of ``table``, and changing ``columns`` except where ``unless`` holds.
 
-    ``unless`` is a condition over NEW in SQL that both engines read alike.
+    ``unless`` is a condition over NEW in SQL that both engines accept.
     """
     changed = " OR ".join(f"NEW.{column} IS {{distinct}} OLD.{column}" for column in columns)
     name, message = f"{table}_keeps_its_bytes", f"the bytes of {table} are kept"

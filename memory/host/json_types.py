@@ -1,6 +1,6 @@
-"""The types of JSON as it is passed about: documents that a schema or a serializer has checked, or will."""
+"""Types for JSON documents that a schema or serializer has checked or will check."""
 
 from typing import Any, TypeAlias
 
-# A JSON object: what its members are, the document's own schema says.
+# A JSON object; its members are defined by the document's schema.
 JSONObject: TypeAlias = dict[str, Any]

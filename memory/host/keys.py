@@ -1,4 +1,4 @@
-"""The keys of a tenant, for those who manage them: list, create, revoke, rotate. What a key opens is in ``access``."""
+"""Management of a tenant's keys: list, create, revoke, rotate, grant. What a key permits is in ``access``."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
 SCOPE = "keys:manage"
-GRANTED = "agent"  # the role of a client to which a person grants access
+GRANTED = "agent"  # the role of a client that a person grants access
 ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
 STATES = (ACTIVE, EXPIRED, REVOKED)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key as it is listed. ``person`` is the address of whom it belongs to, ``""`` for a service account."""
+    """A key as it is listed. ``person`` is the address of its person, ``""`` for a service account."""
 
     row: ApiKey
     roles: list[str]
@@ -32,7 +32,7 @@ class KeyRecord:
 
 
 def list_keys(scope: TenantScope, *, after: UUID | None = None, limit: int, now: datetime) -> Page[KeyRecord]:
-    """Keys older than ``after``, the newest first, revoked and expired ones too."""
+    """Return keys older than ``after``, newest first, revoked and expired ones too."""
     scope.check(SCOPE)
     page = read_page(ApiKey.objects.of(scope.tenant_id), after, limit)
     return page.of(_records(scope.tenant_id, page.rows, now))
@@ -54,9 +54,10 @@ def create(
     expires_at: datetime | None = None,
     now: datetime,
 ) -> NewKey:
-    """A key of the person with the address ``person``, or else of its maker: nobody is given more than they have.
+    """Create a key for the person with the address ``person``, or else for its maker.
 
-    A service account makes keys of no person, and answers for them.
+    A key never has more rights than its maker and its person. A service account makes keys without a person, and
+    answers for them.
     """
     check_manager(scope, SCOPE, role)
     _check_maker(scope)
@@ -83,14 +84,14 @@ def create(
 
 @transaction.atomic
 def revoke(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> None:
-    """The key opens nothing from now on; its streams end. Revoking it again changes nothing."""
+    """Revoke the key at once and end its streams; revoking it again changes nothing."""
     check_manager(scope, SCOPE)
     access.revoke_api_key(scope.tenant_id, _row(scope, key_id).id, actor=scope.principal.id, now=now)
 
 
 @transaction.atomic
 def rotate(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> NewKey:
-    """The same key under a new secret: id, name, role, agents, person and expiry stay, the old text opens nothing."""
+    """Give the key a new secret; id, name, role, agents, person and expiry stay, and the old text stops working."""
     check_manager(scope, SCOPE)
     _check_maker(scope)
     found = _row(scope, key_id).id
@@ -100,9 +101,9 @@ def rotate(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> NewKey:
 
 @transaction.atomic
 def grant(scope: TenantScope, *, client_id: str, name: str, now: datetime) -> UUID:
-    """A client may do in this tenant what an agent may, and never more than the person who grants it.
+    """Grant a client the rights of an agent in this tenant, and never more than those of the granting person.
 
-    A client has one grant of a person: an older one, in whatever tenant, is over.
+    A client has one grant per person: older ones, in any tenant, are revoked.
     """
     mine = ids.parse("usr", scope.principal.id)
     person = Operator.objects.filter(id=mine).first() if mine else None
@@ -121,8 +122,8 @@ def grant(scope: TenantScope, *, client_id: str, name: str, now: datetime) -> UU
 
 
 def list_grants(scope: TenantScope, *, now: datetime) -> list[KeyRecord]:
-    """What clients were granted in this tenant and may use, the newest first: by the person alone, or by everybody for
-    who manages keys."""
+    """Return the good grants of this tenant, newest first: the person's own, or all for a principal who manages
+    keys."""
     rows = access.good_keys(scope.tenant_id, now=now).exclude(client_id="").order_by("-id")
     if not scope.can(SCOPE):
         rows = rows.filter(owner_id=ids.parse("usr", scope.principal.id))
@@ -131,7 +132,10 @@ def list_grants(scope: TenantScope, *, now: datetime) -> list[KeyRecord]:
 
 @transaction.atomic
 def revoke_grant(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> ApiKey:
-    """The client is let in no more, and what it waits for ends. A person revokes their own, who manages keys any."""
+    """Revoke the grant and end what its client waits for.
+
+    A person may revoke their own; a principal who manages keys may revoke any.
+    """
     row = _row(scope, key_id)
     own = row.owner_id is not None and ids.wire("usr", row.owner_id) == scope.principal.id
     if not row.client_id or not (own or scope.can(SCOPE)):
@@ -141,7 +145,7 @@ def revoke_grant(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> A
 
 
 def check_manager(scope: TenantScope, permission: str, *roles: str) -> None:
-    """Refuse who may not manage, a key that is bound to agents, and a role that gives more than the caller has."""
+    """Refuse a principal without ``permission``, a key bound to agents, and a role above the caller's own."""
     scope.check(permission)
     if scope.principal.agent_ids is not None:
         raise Forbidden("A key that is bound to agents manages neither keys nor operators.", rule="agent-binding")
@@ -152,7 +156,7 @@ def check_manager(scope: TenantScope, permission: str, *roles: str) -> None:
 
 
 def _check_maker(scope: TenantScope) -> None:
-    """Refuse a person's key whose text another made: what it made would count as that person's word alone."""
+    """Refuse a person's key that another made: keys that it made would count as that person's alone."""
     maker = scope.principal.made_by
     if scope.principal.owner and maker not in ("", scope.principal.owner):
         message = "Another made this key for its person; keys are made and rotated with a key of one's own."
@@ -160,7 +164,7 @@ def _check_maker(scope: TenantScope) -> None:
 
 
 def check_person(tenant_id: UUID, owner: Operator | None, role: str) -> None:
-    """Refuse a role above those of the person whose key it is: the key would never have it."""
+    """Refuse a role above those of the key's person: the key would never have it."""
     access.require_role_name(role)
     if owner and not access.ROLES[role] <= access.scopes_of(tenant_id, ids.wire("usr", owner.id)):
         message = f"gives more than {owner.email} has"

@@ -1,5 +1,4 @@
-"""The operators of a tenant, for those who manage them: list, invite, change the role, deactivate, reset a
-password or a second factor, require one."""
+"""Management of a tenant's operators: list, invite, change roles, deactivate, reset a password or second factor."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ SCOPE = "operators:manage"
 
 
 class _JoinTokens(PasswordResetTokenGenerator):
-    """What stands in the link to somebody who has a password already: it sets none."""
+    """Tokens of links for people who have a password already: they set none."""
 
     key_salt = "memory.host.operators.join"
 
@@ -33,8 +32,10 @@ _set_tokens, _join_tokens = PasswordResetTokenGenerator(), _JoinTokens()
 
 @dataclass(frozen=True, slots=True)
 class OperatorRecord:
-    """An operator of one tenant, as they are listed there; where somebody is an operator of other tenants too, when
-    they signed in last is not said."""
+    """An operator as one tenant lists them.
+
+    The last sign-in is hidden for a person who is an operator of another tenant too.
+    """
 
     row: Membership
     email: str
@@ -49,7 +50,7 @@ class OperatorRecord:
 
 
 def list_operators(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[OperatorRecord]:
-    """The operators who joined after ``after``, in that order, deactivated ones too."""
+    """Return the operators who joined after the operator ``after``, in order, deactivated ones too."""
     scope.check(SCOPE)
     rows = Membership.objects.of(scope.tenant_id).select_related("operator")
     last = rows.filter(operator_id=after).first() if after else None
@@ -68,9 +69,10 @@ def find(scope: TenantScope, operator_id: UUID | None) -> OperatorRecord:
 def change(
     scope: TenantScope, operator_id: UUID | None, *, role: str = "", active: bool | None = None, now: datetime
 ) -> OperatorRecord:
-    """The operator has ``role`` and no other, and may sign in to this tenant or not; what is not named stays.
+    """Change the operator's role, or whether they may sign in to this tenant; what is not named stays.
 
-    A change ends their sessions here; deactivation stops their keys too. The last active owner stays one.
+    A change ends their sessions here; deactivation stops their keys too. The last active owner cannot be demoted or
+    deactivated.
     """
     check_manager(scope, SCOPE, *([role] if role else []))
     if not role and active is None:
@@ -86,7 +88,7 @@ def change(
     if loses and not _other_owners(scope.tenant_id, found.row.operator_id):
         raise LastOwner
     _apply(scope, found, wanted_roles, wanted_active, now)
-    if active is not None:  # what a person has decided, no group undoes
+    if active is not None:  # a group does not undo a person's decision
         _memberships(scope.tenant_id, found.row.operator_id).update(from_groups=False)
     return find(scope, operator_id)
 
@@ -99,7 +101,7 @@ def _memberships(tenant_id: UUID, operator_id: UUID) -> QuerySet[Membership]:
 
 
 def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: bool, now: datetime) -> None:
-    """The rows and the records of what changed; the sessions that began before are over."""
+    """Write and audit the changes, and end the earlier sessions."""
     rows = _memberships(scope.tenant_id, found.row.operator_id)
     rows.update(is_active=active, generation=F("generation") + 1)
     said: list[tuple[str, JSONObject]] = []
@@ -120,12 +122,12 @@ def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: 
 
 
 def count_owners(tenant_id: UUID) -> int:
-    """How many people are active owners of this tenant; keys and service accounts are none."""
+    """Count the people who are active owners of this tenant; keys and service accounts do not count."""
     return _owners(tenant_id).count()
 
 
 def _other_owners(tenant_id: UUID, operator_id: UUID) -> bool:
-    """Whether another person who can sign in is an owner of this tenant."""
+    """Whether another active person is an owner of this tenant."""
     return _owners(tenant_id).exclude(operator_id=operator_id).exists()
 
 
@@ -162,14 +164,14 @@ def _records(tenant_id: UUID, rows: list[Membership]) -> list[OperatorRecord]:
 
 
 def _elsewhere(tenant_id: UUID, operator_ids: Collection[UUID]) -> set[UUID]:
-    """Those of these people who are or were operators of another tenant."""
+    """Return those of these people who are or were operators of another tenant."""
     rows = Membership.objects.filter(operator_id__in=operator_ids).exclude(tenant_id=tenant_id)
     return set(rows.values_list("operator_id", flat=True))
 
 
 @transaction.atomic
 def join_by_groups(tenant: Tenant, email: str, *, role: str, now: datetime) -> Operator:
-    """A person whom the sign-in provider vouches for is an operator of this tenant, without a password."""
+    """Make a person known to the sign-in provider an operator of this tenant, without a password."""
     operator = access.create_operator(tenant, email, role=role, password=None, now=now)
     _memberships(tenant.id, operator.id).update(from_groups=True)
     return operator
@@ -177,8 +179,10 @@ def join_by_groups(tenant: Tenant, email: str, *, role: str, now: datetime) -> O
 
 @transaction.atomic
 def follow_groups(operator: Operator, wanted: Mapping[Tenant, str], *, now: datetime) -> None:
-    """The person has the roles that their groups give them, by tenant. A membership that groups gave ends with them;
-    one that a person gave stays, and so does the last active owner; whom a person has deactivated no group lets in.
+    """Give the person the roles of their groups, by tenant.
+
+    A membership from groups ends with them. A membership from a person stays, and so does the last active owner; a
+    person's deactivation is not undone by a group.
     """
     tenants = {tenant.id: tenant for tenant in wanted}
     known = Membership.objects.filter(operator=operator, from_groups=True).select_related("tenant")
@@ -205,7 +209,7 @@ def _follow_group(scope: TenantScope, row: Membership, role: str, now: datetime)
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Who was invited, or is to set a new password, and the token of the link that is handed to them, shown once."""
+    """The person invited, or who is to set a new password, and the token of their link, which is shown once."""
 
     operator: Operator
     token: str
@@ -213,8 +217,11 @@ class Invitation:
 
 @transaction.atomic
 def invite(scope: TenantScope, email: str, *, role: str, now: datetime) -> Invitation:
-    """The person is an operator of this tenant, and sets a password by the link; one who has a password keeps it, and
-    the link leads them to sign in, so that nobody learns from it who has one."""
+    """Make the person an operator of this tenant and return a link to set a password.
+
+    A person who has a password keeps it, and the link leads to the sign-in, so that the inviter does not learn who has
+    one.
+    """
     check_manager(scope, SCOPE, role)
     tenant = access.lock_tenant(scope.tenant_id)
     operator = access.create_operator(tenant, email, role=role, password=None, actor=scope.principal.id, now=now)
@@ -224,7 +231,7 @@ def invite(scope: TenantScope, email: str, *, role: str, now: datetime) -> Invit
 
 @transaction.atomic
 def reset_password(scope: TenantScope, operator_id: UUID | None, *, now: datetime) -> Invitation:
-    """The password opens nothing any more, sessions are over, and a new one is set by the link.
+    """Invalidate the password, end the sessions, and return a link to set a new password.
 
     Refused for a person who is an operator of another tenant too: it is their password there as well.
     """
@@ -236,7 +243,7 @@ def reset_password(scope: TenantScope, operator_id: UUID | None, *, now: datetim
 
 @transaction.atomic
 def reset_second_factor(scope: TenantScope, operator_id: UUID | None, *, now: datetime) -> None:
-    """The person signs in without a second factor, which they have lost, and their sessions end.
+    """Remove the person's second factor, which they have lost, and end their sessions.
 
     Refused for a person who is an operator of another tenant too: it protects their login there as well.
     """
@@ -245,7 +252,10 @@ def reset_second_factor(scope: TenantScope, operator_id: UUID | None, *, now: da
 
 
 def _own_operator(scope: TenantScope, operator_id: UUID | None, otherwise: str) -> Operator:
-    """An operator of this tenant alone, whose role is not above the caller's; ``otherwise`` is said of any other."""
+    """Return an operator of this tenant alone, whose role is not above the caller's.
+
+    ``otherwise`` completes the refusal for an operator of another tenant.
+    """
     check_manager(scope, SCOPE)
     access.lock_tenant(scope.tenant_id)
     found = find(scope, operator_id)
@@ -258,8 +268,10 @@ def _own_operator(scope: TenantScope, operator_id: UUID | None, otherwise: str) 
 
 @transaction.atomic
 def require_second_factor(scope: TenantScope, *, required: bool, now: datetime) -> None:
-    """Whoever signs in to this tenant with a password needs a second factor, or may go without. Those who have none
-    are led to set one up, and reach no other page of the tenant before."""
+    """Require a second factor, or stop requiring one, for sign-ins to this tenant with a password.
+
+    People without one are led to set one up, and reach no other page of the tenant before.
+    """
     check_manager(scope, SCOPE)
     rows = Tenant.objects.written_by(access.WRITER).filter(id=scope.tenant_id, second_factor_required=not required)
     if rows.update(second_factor_required=required):
@@ -268,14 +280,14 @@ def require_second_factor(scope: TenantScope, *, required: bool, now: datetime) 
 
 
 def invited(operator_id: UUID | None, token: str) -> Operator | None:
-    """Whom a link with this token is for; None when it was used, has expired or was never made."""
+    """Return the person that a link with this token is for; None when it was used, has expired or is unknown."""
     operator = Operator.objects.filter(id=operator_id).first() if operator_id else None
     known = operator and (_set_tokens.check_token(operator, token) or _join_tokens.check_token(operator, token))
     return operator if known else None
 
 
 def set_first_password(operator_id: UUID, token: str, password: str, *, now: datetime) -> Operator:
-    """The person of the link has this password; the link is used up."""
+    """Set the password of the link's person, which uses up the link."""
     rows = Operator.objects.filter(id=operator_id)
     encoded = access.encode_password(_holder(rows, token), password)
     with transaction.atomic():
@@ -285,7 +297,7 @@ def set_first_password(operator_id: UUID, token: str, password: str, *, now: dat
 
 
 def _holder(rows: QuerySet[Operator], token: str) -> Operator:
-    """The person of the link; refused when it was used, or has expired."""
+    """Return the person of the link; refused when it was used or has expired."""
     operator = rows.first()
     if operator is None or not _set_tokens.check_token(operator, token):
         raise NotFound("This link was used, or has expired. Ask for a new one.")

@@ -1,8 +1,8 @@
-"""Requests that leave this host: to which addresses they may go, checked on the address that is connected to.
+"""Outbound requests, restricted to permitted addresses; the check is on the address that is connected to.
 
-Addresses that are not on the public internet are refused unless ``OPENWOP_OUTBOUND_ALLOW`` lists their host or their
-network. A name is resolved once and connected to at the address that was checked, so a name that changes in between
-leads nowhere else; the certificate is checked against the name. Redirects and proxies of the environment are not used.
+Addresses that are not on the public internet are refused unless ``OPENWOP_OUTBOUND_ALLOW`` lists their host or network.
+A name is resolved once and connected to at the checked address, so a later change of the name has no effect; the
+certificate is checked against the name. Redirects and proxies of the environment are not used.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from django.conf import settings
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# The public addresses of IPv6. NAT64 (64:ff9b::/96) and site-local addresses are outside.
+# The public addresses of IPv6, without NAT64 (64:ff9b::/96) and site-local addresses.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-# What Python calls global, wholly or in part, and no host of the public internet has: of IPv6 what leads to an IPv4
-# address that is not checked (6to4, Teredo) and documentation (RFC 9637); of IPv4 protocol assignments (RFC 6890) and
-# the relays of 6to4 (RFC 7526).
+# Networks that Python calls global, wholly or in part, and no public host has: in IPv6 those that lead to an unchecked
+# IPv4 address (6to4, Teredo) and documentation (RFC 9637); in IPv4 protocol assignments (RFC 6890) and the relays of
+# 6to4 (RFC 7526).
 CLOSED = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/32", "3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 
 
@@ -32,12 +32,15 @@ CONNECT_SECONDS = 5.0
 
 
 class OutboundRefused(httpcore.ConnectError):
-    """The host has no address that this one may connect to."""
+    """The host has no permitted address."""
 
 
 class OutboundFailed(Exception):
-    """A request came to no usable answer; ``reason`` is ``timeout``, ``refused`` (no connection), ``not_allowed`` (an
-    address that this host does not connect to), ``status``, ``too_large``, ``malformed`` or ``empty``."""
+    """A request had no usable answer, for ``reason``.
+
+    It is ``timeout``, ``refused`` (no connection), ``not_allowed`` (an address that this host does not connect to),
+    ``status``, ``too_large``, ``malformed`` or ``empty``.
+    """
 
     def __init__(self, reason: str, *, status: int = 0) -> None:
         self.reason, self.status = reason, status
@@ -46,9 +49,9 @@ class OutboundFailed(Exception):
 
 @contextlib.asynccontextmanager
 async def exchange(request: httpx.Request, *, seconds: float) -> AsyncIterator[httpx.Response]:
-    """The answer to one request, whose body is still to be read, all within ``seconds``. Raises ``OutboundFailed``.
+    """Send a request and yield its response with an unread body, all within ``seconds``. Raises ``OutboundFailed``.
 
-    An answer that is compressed is refused: its size is not known before it is unpacked.
+    A compressed answer is refused: its size is unknown before it is unpacked.
     """
     request.headers["Accept-Encoding"] = "identity"
     timeout = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
@@ -70,7 +73,7 @@ async def exchange(request: httpx.Request, *, seconds: float) -> AsyncIterator[h
 
 
 async def read(answer: httpx.Response, *, most: int) -> bytes:
-    """The whole body of an answer, of at most ``most`` bytes."""
+    """Read the whole body of an answer; raises ``OutboundFailed`` over ``most`` bytes."""
     content = bytearray()
     async for part in answer.aiter_raw():
         content += part
@@ -80,7 +83,7 @@ async def read(answer: httpx.Response, *, most: int) -> bytes:
 
 
 async def lines(answer: httpx.Response, *, most: int) -> AsyncIterator[str]:
-    """The body of an answer line by line as it comes, of at most ``most`` bytes together."""
+    """Yield the lines of an answer's body as they arrive; raises ``OutboundFailed`` over ``most`` bytes in all."""
     rest, length = b"", 0
     async for part in answer.aiter_raw():
         length += len(part)
@@ -94,24 +97,24 @@ async def lines(answer: httpx.Response, *, most: int) -> AsyncIterator[str]:
 
 
 def client(*, timeout: httpx.Timeout) -> httpx.AsyncClient:
-    """The client for every request that leaves this host."""
+    """Return the client for every request that leaves this host."""
     return httpx.AsyncClient(transport=_Transport(), timeout=timeout, trust_env=False, follow_redirects=False)
 
 
 def is_refused(problem: Exception) -> bool:
-    """Whether a request failed because of where it would have gone."""
+    """Whether a request failed because its destination is not permitted."""
     return isinstance(problem.__cause__, OutboundRefused)
 
 
 def may_connect(host: str, address: Address) -> bool:
-    """Whether ``host`` may be connected to at ``address``: it is listed, or its address is a public one."""
+    """Whether ``host`` may be connected to at ``address``: one of them is listed, or the address is public."""
     plain = getattr(address, "ipv4_mapped", None) or address
     listed = [each.strip().lower() for each in settings.OPENWOP_OUTBOUND_ALLOW]
     return host.lower().rstrip(".") in listed or any(_covers(each, plain) for each in listed) or _is_public(plain)
 
 
 def is_listed(host: str) -> bool:
-    """Whether ``host``, a name or an address, is one that the administrator lists."""
+    """Whether the administrator lists ``host``, a name or an address."""
     listed = [each.strip().lower() for each in settings.OPENWOP_OUTBOUND_ALLOW]
     address = literal_address(host)
     return host.lower().rstrip(".") in listed or (
@@ -120,7 +123,7 @@ def is_listed(host: str) -> bool:
 
 
 def literal_address(host: str) -> Address | None:
-    """The address that ``host`` spells, in whatever way the system reads one; None for a name."""
+    """Return the address that ``host`` spells, in any form that the system reads; None for a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -147,7 +150,7 @@ def _covers(listed: str, address: Address) -> bool:
 
 
 class _Backend(httpcore.AnyIOBackend):
-    """Connects to the first address of a host that may be connected to and answers."""
+    """Connects to the first permitted address of a host that answers."""
 
     async def connect_tcp(
         self,
@@ -167,7 +170,7 @@ class _Backend(httpcore.AnyIOBackend):
 
 
 async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
-    """The addresses of ``host`` that may be connected to, as texts that need no second look-up."""
+    """Return the permitted addresses of ``host``, as texts that need no second look-up."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout):
@@ -182,12 +185,12 @@ async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
 
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """The certificates that are trusted: to read them takes longer than most requests."""
+    """The trusted certificates, cached because reading them takes longer than most requests."""
     return httpx.create_ssl_context(trust_env=False)
 
 
 class _Transport(httpx.AsyncHTTPTransport):
-    """httpx's own transport over our backend, which it offers no parameter for."""
+    """httpx's transport with our network backend, for which it has no parameter."""
 
     def __init__(self) -> None:
         super().__init__(verify=_ssl_context(), trust_env=False)

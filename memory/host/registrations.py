@@ -1,7 +1,7 @@
-"""What apps above plug into the ground floor, imported when something first reads any of it.
+"""What higher apps register with the ground floor, imported when any of it is first read.
 
-A command that reads none of it, as one that lists keys, does without the engine, the passes and the forms: half of its
-CPU time. The processes of a console complete it before they serve or fork.
+A command that reads none of it, such as one that lists keys, does not load the engine, the passes and the forms, which
+is half of its CPU time. The processes of a console complete it before they serve or fork.
 """
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -19,20 +19,20 @@ _provided: list[Callable[[], Document]] = []
 
 
 def when_read(register: Callable[[], None]) -> None:
-    """``register`` imports what an app brings and registers it, at the latest before anything registered is read."""
+    """Call ``register`` before anything registered is first read; it imports and registers what an app brings."""
     _waiting.append(register)
 
 
 def complete() -> None:
-    """Everything that apps bring is registered."""
+    """Run all pending registrations."""
     if _waiting:
-        with _completing:  # another thread waits until all of it is there; this one reads what is there so far
+        with _completing:  # other threads wait for completion; this thread reads what is registered by then
             while _waiting:
                 _waiting.pop(0)()
 
 
 class Registrations(MutableMapping[K, V]):
-    """Registered things by name. To read them completes them first; ``so_far`` are those that are there already."""
+    """Registered values by name. Reading completes the registrations first; ``so_far`` holds those made already."""
 
     def __init__(self) -> None:
         self.so_far: dict[K, V] = {}
@@ -57,10 +57,10 @@ class Registrations(MutableMapping[K, V]):
 
 
 def provide_capabilities(function: Callable[[], Document]) -> None:
-    """``function`` gives the document from now on; called once, from the ``apps.py`` of the top floor."""
+    """Set the function that returns the capability document; called once, from the top app's ``apps.py``."""
     _provided[:] = [function]
 
 
 def advertised_capabilities() -> Document:
-    """What the host advertises; empty before anybody provided it, and then nothing is claimed."""
+    """Return the advertised capabilities; empty, claiming nothing, when none were provided."""
     return _provided[0]() if _provided else {}

@@ -1,4 +1,4 @@
-"""The second factors of a person: an app, passkeys and recovery codes, for every tenant that they sign in to.
+"""A person's second factors: an app, passkeys and recovery codes, for every tenant that they sign in to.
 
 The rows are django-allauth's; their secrets are sealed, and erased when the factor is turned off or reset.
 """
@@ -26,7 +26,7 @@ from memory.host.models import Membership, Operator
 APP, RECOVERY_CODE, PASSKEY = "authenticator app", "recovery code", "passkey"
 PERIOD = 30  # seconds
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
-# What every secret of a factor is bound to: it opens as nothing else that the vault has sealed.
+# The binding of every secret of a factor, so that it does not open as another value of the vault.
 SEALED = UUID("5b0f8f0e-5f4c-4f56-9d0c-2f7a4c0e7a11")
 
 
@@ -42,7 +42,7 @@ class SealingAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth is unt
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """What is shown of a person's authenticator app."""
+    """The shown state of a person's authenticator app."""
 
     since: datetime
     last_used: datetime | None
@@ -50,7 +50,7 @@ class SecondFactor:
 
 
 def find(operator_id: UUID) -> SecondFactor | None:
-    """The second factor of this person, if they have one."""
+    """Return the person's authenticator app, if they have one."""
     rows = {row.type: row for row in Authenticator.objects.filter(user_id=operator_id)}
     app, codes = rows.get(Authenticator.Type.TOTP), rows.get(Authenticator.Type.RECOVERY_CODES)
     if app is None:
@@ -59,24 +59,24 @@ def find(operator_id: UUID) -> SecondFactor | None:
 
 
 def passkeys(operator_id: UUID) -> list[Authenticator]:
-    """The passkeys of this person, the oldest first."""
+    """Return the passkeys of this person, oldest first."""
     return list(Authenticator.objects.filter(user_id=operator_id, type=Authenticator.Type.WEBAUTHN).order_by("id"))
 
 
 def enrolled(operator_ids: Collection[UUID]) -> set[UUID]:
-    """Those of these people who have a second factor."""
+    """Return those of these people who have a second factor."""
     rows = Authenticator.objects.filter(user_id__in=operator_ids, type__in=FACTORS)
     return set(rows.values_list("user_id", flat=True))
 
 
 def new_secret() -> str:
-    """The secret of an app that is not enrolled yet, as a person types it."""
+    """Return the secret for a new app, in the form that a person types."""
     return str(totp.generate_totp_secret())
 
 
 @transaction.atomic
 def enrol(operator: Operator, secret: str, code: str, *, now: datetime) -> list[str]:
-    """The app with this secret is the person's second factor from now on. Returns the recovery codes, shown once."""
+    """Enrol the app with this secret as the person's second factor; return the recovery codes, shown once."""
     Operator.objects.select_for_update(no_key=True).get(id=operator.id)
     if find(operator.id):
         raise Conflict("You have an authenticator app already.")
@@ -91,8 +91,10 @@ def enrol(operator: Operator, secret: str, code: str, *, now: datetime) -> list[
 
 @transaction.atomic
 def add_passkey(operator: Operator, credential: JSONObject, *, now: datetime) -> list[str]:
-    """The person may sign in with this passkey, which the browser has made for the challenge in its session. Returns
-    the recovery codes, shown once, when it is their first second factor."""
+    """Add a passkey that the browser made for the challenge in its session.
+
+    Return the recovery codes, shown once, when it is the person's first second factor.
+    """
     Operator.objects.select_for_update(no_key=True).get(id=operator.id)
     first = not enrolled([operator.id])
     try:
@@ -108,7 +110,7 @@ def add_passkey(operator: Operator, credential: JSONObject, *, now: datetime) ->
 
 @transaction.atomic
 def remove_passkey(operator: Operator, number: int, *, now: datetime) -> None:
-    """The passkey opens nothing any more."""
+    """Remove the passkey; the recovery codes go with the last second factor."""
     rows = Authenticator.objects.filter(user=operator, id=number, type=Authenticator.Type.WEBAUTHN)
     if not rows.delete()[0]:
         raise NotFound("There is no passkey by that number.")
@@ -117,7 +119,7 @@ def remove_passkey(operator: Operator, number: int, *, now: datetime) -> None:
 
 
 def check_passkey(operator: Operator, credential: JSONObject, *, now: datetime) -> Authenticator | None:
-    """The passkey that has signed the challenge in the session, if it is one of this person."""
+    """Return the passkey that signed the challenge in the session, if it is one of this person."""
     try:
         webauthn.parse_authentication_response(credential)
         found = webauthn.complete_authentication(operator, credential)
@@ -134,7 +136,7 @@ def _remove_dangling_codes(operator: Operator) -> None:
 
 @transaction.atomic
 def renew_codes(operator: Operator, *, now: datetime) -> list[str]:
-    """Fresh recovery codes, shown once; the old ones open nothing any more."""
+    """Replace the recovery codes and return the new ones, shown once."""
     Operator.objects.select_for_update(no_key=True).get(id=operator.id)
     if not enrolled([operator.id]):
         raise NotFound("There is no second factor.")
@@ -151,7 +153,7 @@ def _renewed_codes(operator: Operator, now: datetime) -> list[str]:
 
 @transaction.atomic
 def check_code(operator: Operator, code: str, *, now: datetime) -> str:
-    """Which of the person's factors this code is of, and "" for a wrong one. A code is good once."""
+    """Return the factor that this code belongs to, or "" for a wrong one. A code is accepted once."""
     rows = Authenticator.objects.select_for_update(no_key=True).filter(user=operator).order_by("id")
     for row in rows.exclude(type=Authenticator.Type.WEBAUTHN):
         if row.type == Authenticator.Type.RECOVERY_CODES:
@@ -169,7 +171,7 @@ def check_code(operator: Operator, code: str, *, now: datetime) -> str:
 
 
 def _counter_of(secret: str, code: str, now: datetime) -> int | None:
-    """The step of time whose code this is, within one step of now."""
+    """Return the time step of this code, within one step of now."""
     step = int(now.timestamp()) // PERIOD
     for counter in (step - 1, step, step + 1):
         expected = totp.format_hotp_value(totp.hotp_value(secret, counter))
@@ -180,7 +182,7 @@ def _counter_of(secret: str, code: str, now: datetime) -> int | None:
 
 @transaction.atomic
 def turn_off(operator: Operator, *, now: datetime) -> None:
-    """The person signs in without the app from now on, and what was kept of it is gone; passkeys stay."""
+    """Remove the person's app and its secret; passkeys stay."""
     if Authenticator.objects.filter(user=operator, type=Authenticator.Type.TOTP).delete()[0]:
         _remove_dangling_codes(operator)
         access.record_everywhere(operator, action="operator.second_factor_disabled", now=now)
@@ -188,7 +190,7 @@ def turn_off(operator: Operator, *, now: datetime) -> None:
 
 @transaction.atomic
 def reset(operator: Operator, *, actor: str, now: datetime) -> None:
-    """All second factors of a person who has lost them are gone, and their sessions end, in every tenant."""
+    """Remove all second factors of a person who has lost them, and end their sessions in every tenant."""
     if not Authenticator.objects.filter(user=operator).delete()[0]:
         raise NotFound("This person has no second factor.")
     rows = Membership.objects.written_by(access.WRITER).filter(operator=operator)
@@ -198,7 +200,7 @@ def reset(operator: Operator, *, actor: str, now: datetime) -> None:
 
 @transaction.atomic
 def reseal() -> int:
-    """Every secret is sealed under the first configured key, and how many there were."""
+    """Reseal every secret under the first configured key and return the number."""
     adapter, count = SealingAdapter(), 0
     for row in Authenticator.objects.select_for_update(no_key=True).order_by("id"):
         for name in {"secret", "seed"} & row.data.keys():
@@ -209,7 +211,7 @@ def reseal() -> int:
 
 
 def qr_code(operator: Operator, secret: str) -> str:
-    """What an app scans to enrol with this secret: a picture, as a data URI."""
+    """Return the enrolment QR code for this secret, as a data URI."""
     adapter = SealingAdapter()
     drawn = adapter.build_totp_svg(adapter.build_totp_url(operator, secret))
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"

@@ -1,4 +1,4 @@
-"""A tenant's own secrets, as principals manage them: listed by name, written and removed, never read back."""
+"""Management of a tenant's secrets: listed by name, written and removed, never read back."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,13 +11,13 @@ from memory.host.tenancy import TenantScope
 
 
 def set_secret(scope: TenantScope, name: str, value: str, *, kind: str, owner: str, now: datetime) -> None:
-    """Runs of the tenant resolve ``value`` by ``name`` from now on; audited."""
+    """Store the secret that runs of the tenant resolve by ``name``; audited."""
     scope.check("secrets:manage")
     vault.put(scope.tenant_id, name, value, scope=kind, owner=owner, actor=scope.principal.id, now=now)
 
 
 def remove_secret(scope: TenantScope, name: str, *, kind: str, owner: str, now: datetime) -> None:
-    """No run resolves ``name`` any more; audited. ``NotFound`` when there was nothing by that name."""
+    """Remove the secret; audited. Raises ``NotFound`` when there is none by that name."""
     scope.check("secrets:manage")
     actor = scope.principal.id
     if kind not in GIVEN_SCOPES or not vault.remove(
@@ -27,7 +27,7 @@ def remove_secret(scope: TenantScope, name: str, *, kind: str, owner: str, now: 
 
 
 def list_secrets(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[Secret]:
-    """The secrets by the names that runs resolve, sealed, the newest first; those of single runs and webhooks apart."""
+    """Return the tenant's and users' secrets, sealed, newest first; without those of single runs and webhooks."""
     scope.check("secrets:manage")
     rows = Secret.objects.of(scope.tenant_id).filter(scope__in=(SecretScope.TENANT, SecretScope.USER))
     rows = rows.exclude(owner__startswith="removed:")  # kept for redaction alone

@@ -1,8 +1,8 @@
-"""The host's Ed25519 signatures, over audit checkpoints and over receipts, and its keyed digests of what is not to be
-guessed; each purpose with a key of its own.
+"""The host's Ed25519 signatures over audit checkpoints and receipts, and keyed digests of content that could be
+guessed.
 
-A key follows from ``OPENWOP_SECRET_KEY`` and its purpose alone, so all hosts with one secret sign alike and no key is
-stored. ``OPENWOP_SECRET_KEY_FALLBACKS`` still verify what they signed and sign nothing any more.
+Each purpose has its own key, derived from ``OPENWOP_SECRET_KEY`` and the purpose alone, so all hosts with one secret
+sign alike and no key is stored. ``OPENWOP_SECRET_KEY_FALLBACKS`` still verify their signatures but sign nothing.
 """
 
 import base64
@@ -32,7 +32,7 @@ STATES = "openwop-console observed states"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature as base64, and which key made it."""
+    """A signature as base64, and the id of its key."""
 
     text: str
     key_id: str
@@ -40,7 +40,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """What anybody verifies with: the 32 raw bytes of the key as base64; ``key_id`` is the start of their SHA-256.
+    """A public key: its 32 raw bytes as base64; ``key_id`` is the start of their SHA-256.
 
     ``spki`` is the same key as SubjectPublicKeyInfo in DER, base64 (RFC 8410), as OpenWOP publishes it.
     """
@@ -51,12 +51,12 @@ class PublicKey:
 
 
 def sign(purpose: str, document: JSONObject) -> Signature:
-    """The signature over the JCS form (RFC 8785) of ``document``, by the first configured key."""
+    """Sign the JCS form (RFC 8785) of ``document`` with the first configured key."""
     return sign_bytes(purpose, rfc8785.dumps(document))
 
 
 def sign_bytes(purpose: str, message: bytes) -> Signature:
-    """The signature over exactly these bytes, by the first configured key."""
+    """Sign exactly these bytes with the first configured key."""
     key = _keys(purpose)[0]
     return Signature(base64.b64encode(key.sign(message)).decode(), _public(key).key_id)
 
@@ -81,10 +81,10 @@ def verifies_bytes(purpose: str, message: bytes, signature: str, key_id: str = "
 
 
 def digests(purpose: str, tenant_id: UUID, content: bytes) -> tuple[str, ...]:
-    """Keyed digests of ``content``, which nobody without the secret can guess at: that of the current secret first.
+    """Return keyed digests of ``content``, which cannot be guessed without the secret; the current secret's first.
 
-    The same for the same content of one tenant on every host with that secret; the others recognise what was kept
-    before the secret was changed.
+    They are the same for the same content of one tenant on every host with that secret; the others recognise digests
+    stored before the secret was changed.
     """
     short = hashlib.sha256(content).digest()
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -95,7 +95,7 @@ def digests(purpose: str, tenant_id: UUID, content: bytes) -> tuple[str, ...]:
 
 
 def public_keys(purpose: str) -> list[PublicKey]:
-    """The keys whose signatures this host stands by; the one it signs with is the first."""
+    """Return the keys that verify this host's signatures; the one that signs is first."""
     return [_public(key) for key in _keys(purpose)]
 
 

@@ -1,9 +1,10 @@
-"""How many requests of a web process compute at a time, and which connection to the database each of them has.
+"""Limits how many requests of a web process compute at a time, and assigns their database connections.
 
-Threads that compute compete for the interpreter lock, threads that sleep cost nothing. So a process has many threads
-and ``OPENWOP_WEB_THREADS`` slots: a thread holds one while it computes, and gives it up, with its connection, while it
-waits for anything else. Bodies are read before a slot is taken and answers are sent after it is free (``serving``).
-SQLite's connections go from slot to slot, because one for each thread would be hundreds; PostgreSQL's come from a pool.
+Threads that compute compete for the interpreter lock; threads that sleep cost nothing. So a process has many threads
+and ``OPENWOP_WEB_THREADS`` slots: a thread holds one while it computes, and releases it, with its connection, while it
+waits for anything else. Bodies are read before a slot is taken and answers are sent after it is released (``serving``).
+SQLite's connections are passed from slot to slot, because one per thread would be hundreds; PostgreSQL's come from a
+pool.
 """
 
 import threading
@@ -18,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class Slots:
-    """A number of slots, given in the order in which they are asked for."""
+    """A number of slots, granted in the order of the requests for them."""
 
     def __init__(self, number: int) -> None:
         self._free = number
@@ -31,7 +32,7 @@ class Slots:
         return bool(self._queue)
 
     def take(self) -> None:
-        """Return with a slot."""
+        """Block until a slot is acquired."""
         with self._guard:
             if self._free:
                 self._free -= 1
@@ -42,7 +43,7 @@ class Slots:
         mine.acquire()
 
     def give(self) -> None:
-        """The slot is that of the thread that has waited longest, or free."""
+        """Pass the slot to the thread that has waited longest, or free it."""
         with self._guard:
             if self._queue:
                 self._queue.popleft().release()
@@ -50,23 +51,23 @@ class Slots:
                 self._free += 1
 
 
-LEAST_S = 0.2  # that a request waits for the store, whatever it has waited before
+LEAST_S = 0.2  # the least time a request waits for the store, however long it has waited before
 _slots = Slots(settings.OPENWOP_WEB_THREADS)
 _thread = threading.local()
-# When a request was last refused because the database could not be written, and not even be asked.
+# When a request was last refused because the database could not be written, or not even read.
 _failed_at = {"write": 0.0, "read": 0.0}
-# Open connections of SQLite that no thread uses now.
+# Open SQLite connections that no thread uses.
 _kept: list[BaseDatabaseWrapper] = []
 
 
 def use_here() -> None:
-    """This thread serves requests: it computes in a slot. In every other thread all of this does nothing."""
+    """Make this thread compute in slots, as one that serves requests; in other threads this module has no effect."""
     _thread.holds = False
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """The thread holds a slot inside the block; after it neither a slot nor a connection."""
+    """Hold a slot inside the block; after it the thread has neither a slot nor a connection."""
     if getattr(_thread, "holds", None) is not False:
         yield
         return
@@ -80,8 +81,10 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def waiting(most: float) -> Iterator[float]:
-    """The thread waits for the store inside the block, for no longer than the seconds that it is given: ``most``, or
-    what the transactions of a request before this one have left of that."""
+    """Count the block as waiting for the store and yield its limit in seconds.
+
+    The limit is ``most``, less what earlier transactions of the request have waited.
+    """
     if not getattr(_thread, "holds", False):
         yield most
         return
@@ -94,7 +97,7 @@ def waiting(most: float) -> Iterator[float]:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """The thread holds neither slot nor connection inside the block; after it a slot again."""
+    """Release slot and connection inside the block; take a slot again after it."""
     if not getattr(_thread, "holds", False):
         yield
         return
@@ -106,21 +109,21 @@ def aside() -> Iterator[None]:
 
 
 def breathe() -> None:
-    """Let a request that waits for a slot go first; called between the parts of long work, outside of transactions."""
+    """Let a waiting request go first; called between the parts of long work, outside of transactions."""
     if _slots.wanted and not connections[DEFAULT_DB_ALIAS].in_atomic_block:
         with aside():
             pass
 
 
 def database_failed(*, for_reads: bool) -> None:
-    """A request is being refused because the database cannot be used; with ``for_reads`` nobody can reach it."""
+    """Record that a request is refused for an unusable database; ``for_reads`` when it cannot be reached at all."""
     _failed_at["write"] = time.monotonic()
     if for_reads:
         _failed_at["read"] = time.monotonic()
 
 
 def waited_in_vain(*, writes: bool) -> bool:
-    """Whether the database was found unusable while this thread waited for its slot: it would wait for that too."""
+    """Whether the database was found unusable while this thread waited for its slot, so waiting for it is futile."""
     asked_at: float | None = getattr(_thread, "asked_at", None)
     return asked_at is not None and asked_at < _failed_at["write" if writes else "read"]
 
@@ -130,13 +133,13 @@ def _take() -> None:
     _slots.take()
     _thread.holds = True
     if not connections.all(initialized_only=True):
-        with suppress(IndexError):  # without one the first use opens one
+        with suppress(IndexError):  # when there is none, the first query opens one
             connections[DEFAULT_DB_ALIAS] = _kept.pop()
 
 
 def _give() -> None:
     try:
-        with suppress(Error):  # of a connection that the server has ended
+        with suppress(Error):  # from a connection that the server has closed
             _keep_connection()
             connections.close_all()
     finally:
@@ -145,7 +148,7 @@ def _give() -> None:
 
 
 def _keep_connection() -> None:
-    """Keep an open connection for the next thread that holds a slot; one of a pool goes back to it instead."""
+    """Keep an open connection for the next thread with a slot; a pooled one returns to its pool instead."""
     own = connections[DEFAULT_DB_ALIAS]
     if own.settings_dict["CONN_MAX_AGE"] == 0:
         return

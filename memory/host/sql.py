@@ -292,7 +292,7 @@ def _ids_left(rows: QuerySet[Any]) -> Iterator[list[UUID]]:
 def insert(
     allowed: Any, columns: Sequence[str], values: Iterable[Sequence[Any]], *, renewing: Sequence[str] = ()
 ) -> None:
-    """Insert rows into the table of ``allowed``, a writable queryset, without building an object for each.
+    """Insert rows into the table of ``allowed``, a writable queryset, without the cost of an object for each.
 
     ``values`` are in the engine's form. When a key exists already, the columns ``renewing`` are updated; no two of
     ``values`` may have the same key.

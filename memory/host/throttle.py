@@ -1,7 +1,7 @@
-"""How often may be tried what costs something and may fail: a few tries at once, then one after each wait.
+"""Throttles costly operations that may fail: a few tries at once, then one after each wait.
 
-A try is counted before it is made and taken back when it succeeds, under the locks of its rows, so tries at once get
-no more than tries in a row. The rows hold keyed hashes and are forgotten a quarter of an hour after their last try.
+A try is counted before it is made and taken back when it succeeds, under the locks of its rows, so concurrent tries get
+no more than sequential ones. The rows hold keyed hashes and expire a quarter of an hour after their last try.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,20 +21,20 @@ KEPT = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What tries are counted by; after ``free`` failures each further one waits 1 s, doubling to 30 s."""
+    """A counter of tries; after ``free`` failures each further one waits 1 s, doubling to 30 s."""
 
     key: str
     free: int
 
 
 def bucket(*words: str, free: int) -> Bucket:
-    """The bucket of these words, which are stored nowhere."""
+    """Return the bucket of these words, of which only a keyed hash is stored."""
     return Bucket(salted_hmac("openwop.throttle", "\0".join(words), algorithm="sha256").hexdigest(), free)
 
 
 @transaction.atomic
 def reserve(buckets: Collection[Bucket], *, now: datetime) -> timedelta:
-    """Count a try, which may be made when nothing is returned; otherwise how long to wait, and nothing is counted."""
+    """Count a try and return zero when it may be made; otherwise return the wait, and count nothing."""
     rows = Throttle.objects.written_by(WRITER)
     keys = [each.key for each in buckets]
     if wait := _wait(rows.filter(key__in=keys), now):  # a refused try leaves no row, so names cannot fill the table
@@ -60,7 +60,7 @@ def _wait(rows: Iterable[Throttle], now: datetime) -> timedelta:
 
 @transaction.atomic
 def succeeded(own: Bucket, *shared: Bucket) -> None:
-    """The try that was counted did not fail: ``own`` begins anew, the ``shared`` ones have one failure less."""
+    """Take the counted try back: ``own`` is reset, each of ``shared`` loses one failure."""
     rows = Throttle.objects.written_by(WRITER)
     if shared:
         rows.filter(key__in=[each.key for each in shared], failures__gt=0).update(failures=F("failures") - 1)
@@ -68,6 +68,6 @@ def succeeded(own: Bucket, *shared: Bucket) -> None:
 
 
 def purge(*, now: datetime) -> int:
-    """Rows whose time is over are gone; how many there were."""
+    """Delete expired rows and return the number."""
     gone: int = Throttle.objects.written_by(WRITER).filter(forget_at__lte=now).delete()[0]
     return gone

@@ -1,4 +1,4 @@
-"""W3C Trace Context: the trace of somebody else that a request belongs to, as its ``traceparent`` header states it."""
+"""W3C Trace Context: the external trace that a request belongs to, from its ``traceparent`` header."""
 
 import hashlib
 import re
@@ -6,7 +6,7 @@ from uuid import UUID
 
 HEADER = "traceparent"
 LENGTH = 55
-# Version, trace, parent and flags; a trace or a parent of zeros, and the version ff, are none.
+# Version, trace, parent and flags; a trace or parent of zeros, and the version ff, are invalid.
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
@@ -15,17 +15,17 @@ def is_traceparent(value: object) -> bool:
 
 
 def accepted(header: object) -> str:
-    """The value of the header; empty when there is none, or one that is malformed, which W3C has ignored."""
+    """Return the header's value; empty when it is absent or malformed, which W3C requires to be ignored."""
     return str(header) if is_traceparent(header) else ""
 
 
 def span_id(run_id: UUID, node_id: str = "") -> int:
-    """The id of the span of a run, or of a node of it."""
+    """Return the span id of a run, or of one of its nodes."""
     return int.from_bytes(hashlib.sha256(run_id.bytes + node_id.encode()).digest()[:8]) or 1
 
 
 def within_node(traceparent: str, run_id: UUID, node_id: str) -> str:
-    """The trace that a run continues, as a node of it passes it on; empty when there is none."""
+    """Return the run's trace as one of its nodes passes it on; empty when there is none."""
     if not traceparent:
         return ""
     version, trace, _, flags = traceparent.split("-")
@@ -33,5 +33,5 @@ def within_node(traceparent: str, run_id: UUID, node_id: str) -> str:
 
 
 def trace_id(traceparent: str) -> str:
-    """The trace's own id; empty when there is no trace."""
+    """Return the trace's own id; empty when there is no trace."""
     return traceparent.split("-")[1] if traceparent else ""

@@ -1,9 +1,8 @@
-"""Wakes those who wait for something in the database: the worker for tasks, the notifier for events.
+"""Wakes processes that wait for a change in the database: the worker for tasks, the notifier for events.
 
-Whoever waits looks again now and then by itself, and so misses nothing when it is not woken: a wake only shortens the
-wait. On PostgreSQL it is a NOTIFY, which is heard on every host when the transaction commits. On SQLite, where all
-processes live on one machine, each that waits has a named pipe in the data folder, into which a byte is written after
-the commit.
+A waiter also polls now and then, so a missed wake loses nothing: a wake only shortens the wait. On PostgreSQL it is a
+NOTIFY, which every host receives when the transaction commits. On SQLite, where all processes run on one machine, each
+waiter has a named pipe in the data folder, into which a byte is written after the commit.
 """
 
 import errno
@@ -27,14 +26,14 @@ _numbers = count()
 
 
 class Topic(StrEnum):
-    """What may be waited for."""
+    """The topics that can be waited for."""
 
     TASKS = "tasks"
     EVENTS = "events"
 
 
 def wake(topic: Topic) -> None:
-    """Wake all that wait for ``topic``, when what this transaction changes can be seen."""
+    """Wake all waiters of ``topic`` when this transaction commits."""
     if sql.is_postgres():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_notify(%s, '')", [_channel(topic)])
@@ -47,7 +46,7 @@ def _write_to_pipes(topic: Topic) -> None:
         try:
             writing = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as refused:
-            if refused.errno == errno.ENXIO:  # whoever waited there was killed
+            if refused.errno == errno.ENXIO:  # the waiter of this pipe was killed
                 pipe.unlink(missing_ok=True)
             continue
         with suppress(BlockingIOError, BrokenPipeError):  # full, so its reader is awake; or its reader was just killed
@@ -56,7 +55,7 @@ def _write_to_pipes(topic: Topic) -> None:
 
 
 class Waiter:
-    """One who waits for a topic, in one thread: of a process that did not fork since it first waited."""
+    """A waiter for a topic, for one thread of a process that has not forked since its first wait."""
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
@@ -65,18 +64,18 @@ class Waiter:
         self._path: Path | None = None
 
     def wait(self, seconds: float) -> bool:
-        """Return when woken, or when the time is up; whether it was woken, or may have been before it listened."""
+        """Wait up to ``seconds``; return whether it was woken, or may have been before it listened."""
         return self._wait_for_notice(seconds) if sql.is_postgres() else self._wait_at_pipe(seconds)
 
     def close(self) -> None:
-        """Wait no more."""
+        """Stop waiting and release the pipe or the channel."""
         if self._pipe is not None and self._path is not None:
             self._path.unlink(missing_ok=True)
             os.close(self._pipe)
             self._pipe = None
         if self._listening is not None and connection.connection is self._listening:
             with suppress(DatabaseError, InterfaceError), connection.wrap_database_errors:
-                self._listening.execute(f"UNLISTEN {_channel(self._topic)}")  # others will use the connection
+                self._listening.execute(f"UNLISTEN {_channel(self._topic)}")  # the connection will be reused
                 for _ in self._listening.notifies(timeout=0):
                     pass
         self._listening = None
@@ -90,7 +89,7 @@ class Waiter:
                     self._listening = connection.connection
                     return True
                 return bool(list(self._listening.notifies(timeout=seconds, stop_after=1)))
-        except (DatabaseError, InterfaceError):  # the next look at the database says so
+        except (DatabaseError, InterfaceError):  # the next query reports the failure
             self._listening = None
             time.sleep(seconds)
             return False
@@ -108,14 +107,16 @@ class Waiter:
         return woken
 
     def _make_pipe(self) -> None:
-        """A pipe appears under its name only when it is open: one without a reader is removed by who finds it."""
+        """Create the pipe under a hidden name and rename it once it is open: wakers remove a pipe without a reader."""
         folder = _folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = f"{self._topic}.{os.getpid()}.{next(_numbers)}"
         aside, self._path = folder / f".{name}", folder / name
         aside.unlink(missing_ok=True)
         os.mkfifo(aside, 0o600)
-        self._pipe = os.open(aside, os.O_RDWR | os.O_NONBLOCK)  # kept open for writing too, or it would be at its end
+        self._pipe = os.open(
+            aside, os.O_RDWR | os.O_NONBLOCK
+        )  # opened for writing too, so that it never reports end of file
         aside.rename(self._path)
 
 
