@@ -1,6 +1,7 @@
-"""What an endpoint needs: strict JSON and closed bodies, none too large or too deep, and ``@operation`` to describe it.
+"""Building blocks of endpoints: strict JSON, closed bodies with limits on size and depth, and ``@operation``.
 
-``/v1/openapi.json`` is made from the URLs, these descriptions and the serializers; a view without one fails a test.
+``/v1/openapi.json`` is generated from the URLs, these descriptions and the serializers; a view without one fails a
+test.
 """
 
 import re
@@ -229,7 +230,7 @@ class StrictJSONParser(BaseParser):
 
 
 class JsonAlone(DefaultContentNegotiation):
-    """What every face answers with: JSON. Only an ``Accept`` that could mean something else is looked at."""
+    """Content negotiation of every face, which answers JSON; only an unusual ``Accept`` is evaluated."""
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
         if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", "application/json"):

@@ -210,11 +210,11 @@ def node_type(
 ) -> Callable[[NodeFunction], NodeFunction]:
     """Register the function that executes nodes of ``type_id``, the tools it uses, and what a replay does with it.
 
-    ``tools`` may be a function of the node's config. An agent whose manifest does not allow one of them
-    cannot execute the node. ``requires`` are runtime capabilities beyond those that every node has; this host provides
-    none, so a node that requires one is never called. ``check`` looks at a node before it is installed: fields of the
-    node, and what is wrong. With ``is_told`` the log says what the config says, so nothing of a run may be put into it.
-    With ``makes_calls`` the node may return ``Call``.
+    ``tools`` may be a function of the node's config. An agent whose manifest does not allow one of them cannot execute
+    the node. ``requires`` are runtime capabilities beyond those that every node has; this host provides none, so a node
+    that requires one is never called. ``check`` examines a node before it is installed: fields of the node, and what is
+    wrong. With ``is_told`` the log shows the config, so nothing of a run may be put into it. With ``makes_calls`` the
+    node may return ``Call``.
     """
 
     def register(function: NodeFunction) -> NodeFunction:
