@@ -1,7 +1,7 @@
-"""What somebody chose in the inbox to reject or archive at once: some proposals, or all that matched a filter.
+"""Bulk rejection and archiving of inbox proposals: a selection by id, or all that match a filter.
 
-A selection is carried through pages as a signed text, so that exactly what was confirmed is done. One that was chosen
-by a filter is refused when the filter finds others by now.
+Pages carry a selection as a signed text, so that exactly what was confirmed is done. A selection by filter is refused
+when the filter matches other proposals by then.
 """
 
 import base64
@@ -29,7 +29,7 @@ CHANGED = "Other proposals match by now than those you chose. Nothing was change
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen proposals; ``wanted`` is the filter that they were all of, when they were chosen by it."""
+    """The selected proposals; ``wanted`` is the filter they were selected by, or None."""
 
     ids: tuple[UUID, ...]
     wanted: InboxFilter | None = None
@@ -37,7 +37,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How the filter of a selection finds others now: those that came, and those that went."""
+    """The proposals that a selection's filter now matches in addition (``came``) and no longer (``went``)."""
 
     came: list[UUID]
     went: list[UUID]
@@ -48,7 +48,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would happen: ``rows`` in their order, and why some cannot be, by id. ``missing`` are not there."""
+    """The rows to end, the obstacles to some of them by id, and the ids that do not exist (``missing``)."""
 
     rows: list[Row]
     obstacles: dict[UUID, str]
@@ -72,7 +72,7 @@ def select_ids(texts: Iterable[str]) -> Selection:
 
 
 def all_matching(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Selection | None:
-    """Every proposal that matches now; None when that is nothing, or more than can be ended at once."""
+    """Select every proposal that matches now; None for no match, and for more than ``MOST``."""
     found = inbox.ids_matching(scope, wanted, limit=MOST + 1, now=now)
     return Selection(tuple(found), wanted) if 0 < len(found) <= MOST else None
 
@@ -87,14 +87,14 @@ def _bounded(chosen: tuple[UUID, ...]) -> Selection:
 
 
 def seal(scope: TenantScope, selection: Selection) -> str:
-    """The selection as a text that this principal alone can open again."""
+    """The selection as a signed text that only this principal can unseal."""
     packed = base64.b64encode(b"".join(each.bytes for each in selection.ids)).decode()
     wanted = asdict(selection.wanted) if selection.wanted else None
     return signing.dumps({"for": _owner(scope), "ids": packed, "wanted": wanted}, salt=SALT, compress=True)
 
 
 def unseal(scope: TenantScope, text: str) -> Selection:
-    """The selection in a sealed text; refused when it is anybody else's, or was tampered with."""
+    """The selection in a sealed text; refused when it was sealed for another principal or tampered with."""
     told = _read(text)
     if told.get("for") != _owner(scope):
         errors = [{"field": "chosen", "message": "is not as this console signed it for you"}]
@@ -122,7 +122,7 @@ def _owner(scope: TenantScope) -> str:
 
 
 def drift(scope: TenantScope, selection: Selection, *, now: datetime) -> Drift:
-    """How the world has changed since the selection was made; one that names its proposals does not drift."""
+    """The change in the filter's matches since the selection was made; a selection by id does not drift."""
     if selection.wanted is None:
         return Drift([], [])
     found = inbox.ids_matching(scope, selection.wanted, limit=2 * MOST, now=now)
@@ -135,7 +135,7 @@ def _without(some: Iterable[UUID], others: Collection[UUID]) -> list[UUID]:
 
 
 def plan(scope: TenantScope, action: str, selection: Selection, *, now: datetime) -> Plan:
-    """What ending them would do, and what stands in the way; nothing is changed."""
+    """Plan the action without changing anything; refuses an action other than reject or archive."""
     if action not in ACTIONS:
         errors = [{"field": "action", "message": "must be reject or archive"}]
         raise Unprocessable("Only rejecting and archiving is done in bulk.", errors=errors)
@@ -152,7 +152,7 @@ def _refusal(scope: TenantScope, action: str, row: Row, now: datetime) -> str:
 
 
 def end(scope: TenantScope, action: str, selection: Selection, *, reason: str, now: datetime) -> list[Proposal]:
-    """All of them are rejected, or archived, or none is; refused when their filter finds others by now."""
+    """Reject or archive all of the selection or none; refused when its filter now matches other proposals."""
     changed = drift(scope, selection, now=now)
     if changed:
         came, went = ([ids.wire("prop", each) for each in some] for some in (changed.came, changed.went))

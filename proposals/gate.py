@@ -1,8 +1,8 @@
 """The gate of an activation: opened over one digest, voted on, closed. The only writer of gates and votes (RFC 0051).
 
-A gate is opened under the lock of its proposal and changed under the lock of its activation run. Where both are locked
-the run comes first and the proposal second, the order in which the engine takes them when it installs, so that neither
-waits for the other in a circle. The run is the host's own workflow ``gate -> install``.
+A gate is opened under the lock of its proposal and changed under the lock of its activation run. Lock order: the run,
+then the proposal, as the engine does when it installs, so that the two cannot deadlock. The run is the host's own
+workflow ``gate -> install``.
 """
 
 import json
@@ -30,7 +30,7 @@ from proposals.models import Decision, Gate, GateState, Proposal, Revision, Vote
 from proposals.policies import Policy
 
 WRITER = "proposals.gate"
-# A decision that ends the gate at once, and how the gate says so.
+# Decisions that end the gate at once, and the state that they leave it in.
 VETOES: dict[str, str] = {
     Decision.REJECTED: GateState.REJECTED,
     Decision.CHANGES_REQUESTED: GateState.CHANGES_REQUESTED,
@@ -45,7 +45,7 @@ JUSTIFIED = "The reason is on record in the audit log, under approval.override o
 
 
 def definition_of(*nodes: tuple[str, str], workflow: str = WORKFLOW, name: str = "activate a proposal") -> str:
-    """The host's workflow of the given nodes, each an id and a type, one after the other."""
+    """The JSON text of a linear host workflow; each node is an (id, type id) pair."""
     document = {
         "id": workflow,
         "name": f"Host: {name}",
@@ -67,9 +67,9 @@ def definition_of(*nodes: tuple[str, str], workflow: str = WORKFLOW, name: str =
 
 
 def open_gate(proposal: Proposal, revision: Revision, policy: Policy, *, opened_by: str, now: datetime) -> Gate:
-    """The revision's digest is pinned, with the policy as it is now, and an activation run asks about it.
+    """Pin the revision's digest and the current policy, and open an activation run that asks about them.
 
-    The proposal's lock is held.
+    The caller holds the lock of the proposal.
     """
     gate = Gate(
         tenant_id=proposal.tenant_id,
@@ -112,7 +112,7 @@ def _announce(gate: Gate, kind: str, now: datetime) -> None:
 
 
 def under_way(tenant_id: UUID, proposal_id: UUID) -> Gate | None:
-    """The gate of the activation that is under way, or None."""
+    """The gate of the current activation, or None."""
     return next(iter(_under_way().fetch(sql.key(tenant_id), sql.key(proposal_id))), None)
 
 
@@ -124,14 +124,14 @@ def _under_way() -> sql.Prepared[Gate]:
 
 
 def require_about(gate: Gate, revision: int, sha256: str) -> None:
-    """Refuse whoever decides about something else than the gate is about; the refusal tells what that is."""
+    """Refuse a decision about another revision or digest; the refusal names the gate's own."""
     if (gate.revision, gate.sha256) != (revision, sha256):
         message = f"The gate is about revision {gate.revision}, which is not what you decided about."
         raise Conflict(message, revision=gate.revision, sha256=gate.sha256)
 
 
 def gate_of_run(run: Run) -> Gate | None:
-    """The gate that this run asks about, or None when it is no activation run."""
+    """The gate of this run, or None when it is not an activation run."""
     return next(iter(_of_run().fetch(sql.key(run.tenant_id), sql.key(run.id))), None)
 
 
@@ -142,7 +142,7 @@ def _of_run() -> sql.Prepared[Gate]:
 
 
 def question(gate: Gate, *, now: datetime) -> Wait:
-    """What the run asks: ids and the digest. The title is a fixed one, for an event holds no words of a proposal."""
+    """The interrupt of the run: ids and the digest. The title is fixed, because events hold no text of a proposal."""
     gate_id = ids.wire("gate", gate.id)
     ask = ApprovalAsk(
         artifact_id=ids.wire("prop", gate.proposal_id),
@@ -161,12 +161,11 @@ def question(gate: Gate, *, now: datetime) -> Wait:
 def vote(
     gate: Gate, run: Run, *, principal: Principal, decision: str, reason: str, overrides: bool = False, now: datetime
 ) -> Vote:
-    """The vote is on record and the gate decided by it: one rejection vetoes, so does one request for changes, and
-    ``quorum`` grants grant.
+    """Record a vote and decide the gate: one rejection or request for changes ends it, ``quorum`` grants grant it.
 
-    The run is locked. It goes on when it waits for this; one that has not asked yet finds the answer when it does. The
-    same vote again changes nothing; another one by the same person, whether by login or by key, is refused. An override
-    counts as one grant, unless the gate's policy lets it stand for all.
+    The caller holds the lock of the run. A run that waits at the gate continues; one that has not reached it finds the
+    answer there. The same vote again changes nothing; a different one, or one by the same person with another login or
+    key, is refused. An override counts as one grant, unless the gate's policy lets it bypass the quorum.
     """
     there = vote_of(gate, principal)
     if there and (there.decision, there.overrides) != (decision, overrides):
@@ -200,13 +199,13 @@ def vote(
 
 
 def vote_of(gate: Gate, principal: Principal) -> Vote | None:
-    """What this very login or key has voted at the gate."""
+    """The vote of exactly this login or key at the gate, or None."""
     found: Vote | None = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, principal=principal.id).first()
     return found
 
 
 def _require_own_voice(gate: Gate, principal: Principal) -> None:
-    """Refuse a second voice of one person: by a login beside a key, or by two keys."""
+    """Refuse a second vote by one person, cast by a login and a key or by two keys."""
     cast = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id)
     same = access.same_people(gate.tenant_id, principal.people, cast.values_list("principal", flat=True))
     if same:
@@ -217,7 +216,7 @@ def _require_own_voice(gate: Gate, principal: Principal) -> None:
 
 
 def grants_at(gate: Gate) -> int:
-    """How many persons have granted so far, overrides included."""
+    """Count the people who have granted, overrides included."""
     return int(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, decision=Decision.GRANTED).count())
 
 
@@ -233,7 +232,7 @@ def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
 def _tell(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
     asked = interrupts.at_node(run, gate.node_id)
     if asked is None:
-        return  # the gate node has not asked yet; it tells of the votes itself
+        return  # the gate node has not asked yet; it appends the votes itself
     interrupts.require_open(run, asked, now=now)
     if gate.state == GateState.OPEN:
         runs.note(run, fact, now=now)
@@ -242,13 +241,13 @@ def _tell(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
 
 
 def facts(gate: Gate) -> list[Event]:
-    """What the votes at this gate amount to on the run's log, in their order."""
+    """The events of the votes at this gate, in the order they were cast."""
     cast = list(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id).order_by("id"))
     return [_fact(each, gate, granted) for granted, each in enumerate(cast, start=1)]
 
 
 def reasons_of(tenant_id: UUID, events: list[Recorded]) -> dict[int, str]:
-    """The reasons of the votes that these events tell of, by their sequence; one that was forgotten says so."""
+    """The reasons of the votes in these events, by event sequence; a forgotten one reads ``ERASED``."""
     gates = {ids.parse("gate", event.payload["gateId"]) for event in events}
     rows = Vote.objects.of(tenant_id).filter(gate_id__in=[gate for gate in gates if gate])
     given = {(ids.wire("gate", row.gate_id), row.principal): row.reason for row in rows}
@@ -257,7 +256,7 @@ def reasons_of(tenant_id: UUID, events: list[Recorded]) -> dict[int, str]:
 
 
 def close(gate: Gate, state: str, *, now: datetime) -> None:
-    """The activation is over, and the gate says how. The lock of its run is held."""
+    """Close the gate in ``state`` and announce it if it was open. The caller holds the lock of its run."""
     was_open = gate.state == GateState.OPEN
     gate.state, gate.closed_at = state, now
     gate.save(by=WRITER, update_fields=["state", "closed_at"])
@@ -266,9 +265,9 @@ def close(gate: Gate, state: str, *, now: datetime) -> None:
 
 
 def cancel(gate: Gate, run: Run, *, state: str = GateState.CANCELLED, reason: str = "", now: datetime) -> None:
-    """Nothing will be installed by this gate, and its run is being cancelled; void when its revision was replaced.
+    """Close the gate and request the cancellation of its run; ``state`` is void when its revision was replaced.
 
-    The reason is that of the run's ``run.cancelled``, kept beside its log.
+    ``reason`` is stored as that of the run's ``run.cancelled``, outside the event log.
     """
     close(gate, state, now=now)
     if reason:
@@ -277,7 +276,7 @@ def cancel(gate: Gate, run: Run, *, state: str = GateState.CANCELLED, reason: st
 
 
 def run_has_ended(run: Run, now: datetime) -> None:
-    """A gate ends with its run: cancelled, or granted without an installation when the installation failed."""
+    """Close the gate of an ended run: as cancelled, or as granted when the run failed to install what was granted."""
     gate = gate_of_run(run) if run.workflow_id == WORKFLOW else None
     if gate and gate.closed_at is None:
         failed = gate.state == GateState.GRANTED and run.status == RunStatus.FAILED
@@ -285,7 +284,7 @@ def run_has_ended(run: Run, now: datetime) -> None:
 
 
 def forget_reasons(tenant_id: UUID, proposal_id: UUID) -> None:
-    """The reasons given at the gates of this proposal are gone; the votes stay."""
+    """Blank the reasons of the votes at this proposal's gates; the votes stay."""
     gates = Gate.objects.of(tenant_id).filter(proposal_id=proposal_id).values("id")
     votes = Vote.objects.written_by(WRITER).filter(tenant_id=tenant_id, gate_id__in=gates)
     votes.exclude(reason="").update(reason=FORGOTTEN)
@@ -293,25 +292,28 @@ def forget_reasons(tenant_id: UUID, proposal_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LockedProposal:
-    """A locked proposal, and its gate under way with the locked run that asks; both or neither."""
+    """A locked proposal, with its gate under way and that gate's locked run; both or neither."""
 
     proposal: Proposal
     gate: Gate | None = None
     run: Run | None = None
 
     def activation(self) -> tuple[Gate, Run]:
-        """The gate and its run; for steps that ``rules`` allows only while one is under way."""
+        """The gate and its run, for steps that ``rules`` only allow while one is under way."""
         if self.gate is None or self.run is None:
             raise RuntimeError("no activation is under way")
         return self.gate, self.run
 
 
 class _GateChanged(Exception):
-    """A gate was opened or closed while its run was waited for; the locks taken are let go."""
+    """A gate was opened or closed during the wait for its run's lock; rolls back, so that the locks are released."""
 
 
 def lock_with_run(tenant_id: UUID, proposal_id: UUID | None, *, now: datetime) -> LockedProposal:
-    """The proposal and what is under way, locked until the transaction ends; ``NotFound`` when this tenant has none."""
+    """Lock the run under way, then the proposal, until the transaction ends; ``NotFound`` for a foreign or unknown id.
+
+    Starts over when a gate is opened or closed meanwhile. Closes the gate of a run that is being cancelled.
+    """
     if proposal_id is None:
         raise NotFound("There is no proposal by that id.")
     while True:
@@ -333,7 +335,7 @@ def _try_lock(tenant_id: UUID, proposal_id: UUID, now: datetime) -> LockedPropos
 
 
 def lock_proposal(tenant_id: UUID, proposal_id: UUID) -> Proposal:
-    """The proposal alone, locked; for the engine's node, whose run is locked already."""
+    """Lock the proposal alone, for the engine's node, which holds the lock of the run already."""
     found = _proposal_for_update().fetch(sql.key(tenant_id), sql.key(proposal_id))
     if not found:
         raise NotFound("There is no proposal by that id.")

@@ -1,8 +1,8 @@
-"""What a proposal changes: what it installed, which runs used that, what runs resolve in its place. Reads only.
+"""The effect of a proposal: what it installed, which runs used it, and what it replaces. Reads only.
 
-The names of a pack of agents are those of its agents too: one that is installed by itself is what runs resolve today,
-and what the pack would replace. A prompt template is also shown filled in with the inputs of a source run, before and
-after.
+A pack of agents also occupies the names of its agents: an agent that is installed on its own is what runs resolve
+today, and what the pack would replace. A prompt template is also rendered with the inputs of a source run, before and
+after the change.
 """
 
 import json
@@ -29,15 +29,15 @@ from proposals.summaries import PLACEHOLDER
 USES_SHOWN = 20
 REFS_NAMED = 3
 PEERS = "peerDependencies"
-RUNS, EVENTS = 3, 500  # how many source runs are looked at, and of how many events each
+RUNS, EVENTS = 3, 500  # the source runs that are read, and the events of each
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What stands, or stood, where the artifact would: its refs in words, and its text, to be compared with.
+    """What an artifact replaces: ``label`` lists the refs, ``text`` is the side to compare with.
 
-    ``agents`` are those that no version of the pack brought; with them the text is made up for the comparison: the pack
-    that is there, or none, with these agents in it.
+    ``agents`` are those that did not come with a version of the pack; with any, ``text`` is composed for the
+    comparison: the installed pack, or an empty one, with these agents added.
     """
 
     label: str
@@ -46,20 +46,19 @@ class Place:
 
     @property
     def alone(self) -> list[str]:
-        """The refs of the agents that an administrator installed, each by itself."""
+        """The refs of the agents that were installed individually, not by any pack."""
         return [each.ref for each in self.agents if each.part_of_id is None]
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The proof on the page: which runs have resolved the installed artifact, and which another version of its name.
+    """Which runs have resolved the installed artifact, and which another version of its name.
 
-    ``installed_now`` is what a run would resolve by that name today, ``stands`` the same with the agents that a pack
-    would take the place of, and ``replaced`` what its installation did take the place of. ``runs_since_created`` counts
-    the tenant's own runs since the proposal was made, system runs left out, ``runs_since_installed`` those since it was
-    installed. ``parts`` are what a pack brought: runs resolve those. ``same_bytes`` are the refs of installations that
-    have the digest of a revision of this proposal and did not come from it. ``installation`` stays when it was
-    uninstalled.
+    ``installed_now`` is what a run resolves by that name today, ``stands`` the same with the agents that a pack would
+    replace, and ``replaced`` what the installation replaced. ``runs_since_created`` counts the tenant's own runs since
+    the proposal was made, without system runs, ``runs_since_installed`` those since it was installed. ``parts`` are the
+    installations that a pack brought, which runs resolve. ``same_bytes`` are the refs of installations with the digest
+    of a revision of this proposal that did not come from it. ``installation`` is kept after an uninstall.
     """
 
     installation: Installation | None
@@ -77,7 +76,7 @@ class Effect:
 
 
 def impact_of(proposal: Proposal, made: list[Revision]) -> Effect:
-    """What came of the proposal with these revisions, the newest first."""
+    """Read the effect of the proposal; ``made`` are its revisions, newest first."""
     tenant_id, text = proposal.tenant_id, made[0].text
     ref = proposal.installed_ref or proposal.uninstalled_ref
     installation = registry.by_ref(tenant_id, ref) if ref else None
@@ -107,7 +106,7 @@ def impact_of(proposal: Proposal, made: list[Revision]) -> Effect:
 
 
 def _agents(kind: str, text: str, parts: Iterable[Installation]) -> list[str]:
-    """The ids of the agents of a pack, in its order; of what was forgotten, those that it brought."""
+    """The agent ids of a pack, in its order; of a forgotten artifact, those of its installed parts."""
     if kind != Kind.AGENT_PACK:
         return []
     named = [each["agentId"] for each in json.loads(text).get("agents", ())]
@@ -117,7 +116,7 @@ def _agents(kind: str, text: str, parts: Iterable[Installation]) -> list[str]:
 def _uses_of_other_versions(
     proposal: Proposal, name: str, agents: Collection[str], mine: Collection[UUID]
 ) -> QuerySet[Resolution]:
-    """Uses of what has the same name, or is an agent of the same id, and is not this version, nor a part of it."""
+    """Uses of other versions: the same name or an agent of the same id, without this version and its parts."""
     same = Q(installation__kind=proposal.kind, installation__name=name)
     packed = Q(installation__part_of__kind=proposal.kind, installation__part_of__name=name)
     acting = Q(installation__kind=ArtifactKind.AGENT, installation__name__in=list(agents))
@@ -126,7 +125,7 @@ def _uses_of_other_versions(
 
 
 def _current_agents(proposal: Proposal, name: str, agents: Collection[str]) -> list[Installation]:
-    """What runs resolve today by the ids of these agents, and did not come with the pack of this name."""
+    """The current installations of these agent ids that did not come with the pack of this name."""
     if not agents:
         return []
     rows = Installation.objects.of(proposal.tenant_id).select_related("part_of")
@@ -137,7 +136,7 @@ def _current_agents(proposal: Proposal, name: str, agents: Collection[str]) -> l
 def _replaced(
     proposal: Proposal, installation: Installation, agents: Sequence[str], mine: Collection[UUID]
 ) -> Place | None:
-    """What the installation took the place of: what was superseded at that moment, or else the version before it."""
+    """What the installation replaced: whatever was superseded at that moment, else the previous version."""
     moments = {installation.installed_at, proposal.closed_at} - {None}
     rows = Installation.objects.of(proposal.tenant_id).exclude(id__in=list(mine)).filter(superseded_at__in=moments)
     alone = rows.filter(kind=ArtifactKind.AGENT, name__in=list(agents), part_of=None) if agents else rows.none()
@@ -153,7 +152,7 @@ def _version_before(installation: Installation, moments: Collection[datetime | N
 
 
 def _place(there: Installation | None, agents: list[Installation], order: Sequence[str]) -> Place | None:
-    """The place of a version and of agents that are there beside it, laid out in ``order``; None when nothing is."""
+    """The place of an installed version and of separately installed agents, in ``order``; None for neither."""
     found = sorted(agents, key=lambda each: order.index(each.name))
     refs = [each.ref for each in (there, *found) if each]
     if not refs:
@@ -164,8 +163,8 @@ def _place(there: Installation | None, agents: list[Installation], order: Sequen
 
 
 def _with_agents(text: str, agents: list[Installation], order: Sequence[str]) -> str:
-    """The pack ``text``, or one that is nothing but its agents, with these agents in it; what a manifest took over from
-    its pack is said once, of the pack."""
+    """The pack ``text``, or an empty pack for "", with these agents added; members that a manifest inherits from its
+    pack are moved to the pack."""
     pack: JSONObject = json.loads(text) if text else {}
     manifests = [json.loads(each.text) for each in agents]
     peers = {key: wanted for each in manifests for key, wanted in each.get(PEERS, {}).items()}
@@ -176,15 +175,14 @@ def _with_agents(text: str, agents: list[Installation], order: Sequence[str]) ->
     return json.dumps({**pack, **needs, "agents": whole}, ensure_ascii=False)
 
 
-# What a proposal came from: its source runs, what its synthesis saw, and what it restates. Reads only.
+# The origin of a proposal: its source runs, the synthesis's evidence, and its duplicate. Reads only.
 #
-# What is cited may be gone by now; then it is named all the same, and opens nothing.
+# Cited things may be gone; they are still named, without a link.
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A run that the proposal names, and why, as far as that is known, in fixed words; ``run`` is None when this tenant
-    has no such run any more."""
+    """A run that the proposal names; ``whys`` are fixed words, empty when unknown; ``run`` is None when it is gone."""
 
     run_id: str
     run: Run | None
@@ -193,7 +191,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One thing that led to the proposal, why in fixed words, and the wire id of what shows it ("" for nothing)."""
+    """One piece of evidence; ``whys`` are fixed words, ``opens`` is the wire id of the page to link ("" for none)."""
 
     kind: str
     id: str
@@ -203,7 +201,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """What the proposal restates: its ref or id, its text, and the proposal that it is or came with, if any."""
+    """What the proposal duplicates: its ref or id, its text, and the proposal that it is or was installed by."""
 
     ref: str
     text: str
@@ -211,7 +209,7 @@ class Duplicate:
 
 
 def runs_of(proposal: Proposal) -> list[Source]:
-    """The source runs, in the order in which they were named."""
+    """The source runs, in the order of the proposal."""
     wanted = {each: ids.parse("run", each) for each in proposal.source_run_ids}
     known = {found for found in wanted.values() if found}
     runs = {run.id: run for run in Run.objects.of(proposal.tenant_id).filter(id__in=known)} if known else {}
@@ -220,8 +218,7 @@ def runs_of(proposal: Proposal) -> list[Source]:
 
 
 def citations(proposal: Proposal) -> list[Citation]:
-    """What the synthesis saw beside the source runs, each once and in its order; a question opens the run that asked
-    it."""
+    """The synthesis's evidence other than source runs, each once, in order; an interrupt links to its run."""
     asked = [found for each in proposal.evidence if (found := ids.parse("int", each["id"]))]
     rows = Interrupt.objects.of(proposal.tenant_id).filter(id__in=asked).values_list("id", "run_id") if asked else []
     opens = {ids.wire("int", interrupt): ids.wire("run", run) for interrupt, run in rows}
@@ -234,7 +231,7 @@ def citations(proposal: Proposal) -> list[Citation]:
 
 
 def _whys(proposal: Proposal) -> dict[str, tuple[str, ...]]:
-    """Why each thing was cited, by its id; every word once."""
+    """By cited id: the distinct reasons."""
     found: dict[str, dict[str, None]] = {}
     for each in proposal.evidence:
         found.setdefault(each["id"], {})[each["why"]] = None
@@ -242,7 +239,7 @@ def _whys(proposal: Proposal) -> dict[str, tuple[str, ...]]:
 
 
 def duplicate_of(proposal: Proposal) -> Duplicate | None:
-    """What the proposal restates, as it stands now; None when it restates nothing, or that is gone."""
+    """The duplicate of the proposal in its current text; None without one, or when it is gone."""
     ref = proposal.duplicate_of or ""
     if other := ids.parse("prop", ref):
         rows = Revision.objects.of(proposal.tenant_id).filter(proposal_id=other).order_by("-number")
@@ -257,7 +254,7 @@ def duplicate_of(proposal: Proposal) -> Duplicate | None:
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """The difference of what the node of the run was told and what it would be told."""
+    """The diff between a node's prompt in a run under the old template and under the new one."""
 
     run_id: str
     node_id: str
@@ -265,7 +262,10 @@ class Rendering:
 
 
 def rendering_of(scope: TenantScope, proposal: Proposal, old: str, new: str) -> Rendering | None:
-    """None for another kind, for who may not read what runs were told, and where no source run used the template."""
+    """Render old and new template with a source run's inputs.
+
+    None for another kind, without ``runs:read`` and ``memory:read``, and when no source run used the template.
+    """
     if proposal.kind != Kind.PROMPT_TEMPLATE or not (scope.can("runs:read") and scope.can("memory:read")):
         return None
     name = artifacts.name_in(proposal.kind, new)
@@ -278,7 +278,7 @@ def rendering_of(scope: TenantScope, proposal: Proposal, old: str, new: str) -> 
 
 
 def _inputs_of(run: Run, name: str) -> tuple[str, Mapping[str, object]] | None:
-    """The first node of the run that filled the template of this name, and with what."""
+    """The first node of the run that rendered the template of this name, with its inputs; or None."""
     events = event_log.read(run.tenant_id, run.id, limit=EVENTS)
     reports = run_timeline.reports_of(run, events, registry.used_by(run))
     used = ((node, each.inputs) for node, each in reports.items() if each.template_name == name)

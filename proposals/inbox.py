@@ -1,6 +1,6 @@
-"""The inbox: lists of proposals with their filters and counts. Reads only; one proposal by itself is in ``review``.
+"""The inbox: lists of proposals with their filters and counts. Reads only; ``review`` reads a single proposal.
 
-The number of queries is the same however long a list is, and every list says how many there are in all.
+The number of queries does not depend on the length of a list, and every list has a total.
 """
 
 import re
@@ -30,34 +30,34 @@ STANDINGS = (WAITING, GRANTED, OVERRIDDEN, REFUSED, EXPIRED, NONE)
 ALL, NEEDS_ME, MINE = "all", "needs-me", "mine"
 SHOWS = (NEEDS_ME, MINE, ALL)
 OLDER = "older"
-SEARCHED = 500  # proposals that are looked through for a run they name
+SEARCHED = 500  # newest proposals searched for a source run
 AGES: dict[str, timedelta] = {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 DUPLICATES = {"yes": False, "no": True}
-# In place of the synthesizer: nobody's model, but a person, a key or an agent wrote it.
+# The synthesizer facet's value for proposals without a model: written by a person, a key or an agent.
 NOBODY = "-"
 NOTHING = Q(id__in=())
 PART_OF_AN_ID = re.compile(r"[0-9a-f]{4,32}")
 FACETS = ("gate", "state", "kind", "age", "synthesizer", "duplicate", "purpose")
-# So many synthesizers are offered by name, those with the most proposals first.
+# Synthesizers offered by name, those with the most proposals first.
 LISTED = 20
 PAGE = 50
 UNREAD = ("rationale", "evidence")
 
 
-# Where a proposal stands with its gates, in one word that the database can count. For this package alone.
+# The gate standing of a proposal: one word that the database can filter and count. Used in this package only.
 #
-# The word is about its latest gate. One that was withdrawn, cancelled or void stands for nothing any more; one whose
-# time is over has expired, whether or not anybody has noticed.
+# It describes the latest gate. A withdrawn, cancelled or void gate counts as none; an open gate past its expiry counts
+# as expired, even before a worker has closed it.
 
 
 def latest_gate(tenant_id: UUID) -> QuerySet[Gate]:
-    """The gates of the proposal that the outer query looks at, the latest first."""
+    """The gates of the outer query's proposal, latest first."""
     rows: QuerySet[Gate] = Gate.objects.of(tenant_id).filter(proposal_id=OuterRef("id"))
     return rows.order_by("-id")
 
 
 def standing(tenant_id: UUID, *, now: datetime) -> Coalesce:
-    """The word for a row of the outer query, which is one of proposals."""
+    """An expression for the standing (one of ``STANDINGS``) of each proposal in the outer query."""
     overrides = Vote.objects.of(tenant_id).filter(gate_id=OuterRef("id"), overrides=True)
     granted = Q(state=GateState.GRANTED)
     word = Case(
@@ -74,14 +74,14 @@ def standing(tenant_id: UUID, *, now: datetime) -> Coalesce:
     return Coalesce(found, Value(NONE), output_field=CharField())
 
 
-# What an inbox may be asked for, and which proposals that are. For this package alone, but for the filter itself.
+# The filter of the inbox and its conditions. Only the filter itself is used outside this package.
 
 
 @dataclass(frozen=True, slots=True)
 class InboxFilter:
-    """What to show; empty means everything. Any of several values of one facet will do; facets hold together.
+    """What to show; an empty facet matches everything. Values of one facet are ORed, facets are ANDed.
 
-    An unknown word matches nothing.
+    An unknown value matches nothing.
     """
 
     show: str = ALL
@@ -96,21 +96,23 @@ class InboxFilter:
 
 
 def matching(scope: TenantScope, wanted: InboxFilter, *, now: datetime, besides: str = "") -> QuerySet[Proposal]:
-    """The proposals that ``wanted`` describes; ``besides`` is a facet that is left out of account."""
+    """The proposals that ``wanted`` describes; the facet ``besides`` is ignored."""
     asked = [condition for facet, condition in _conditions(wanted, now).items() if facet != besides]
     rows = _shown(scope, wanted.show, now).alias(standing=standing(scope.tenant_id, now=now), wire=_wire())
     return rows.filter(*(condition for condition in asked if condition))
 
 
 def ids_matching(scope: TenantScope, wanted: InboxFilter, *, limit: int, now: datetime) -> list[UUID]:
-    """The ids of the newest ``limit`` proposals that match, the newest first."""
+    """The ids of the newest ``limit`` proposals that match, newest first."""
     scope.check("proposals:read")
     return list(matching(scope, wanted, now=now).order_by("-id").values_list("id", flat=True)[:limit])
 
 
 def citing_runs(scope: TenantScope, run_ids: Collection[UUID], limit: int) -> list[Citation]:
-    """The newest of the last ``SEARCHED`` proposals that name one of these runs as a source; none for who may not see
-    proposals."""
+    """Of the last ``SEARCHED`` proposals, the newest ``limit`` that name one of these runs as a source.
+
+    Empty without ``proposals:read``.
+    """
     if not scope.can("proposals:read"):
         return []
     wanted = {ids.wire("run", each) for each in run_ids}
@@ -126,7 +128,7 @@ def _wire() -> Replace:
 
 
 def _conditions(wanted: InboxFilter, now: datetime) -> dict[str, Q]:
-    """What each facet asks of a row; an empty one asks nothing."""
+    """The condition of each facet; an empty ``Q`` for a facet that is not set."""
     return {
         "gate": _any_of("standing", wanted.gates),
         "state": _any_of("state", wanted.states),
@@ -151,7 +153,7 @@ def _duplicates(words: tuple[str, ...]) -> Q:
 
 
 def proposed_within(age: str, now: datetime) -> Q:
-    """What was proposed within that time; ``older`` is what none of these times reaches."""
+    """Proposed within that age; ``older`` means before all ``AGES``, an unknown age matches nothing."""
     if age == OLDER:
         return Q(created_at__lte=now - max(AGES.values()))
     return Q(created_at__gt=now - AGES[age]) if age in AGES else NOTHING
@@ -162,9 +164,9 @@ def _models(synthesizers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _text(text: str) -> Q:
-    """Every word of ``text`` in the title, whatever its case; or the id, or a part of it.
+    """The title contains every word of ``text`` in any case; or the id contains ``text``.
 
-    Not every database folds the case of letters beyond ASCII, so the usual spellings are asked for.
+    Not every database folds case beyond ASCII, so the usual spellings of such a word are matched.
     """
     asked = Q()
     for word in text.split():
@@ -184,7 +186,7 @@ def _shown(scope: TenantScope, show: str, now: datetime) -> QuerySet[Proposal]:
 
 
 def _awaiting(scope: TenantScope, rows: QuerySet[Proposal], now: datetime) -> QuerySet[Proposal]:
-    """Those with an open gate at which ``rules`` lets this principal vote, and it has not."""
+    """Proposals with an open gate at which ``rules`` lets this principal vote and its person has not voted."""
     if not scope.can(rules.scope_for("decide")) or scope.principal.agent_ids is not None:
         return rows.none()
     voted = Vote.objects.of(scope.tenant_id).filter(gate_id=OuterRef("id"), person=scope.principal.person)
@@ -206,19 +208,19 @@ def awaiting_vote(scope: TenantScope, *, now: datetime) -> QuerySet[Proposal]:
 
 
 def with_expiry(scope: TenantScope, rows: QuerySet[Proposal]) -> QuerySet[Proposal]:
-    """Each of these with ``expires_at``, when the time to vote on it ends; None for never."""
+    """Annotate ``expires_at``, the deadline of the open gate; None when there is none."""
     gates = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), state=GateState.OPEN, closed_at=None)
     return rows.annotate(expires_at=Subquery(gates.values("expires_at")[:1]))
 
 
 def drafts(scope: TenantScope) -> QuerySet[Proposal]:
-    """Proposals under review whose approval has not been requested, when this principal may."""
+    """Proposals under review whose approval has not been requested; empty when this principal may not request it."""
     settled = Q(last=None) | ~Q(last=GateState.CHANGES_REQUESTED) | Q(revision__gt=F("last_revision"))
     return _without_gate(scope).filter(settled) if _may(scope, "apply") else _nothing(scope)
 
 
 def changes_requested(scope: TenantScope) -> QuerySet[Proposal]:
-    """Proposals whose standing revision a voter wants changed, when this principal may revise them."""
+    """Proposals with a request for changes to the current revision; empty when this principal may not revise."""
     asked = Q(last=GateState.CHANGES_REQUESTED, revision=F("last_revision"))
     return _without_gate(scope).filter(asked) if _may(scope, "revise") else _nothing(scope)
 
@@ -233,7 +235,7 @@ def _nothing(scope: TenantScope) -> QuerySet[Proposal]:
 
 
 def _without_gate(scope: TenantScope) -> QuerySet[Proposal]:
-    """Proposals under review with no approval under way, each with how its last gate ended and at which revision."""
+    """Proposals under review without an activation, with ``last`` (state) and ``last_revision`` of the last gate."""
     rows: QuerySet[Proposal] = Proposal.objects.of(scope.tenant_id).filter(state__in=UNDER_REVIEW)
     gates = latest_gate(scope.tenant_id)
     under_way = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), closed_at=None)
@@ -243,18 +245,18 @@ def _without_gate(scope: TenantScope) -> QuerySet[Proposal]:
 
 
 def _names(column: str, name: str) -> Q:
-    """Whether a list of names, as its JSON text, holds ``name``: no name has a quotation mark in it."""
+    """A JSON list of names, as text, contains ``name``; safe because no name contains a quotation mark."""
     return Q(**{f"{column}__contains": f'"{name}"'})
 
 
-# How many proposals stand behind each choice of the inbox.
+# The count of proposals for each choice of the inbox.
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``shows`` counts each scope in all; ``facets`` each value of a facet among what the other facets leave.
+    """``shows`` counts each scope unfiltered; ``facets`` counts each value with all other facets applied.
 
-    ``synthesizers`` is how many different ones there are, listed or not.
+    ``synthesizers`` is the number of distinct ones, listed or not.
     """
 
     shows: dict[str, int]
@@ -263,7 +265,7 @@ class Counts:
 
 
 def counts(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Counts:
-    """The number behind each choice; what is not named stands behind none."""
+    """Count the proposals for each choice; a value that is missing counts 0."""
     scope.check("proposals:read")
     shows = {show: matching(scope, InboxFilter(show), now=now).count() for show in SHOWS}
     among = {facet: matching(scope, wanted, now=now, besides=facet) for facet in FACETS}
@@ -295,20 +297,20 @@ def _synthesizers(rows: QuerySet[Proposal]) -> Counter[str]:
 
 
 def _each(conditions: dict[str, Q], rows: QuerySet[Proposal]) -> dict[str, int]:
-    """How many rows meet each condition, in one query; a row may meet several."""
+    """Count the rows that meet each condition, in one query; a row may meet several."""
     counted = {f"number_{at}": Count("id", filter=each) for at, each in enumerate(conditions.values())}
     found = rows.aggregate(**counted)
     return {word: found[f"number_{at}"] for at, word in enumerate(conditions)}
 
 
-# The lines of an inbox: the page by page, those of everything that matches, and those somebody has chosen.
+# The rows of the inbox: one page, all that match, or a selection.
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the inbox: the proposal, the size of its change, and its latest gate with where that stands.
+    """A row of the inbox: the proposal, the size of its change, and its latest gate with its standing.
 
-    ``grants`` and ``overridden`` tell of the votes at that gate.
+    ``grants`` counts the grants at that gate; ``overridden`` says whether one of them is an override.
     """
 
     proposal: Proposal
@@ -322,7 +324,7 @@ class Row:
 
     @property
     def under_way(self) -> Gate | None:
-        """The gate of the activation that is under way, or None."""
+        """The gate of the current activation, or None."""
         return self.gate if self.gate and self.gate.closed_at is None else None
 
     @property
@@ -332,7 +334,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class InboxPage:
-    """One page; ``total`` counts all that match, ``after`` is the id to continue behind."""
+    """One page; ``total`` counts all that match, ``after`` is the cursor of the next page or None."""
 
     rows: list[Row]
     total: int
@@ -353,7 +355,7 @@ def page(
     size: int = PAGE,
     now: datetime,
 ) -> InboxPage:
-    """The ``size`` newest proposals behind ``after``; ``seen`` is how many came before it."""
+    """The next ``size`` proposals after the cursor ``after``, newest first; ``seen`` counts those on earlier pages."""
     scope.check("proposals:read")
     found = matching(scope, wanted, now=now)
     rows, more = _behind(scope, found, after, size, now)
@@ -361,20 +363,20 @@ def page(
 
 
 def export_rows(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Iterator[Row]:
-    """Every proposal that matches, the newest first; the permission is checked before the first is read."""
+    """Every proposal that matches, newest first; the permission is checked at the call, not at the first row."""
     scope.check("proposals:read")
     return _to_the_end(scope, matching(scope, wanted, now=now), now)
 
 
 def chosen(scope: TenantScope, proposal_ids: Collection[UUID], *, now: datetime) -> list[Row]:
-    """Those of this tenant that have one of these ids, the newest first."""
+    """The proposals of this tenant with these ids, newest first; unknown ids are skipped."""
     scope.check("proposals:read")
     found = Proposal.objects.of(scope.tenant_id).filter(id__in=proposal_ids)
     return _lines(scope.tenant_id, found.order_by("-id"), len(proposal_ids), now)
 
 
 def listing(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[Revision]:
-    """The standing revision of every proposal that matches, the newest proposal first, each with its ``proposal``."""
+    """The current revision of every proposal that matches, newest proposal first, with ``proposal`` loaded."""
     scope.check("proposals:read")
     return list(_standing_of(scope, matching(scope, wanted, now=now)))
 
@@ -382,7 +384,7 @@ def listing(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[R
 def list_rows(
     scope: TenantScope, wanted: InboxFilter, *, after: UUID | None = None, limit: int, now: datetime
 ) -> Page[Revision]:
-    """The same, ``limit`` of them at most: those of the newest proposals behind the proposal ``after``."""
+    """One page of ``listing``: at most ``limit`` revisions, after the proposal ``after``."""
     scope.check("proposals:read")
     found = matching(scope, wanted, now=now)
     rows, last = cut(list(_standing_of(scope, behind(found, after))[: limit + 1]), limit)
@@ -406,13 +408,13 @@ def _to_the_end(scope: TenantScope, found: QuerySet[Proposal], now: datetime) ->
 def _behind(
     scope: TenantScope, found: QuerySet[Proposal], after: UUID | None, size: int, now: datetime
 ) -> tuple[list[Row], UUID | None]:
-    """The next ``size`` lines, and the id behind which there are more."""
+    """The next ``size`` rows, and the cursor of the page after them or None."""
     lines, last = cut(_lines(scope.tenant_id, behind(found, after), size + 1, now), size)
     return lines, last.proposal.id if last else None
 
 
 def _lines(tenant_id: UUID, found: QuerySet[Proposal], limit: int, now: datetime) -> list[Row]:
-    """The first ``limit`` of them as lines, in four queries."""
+    """The first ``limit`` proposals as rows, in four queries."""
     gate_id = Subquery(latest_gate(tenant_id).values("id")[:1])
     rows: list[Any] = list(found.annotate(stands=standing(tenant_id, now=now), gate_id=gate_id).defer(*UNREAD)[:limit])
     gates = Gate.objects.of(tenant_id).in_bulk_by_id([row.gate_id for row in rows if row.gate_id])
@@ -427,7 +429,7 @@ def _line(row: Any, gate: Gate | None, votes: tuple[int, bool], size: tuple[int,
 
 
 def _votes(tenant_id: UUID, gates: list[UUID]) -> dict[UUID, tuple[int, bool]]:
-    """How many grants each gate has, and whether one of them is an override."""
+    """By gate: the number of grants, and whether one of them is an override."""
     cast: dict[UUID, tuple[int, bool]] = {}
     granted = Vote.objects.of(tenant_id).filter(gate_id__in=gates, decision=Decision.GRANTED)
     for gate_id, overrides in granted.values_list("gate_id", "overrides"):
@@ -437,7 +439,7 @@ def _votes(tenant_id: UUID, gates: list[UUID]) -> dict[UUID, tuple[int, bool]]:
 
 
 def _sizes(tenant_id: UUID, proposals: list[UUID]) -> dict[UUID, tuple[int, int, str]]:
-    """The lines that the standing revision of each adds and removes, and its digest."""
+    """By proposal: the lines that its current revision adds and removes, and its digest."""
     standing_now = Revision.objects.of(tenant_id).filter(proposal_id__in=proposals, number=F("proposal__revision"))
     told = standing_now.values_list("proposal_id", "lines_added", "lines_removed", "sha256")
     return {proposal_id: (added, removed, sha256) for proposal_id, added, removed, sha256 in told}

@@ -1,7 +1,7 @@
-"""A proposal's life: created, revised, asked to apply, decided about, applied, rejected, archived. Only here.
+"""The lifecycle of a proposal: the only module that creates, revises, applies, rejects and archives proposals.
 
-Every step asks ``rules`` under the lock of the proposal, and commits with its audit record. What a principal may never
-do is refused before that, with the denial on record.
+Every step checks ``rules`` under the lock of the proposal and commits with its audit record. A principal without the
+right is refused before the lock is taken, and the denial is recorded.
 """
 
 from collections.abc import Collection, Iterator
@@ -34,14 +34,14 @@ OVERRIDE = "approval.override"
 
 
 def checked(scope: TenantScope, action: str, proposal_id: UUID | None, now: datetime) -> LockedProposal:
-    """The proposal, locked, after ``rules`` allowed ``action``."""
+    """Lock the proposal and check that ``rules`` allow ``action``."""
     held = lock_with_run(scope.tenant_id, proposal_id, now=now)
     rules.check(action, scope, held.proposal, held.gate, now=now)
     return held
 
 
 def leave_review(proposal: Proposal, action: str, *, by: str, now: datetime) -> None:
-    """The locked proposal is in the state that ``action`` leads to, and says who led it there."""
+    """Move the locked proposal to the state that ``action`` leads to, with the time and the principal."""
     proposal.state = rules.NEXT_STATES[action][proposal.state]
     proposal.closed_by, proposal.closed_at, proposal.updated_at = by, now, now
     proposal.save(by=WRITER)
@@ -49,7 +49,7 @@ def leave_review(proposal: Proposal, action: str, *, by: str, now: datetime) -> 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """What became of an apply: the gate that was opened or is open, or the ref that is installed."""
+    """The result of an apply: the open gate, or the ref that is installed."""
 
     proposal: Proposal
     gate: Gate | None = None
@@ -59,9 +59,9 @@ class Activation:
 def ask_to_apply(
     scope: TenantScope, proposal_id: UUID | None, *, expected: int | None = None, now: datetime
 ) -> Activation:
-    """A gate over the current revision's digest is under way, and asking again gives the same one, until it expires.
+    """Open a gate over the current revision's digest, or return the open one; an expired gate is replaced.
 
-    What could not be installed is refused here already. A host without gates (``direct-rbac``) installs at once.
+    An artifact that could not be installed is refused now. A host without gates (``direct-rbac``) installs at once.
     """
     denials.authorize(scope, "apply", proposal_id, now=now)
     with transaction.atomic():
@@ -92,7 +92,7 @@ def _apply_directly(proposal: Proposal, revision: Revision, by: str, now: dateti
 
 
 def install_granted(run: Run, now: datetime) -> Installation:
-    """What the gate of ``run`` granted is installed and the proposal applied. The engine holds the lock of the run."""
+    """Install what the gate of ``run`` granted and mark the proposal applied. The engine holds the lock of the run."""
     run.refuse_effects()
     granted = gate.gate_of_run(run)
     if granted is None or granted.state != GateState.GRANTED or granted.closed_at is not None:
@@ -138,8 +138,11 @@ def decide(
     reason: str = "",
     now: datetime,
 ) -> Gate:
-    """The vote is on record, for exactly the revision and digest that its principal saw; a grant lets the run go on, a
-    rejection or a request for changes (which says which) ends the gate and leaves the proposal under review."""
+    """Record a vote on exactly the revision and digest that the principal saw.
+
+    The grant that meets the quorum lets the run continue; a rejection or a request for changes ends the gate and leaves
+    the proposal under review. A request for changes needs a reason.
+    """
     denials.authorize(scope, "decide", proposal_id, now=now)
     with transaction.atomic():
         held = checked(scope, "decide", proposal_id, now)
@@ -159,13 +162,13 @@ def decide(
 
 
 def expire(under_way: Gate, *, now: datetime) -> None:
-    """The gate's time is over: nothing is installed by it. The lock of its run is held."""
+    """Close a gate whose deadline has passed; nothing is installed. The caller holds the lock of its run."""
     gate.close(under_way, GateState.EXPIRED, now=now)
     revisions.step(under_way.proposal, "gate.expire", by="host", now=now, **revisions.about_gate(under_way))
 
 
 def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
-    """The gate under way is cancelled with its run, for the reason; the proposal is under review as before."""
+    """Cancel the gate under way and its run; the proposal stays under review."""
     denials.authorize(scope, "withdraw", proposal_id, now=now)
     with transaction.atomic():
         held = checked(scope, "withdraw", proposal_id, now)
@@ -178,9 +181,9 @@ def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", 
 
 
 def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, now: datetime) -> Proposal:
-    """A draft with its first revision; ``proposal.created`` stands on ``run``, or on a small run of its own.
+    """Create a proposal with its first revision and append ``proposal.created`` to ``run`` or to a system run.
 
-    ``run`` is the running run whose node submits the proposal. Nothing any run resolves has changed.
+    ``run`` is the running run whose node submits the proposal. Installs nothing: runs resolve what they did before.
     """
     denials.authorize(scope, "create", now=now)
     scope.check_agent(draft.agent_id)
@@ -219,19 +222,19 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
 
 
 def _require_room(tenant_id: UUID) -> None:
-    """Refuse the proposal that is one too many. The audit has let nobody else of the tenant pass, so none is missed."""
+    """Refuse a proposal beyond the limit. The audit append serialises the tenant's writers, so the count is exact."""
     if Proposal.objects.of(tenant_id).filter(state__in=UNDER_REVIEW).count() > drafts.MAX_UNDER_REVIEW:
         most = drafts.MAX_UNDER_REVIEW
         raise Conflict(f"{most:,} proposals are under review; decide about some of them first.", most=most)
 
 
 def _is_new(draft: ProposalDraft) -> bool:
-    """Whether the draft could restate something by accident; a rollback restates on purpose."""
+    """Whether to look for a duplicate: a rollback repeats an artifact on purpose."""
     return draft.purpose == Purpose.INSTALL
 
 
 def _installed_text(proposal: Proposal, text: str) -> str:
-    """What is installed now under the name that ``text`` would have; empty when nothing is."""
+    """The text that is installed under the name of the artifact ``text``; "" without one."""
     name = artifacts.name_in(proposal.kind, text)
     there = registry.current(proposal.tenant_id, proposal.kind, name) if name else None
     return there.text if there else ""
@@ -239,7 +242,7 @@ def _installed_text(proposal: Proposal, text: str) -> str:
 
 @contextmanager
 def _intake(scope: TenantScope, run: Run | None, now: datetime) -> Iterator[Run]:
-    """The run that tells of a new proposal: the given one, or a system run that completes behind the fact."""
+    """The run that logs a new proposal: the given one, or a system run that completes when the block ends."""
     if run is not None:
         if run.tenant_id != scope.tenant_id:
             raise NotFound("There is no run by that id.")
@@ -262,10 +265,10 @@ def revise(
     voids_gate: bool = False,
     now: datetime,
 ) -> Proposal:
-    """The next revision stands and the one before it is kept. ``expected`` is the revision its author has read.
+    """Add the next revision; earlier ones are kept. ``expected`` is the revision that its author has read.
 
-    Refused while a gate is under way, because what is installed is what the reviewers saw; with ``voids_gate`` that
-    gate is void, and so are the votes at it. A rollback keeps its artifact.
+    Refused while a gate is under way, because the installed artifact must be the one that the reviewers saw; with
+    ``voids_gate`` the gate and its votes become void instead. The artifact of a rollback cannot be changed.
     """
     denials.authorize(scope, "revise", proposal_id, now=now)
     with transaction.atomic():
@@ -293,7 +296,7 @@ def _require_changeable(proposal: Proposal, change: Change) -> None:
 
 
 def _revised(proposal: Proposal, before: Revision, change: Change, *, by: str, now: datetime) -> Revision:
-    """The locked proposal has its next revision."""
+    """Add the next revision to the locked proposal, with new texts redacted and the duplicate looked up again."""
     artifact = before.text if change.artifact is None else change.artifact
     sealed = drafts.seal(proposal.tenant_id, proposal.kind, artifact)
     artifacts.require_timely(proposal.kind, sealed.text, now=now)
@@ -314,17 +317,17 @@ def _revised(proposal: Proposal, before: Revision, change: Change, *, by: str, n
 def reject(
     scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", expected: int | None = None, now: datetime
 ) -> Proposal:
-    """The proposal is rejected, and a gate under way cancelled; rejecting again changes nothing.
+    """Reject the proposal and cancel a gate under way; rejecting again changes nothing.
 
-    ``expected`` is the revision that was read.
+    ``expected`` is the revision that the principal has read.
     """
     return _end_review(scope, "reject", proposal_id, reason, now, expected=expected)
 
 
 def archive(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
-    """The proposal is archived, and a gate under way cancelled; archiving again changes nothing.
+    """Archive the proposal and cancel a gate under way; archiving again changes nothing.
 
-    What an applied one installed is uninstalled with it, where the policy of its kind says so; else it is refused.
+    An applied proposal is uninstalled too where the policy of its kind allows it, and refused otherwise.
     """
     return _end_review(scope, "archive", proposal_id, reason, now)
 
@@ -332,7 +335,7 @@ def archive(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", n
 def end_many(
     scope: TenantScope, action: str, proposal_ids: Collection[UUID], *, reason: str, now: datetime
 ) -> list[Proposal]:
-    """All of these are rejected, or archived, or none is: refused with every id that stands in the way, and why."""
+    """Reject or archive all of these proposals or none; the refusal lists every obstructing id with its reason."""
     if action not in ("reject", "archive"):
         errors = [{"field": "action", "message": "must be reject or archive"}]
         raise Invalid("Only rejecting and archiving is done in bulk.", errors=errors)
@@ -386,7 +389,7 @@ def _end_review(
 
 
 def _leave(scope: TenantScope, action: str, held: LockedProposal, reason: str, now: datetime) -> Proposal:
-    """The locked proposal is out of review, after ``rules`` allowed ``action``."""
+    """End the review of the locked proposal by an allowed ``action``; a repeated one changes nothing."""
     proposal = held.proposal
     if rules.NEXT_STATES[action][proposal.state] == proposal.state:
         return proposal
@@ -402,8 +405,10 @@ def _leave(scope: TenantScope, action: str, held: LockedProposal, reason: str, n
 
 
 def _uninstalled(proposal: Proposal, now: datetime) -> JSONObject:
-    """What the applied proposal installed is not what runs resolve any more, unless another applied one has installed
-    the same; what the audit says of it."""
+    """Uninstall what the applied proposal installed, unless another applied one installed the same ref.
+
+    Returns the details for the audit record.
+    """
     ref = proposal.installed_ref or ""
     same = Proposal.objects.of(proposal.tenant_id).filter(state=State.APPLIED, installed_ref=ref)
     other: Proposal | None = same.exclude(id=proposal.id).order_by("id").first()
@@ -415,8 +420,7 @@ def _uninstalled(proposal: Proposal, now: datetime) -> JSONObject:
 
 @transaction.atomic
 def forget(tenant_id: UUID, proposal_id: UUID, *, now: datetime) -> None:
-    """Nothing of what was said in this proposal is left, and it is archived; of an applied one, which stays applied,
-    the text that it has installed is left."""
+    """Blank every text of the proposal and archive it; an applied one stays applied and keeps its installed text."""
     held = lock_with_run(tenant_id, proposal_id, now=now)
     proposal = held.proposal
     applied = proposal.state == State.APPLIED
@@ -437,13 +441,13 @@ def forget(tenant_id: UUID, proposal_id: UUID, *, now: datetime) -> None:
     revisions.step(proposal, "forget", by="host", now=now)
 
 
-# Going back to an earlier version: a proposal like any other, whose artifact is what was installed, and its gate.
+# Rollback: an ordinary proposal with its gate, whose artifact is an earlier installed version.
 
 
 def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime) -> Proposal:
-    """A draft that, once it is granted and applied, makes the installed version ``ref`` the current one again.
+    """Propose to make the earlier version ``ref`` the current one again.
 
-    Refused when it is the current one now, and for what no proposal could install.
+    Refused when it is current already, and for a kind that no proposal installs.
     """
     denials.authorize(scope, "create", now=now)
     found = artifact_stops.find(scope, ref)
@@ -459,8 +463,7 @@ def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime)
 
 
 def roll_back(scope: TenantScope, ref: str, *, now: datetime) -> Activation:
-    """``propose``, with its approval requested where the principal may request it; on a host without gates it is
-    installed at once."""
+    """``propose``, then request its approval where the principal may; a host without gates installs it at once."""
     denials.authorize(scope, "create", now=now)
     with transaction.atomic():
         made = propose(scope, ref, now=now)
@@ -470,9 +473,9 @@ def roll_back(scope: TenantScope, ref: str, *, now: datetime) -> Activation:
 def override(
     scope: TenantScope, proposal_id: UUID | None, *, revision: int, sha256: str, reason: str, now: datetime
 ) -> Gate:
-    """The gate has a grant by override, for exactly the revision and digest that the principal saw.
+    """Grant the gate by override, for exactly the revision and digest that the principal saw.
 
-    The reason, without the tenant's secrets, is on record in the audit log and with the vote; no event holds it.
+    The reason is redacted and stored in the audit log and with the vote; events do not hold it.
     """
     denials.authorize(scope, "override", proposal_id, now=now)
     with transaction.atomic():
@@ -497,7 +500,7 @@ def override(
 
 
 def recent_overrides(scope: TenantScope, *, since: datetime) -> list[Vote]:
-    """The overrides cast since then, the oldest first, each with its gate and proposal."""
+    """The overrides cast since then, oldest first, with gate and proposal loaded."""
     scope.check("proposals:read")
     rows = Vote.objects.of(scope.tenant_id).filter(overrides=True, at__gte=since)
     return list(rows.select_related("gate__proposal").order_by("id"))

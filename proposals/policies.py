@@ -1,8 +1,8 @@
-"""Approval policies, one a kind: how many grants a gate needs, whose, for how long, and who may override it.
+"""Approval policies, one per kind: how many grants a gate needs, from which roles, its expiry, and who may override it.
 
-A change is asked for by one person and confirmed by another who may manage policies; where nobody else could, it takes
-effect at once and says that it was made alone. Every version stays on record. A gate keeps the policy it was opened
-under. That who wrote a proposal does not vote on it, and that agents never vote, is no matter of policy.
+One person requests a change and another who may manage policies confirms it; where there is no other, it takes effect
+at once and is recorded as made alone. Every version is kept. A gate keeps the policy it was opened under. No policy
+lets authors vote on their own proposal, or agents vote at all.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def roles_with(scope: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The policy of a kind as it stands; ``number`` is 0 while nobody has changed it."""
+    """A version of the policy of a kind; ``number`` 0 is the default, before the first change."""
 
     quorum: int = 1
     eligible_roles: tuple[str, ...] = roles_with(VOTES)
@@ -55,7 +55,7 @@ FIELDS = tuple(name for name in asdict(Policy()) if name != "number")
 
 
 def policy_of_kind(tenant_id: UUID, kind: str) -> Policy:
-    """The policy that a gate over a proposal of this kind is opened under now."""
+    """The current policy of this kind, under which a new gate is opened."""
     found = _in_force().fetch(sql.key(tenant_id), str(kind))
     return policy_of_row(found[0]) if found else Policy()
 
@@ -66,34 +66,34 @@ def _in_force() -> sql.Prepared[ApprovalPolicy]:
 
 
 def history(scope: TenantScope, kind: str) -> list[ApprovalPolicy]:
-    """Every version of the policy of a kind, the newest first; empty while nobody has changed it."""
+    """Every version of the policy of a kind, newest first; empty before the first change."""
     scope.check("proposals:read")
     return list(_rows(scope.tenant_id, _kind(kind)))
 
 
 def waiting(scope: TenantScope) -> list[PolicyChange]:
-    """The changes that wait for a second person, the oldest first."""
+    """The changes that wait for a second person, oldest first."""
     scope.check("proposals:read")
     return _waiting().objects(scope.tenant_id)
 
 
 @cache
 def _waiting() -> sql.Written:
-    """Every page asks for it."""
+    """Written SQL, because every page runs this query."""
     tenant_id = UUID(int=0)
     rows = PolicyChange.objects.of(tenant_id).filter(state=PolicyChangeState.WAITING)
     return sql.Written(rows.order_by("id"), tenant_id)
 
 
 def refused(scope: TenantScope, kind: str) -> list[PolicyChange]:
-    """The changes of this policy that were refused, or taken back by who asked for them; the newest first."""
+    """The changes of this policy that were refused, or withdrawn by their requester; newest first."""
     scope.check("proposals:read")
     rows = PolicyChange.objects.of(scope.tenant_id).filter(kind=_kind(kind), state=PolicyChangeState.REFUSED)
     return list(rows.order_by("-decided_at", "-id"))
 
 
 def find_change(scope: TenantScope, change_id: UUID | None) -> PolicyChange:
-    """The change of this tenant, whatever became of it; or ``NotFound``."""
+    """The change of this tenant, in any state; or ``NotFound``."""
     scope.check("proposals:read")
     rows = PolicyChange.objects.of(scope.tenant_id)
     found: PolicyChange | None = rows.filter(id=change_id).first() if change_id else None
@@ -107,13 +107,13 @@ def _rows(tenant_id: UUID, kind: str) -> QuerySet[ApprovalPolicy]:
 
 
 def policy_of_row(row: ApprovalPolicy) -> Policy:
-    """The policy as this version has it."""
+    """The policy that this row stores."""
     given = {name: getattr(row, name) for name in FIELDS}
     return _as_kept(given, row.number)
 
 
 def wanted_by(change: PolicyChange) -> Policy:
-    """The whole policy as it would be with the change, under the number that it was based on."""
+    """The whole policy with the change applied, with the number of the version it is based on."""
     return _as_kept(dict(change.wanted), change.based_on)
 
 
@@ -133,10 +133,10 @@ def ask(
     called: Mapping[str, str] | None = None,
     now: datetime,
 ) -> PolicyChange | ApprovalPolicy:
-    """The change waits for a second person; or, when nobody else may manage policies, is the policy at once.
+    """Request a change, which waits for a second person; without another who may manage policies, apply it at once.
 
-    ``based_on`` is the version that was read. Refused whole, with every field that is wrong, by the name that
-    ``called`` gives it; audited.
+    ``based_on`` is the version that the requester has read. The refusal lists every wrong field, under the name that
+    ``called`` gives it. Audited.
     """
     check_who(scope)
     kind = _kind(kind)
@@ -164,7 +164,7 @@ def ask(
 
 
 def _require_undecided(scope: TenantScope, kind: str, current: Policy, read: int | None) -> None:
-    """Refuse a change of what is not the current version, and one beside another that waits."""
+    """Refuse a change that is not based on the current version, or while another change of this kind waits."""
     if read not in (None, current.number):
         message = f"Version {current.number} of this policy is the current one; look at it first."
         raise Conflict(message, number=current.number)
@@ -176,7 +176,7 @@ def _require_undecided(scope: TenantScope, kind: str, current: Policy, read: int
 
 @transaction.atomic
 def decide(scope: TenantScope, change_id: UUID | None, *, confirmed: bool, now: datetime) -> PolicyChange:
-    """The change is the policy, or is refused for good. Who asked for it may take it back, and never confirms it."""
+    """Put the change in force or refuse it for good. Its requester may refuse it, but never confirm it."""
     check_who(scope)
     access.lock_tenant(scope.tenant_id)
     row = find_change(scope, change_id)
@@ -225,7 +225,7 @@ def denial(scope: TenantScope) -> Forbidden | None:
 
 
 def denial_of_confirming(scope: TenantScope, asked: PolicyChange) -> Forbidden | None:
-    """Why this principal may not confirm what was asked for, or None; refusing it is for all who manage policies."""
+    """Why this principal may not confirm the change, or None; all who manage policies may refuse it."""
     if access.same_people(scope.tenant_id, scope.principal.people, [asked.asked_by]):
         return Forbidden("Who asked for a change of a policy does not confirm it.", rule="separation-of-duties")
     return denial(scope)
@@ -238,7 +238,7 @@ def check_who(scope: TenantScope) -> None:
 
 
 def others_may_manage(scope: TenantScope, *, now: datetime) -> bool:
-    """Whether another person who would be let in now may manage policies; a second key of one's own is no other."""
+    """Whether another active person or valid key may manage policies; keys of the same person do not count."""
     roles = roles_with(MANAGES)
     granted = RoleGrant.objects.of(scope.tenant_id).filter(role__in=roles).exclude(principal=scope.principal.id)
     holders = set(granted.values_list("principal", flat=True))
@@ -284,13 +284,13 @@ def _listed(scope: str) -> str:
 
 
 def _document(policy: Policy) -> JSONObject:
-    """The policy as it is stored."""
+    """The policy as JSON for storage."""
     values = {name: getattr(policy, name) for name in FIELDS}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def changed(before: Policy, wanted: Policy) -> list[str]:
-    """The fields in which the two differ, in the order of the alphabet."""
+    """The fields in which the two differ, sorted by name."""
     return sorted(name for name in FIELDS if getattr(before, name) != getattr(wanted, name))
 
 

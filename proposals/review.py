@@ -1,7 +1,7 @@
-"""Everything about one proposal: revisions, gates, votes, what its installation did, and who may vote now. Reads only.
+"""Reads one proposal: revisions, gates, votes, the effect of its installation, and who may vote now.
 
-The number of queries does not depend on the length of the history. The vote itself is checked by ``rules``; who may
-vote is the same answer for all persons of the tenant at once, in words.
+The number of queries does not depend on the length of the history. ``rules`` checks a vote; the electorate here applies
+the same rule to all people of the tenant at once, with the reason in words.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -37,7 +37,7 @@ LEARNT_FROM = "words that it was learnt from"
 
 @dataclass(frozen=True, slots=True)
 class Elector:
-    """A person of the tenant with the roles held now; ``why_not`` is empty for one who may vote."""
+    """A person of the tenant with current roles; ``why_not`` is empty for one who may vote."""
 
     principal: str
     name: str
@@ -47,7 +47,7 @@ class Elector:
 
 @dataclass(frozen=True, slots=True)
 class Electorate:
-    """The operators of the tenant, by their addresses; ``beyond`` are not listed, ``keys`` of service accounts
+    """The operators of the tenant, by email; ``beyond`` counts those not listed, ``keys`` the service accounts that
     may vote too."""
 
     eligible: list[Elector]
@@ -65,9 +65,9 @@ def voters_of_tenant(
     voted: Mapping[str, str],
     now: datetime,
 ) -> Electorate:
-    """The tenant's operators as voters at a gate for ``roles``; ``voted`` is who has voted there, and how.
+    """The tenant's operators as voters at a gate for ``roles``; ``voted`` maps principals to their decisions there.
 
-    ``contributors`` are those with a part in the proposal, also when they wrote none of its revisions.
+    ``contributors`` have a part in the proposal, even if they wrote none of its revisions.
     """
     held: dict[str, list[str]] = {}
     for principal, role in RoleGrant.objects.of(tenant_id).order_by("role").values_list("principal", "role"):
@@ -87,7 +87,7 @@ def voters_of_tenant(
 
 
 def _by_person(tenant_id: UUID, principals: Collection[str]) -> dict[str, set[str]]:
-    """Each person with those of ``principals`` that may be that person's word."""
+    """By person: those of ``principals`` that may act for that person."""
     found: dict[str, set[str]] = {}
     for principal, people in access.people_behind(tenant_id, principals).items():
         for person in people:
@@ -120,8 +120,8 @@ def _may(mine: Collection[str], roles: Collection[str]) -> bool:
 
 
 def _keys(tenant_id: UUID, entitled: Collection[str], barred: Collection[str], now: datetime) -> int:
-    """How many service accounts whose keys are good now and bound to no agent may vote; a person's key is no other
-    voice than the person's."""
+    """Count the service accounts that may vote: with a valid key, bound to no agent. A person's own key is excluded,
+    because it votes as that person."""
     wanted = [found for each in entitled if (found := ids.parse("key", each))]
     rows = access.good_keys(tenant_id, now=now).filter(id__in=wanted, owner=None) if wanted else []
     free = {ids.wire("key", key.id) for key in rows if not key.agents}
@@ -129,7 +129,7 @@ def _keys(tenant_id: UUID, entitled: Collection[str], barred: Collection[str], n
 
 
 def authored(revisions: Sequence[Revision], principals: Collection[str]) -> str:
-    """Which revisions one of these principals wrote: ``revision 3``, ``revisions 1, 2 and 4``, or nothing."""
+    """The revisions that these principals wrote, as ``revision 3`` or ``revisions 1, 2 and 4``; "" for none."""
     in_order = sorted(revisions, key=lambda each: each.number)
     numbers = [str(each.number) for each in in_order if each.revised_by in principals]
     if len(numbers) < 2:
@@ -150,7 +150,7 @@ def find(scope: TenantScope, proposal_id: UUID | None) -> Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A gate with its votes, in the order they were cast, and who withdrew it, if somebody did."""
+    """A gate with its votes, in the order they were cast; ``withdrawn_by`` is a principal or ""."""
 
     gate: Gate
     votes: list[Vote]
@@ -162,12 +162,12 @@ class Ballot:
 
     @property
     def is_void(self) -> bool:
-        """Whether a later revision took the ground from under these votes."""
+        """Whether a later revision voided the gate and its votes."""
         return self.gate.state == GateState.VOID
 
     @property
     def word(self) -> str:
-        """The state of the gate in a word; one that somebody withdrew is not merely cancelled."""
+        """The state of the gate, or ``withdrawn`` for one that a principal cancelled."""
         return "withdrawn" if self.withdrawn_by else str(self.gate.state)
 
     @property
@@ -177,9 +177,9 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Everything a page says about one proposal; revisions and ballots newest first, comments oldest first.
+    """One proposal with everything a page shows; revisions and ballots newest first, comments oldest first.
 
-    ``policy`` is that of its kind now; a gate has its own, as it was when the gate was opened.
+    ``policy`` is the current one of its kind; a gate keeps the one it was opened under.
     """
 
     proposal: Proposal
@@ -195,32 +195,32 @@ class Detail:
 
     @property
     def gate(self) -> Gate | None:
-        """The gate under way, or None."""
+        """The gate of the current activation, or None."""
         return next((ballot.gate for ballot in self.ballots if ballot.gate.closed_at is None), None)
 
     @property
     def last(self) -> Ballot | None:
-        """The gate that was opened last, under way or not."""
+        """The latest gate with its votes, open or closed."""
         return self.ballots[0] if self.ballots else None
 
     @property
     def installs_next(self) -> bool:
-        """Whether one more approval grants the gate under way, and so installs."""
+        """Whether one more approval grants the open gate and installs the artifact."""
         return bool(self.gate and self.last and self.last.grants + 1 >= self.gate.quorum)
 
     @property
     def approval(self) -> Gate | None:
-        """The gate whose grant was installed."""
+        """The gate whose grant led to the installation, or None."""
         return next((each.gate for each in self.ballots if each.gate.id == self.proposal.approval_id), None)
 
     @property
     def overridden(self) -> list[Ballot]:
-        """The gates that somebody overrode, whatever became of them."""
+        """The gates with an override vote, in any state."""
         return [each for each in self.ballots if each.overrides]
 
     @property
     def failed(self) -> Gate | None:
-        """The gate that was granted last, when its installation failed and nothing has been asked since."""
+        """The latest gate, if it was granted and its installation failed."""
         gate = self.last.gate if self.last and self.under_review else None
         return gate if gate and gate.state == GateState.GRANTED and gate.closed_at else None
 
@@ -230,13 +230,13 @@ class Detail:
 
     @property
     def installs(self) -> str:
-        """What it would be installed as, in the words of a ref: ``name@version``; empty when that cannot be said."""
+        """The ref that an installation would get, ``name@version``; "" when the artifact has no name."""
         kind, text = self.proposal.kind, self.current.text
         name = artifacts.name_in(kind, text)
         return f"{name}@{artifacts.version_in(kind, text)}" if name else ""
 
     def vote_of(self, person: str) -> Vote | None:
-        """What the person voted at the gate under way, by login or by key."""
+        """The vote of this person at the gate under way, by login or by key."""
         votes = self.last.votes if self.last and self.gate else []
         return next((vote for vote in votes if vote.person == person), None)
 
@@ -253,7 +253,7 @@ def detail(scope: TenantScope, proposal_id: UUID | None) -> Detail:
 
 
 def ballots_of(proposal: Proposal) -> list[Ballot]:
-    """The gates of the proposal with their votes, the newest first."""
+    """The gates of the proposal with their votes, newest first."""
     gates = list(
         Gate.objects.of(proposal.tenant_id).select_related("run").filter(proposal_id=proposal.id).order_by("-id")
     )
@@ -268,13 +268,13 @@ def ballots_of(proposal: Proposal) -> list[Ballot]:
 
 
 def _withdrawn(proposal: Proposal) -> dict[str, str]:
-    """Who withdrew which gate, by its wire id, as far as the audit still has it."""
+    """By gate wire id: the principal who withdrew it, if the audit record still exists."""
     rows = AuditRecord.objects.of(proposal.tenant_id).filter(target=ids.wire("prop", proposal.id), action=WITHDRAWN)
     return {details["approvalId"]: actor for actor, details in rows.values_list("actor", "details")}
 
 
 def who_may_vote(scope: TenantScope, told: Detail, *, now: datetime) -> Electorate:
-    """Who may vote now, at the gate under way or at one that would be opened, and who may not and why."""
+    """Who may vote, and who may not and why, at the gate under way or at one opened now."""
     scope.check("proposals:read")
     gate, open_one = told.gate, told.last if told.gate else None
     voted = {vote.principal: vote.decision for vote in open_one.votes} if open_one else {}
@@ -284,13 +284,13 @@ def who_may_vote(scope: TenantScope, told: Detail, *, now: datetime) -> Electora
 
 
 def versions(told: Detail) -> list[Installation]:
-    """Every version that was ever installed under the name that was installed, the latest first."""
+    """Every version ever installed under the name of this proposal's installation, latest first."""
     there = told.effect.installation
     return registry.versions(there.tenant_id, there.kind, there.name) if there else []
 
 
 def in_force_again(told: Detail) -> dict[UUID, datetime]:
-    """When each version of that name that was rolled back to came into force again, by its id; the last time each."""
+    """By installation id: when a rollback last made that version current again."""
     refs = {each.ref: each.id for each in versions(told)}
     rows = Proposal.objects.of(told.proposal.tenant_id).filter(purpose=Purpose.ROLLBACK, state=State.APPLIED)
     applied = rows.filter(installed_ref__in=refs).order_by("closed_at").values_list("installed_ref", "closed_at")
@@ -298,21 +298,21 @@ def in_force_again(told: Detail) -> dict[UUID, datetime]:
 
 
 def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:
-    """The newest audit records about the proposal and its gates; that somebody looked is on record too."""
+    """The newest audit records about the proposal and its gates; reading them is audited too."""
     targets = [ids.wire("prop", told.proposal.id), *(ids.wire("gate", each.gate.id) for each in told.ballots)]
     return audit_log.about(scope, targets, limit=RECORDS_SHOWN, now=now)
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The proposals beside one in the order of the inbox, which has the newest first."""
+    """The previous and next proposal in the inbox, which lists the newest first."""
 
     newer: Proposal | None
     older: Proposal | None
 
 
 def neighbours(scope: TenantScope, proposal: Proposal) -> Neighbours:
-    """What stands before and behind this proposal in the whole inbox."""
+    """The proposals just newer and just older than this one, of all in the tenant."""
     scope.check("proposals:read")
     rows = Proposal.objects.of(scope.tenant_id)
     return Neighbours(

@@ -1,6 +1,6 @@
-"""Who may do what to a proposal in which state: the table, and the checks that every door meets.
+"""Who may do what to a proposal in which state: the transition table, and the checks that every entry point calls.
 
-``refusal_to`` says what stands in the way, for greying out a button; ``check`` raises it; ``can`` is its twin.
+``refusal_to`` returns the refusal, for disabling a button; ``check`` raises it; ``can`` answers yes or no.
 """
 
 from datetime import datetime
@@ -24,8 +24,8 @@ APPLIED_STAYS = (
     "or Roll back to go back to an earlier version."
 )
 
-# Action -> state -> the state afterwards. A state that leads to itself is an action repeated, which changes nothing;
-# a state that is not listed refuses the action (openwop-host 1.5). ``uninstall`` is the archiving of what is applied.
+# Action -> state -> the state afterwards. A state that is not listed refuses the action (openwop-host 1.5); one that
+# leads to itself leaves the proposal's state unchanged. ``uninstall`` archives an applied proposal.
 NEXT_STATES: dict[str, dict[str, str]] = {
     "revise": {State.DRAFT: State.REVISED, State.REVISED: State.REVISED},
     "apply": {State.DRAFT: State.APPLIED, State.REVISED: State.APPLIED, State.APPLIED: State.APPLIED},
@@ -61,7 +61,7 @@ A_PERSON_DECIDES = frozenset({"decide", "override", "reject", "uninstall"})
 
 
 def activates_directly() -> bool:
-    """Whether this host installs on the word of whoever holds ``proposals:activate``, without a gate."""
+    """Whether this host installs without a gate, for any principal with ``proposals:activate``."""
     return bool(settings.OPENWOP_PROPOSALS_ACTIVATION == DIRECT)
 
 
@@ -73,9 +73,9 @@ def scope_for(action: str) -> str:
 
 
 def denial(scope: TenantScope, action: str, proposal: Proposal | None, gate: Gate | None = None) -> Forbidden | None:
-    """Why this principal may not, whatever state the proposal is in; a missing proposal denies nothing.
+    """Why this principal may not take ``action`` in any state of the proposal; a missing proposal denies nothing.
 
-    ``gate`` is the one under way: whose roles may vote at it, and override it, is the policy it was opened under.
+    ``gate`` is the one under way; the policy it was opened under says which roles may vote at it and override it.
     """
     needed = scope_for(action)
     if not scope.can(needed):
@@ -91,17 +91,17 @@ def denial(scope: TenantScope, action: str, proposal: Proposal | None, gate: Gat
 
 
 def _is_of_a_person(scope: TenantScope) -> bool:
-    """Whether this is a person's key. A service account overrides what it wrote as a person's login does: on record."""
+    """Whether this is a person's key. A login or a service account may override what it wrote; that is recorded."""
     return scope.principal.people != {scope.principal.id}
 
 
 def _had_a_part(scope: TenantScope, proposal: Proposal) -> bool:
-    """Whether this person wrote or revised it, by login or by any key."""
+    """Whether this person contributed to the proposal, by login or by any key."""
     return bool(access.same_people(scope.tenant_id, scope.principal.people, proposal.contributors))
 
 
 def _denial_at(gate: Gate, scope: TenantScope, action: str) -> Forbidden | None:
-    """Why this principal has no voice at this very gate. Roles are looked up now, never taken from anybody's word."""
+    """Why this principal may not act at this gate. Roles are read from the database, never from the request."""
     if action == "decide" and gate.eligible_roles and not _holds_one(scope, gate.eligible_roles):
         roles = ", ".join(gate.eligible_roles)
         return Forbidden(f"At this gate only these roles vote: {roles}.", rule=NOT_ELIGIBLE, roles=gate.eligible_roles)
@@ -143,7 +143,7 @@ def _fullness(action: str, proposal: Proposal, details: dict[str, str]) -> Confl
 
 
 def _obstacle_at(gate: Gate | None, action: str, details: dict[str, str], now: datetime) -> Conflict | None:
-    """Why the gate that is under way, or the want of one, does not allow it."""
+    """Why the gate under way, or its absence, does not allow ``action``."""
     if gate and action in BARRED_BY_A_GATE:
         message = f"Approval of revision {gate.revision} is requested; cancel the request first."
         return Conflict(message, **details, approvalId=ids.wire("gate", gate.id))
@@ -157,12 +157,12 @@ def _obstacle_at(gate: Gate | None, action: str, details: dict[str, str], now: d
 
 
 def has_expired(gate: Gate, now: datetime) -> bool:
-    """Whether the time to vote is over; from that instant on nothing grants, whoever is first to notice."""
+    """Whether the deadline has passed: from then on the gate grants nothing, even before it is closed."""
     return expiry.has_expired(gate.expires_at, now)
 
 
 def may_change_artifact(proposal: Proposal) -> bool:
-    """A rollback installs what was installed before; there is nothing of it to revise."""
+    """False for a rollback, which installs exactly an earlier version."""
     return proposal.purpose != Purpose.ROLLBACK
 
 
@@ -175,7 +175,7 @@ def refusal_to(
     policy: Policy | None = None,
     now: datetime,
 ) -> Refusal | None:
-    """What stands between this principal and ``action``, or None."""
+    """The refusal of ``action`` for this principal now, or None; a denial comes before a state conflict."""
     return denial(scope, action, proposal, gate) or obstacle(action, proposal, gate, policy=policy, now=now)
 
 
@@ -188,26 +188,26 @@ def check(
     policy: Policy | None = None,
     now: datetime,
 ) -> None:
-    """Refuse ``action`` unless this principal may carry it out on this proposal now."""
+    """Raise the refusal of ``action``, if there is one."""
     refusal = refusal_to(action, scope, proposal, gate, policy=policy, now=now)
     if refusal:
         raise refusal
 
 
 def can(action: str, scope: TenantScope, proposal: Proposal, gate: Gate | None, *, now: datetime) -> bool:
-    """The twin of ``check``."""
+    """Whether ``check`` would pass."""
     return refusal_to(action, scope, proposal, gate, now=now) is None
 
 
 def refusals(
     scope: TenantScope, proposal: Proposal, gate: Gate | None, *, policy: Policy, now: datetime
 ) -> dict[str, Refusal | None]:
-    """What stands between this principal and each action there is; archiving may be uninstalling."""
+    """By action: its refusal for this principal or None; ``archive`` is checked as ``uninstall`` where it is one."""
     asked = {action: archiving(proposal, policy) if action == "archive" else action for action in ASKED_OF_EACH}
     return {action: refusal_to(meant, scope, proposal, gate, policy=policy, now=now) for action, meant in asked.items()}
 
 
 def archiving(proposal: Proposal, policy: Policy) -> str:
-    """What archiving this proposal amounts to: what is applied is uninstalled, where the policy of its kind says so."""
+    """``uninstall`` for an applied proposal whose policy allows it, else ``archive``."""
     uninstalls = proposal.state == State.APPLIED and policy.uninstall_on_archive
     return "uninstall" if uninstalls else "archive"

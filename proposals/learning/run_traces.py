@@ -1,4 +1,4 @@
-"""The traces of one tenant: its runs as executed, what people corrected, and what it already has."""
+"""Reads the traces of one tenant for the miners: executed runs, corrections, memory reads, and installed artifacts."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -69,21 +69,20 @@ MOST_FIRINGS = 5000
 Versions = dict[tuple[str, str], set[str]]
 
 
-# What may be learnt from: a text without a secret, the mark of one, or what was forgotten (SR-1, RFC 0080).
+# The miners only see texts without secrets, redaction marks or forgotten passages (SR-1, RFC 0080).
 #
-# What had to be hidden is not learnt in part: the text that held it is left out as a whole.
+# A text with any of these is dropped whole, never used in part.
 
 
 class Sieve:
-    """What one tenant's traces go through, with the secrets that its vault holds at this moment."""
+    """Filters one tenant's traces by the secrets that its vault holds when the sieve is made."""
 
     def __init__(self, tenant_id: UUID) -> None:
         self._redact = redaction.for_derived(tenant_id)
         self._judged = lru_cache(KNOWN)(self._judge)
 
     def passes(self, text: str) -> bool:
-        """Whether nothing is hidden in ``text``, and nothing of it would have to be; looked at once, as it comes again
-        and again."""
+        """Whether ``text`` has nothing redacted or forgotten in it, and nothing to redact. Cached: texts recur."""
         return self._judged(text)
 
     def _judge(self, text: str) -> bool:
@@ -91,21 +90,21 @@ class Sieve:
         return bool(text.strip()) and not hidden and self._redact(text).count == 0
 
     def members(self, document: Document) -> Document:
-        """The members of ``document`` that may be learnt from, whole ones alone."""
+        """The members of ``document`` whose names and texts all pass; a member is kept or dropped whole."""
         return {name: value for name, value in document.items() if self._all_pass((name, *texts_in(value)))}
 
     def _all_pass(self, texts: tuple[str, ...]) -> bool:
         return all(self.passes(text) for text in texts if text.strip())
 
 
-# The tenant's own runs as they were executed: which nodes, in which order, how each ended, and what started the run.
+# The tenant's own runs as executed: the nodes in order, how each ended, and what started the run.
 #
-# Read in bulk: the number of queries grows with thousands of runs, never with each of them.
+# Read in bulk: one more query per chunk of runs, never one per run.
 
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A definition that runs have pinned, read once however many did."""
+    """A definition that runs have pinned, parsed once for all of them; ``before`` has each node's ancestors."""
 
     sha256: str
     nodes: dict[str, Document]
@@ -114,15 +113,15 @@ class Workflow:
     before: dict[str, frozenset[str]]
 
     def leads(self, source: str, target: str) -> bool:
-        """Whether ``target`` is ``source``, or stands behind it."""
+        """Whether ``target`` is ``source`` or downstream of it."""
         return source == target or source in self.before.get(target, frozenset())
 
 
 @dataclass(slots=True)
 class Executed:
-    """A run as it is looked at: its row, what it was executed by, and the nodes it went through, in their order.
+    """A run, its workflow, the nodes it executed in order, and how each ended (state and error code).
 
-    ``prompts`` are the names of the templates it resolved, each with the node that did.
+    ``prompts`` are pairs of a resolved template's name and the node that resolved it.
     """
 
     run: Run
@@ -140,21 +139,21 @@ class Executed:
         return bool(self.run.fork_mode)
 
     def prompt_before(self, node_id: str) -> str:
-        """The template that was resolved last before ``node_id``, on a way that leads there; "" when none was."""
+        """The template resolved last at ``node_id`` or upstream of it; "" for none."""
         place = {name: at for at, name in enumerate(self.order)}
         leading = [(place.get(at, -1), name) for name, at in self.prompts if self.workflow.leads(at, node_id)]
         return max(leading, default=(0, ""))[1]
 
 
 def ended_since(tenant_id: UUID, *, now: datetime) -> QuerySet[Run]:
-    """The tenant's own runs that have ended in the last thirty days; replays tell nothing that was not told before."""
+    """The tenant's own runs that ended in the last thirty days, without replays, which add no new evidence."""
     since = now - LOOKS_BACK
     rows = Run.objects.of(tenant_id).filter(id__gte=ids.first_of(since - LONGEST_RUN), system=False)
     return rows.filter(completed_at__gte=since, completed_at__lte=now).exclude(fork_mode=ForkMode.REPLAY)
 
 
 def runs_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> list[Executed]:
-    """The newest of those runs, the oldest first. One whose definition may not be learnt from is left out."""
+    """The newest ``MOST_RUNS`` of ``ended_since``, oldest first, without those whose definition the sieve refuses."""
     wanted = ("variables", "configurable", "workspace", "tags", "error")
     rows = list(ended_since(tenant_id, now=now).defer(*wanted).order_by("-id")[:MOST_RUNS])
     workflows = _workflows(tenant_id, {row.definition_id for row in rows}, sieve)
@@ -182,7 +181,7 @@ def _workflow(sha256: str, definition: Document) -> Workflow:
 
 
 def _deciding(definition: Document) -> tuple[tuple[str, str], ...]:
-    """The edges that a condition or a rule of their own decides about."""
+    """The edges with a condition or a trigger rule other than the default."""
     return tuple(
         (edge["sourceNodeId"], edge["targetNodeId"])
         for edge in definition["edges"]
@@ -200,7 +199,7 @@ def _ancestors(node: str, edges: tuple[tuple[str, str], ...]) -> frozenset[str]:
 
 
 def _follow(tenant_id: UUID, found: dict[UUID, Executed]) -> None:
-    """Each run knows the nodes it went through, from its log."""
+    """Fill in the executed nodes of each run from its event log."""
     for part in sql.in_chunks(found):
         for stream, kind, node_id, payload in event_log.read_streams(tenant_id, part, TOLD):
             executed = found[stream]
@@ -226,13 +225,13 @@ def _note_prompts(tenant_id: UUID, found: dict[UUID, Executed]) -> None:
 
 
 def programs_of(tenant_id: UUID) -> frozenset[str]:
-    """The keys that are bound to agents, whether good or not by now: who comes with one is a program."""
+    """The API keys that are bound to agents, valid or not: a principal with such a key is a program."""
     rows = ApiKey.objects.of(tenant_id).exclude(agents=[]).values_list("id", flat=True)
     return frozenset(ids.wire("key", row) for row in rows)
 
 
 def traced(executed: Executed, sieve: Sieve, programs: Collection[str]) -> RunTrace:
-    """The run as the rules look at it; ``programs`` are the keys of agents."""
+    """Convert a run for the miners; ``programs`` are the keys of agents."""
     run = executed.run
     inputs = sieve.members(run.inputs)
     return RunTrace(
@@ -270,7 +269,8 @@ def _node(executed: Executed, node_id: str) -> NodeTrace:
 
 
 def origin_of(run: Run, programs: Collection[str]) -> Origin:
-    """What started the run: a fork is a fork whatever its source was, and time comes before the one it acts for."""
+    """What started the run. A fork is a fork whatever its source; a schedule, heartbeat or commitment comes before
+    the principal it acts for."""
     if run.fork_mode:
         return Origin.FORK
     told = run.metadata.get("origin")
@@ -283,18 +283,18 @@ def origin_of(run: Run, programs: Collection[str]) -> Origin:
     return {"usr": Origin.PERSON, "key": Origin.KEY}.get(kind, Origin.HOST)
 
 
-# What people told runs to change, and what runs read of memory, behind and before the prompts that they used.
+# Corrections that people gave downstream of a prompt, and memories that runs read upstream of one.
 #
-# Somebody's text is read here and nowhere else in the synthesis. A memory whose entry is retired, expired or gone is
-# not learnt from, and neither is an answer that was forgotten or given by a program.
+# The only place where the synthesis reads texts by people. Memories whose entry is retired, expired or gone are left
+# out, and so are answers that were forgotten or given by a program.
 
 
 def corrections_of(
     tenant_id: UUID, found: Iterable[Executed], sieve: Sieve, programs: Collection[str]
 ) -> list[Correction]:
-    """What people asked to be changed at nodes behind a prompt, the oldest first; once, however often it was forked.
+    """The changes that people requested at nodes downstream of a prompt, oldest first; forks do not repeat them.
 
-    ``programs`` are the keys of agents, with which nobody answers but a program.
+    ``programs`` are the keys of agents; answers given with them do not count.
     """
     using = {each.run.id: each for each in found if each.prompts}
     said = [
@@ -307,7 +307,7 @@ def corrections_of(
 
 
 def _corrections_in(row: Interrupt, executed: Executed, programs: Collection[str]) -> list[Correction]:
-    """What one answer says, when a person gave it behind a prompt."""
+    """The corrections in one answer; none unless a person gave it downstream of a prompt."""
     value: Any = row.resume_value
     by, prompt = _person(value, programs), executed.prompt_before(row.node_id)
     if not by or not prompt or row.resolved_at is None:
@@ -320,7 +320,7 @@ def _corrections_in(row: Interrupt, executed: Executed, programs: Collection[str
 
 
 def _answered(tenant_id: UUID, using: dict[UUID, Executed]) -> Iterator[Interrupt]:
-    """The plain questions of these runs that were answered; a branch has no prompt before what it took over."""
+    """The answered plain questions of these runs; a branch has no prompt upstream of the part it took over."""
     for part in sql.in_chunks(using):
         rows = Interrupt.objects.of(tenant_id).filter(run_id__in=part, kind__in=(APPROVAL, CLARIFICATION))
         rows = rows.filter(policy__plain=True, outcome=interrupts.ANSWERED, resume_value__isnull=False)
@@ -328,14 +328,14 @@ def _answered(tenant_id: UUID, using: dict[UUID, Executed]) -> Iterator[Interrup
 
 
 def _person(value: object, programs: Collection[str]) -> str:
-    """Who gave the answer; "" for a program, for nobody in particular, and for the voice of several."""
+    """The principal who answered; "" for a program, for an answer without one, and for a decision by several."""
     by = str(value.get("decidedBy", "")) if isinstance(value, dict) else ""
     known = by.partition("_")[0] in ("usr", "key")
     return by if known and by not in programs else ""
 
 
 def _words_of(kind: str, value: JSONObject) -> list[str]:
-    """What the answer says in words."""
+    """The free texts of an answer; of an approval, only when its action requests changes."""
     if kind == CLARIFICATION:
         return _texts(value.get("answers", {}))
     if value.get("action") not in ASKS_FOR_CHANGES:
@@ -354,7 +354,7 @@ def _texts(values: object) -> list[str]:
 
 
 def readings_of(tenant_id: UUID, found: Iterable[Executed], sieve: Sieve, *, now: datetime) -> list[Reading]:
-    """The memories that these runs read on the way to a prompt, the oldest first; each once a run and prompt."""
+    """The live memories that these runs read upstream of a prompt, oldest first, once per run and prompt; no forks."""
     using = {each.run.id: each for each in found if each.prompts and not each.is_fork}
     seen: dict[tuple[str, str, str], Reading] = {}
     for run_id, node_id, document in recordings.reads_of_runs(tenant_id, using):
@@ -372,18 +372,18 @@ def _reading(executed: Executed, prompt: str, document: JSONObject) -> Reading:
 
 
 def _live(tenant_id: UUID, memory_ids: set[str], now: datetime) -> set[str]:
-    """Those of these memories that can be read now."""
+    """The ids among these whose entry is live now."""
     wanted = {known: memory_id for memory_id in memory_ids if (known := ids.parse("mem", memory_id))}
     scope = host_scope(Tenant.objects.get(id=tenant_id)) if wanted else None
     states = adapter.entry_states(scope, sorted(wanted), now=now) if scope else {}
     return {wanted[row] for row, state in states.items() if state == LIVE}
 
 
-# What the tenant has already: its agents, prompts, chains and schedules; and the commitments that have fired.
+# The installed agents, prompts, chains and schedules of the tenant, and its fired commitments.
 
 
 def agents_of(tenant_id: UUID) -> tuple[InstalledAgent, ...]:
-    """The agents as they are installed now."""
+    """The currently installed agents, each with every version its name has ever had."""
     taken = _versions_of(tenant_id, ArtifactKind.AGENT, ArtifactKind.AGENT_PACK)
     return tuple(_agent(row, taken) for row in registry.agents(tenant_id))
 
@@ -396,7 +396,7 @@ def _agent(row: Installation, taken: Versions) -> InstalledAgent:
 
 
 def prompts_of(tenant_id: UUID) -> tuple[InstalledPrompt, ...]:
-    """The prompt templates as they are installed now."""
+    """The currently installed prompt templates, each with every version its name has ever had."""
     kind = ArtifactKind.PROMPT_TEMPLATE
     taken = _versions_of(tenant_id, kind)
     return tuple(
@@ -406,7 +406,7 @@ def prompts_of(tenant_id: UUID) -> tuple[InstalledPrompt, ...]:
 
 
 def _versions_of(tenant_id: UUID, *kinds: str) -> Versions:
-    """Every version that was ever installed, by kind and name."""
+    """All versions ever installed, by kind and name."""
     found: Versions = {}
     rows = Installation.objects.of(tenant_id).filter(kind__in=kinds)
     for kind, name, version in rows.values_list("kind", "name", "version"):
@@ -415,7 +415,7 @@ def _versions_of(tenant_id: UUID, *kinds: str) -> Versions:
 
 
 def chains_of(tenant_id: UUID) -> tuple[JSONObject, ...]:
-    """The packs of chains as they are installed now."""
+    """The currently installed chain packs."""
     return tuple(json.loads(row.text) for row in _current(tenant_id, ArtifactKind.CHAIN_PACK))
 
 
@@ -425,14 +425,14 @@ def _current(tenant_id: UUID, kind: str) -> Iterable[Installation]:
 
 
 def schedules_of(tenant_id: UUID) -> tuple[Standing, ...]:
-    """The schedules that tick again and again; one that rests does so because somebody wanted it to."""
+    """The cron schedules, disabled ones included: a person disabled them on purpose."""
     rows = Schedule.objects.of(tenant_id).filter(kind=ScheduleKind.CRON).order_by("id")
     return tuple(Standing(*row) for row in rows.values_list("workflow_id", "cron", "timezone"))
 
 
 def firings_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> tuple[Firing, ...]:
-    """The firings of the last thirty days, the oldest first; not of a commitment that somebody cancelled, nor of one
-    whose memory is retired or gone."""
+    """The firings of the last thirty days, oldest first, without those of a cancelled commitment or of one whose
+    memory is retired or gone."""
     rows = FiringRow.objects.of(tenant_id).select_related("commitment").filter(fired_at__gte=now - LOOKS_BACK)
     rows = rows.exclude(commitment__state=CommitmentState.CANCELLED).filter(fired_at__lte=now)
     found = list(rows.order_by("-id")[:MOST_FIRINGS])
@@ -464,14 +464,13 @@ def _firing(row: FiringRow, started: Run | None, sieve: Sieve) -> Firing:
     )
 
 
-# The traces of one tenant, read for the rules: its own runs of the last thirty days, and what stands around them.
+# The traces of one tenant for the miners: its own runs of the last thirty days and their context.
 #
-# No other tenant's row is ever looked at. How many queries that takes does not depend on how many runs there are, but
-# for one more of each kind for every few hundred.
+# Every query is scoped to the tenant. The number of queries grows by one of each kind per chunk of a few hundred runs.
 
 
 def traces_of(tenant_id: UUID, *, now: datetime) -> Traces:
-    """What the newest ``MOST_RUNS`` runs have left behind; what was forgotten or hidden is not in it."""
+    """Read the traces of the newest ``MOST_RUNS`` runs, without forgotten or redacted texts."""
     sieve = Sieve(tenant_id)
     programs = programs_of(tenant_id)
     runs = runs_of(tenant_id, sieve, now=now)
@@ -489,11 +488,11 @@ def traces_of(tenant_id: UUID, *, now: datetime) -> Traces:
 
 
 def count_of(tenant_id: UUID, *, now: datetime) -> int:
-    """How many runs there were to look at, however many of them were."""
+    """Count all runs of ``ended_since``, also those beyond ``MOST_RUNS``."""
     return int(ended_since(tenant_id, now=now).count())
 
 
 def have_run_since(tenant_id: UUID, since: datetime | None, *, now: datetime) -> bool:
-    """Whether a run of the tenant's own has ended since then, within what would be looked at."""
+    """Whether one of the runs of ``ended_since`` ended after ``since``; any counts when that is None."""
     rows = ended_since(tenant_id, now=now)
     return bool((rows.filter(completed_at__gt=since) if since else rows).exists())

@@ -1,4 +1,4 @@
-"""The bar of what may be done with a proposal, and why something may not."""
+"""The decision bar of a proposal: which buttons work, and why the others do not."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ CAST: dict[str, str] = {
 }
 
 
-# What the review says of a gate's policy, and why a button does not work: in plain words. Pure but for ``rules``.
+# A gate's policy and the refusals of buttons in plain words. Pure except for ``rules``.
 
 
 def policy_in_words(policy: Gate | Policy) -> list[str]:
-    """What the policy asks for, a sentence each; of a gate, as it was when the gate was opened."""
+    """The requirements of the policy, one sentence each; a gate has those it was opened under."""
     approvals = approvals_in_words(policy.quorum, policy.eligible_roles).capitalize()
     return [
         f"{approvals} who did not write or revise it.",
@@ -51,7 +51,7 @@ def _override_in_words(policy: Gate | Policy) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """Why some buttons do not work: their labels, and the reason, which all of them are described by."""
+    """The shared reason why some buttons do not work, with their labels; ``id`` is for ``aria-describedby``."""
 
     id: str
     labels: str
@@ -60,7 +60,7 @@ class Hindrance:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Which buttons work: ``why`` by action ("" when it does), and the reasons, each said once."""
+    """By action in ``why``: the reason against it, "" when it works; ``hindrances`` lists each reason once."""
 
     why: Mapping[str, str]
     hindrances: list[Hindrance]
@@ -68,13 +68,13 @@ class Bar:
 
     @property
     def described(self) -> dict[str, str]:
-        """The id of the reason of each button that does not work."""
+        """By action: the id of the hindrance that disables it, or ""."""
         ids = {each.why: each.id for each in self.hindrances}
         return {action: ids.get(why, "") for action, why in self.why.items()}
 
 
 def bar(scope: TenantScope, told: Detail, *, now: datetime) -> Bar:
-    """The decision bar as this principal finds it."""
+    """The decision bar for this principal."""
     refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=now)
     voids = rules.refusal_to("revise", scope, told.proposal, None, policy=told.policy, now=now)
     refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
@@ -83,7 +83,7 @@ def bar(scope: TenantScope, told: Detail, *, now: datetime) -> Bar:
 
 
 def _shown(told: Detail, now: datetime) -> dict[str, str]:
-    """The buttons of the bar by their labels; one asks for a gate where none is open, and withdraws one that is."""
+    """The buttons to show, with their labels: apply without an open gate, withdraw with one."""
     if rules.activates_directly():
         return {action: LABELS[action] for action in ("apply", "revise", "reject")}
     waits = told.gate is not None and not rules.has_expired(told.gate, now)
@@ -111,7 +111,7 @@ def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, told: Det
 
 
 def _called(cast: Vote) -> str:
-    """``key ci-bot``, or ``login``: how the voter cast a vote."""
+    """How the vote was cast: ``key ci-bot`` or ``login``."""
     name = access.names_of(cast.tenant_id, [cast.principal]).get(cast.principal, "")
     return f"key {name.partition(' by key ')[2]}".rstrip() if cast.principal.startswith("key_") else "login"
 
@@ -142,7 +142,7 @@ def _state_in_words(refusal: Refusal) -> str:
 
 
 def restates(told: Detail, duplicate: Duplicate) -> str:
-    """How much of a duplicate it is: of the same bytes, under the same name, or under another."""
+    """One sentence on how close the duplicate is: the same bytes, or similar under the same or another name."""
     if registry.digest(duplicate.text) == told.current.sha256:
         return "It has the same bytes."
     kind, text = told.proposal.kind, told.current.text

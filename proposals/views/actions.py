@@ -1,4 +1,4 @@
-"""Actions on a proposal: votes, comments, overrides, revisions and wording."""
+"""Actions on one proposal: activation, votes, comments, overrides, revisions, rejection, archiving and rollback."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -41,14 +41,14 @@ VOTED: dict[str, str] = {
 }
 
 
-# The forms of the decision bar and the pages behind it: ask, vote, withdraw, reject, archive, roll back.
+# The decision bar and its pages: apply, vote, withdraw, reject, archive, roll back.
 #
-# Each is one call of the domain, about exactly what the operator read.
+# Each makes one domain call, about exactly the revision that the operator read.
 
 
 @require_POST
 def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """A gate is opened over the revision the operator read; a host without gates installs it."""
+    """Open a gate over the revision that the operator read; a host without gates installs it."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
     def act(data: dict[str, Any]) -> object:
@@ -61,7 +61,7 @@ def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 @require_POST
 def decide(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The vote, about exactly what the form was printed with."""
+    """Vote on the revision and digest that the form was rendered with."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
     def act(data: dict[str, Any]) -> object:
@@ -73,7 +73,7 @@ def decide(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 @require_POST
 def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The gate is cancelled; the proposal is under review as before."""
+    """Cancel the gate under way; the proposal stays under review."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
     def act(_: dict[str, Any]) -> object:
@@ -84,7 +84,7 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 
 def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form, act: Act, words: str) -> HttpResponse:
-    """Back to the page with the news; or the page again, saying what stood in the way."""
+    """Carry out ``act`` and redirect with a message; or render the review again with the refusal."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, action, proposal_id, now=timezone.now()))
     if sent.result:
@@ -101,7 +101,7 @@ def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form
 @pages.parameters("revision")
 @require_http_methods(["GET", "HEAD", "POST"])
 def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """Ask why, then end the review for good; a gate under way is cancelled."""
+    """Ask for a reason, then reject the proposal for good; a gate under way is cancelled."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = RejectForm(request.POST if request.method == "POST" else None)
 
@@ -116,7 +116,7 @@ def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
 @pages.parameters("revision")
 @require_http_methods(["GET", "HEAD", "POST"])
 def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """Ask why, then put the proposal away; what an applied one installed goes with it, or it is not archived."""
+    """Ask for a reason, then archive; an applied proposal is uninstalled with it, or refused by its policy."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
 
@@ -127,7 +127,7 @@ def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 
 def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action: str, words: str) -> HttpResponse:
-    """The page that asks why; or what was asked for, done, or what stands in the way."""
+    """Render the page that asks for a reason; when it is sent, end the review, or render it with the refusal."""
     scope, before = tenancy.scope_of(request), timezone.now()
     authorize = denials.authorizing(scope, action, ids.parse("prop", prop_id), now=timezone.now())
     sent = pages.submit(form, act, authorize=authorize) if form.is_bound else None
@@ -155,12 +155,12 @@ def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action:
 
 
 def _ended_since(proposal: Proposal, moment: datetime) -> bool:
-    """Whether it left the review by this very request; one that was out of it keeps what was said about it then."""
+    """Whether this request ended the review; one that was closed earlier keeps its first reason."""
     return proposal.closed_at is not None and proposal.closed_at >= moment
 
 
 def rolled_back(activation: Activation) -> str:
-    """What a rollback that was asked for has come to, in words."""
+    """The message about the result of a rollback."""
     if activation.installed_ref:
         return f"Rolled back: {activation.installed_ref} is installed."
     if activation.gate:
@@ -170,7 +170,7 @@ def rolled_back(activation: Activation) -> str:
 
 @require_POST
 def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """A new proposal to make an earlier version the current one again, with its approval requested."""
+    """Propose to make an earlier version current again and request the approval."""
     scope, form = tenancy.scope_of(request), RollbackForm(request.POST)
     told = review.detail(scope, ids.parse("prop", prop_id))
     offered = [each.ref for each in review.versions(told)]
@@ -188,12 +188,12 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     return render_review(request, scope, told, "proposal", status=422, refused=form)
 
 
-# The discussion of a proposal: reading it is a tab of the review, saying something is here.
+# Comments; the review's Discussion tab lists them.
 
 
 @require_POST
 def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The words stand under the proposal; or stay in the form, beside what is wrong with them."""
+    """Add a comment to the proposal or to a line of a revision; a refused one stays in the form with its errors."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = CommentForm(request.POST)
 
@@ -211,12 +211,12 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     return render_review(request, scope, told, "proposal-discussion", status=sent.status, comment_form=form)
 
 
-# The override of a gate: a page of its own, a permission of its own, and a mark that stays.
+# The override of a gate: it has its own page and permission, and is recorded for good.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def override(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The gate has a grant by override, after its reason was given and the proposal named."""
+    """Grant the gate by override, once the operator has given a reason and typed the proposal's id."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = OverrideForm(request.POST if request.method == "POST" else None, prop_id=prop_id)
 
@@ -238,12 +238,12 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
     return pages.render(request, "proposals/override.html", context, status=sent.status if sent else 200)
 
 
-# The page on which a proposal is revised. What was typed is never lost to somebody who was faster.
+# The revision page. A concurrent change never loses what was typed.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The next revision stands; or the form again, with its errors, or with what has changed meanwhile."""
+    """Add the next revision; or render the form again with its errors or with the changes made meanwhile."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     told, now = review.detail(scope, proposal_id), timezone.now()
     form = _form(request, told)

@@ -1,4 +1,4 @@
-"""The inbox of proposals: whose, filtered and searched, paged to the end, and as a file."""
+"""The inbox of proposals: filters, search, saved filters, pages, export, and bulk rejection or archiving."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -31,14 +31,14 @@ from proposals.views import review
 
 SHOWS = {inbox.NEEDS_ME: "Needs me", inbox.MINE: "Mine", inbox.ALL: "All"}
 AGES = {"24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days", "older": "30 days or older"}
-# Gates, kinds, states and purposes are told by the words that rows, badges and the API have for them.
+# Gates, kinds, states and purposes are labelled with the same words as in rows, badges and the API.
 STANDINGS = {word: word for word in inbox.STANDINGS}
 KINDS = {kind: kind for kind in Kind.values}
 STATES = {state: state for state in State.values}
 PURPOSES = {purpose: purpose for purpose in Purpose.values}
 DUPLICATES = {"yes": "Restates something", "no": "New"}
 PEOPLE = {inbox.NOBODY: "People and keys"}
-# What such a word stands for, where it does not say so itself.
+# An explanation for the words that need one.
 PLAIN: dict[str, str] = {
     Kind.AGENT_PACK: "agents",
     Kind.WORKFLOW_CHAIN_PACK: "steps in a row",
@@ -46,7 +46,7 @@ PLAIN: dict[str, str] = {
     Kind.AUTOMATION: "runs by the clock",
     "waiting": "for votes",
 }
-# The field of the filter behind each name in an address. Those of one value come last.
+# Query parameter -> field of the filter: ``SEVERAL`` may repeat, ``ONE`` have one value.
 SEVERAL = {
     "gate": "gates",
     "state": "states",
@@ -83,12 +83,12 @@ COLUMNS = (
 DONE = {"reject": "rejected", "archive": "archived"}
 
 
-# The choices of the inbox in words: its facets with what stands behind each value, and what is set.
+# The facets of the inbox with the count of each value, and the chips of the filters that are set.
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One choice of a facet; ``plain`` says what its label stands for."""
+    """One choice of a facet; ``plain`` explains its label."""
 
     value: str
     label: str
@@ -99,7 +99,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One group of choices; ``more`` values are not listed."""
+    """One group of choices; ``more`` counts the values that are not listed."""
 
     name: str
     legend: str
@@ -111,7 +111,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One filter that is set, and the filter without it."""
+    """One value that is set, and the filter without it."""
 
     label: str
     value: str
@@ -141,7 +141,7 @@ FOLDED = frozenset({"duplicate", "purpose"})
 
 
 def facets_of(wanted: InboxFilter, counts: Counts) -> list[Facet]:
-    """Every facet with its choices; one that is set stays on offer, whether or not anything has it."""
+    """Every facet with its choices; a selected value is listed even when no proposal has it."""
     return [_facet(group, wanted, counts) for group in GROUPS]
 
 
@@ -166,7 +166,7 @@ def _chosen(group: _Group, wanted: InboxFilter) -> tuple[str, ...]:
 
 
 def filter_chips(wanted: InboxFilter) -> list[Chip]:
-    """What is set besides the scope, value by value."""
+    """One chip for each value that is set, apart from the scope."""
     found = [
         Chip(group.legend, group.words.get(value, value), _without(wanted, group, value))
         for group in GROUPS
@@ -181,11 +181,11 @@ def _without(wanted: InboxFilter, group: _Group, value: str) -> InboxFilter:
     return replace(wanted, **changes)
 
 
-# What an address of the inbox asks for, and the filters that were saved under a name.
+# The filter in a URL of the inbox, and saved filters.
 
 
 def filter_of_query(query: QueryDict) -> InboxFilter:
-    """What the query asks for, as far as a database could hold it."""
+    """The filter in the query, with NUL characters dropped and lengths and counts bounded."""
     show = pages.one_of(inbox.SHOWS, "show", _clean(query.get("show", ""))) or inbox.ALL
     several = {field: tuple(_values(query, name)) for name, field in SEVERAL.items()}
     one = {field: _clean(query.get(name, "")) for name, field in ONE.items()}
@@ -201,7 +201,7 @@ def _clean(text: str) -> str:
 
 
 def query_of(wanted: InboxFilter) -> str:
-    """The query that asks for this; empty for everything."""
+    """The query string of this filter; "" for everything."""
     pairs = [("show", wanted.show)] if wanted.show != inbox.ALL else []
     pairs += [(name, value) for name, field in SEVERAL.items() for value in getattr(wanted, field)]
     pairs += [(name, value) for name, field in ONE.items() if (value := getattr(wanted, field))]
@@ -209,7 +209,7 @@ def query_of(wanted: InboxFilter) -> str:
 
 
 def address(query: str, **place: object) -> str:
-    """The address of the inbox with this query, and where in the list it is."""
+    """The URL of the inbox with this query; ``place`` are parameters of the position in the list."""
     more = urlencode({name: value for name, value in place.items() if value not in ("", None)})
     whole = "&".join(part for part in (query, more) if part)
     return f"{reverse('proposals')}?{whole}" if whole else reverse("proposals")
@@ -217,7 +217,7 @@ def address(query: str, **place: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A saved filter, as the inbox offers it."""
+    """A saved filter in the inbox's menu; ``chosen`` when the URL names it."""
 
     row: SavedFilter
     url: str
@@ -230,9 +230,9 @@ class Saved:
 
 
 def saved(scope: TenantScope, slug: str) -> list[Saved]:
-    """Those this principal may use, by name; the one of that slug is the chosen one, and refused when there is none.
+    """The saved filters that this principal may use, by name; ``NotFound`` when none of them has ``slug``.
 
-    Where a slug means another one, a filter is reached by what it asks for.
+    A filter whose slug resolves to another one is linked by its query instead.
     """
     kept = saved_filters.list_filters(scope, saved_filters.INBOX)
     meant = saved_filters.by_slug(scope, kept)
@@ -249,7 +249,7 @@ def _offered(scope: TenantScope, row: SavedFilter, is_meant: bool, slug: str) ->
 @pages.parameters("show", *ONE, several=SEVERAL)
 @require_http_methods(["GET", "HEAD", "POST"])
 def save_filter(request: HttpRequest) -> HttpResponse:
-    """Ask for a name, then keep the filter that the inbox had under it."""
+    """Ask for a name, then save the filter of the inbox under it."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("proposals:read")
     given = QueryDict(request.POST.get("query", "")) if request.method == "POST" else request.GET
@@ -278,7 +278,7 @@ def save_filter(request: HttpRequest) -> HttpResponse:
 @pages.parameters("next")
 @require_POST
 def remove(request: HttpRequest, filter_id: str) -> HttpResponse:
-    """One's own saved filter is gone; the list it showed stays on the page."""
+    """Remove a saved filter of this principal and return to the list it showed."""
     scope = tenancy.scope_of(request)
     scope.check("proposals:read")
     saved_filters.remove_filter(scope, saved_filters.INBOX, ids.parse("flt", filter_id))
@@ -288,7 +288,7 @@ def remove(request: HttpRequest, filter_id: str) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One tab of the review, an address of its own."""
+    """A scope of the inbox as a tab with its own URL."""
 
     name: str
     label: str
@@ -299,7 +299,7 @@ class Tab:
 @pages.parameters("saved", "show", *ONE, *pages.LIST, several=SEVERAL)
 @require_safe
 def inbox_page(request: HttpRequest) -> HttpResponseBase:
-    """The proposals, newest first; ``saved`` in the address stands for the filter of that name."""
+    """The list of proposals, newest first, as a page or a file; ``saved`` in the URL selects a saved filter."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if "proposals" not in registrations.advertised_capabilities().get("agents", {}):
         text = "Proposals are what agents and people would change in production; a gate decides about each."
@@ -351,7 +351,7 @@ def _principals(page: InboxPage, offered: list[Saved]) -> set[str]:
 
 
 def _choices(scope: TenantScope, wanted: InboxFilter, now: datetime) -> dict[str, object]:
-    """The scopes and facets, each with how many there are behind it, and what is set."""
+    """The context of the filter panel: scopes and facets with their counts, and the values that are set."""
     counts = proposals_inbox.counts(scope, wanted, now=now)
     chips = filter_chips(wanted)
     return {
@@ -380,7 +380,7 @@ def _addresses(page: InboxPage, cursor: pages.Cursor, base: str, here: str) -> d
 
 
 def _acts(scope: TenantScope, wanted: InboxFilter, page: InboxPage, now: datetime) -> dict[str, object]:
-    """What this principal may do to rows, and all that match as a selection when the page is not all of them."""
+    """The actions this principal may take on rows, and a selection of all matches when they exceed the page."""
     may = {action: rules.denial(scope, action, None) is None for action in (*bulk_actions.ACTIONS, "decide")}
     may_end = may["reject"] or may["archive"]
     more = may_end and len(page.rows) < page.total <= bulk_actions.MOST
@@ -395,7 +395,7 @@ def _acts(scope: TenantScope, wanted: InboxFilter, page: InboxPage, now: datetim
 
 
 def _document(row: Row) -> dict[str, object]:
-    """The proposal with its standing revision and its latest gate, without the artifact."""
+    """A row as JSON: the proposal, its current revision and its latest gate, without the artifact."""
     proposal, gate = row.proposal, row.gate
     return {
         "id": ids.wire("prop", proposal.id),
@@ -422,12 +422,12 @@ def _document(row: Row) -> dict[str, object]:
     }
 
 
-# Ending several proposals at once: what would happen, why, and then all of it or nothing.
+# Bulk rejection and archiving: a confirmation page, then all or nothing.
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something about one of the proposals; ``title`` is None for one that is not there."""
+    """A remark about one of the proposals; ``title`` is None for one that does not exist."""
 
     wire_id: str
     title: str | None
@@ -437,7 +437,7 @@ class Note:
 @pages.parameters("next", "every", "chosen", "action", several=("id",))
 @require_http_methods(["GET", "HEAD", "POST"])
 def end(request: HttpRequest) -> HttpResponse:
-    """Say what would happen to those that were chosen, and ask why; then reject or archive all of them, or none."""
+    """Show the effect on the selected proposals and ask for a reason; then reject or archive all of them or none."""
     scope, now = tenancy.scope_of(request), timezone.now()
     given = request.POST if request.method == "POST" else request.GET
     if request.method == "POST":
@@ -462,7 +462,7 @@ def end(request: HttpRequest) -> HttpResponse:
 
 
 def _selection(scope: TenantScope, given: QueryDict) -> Selection:
-    """What was chosen: a selection of before, everything that matched, or the boxes that were ticked."""
+    """The selection: a sealed one from an earlier page, all that matched, or the ticked boxes."""
     sealed = given.get("chosen") or given.get("every")
     return bulk_actions.unseal(scope, sealed) if sealed else bulk_actions.select_ids(given.getlist("id"))
 
@@ -482,7 +482,7 @@ def _confirm(
     status: int = 200,
     **more: object,
 ) -> HttpResponse:
-    """What would happen, with the reason to be given; more is what stood in the way."""
+    """The confirmation page with the reason field; ``more`` explains why nothing was changed."""
     plan = bulk_actions.plan(scope, action, selection, now=now)
     chosen = bulk_actions.seal(scope, selection)
     left = bulk_actions.seal(scope, Selection(tuple(plan.possible))) if plan.possible and not plan.stands else ""
@@ -507,7 +507,7 @@ def _confirm(
 
 
 def _refused(scope: TenantScope, conflict: Conflict, now: datetime) -> dict[str, object]:
-    """Why nothing was changed: the world is another one, or some cannot be ended."""
+    """Why nothing was changed: the filter now matches other proposals, or some cannot be ended."""
     told = conflict.details
     if "problems" in told:
         found = {each["id"]: each["message"] for each in told["problems"]}

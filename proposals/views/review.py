@@ -1,4 +1,4 @@
-"""The review of one proposal, a page for each of its six tabs. What is done about it is in the views beside."""
+"""The review pages of one proposal, one per tab, and the synthesis request of the inbox."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ TABS = {
     "proposal-history": "History",
     "proposal-effect": "Effect",
 }
-# What a page says of a request that was refused; nothing, when it only reads.
+# The context that a refused request overrides; a page that only reads keeps these values.
 REFUSED: dict[str, Any] = {"conflict": None, "refused": None, "typed": "", "comment_form": None}
 STEPS = ("Review", "Approval", "Installing", "Installed")
 
@@ -71,7 +71,7 @@ STEPS = ("Review", "Approval", "Installing", "Installed")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One text that may be compared, as a choice of the form; ``text`` is what it says."""
+    """One side of a comparison, as an option of the form; ``text`` is the artifact's JSON text."""
 
     value: str
     label: str
@@ -81,16 +81,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Short:
-    """What a change means, and against what it is told."""
+    """The summary of a change, and a caption that names the version it is compared with."""
 
     against: str
     told: Summary
 
 
 def comparison(request: HttpRequest, scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, object]:
-    """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views.
+    """The context of the Changes tab: the effect on production, the two sides, their diff, and the other views.
 
-    Compared is what is installed unless another side is asked for; where nothing is, the revision before.
+    The default side is what production resolves without this proposal; where that is nothing, the previous revision.
     """
     new = told.revision(pages.number_of(request, "to") or 0) or told.current
     offered = _offered(told, impact.duplicate_of(told.proposal))
@@ -124,7 +124,7 @@ def comparison(request: HttpRequest, scope: TenantScope, told: Detail, *, now: d
 
 
 def _remarks(told: Detail, revision: Revision) -> dict[int, list[Comment]]:
-    """What was said about lines of the revision, by line, the oldest first."""
+    """The comments on lines of the revision, by line number, oldest first."""
     found: dict[int, list[Comment]] = {}
     for each in told.comments:
         if each.line and each.revision == revision.number:
@@ -133,13 +133,13 @@ def _remarks(told: Detail, revision: Revision) -> dict[int, list[Comment]]:
 
 
 def _address(told: Detail, old: Side, new: int, **more: str) -> str:
-    """The address of this very comparison, wherever it is shown."""
+    """The URL of this comparison; ``more`` are further query parameters."""
     url = reverse("proposal", args=[ids.wire("prop", told.proposal.id)])
     return f"{url}?{urlencode({'from': old.value, 'to': new, **more})}"
 
 
 def _offered(told: Detail, duplicate: Duplicate | None) -> dict[str, Side]:
-    """Everything that a revision may be compared with, by its value in the address."""
+    """The texts that a revision can be compared with, by their value in the URL."""
     offered = [Side(str(each.number), f"revision {each.number}", each.text) for each in told.revisions]
     stands, replaced = told.effect.stands, told.effect.replaced
     if replaced:
@@ -153,7 +153,7 @@ def _offered(told: Detail, duplicate: Duplicate | None) -> dict[str, Side]:
 
 
 def _in_production(told: Detail) -> tuple[str, ...]:
-    """What runs resolve without this proposal: what it replaced, or would replace; or nothing."""
+    """The sides that runs resolve without this proposal, best first: the version it replaces, else nothing."""
     return (REPLACED, NOTHING) if told.effect.installation else (INSTALLED, NOTHING)
 
 
@@ -167,7 +167,7 @@ def _is_current(told: Detail) -> bool:
 
 
 def _shorts(told: Detail, before: Side, old: Side, new: Revision, now: datetime) -> Iterator[Short]:
-    """What production gains and loses, and then, when something else is compared, what that is about."""
+    """Summarise the change against production and, when another side is selected, against that side too."""
     for side in (before,) if old is before else (before, old):
         also = _also(told, side)
         found = summaries.summary(told.proposal.kind, side.text, new.text, also=also, now=now)
@@ -181,7 +181,7 @@ def _against(told: Detail, before: Side) -> str:
 
 
 def _also(told: Detail, side: Side) -> list[Line]:
-    """Which agents an administrator had installed, each by itself, whose place a pack takes."""
+    """One line for each individually installed agent that a pack replaces."""
     stands, replaced = told.effect.stands, told.effect.replaced
     if side.value == INSTALLED and stands and told.under_review:
         return [
@@ -195,12 +195,12 @@ def _also(told: Detail, side: Side) -> list[Line]:
     return []
 
 
-# What a page says when somebody was faster: what is different from what the operator read, and where to see it.
+# Conflicts: what changed since the operator loaded the page, and the URL of the difference.
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The refusal in words, what has changed since, and the address of the difference ("" when there is none)."""
+    """The refusal in words, the changes since the page was loaded, and the URL of the diff ("" without one)."""
 
     title: str
     changes: list[str]
@@ -209,7 +209,7 @@ class News:
 
 
 def news(conflict: Conflict, told: Detail, *, read: int) -> News:
-    """What came since revision ``read`` was read."""
+    """The changes since the operator read revision ``read``."""
     changes = [
         f"Revision {each.number} arrived ({_lines(each.lines_added)} added, {each.lines_removed} removed), "
         f"with the digest {each.sha256}."
@@ -247,13 +247,13 @@ def _of_gate(told: Detail, read: int) -> list[str]:
     return [f"The approval request is about revision {gate.revision}."] if gate.revision != read else []
 
 
-# Looking for proposals now: the host goes over its own traces because somebody asks, and the inbox says what came.
+# A synthesis requested from the inbox, and the fragment that polls its progress.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @transaction.atomic
 def request_synthesis(request: HttpRequest) -> HttpResponse:
-    """A look is on record and queued, or neither; read, it is where the latest one stands, until that is over."""
+    """POST: record a synthesis and queue it, both or neither. GET: its progress, polled until it ends."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if request.method == "POST":
         tasks.enqueue_synthesis(learning.order(scope, now=now))
@@ -267,7 +267,7 @@ def request_synthesis(request: HttpRequest) -> HttpResponse:
 
 
 def latest(scope: TenantScope) -> dict[str, object]:
-    """The latest look, whether it is still under way, and what came of it in numbers."""
+    """The latest synthesis, whether it still waits or runs, and the counts of its outcome."""
     row = learning.latest(scope)
     outcome = row.outcome if row else {}
     return {
@@ -281,12 +281,12 @@ def latest(scope: TenantScope) -> dict[str, object]:
     }
 
 
-# The life of a proposal as a list of what happened, the oldest first.
+# The timeline of a proposal, oldest first.
 
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """One thing that happened; ``by`` is a principal, or nothing; ``revision`` is what it was about."""
+    """One entry of the timeline; ``by`` is a principal or "", ``revision`` a number or 0 for none."""
 
     at: datetime
     icon: str
@@ -298,14 +298,14 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The newest of them, and how many older ones are left to the History tab."""
+    """The newest ``SHOWN`` milestones; ``earlier`` counts the older ones, which the History tab lists."""
 
     shown: list[Milestone]
     earlier: int
 
 
 def timeline(told: Detail) -> Timeline:
-    """What happened to the proposal, in the order of time."""
+    """Build the timeline of a proposal, in chronological order."""
     happened = sorted(_happened(told), key=lambda each: each.at)
     return Timeline(happened[-SHOWN:], max(0, len(happened) - SHOWN))
 
@@ -354,14 +354,14 @@ def _ended(ballot: Ballot) -> Milestone | None:
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """Whose vote let the installation happen, and how long after it that did."""
+    """The principal of the deciding grant, and the time from that vote to the installation."""
 
     principal: str
     after: timedelta
 
 
 def _approved(told: Detail) -> Approved | None:
-    """None when no gate was granted for what is installed, and when it was there before the gate."""
+    """None without a granted gate, and when the artifact was installed before the last grant."""
     ballot = next((each for each in told.ballots if told.approval and each.gate.id == told.approval.id), None)
     grants = [vote for vote in ballot.votes if vote.decision == Decision.GRANTED] if ballot else []
     installation = told.effect.installation
@@ -372,7 +372,7 @@ def _approved(told: Detail) -> Approved | None:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One tab of the review, an address of its own, and the key that opens it."""
+    """A tab of the review: its URL, the key that opens it, and the count it shows."""
 
     name: str
     label: str
@@ -384,49 +384,49 @@ class Tab:
 @pages.parameters("from", "to", "mode", "line", "format")
 @require_safe
 def changes(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """What the proposal would change: in words first, then line by line against whatever one likes."""
+    """The changes: a summary in words, then a diff against a selectable side."""
     return _review(request, prop_id, "proposal")
 
 
 @pages.parameters("revision", "format")
 @require_safe
 def artifact(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The artifact as it stands, its digests, and whether it would be refused now."""
+    """The artifact of a revision, its digest, and what would refuse its installation now."""
     return _review(request, prop_id, "proposal-artifact")
 
 
 @pages.parameters("format")
 @require_safe
 def evidence(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """Why it was proposed, and from what."""
+    """The source runs, the citations and the duplicate of the proposal."""
     return _review(request, prop_id, "proposal-evidence")
 
 
 @pages.parameters("format")
 @require_safe
 def discussion(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """What people say about it."""
+    """The comments on the proposal."""
     return _review(request, prop_id, "proposal-discussion")
 
 
 @pages.parameters("format")
 @require_safe
 def history(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """Its revisions, gates, votes, and what the audit says."""
+    """The revisions, gates, votes and audit records of the proposal."""
     return _review(request, prop_id, "proposal-history")
 
 
 @pages.parameters("format")
 @require_safe
 def effect(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """Which runs have resolved it: none before it is installed, and those that did since."""
+    """The runs that have resolved the artifact since it was installed."""
     return _review(request, prop_id, "proposal-effect")
 
 
 @pages.parameters("revision")
 @require_safe
 def download(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The exact bytes of a revision, the current one unless another is named; its digest is theirs."""
+    """The exact bytes that the revision's digest covers; the current revision by default."""
     told = reading.detail(tenancy.scope_of(request), ids.parse("prop", prop_id))
     revision = told.revision(pages.number_of(request, "revision") or 0) or told.current
     answer = HttpResponse(revision.text.encode(), content_type="application/json")
@@ -444,14 +444,14 @@ def _review(request: HttpRequest, prop_id: str, tab: str) -> HttpResponse:
 
 
 def is_under_way(told: Detail) -> bool:
-    """Whether the page should look again soon: a granted gate has not been carried out yet."""
+    """Whether the page keeps polling: a gate is granted and its installation has not ended."""
     return told.gate is not None and told.gate.state == GateState.GRANTED
 
 
 def render_review(
     request: HttpRequest, scope: TenantScope, told: Detail, tab: str, *, status: int = 200, **more: object
 ) -> HttpResponse:
-    """The review page of ``told`` at ``tab``; ``more`` is what a refused decision adds."""
+    """Render one tab of the review; ``more`` overrides the context, for a refused request."""
     now = timezone.now()
     context = frame(scope, told, now=now) | {
         "tab": tab,
@@ -474,7 +474,7 @@ def render_review(
 
 
 def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, object]:
-    """What every page about one proposal shows around its own."""
+    """The context that every page of one proposal shares."""
     prop_id = ids.wire("prop", told.proposal.id)
     said = {"proposal-discussion": len(told.comments), "proposal-history": len(told.revisions)}
     decisive = told.last.gate if told.last and not told.under_review else None
@@ -501,7 +501,7 @@ def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, objec
 
 
 def _step(told: Detail) -> str:
-    """Where the proposal is on its way; nowhere when it has left it."""
+    """The current one of ``STEPS``; "" for a proposal that left the review without an installation."""
     if told.proposal.installed_ref:
         return "Installed"
     if not told.under_review:
@@ -519,7 +519,7 @@ def _principals(told: Detail) -> set[str]:
 
 
 def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, object]:
-    """What one tab needs beside the proposal itself."""
+    """The context of one tab."""
     asked: dict[str, Callable[[], dict[str, Any]]] = {
         "proposal": lambda: comparison(request, scope, told, now=now),
         "proposal-artifact": lambda: _artifact(request, told, now),
@@ -530,7 +530,7 @@ def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, no
 
 
 def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, object]:
-    """The revision's text in three forms, and what would stand in the way of installing it now."""
+    """The revision's text in three forms, and what would refuse its installation now."""
     shown = told.revision(pages.number_of(request, "revision") or 0) or told.current
     trial = forms.Form({})
     tried = pages.submit(trial, lambda _: _try(told.proposal, shown.text, now))
@@ -561,7 +561,7 @@ def _evidence(told: Detail) -> dict[str, object]:
 
 
 def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, object]:
-    """Whether anybody has voted, and what the audit says, for those who may read it."""
+    """Whether there are votes, and the audit records if this principal may read them."""
     voted = any(ballot.votes for ballot in told.ballots)
     if not scope.can(audit_log.SCOPE):
         return {"voted": voted, "audit_scope": audit_log.SCOPE}
@@ -571,7 +571,7 @@ def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, objec
 
 
 def _document(told: Detail) -> dict[str, object]:
-    """The proposal with its revisions; artifacts as the text whose digest is named."""
+    """The proposal as JSON with its revisions; each artifact is the text that its ``sha256`` covers."""
     proposal: Proposal = told.proposal
     return {
         "id": ids.wire("prop", proposal.id),
