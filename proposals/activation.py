@@ -1,8 +1,8 @@
-"""The activation run: what its two nodes do, and how the run surface answers its gate.
+"""The activation run: its gate and install nodes, and the run API's answer to the gate.
 
-The gate node asks once and goes on when the gate is decided, whichever came first: the vote may be cast before a worker
-has reached the node. It is done with the decision either way; the node behind it installs what was granted, and fails
-the run with ``approval_rejected`` otherwise, so that every vote stays on the log.
+The gate node asks once and completes with the decision, which may have been made before a worker reached the node. The
+install node then installs what was granted, and otherwise fails the run with ``approval_rejected``, so that every vote
+stays on the log.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ def _belongs_to_the_host(_: Mapping[str, object]) -> list[tuple[str, str]]:
 
 @node_type(gate.GATE_TYPE, check=_belongs_to_the_host)
 def approval_gate(ctx: NodeContext) -> Outcome:
-    """Waits until the gate of this run is decided; a run that has no gate of a proposal gets nowhere.
+    """Waits until the gate of this run is decided; a run without a gate fails.
 
-    When its time is over it is rejected, never granted (RFC 0051).
+    A gate past its deadline is rejected, never granted (RFC 0051).
     """
     found = _gate_of(ctx.run)
     if found.state == GateState.OPEN and rules.has_expired(found, ctx.now):
@@ -49,7 +49,7 @@ def approval_gate(ctx: NodeContext) -> Outcome:
 
 
 def _ask(ctx: NodeContext, found: Gate) -> Outcome:
-    """The question; votes of a larger quorum that were cast already are told before it."""
+    """Ask the gate's question, after appending the votes that were cast before it."""
     facts = gate.facts(found)
     if facts:
         runs.note(ctx.run, *facts, now=ctx.now)
@@ -57,7 +57,7 @@ def _ask(ctx: NodeContext, found: Gate) -> Outcome:
 
 
 def _ask_answered(ctx: NodeContext, found: Gate) -> None:
-    """The question with its answer, as the log tells them when the gate was decided before a worker had reached it."""
+    """Append the question together with its answer, for a gate that was decided before a worker reached the node."""
     asked, answer, told = gate.question(found, now=ctx.now), {"decision": found.state}, gate.facts(found)
     how: dict[str, Any] = {}
     if found.state == GateState.EXPIRED:
@@ -84,7 +84,7 @@ def _gate_of(run: Run) -> Gate:
 
 
 def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: object, now: datetime) -> None:
-    """The vote that ``POST /v1/runs/{runId}/interrupts/{nodeId}`` casts, about the digest that the run has pinned."""
+    """Cast the vote of ``POST /v1/runs/{runId}/interrupts/{nodeId}``, on the digest that the run has pinned."""
     found = gate.gate_of_run(run)
     if found is None or found.node_id != node_id:
         raise InterruptNotFound

@@ -1,7 +1,7 @@
-"""What an artifact may be: its size, its form, and a schema for each kind that this host really installs.
+"""Validates artifacts: size, JSON form, and a schema for each kind that this host installs.
 
-An artifact is kept as the text that was received, byte for byte, unless a secret had to be taken out of it (SR-1); what
-is refused is named by its path and never echoed.
+An artifact is stored as received, byte for byte, unless a secret had to be redacted (SR-1). A refusal names the path of
+each problem and never echoes a value.
 """
 
 import json
@@ -44,7 +44,7 @@ class Sealed:
 
 
 class Unreadable(ValueError):
-    """The text is not an artifact; the message says why, without a word of the text."""
+    """The text is not an artifact; the message says why without quoting it."""
 
 
 def installable_kinds() -> list[str]:
@@ -53,7 +53,7 @@ def installable_kinds() -> list[str]:
 
 
 def seal(tenant_id: UUID, kind: str, text: str, redactor: Redactor) -> Sealed:
-    """``text`` as it may be stored: redacted, and valid for its kind. Refuses with every problem's path."""
+    """Redact and validate ``text`` for storage; the refusal has the path of every problem."""
     require_installable(kind)
     document = read(text)
     redacted = redactor.redact_json(document)
@@ -68,7 +68,7 @@ def seal(tenant_id: UUID, kind: str, text: str, redactor: Redactor) -> Sealed:
 
 
 def require_installable(kind: str) -> Installer:
-    """Who installs this kind; refuses a kind that nobody knows, and one that this host does not install."""
+    """The installer of this kind; refuses an unknown kind, and one that this host does not install."""
     if kind not in Kind.values:
         message = f"must be one of {', '.join(Kind.values)}"
         raise Invalid("There is no such kind.", errors=[{"field": "kind", "message": message}])
@@ -80,7 +80,7 @@ def require_installable(kind: str) -> Installer:
 
 
 def read(text: str) -> JSONObject:
-    """The JSON object in ``text``; refuses what is none, what is too large, and what parsers would read differently."""
+    """The JSON object in ``text``; refuses anything else, too large a text, and JSON that parsers read differently."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise TooLarge(f"An artifact has at most {MAX_BYTES} bytes.", maxBytes=MAX_BYTES)
     try:
@@ -127,8 +127,8 @@ def _no_constant(name: str) -> Any:
 
 
 def require_valid(tenant_id: UUID, kind: str, document: JSONObject) -> None:
-    """Refuse a document that is not what its kind asks for, or that this host could not carry out in this tenant (422),
-    with the path of every problem."""
+    """Refuse (422), with the path of every problem, a document that violates the schema of its kind, or that this host
+    could not install in this tenant."""
     errors = [_at(path, message) for path, message in _against_schema(kind, document)]
     if not errors:
         beyond = require_installable(kind).problems(tenant_id, document)
@@ -157,7 +157,7 @@ def require_timely(kind: str, text: str, *, now: datetime) -> None:
 
 
 def artifact_of(tenant_id: UUID, kind: str, text: str) -> Artifact:
-    """What the registry installs for ``text``, checked once more; the text goes there as it is."""
+    """Check ``text`` once more and wrap it unchanged for the registry."""
     installer = require_installable(kind)
     document = read(text)
     require_valid(tenant_id, kind, document)
@@ -171,7 +171,7 @@ def name_in(kind: str, text: str) -> str:
 
 
 def version_in(kind: str, text: str) -> str:
-    """The version that ``text`` would be installed as; empty when it has none."""
+    """The version that ``text`` would be installed as; "" when it has none."""
     return _named(kind, text)[1]
 
 
@@ -202,7 +202,7 @@ def _at(path: str, message: str) -> Problem:
 
 
 def _message(problem: ValidationError) -> str:
-    """What the schema wanted, in words; of the value nothing is said."""
+    """The schema's requirement in words, without the value."""
     wanted = problem.validator_value
     sentences = {
         "required": "is required",

@@ -1,4 +1,4 @@
-"""The chains of a pack as drawings: where each node stands, and which edges lead from one to the next. Pure."""
+"""Lays out the chains of a pack as drawings: node boxes and arrows between them, in pixels. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ MOST_NODES, MOST_CHAINS = 40, 6
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One node; ``is_new`` when the text that is compared with has no such node."""
+    """One node; ``is_new`` when the chain that it is compared with has no such node."""
 
     name: str
     type_id: str
@@ -33,7 +33,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """One chain; one with more than ``MOST_NODES`` nodes is listed and not drawn."""
+    """One chain; with more than ``MOST_NODES`` nodes it is listed, not drawn."""
 
     chain_id: str
     width: int
@@ -47,7 +47,7 @@ class Drawing:
 
 
 def drawings_of(old: str, new: str) -> list[Drawing]:
-    """The first chains of the pack ``new``, beside those of ``old``; none of a text that is no such pack."""
+    """The first ``MOST_CHAINS`` chains of the pack ``new``, compared with ``old``; empty for an invalid pack."""
     try:
         before = {each["chainId"]: each for each in json.loads(old or "{}").get("chains", ())}
         chains = json.loads(new).get("chains", ())[:MOST_CHAINS]
@@ -75,12 +75,12 @@ def _drawing(chain: JSONObject, before: Mapping[str, Any] | None) -> Drawing:
 
 
 def _node(end: str, nodes: Mapping[str, str]) -> str:
-    """The node that one end of an edge names: the whole of it, or what stands before its port."""
+    """The node id in an edge's end, which is ``node`` or ``node.port``."""
     return end if end in nodes else end.rpartition(".")[0]
 
 
 def _depths(nodes: Mapping[str, str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How many edges the longest way to each node has; one in a circle stands where it was met."""
+    """By node: the length of the longest path to it; the passes are bounded, so that a cycle ends too."""
     depths = dict.fromkeys(nodes, 0)
     for _ in range(min(len(nodes), MOST_NODES)):
         deeper = {target: depths[source] + 1 for source, target in edges if depths[target] <= depths[source]}

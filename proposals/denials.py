@@ -1,4 +1,4 @@
-"""Who may never do what to a proposal is refused up front, with the denial on record (openwop-host 2.2)."""
+"""Refuses principals without the right to an action on a proposal and records the denial (openwop-host 2.2)."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -12,10 +12,10 @@ from proposals.models import Gate, Proposal
 
 
 def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, *, now: datetime) -> None:
-    """Refuse what this principal may never do; the log of the activation under way tells of it.
+    """Refuse an action that this principal may not take, and record the denial, also on the run under way.
 
-    The record is a transaction of its own, so it stays when the request is refused; a caller that has one open already
-    takes the record with it when it rolls back.
+    The record has its own transaction, so it survives the refusal; inside a caller's open transaction it is lost when
+    that one rolls back.
     """
     proposal, under_way = _there(scope.tenant_id, proposal_id)
     denied = rules.denial(scope, action, proposal, under_way)
@@ -36,21 +36,21 @@ def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, 
 def authorizing(
     scope: TenantScope, action: str, proposal_id: UUID | None = None, *, now: datetime
 ) -> Callable[[], None]:
-    """``authorize`` for a form that is judged only for who may do what it asks."""
+    """``authorize`` as a callable, for a form that is validated only after the check."""
     return lambda: authorize(scope, action, proposal_id, now=now)
 
 
 def authorize_one_of(
     scope: TenantScope, actions: Sequence[str], proposal_id: UUID | None = None, *, now: datetime
 ) -> None:
-    """Refuse, with the first of ``actions`` on record, who may never take any of them."""
+    """Refuse a principal who may take none of ``actions``; the denial of the first one is recorded."""
     there = _there(scope.tenant_id, proposal_id)
     if all(rules.denial(scope, action, *there) for action in actions):
         authorize(scope, actions[0], proposal_id, now=now)
 
 
 def _there(tenant_id: UUID, proposal_id: UUID | None) -> tuple[Proposal | None, Gate | None]:
-    """The proposal, and the gate of its activation that is under way."""
+    """The proposal and its gate under way, each or None."""
     found = _proposal().fetch(sql.key(tenant_id), sql.key(proposal_id)) if proposal_id else []
     return (found[0], gate.under_way(tenant_id, found[0].id)) if found else (None, None)
 

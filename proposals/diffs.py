@@ -1,7 +1,7 @@
-"""The difference of two artifacts, line by line and word by word, for the page. Pure.
+"""The diff of two artifacts, by line and by word, for the page. Pure.
 
-Compared is a readable form: members sorted, one a line, and long texts broken where they have line breaks; so two texts
-that mean the same do not differ.
+It compares a readable form: members sorted, one per line, and strings split at their line breaks; so two texts with
+equal JSON values do not differ.
 """
 
 import json
@@ -19,17 +19,17 @@ LINE_BREAK_IN_A_STRING = re.compile(r"(?<!\\)((?:\\\\)*)\\n")
 
 
 def between(old: str, new: str) -> Diff:
-    """The difference from the artifact text ``old`` to ``new``; an empty ``old`` makes every line an added one."""
+    """The diff from the artifact text ``old`` to ``new``; with an empty ``old`` every line is added."""
     return differences.diff_lines(readable(old), readable(new))
 
 
 def size_of_change(old: str, new: str) -> tuple[int, int]:
-    """How many lines ``between`` tells as added and as removed; a changed line is one of each."""
+    """The numbers of lines added and removed in ``between``; a changed line counts in both."""
     return differences.size(readable(old), readable(new))
 
 
 def readable(text: str) -> list[str]:
-    """The lines of an artifact as they are shown and compared."""
+    """The lines of an artifact in the form that is shown and compared."""
     if not text:
         return []
     try:
@@ -41,13 +41,13 @@ def readable(text: str) -> list[str]:
 
 
 def _broken(line: str) -> list[str]:
-    """A line with a long text in it, broken behind each of the text's own line breaks."""
+    """Split a line after each escaped line break in its string."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return LINE_BREAK_IN_A_STRING.sub(rf"\1\\n\n{indent}", line).split("\n")
 
 
 def laid_out(text: str) -> str:
-    """``text`` with a member a line when it stands on one line; a text with lines of its own is left as it is."""
+    """Format a one-line JSON text with one member per line; a text with several lines is returned unchanged."""
     return text if "\n" in text.strip() else "".join(_pieces(TOKEN.findall(text)))
 
 

@@ -1,4 +1,4 @@
-"""What somebody proposes, before it is stored: checked, bounded, and without the tenant's secrets (SR-1)."""
+"""Checks, bounds and redacts the texts of a proposal before they are stored (SR-1)."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -24,11 +24,11 @@ MAX_UNDER_REVIEW = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ProposalDraft:
-    """A new proposal. ``artifact`` is JSON text, kept as it stands; ``source_run_ids`` are wire ids of runs.
+    """A new proposal. ``artifact`` is JSON text, stored unchanged; ``source_run_ids`` are wire ids of runs.
 
-    ``pattern`` and ``evidence`` are the synthesis's own: the digest of what it saw, and ``{"kind", "id", "why"}`` of
-    each thing that led to it, where ``why`` is a fixed word; ``contributors`` are the principals whose words became
-    part of it, none of whom votes on it. ``purpose`` is for ``rollbacks`` alone.
+    Only the synthesis sets ``pattern`` and ``evidence``: the digest of the finding, and ``{"kind", "id", "why"}`` of
+    each thing that led to it, where ``why`` is a fixed word. ``contributors`` are the principals whose words became
+    part of the artifact; they may not vote on it. ``purpose`` is set for rollbacks only.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class ProposalDraft:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a revision changes; None leaves a field as it is. ``note`` says why."""
+    """The changes of a revision; None leaves a field unchanged. ``note`` says why."""
 
     artifact: str | None = None
     title: str | None = None
@@ -60,7 +60,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The words around an artifact as they may be stored."""
+    """The texts around an artifact, redacted for storage."""
 
     title: str
     rationale: str
@@ -68,12 +68,12 @@ class Texts:
 
 
 def seal(tenant_id: UUID, kind: str, artifact: str) -> Sealed:
-    """The artifact as it may be stored in this tenant."""
+    """Redact and validate an artifact with the secrets of this tenant."""
     return artifacts.seal(tenant_id, kind, artifact, redaction.for_tenant(tenant_id))
 
 
 def texts(tenant_id: UUID, *, title: str, rationale: str, note: str = "") -> Texts:
-    """The words as they may be stored in this tenant; refuses those that cannot be."""
+    """Strip and redact the texts; refuses what is too long or holds characters that cannot be stored."""
     redactor = redaction.for_tenant(tenant_id)
     stored = Texts(*(redactor.redact(text.strip()).text for text in (title, rationale, note)))
     limits = (("title", stored.title, MAX_TITLE), ("rationale", stored.rationale, MAX_RATIONALE))
@@ -82,14 +82,14 @@ def texts(tenant_id: UUID, *, title: str, rationale: str, note: str = "") -> Tex
 
 
 def reason(tenant_id: UUID, given: str) -> str:
-    """A reason as it may be stored in this tenant."""
+    """Strip and redact a reason; refuses what ``texts`` refuses."""
     stored = redaction.for_tenant(tenant_id).redact(given.strip()).text
     _refuse(_text_problems("reason", stored, MAX_NOTE))
     return stored
 
 
 def comment(tenant_id: UUID, given: str) -> str:
-    """A comment as it may be stored in this tenant."""
+    """Strip and redact a comment; refuses what ``texts`` refuses."""
     stored = redaction.for_tenant(tenant_id).redact(given.strip()).text
     _refuse(_text_problems("text", stored, MAX_COMMENT))
     return stored
@@ -108,7 +108,7 @@ def require_origin(tenant_id: UUID, draft: ProposalDraft) -> None:
 
 
 def _label_problems(redactor: Redactor, field: str, label: str, limit: int) -> list[Problem]:
-    """A label says who wrote it: with a mark in it, it would name somebody else."""
+    """The problems of a label. A secret is refused, not redacted: a redacted label would name another author."""
     if redactor.redact(label).count:
         return [{"field": field, "message": "holds a secret"}]
     return _text_problems(field, label, limit, lines=False)

@@ -1,10 +1,10 @@
-"""Whether a draft restates what is there already: the one reference that ``duplicateOf`` names (openwop-host 1.10).
+"""Finds the installed artifact or open proposal that a draft duplicates, for ``duplicateOf`` (openwop-host 1.10).
 
-By structure: it does the same, whatever it is called. By text: it is wired alike and its prose says nearly the same.
-A signal, never a block. Another version of a name that does something else is a revision of it, not its duplicate; one
-that does the same as the installed version restates it.
+By structure: it does the same, under any name. By text: it is wired alike and its prose is nearly the same. A signal,
+never a block. A version of the same name that does something else is a revision, not a duplicate; one that does the
+same as the installed version is a duplicate.
 
-What was found out about a text is kept by its digest, without a word of it, so that a draft reads few of the others.
+The facts about a text are cached by its digest, without the text, so that a draft rarely reads the others.
 """
 
 from collections import OrderedDict
@@ -29,7 +29,7 @@ Texts = QuerySet[Revision] | QuerySet[Installation]
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is known of a text: digests of what it does, how it is wired and what it is called; how much prose."""
+    """The facts about a text: digests of its structure, wiring and name, and the number of words in its prose."""
 
     structure: str
     skeleton: str
@@ -39,7 +39,7 @@ class _Facts:
 
 @dataclass(frozen=True, slots=True)
 class _There:
-    """What is there: the reference to it, its row, and the digest of its text."""
+    """A candidate: its reference, row id and digests."""
 
     reference: str
     id: UUID
@@ -48,7 +48,7 @@ class _There:
 
 
 class _Known:
-    """The facts about the texts that were looked at last, in this process; a text never changes under its digest."""
+    """An LRU cache of facts, per process. Never stale: the key is the digest of the text."""
 
     def __init__(self, most: int) -> None:
         self._most, self._facts, self._lock = most, OrderedDict[tuple[str, str], _Facts](), Lock()
@@ -71,10 +71,10 @@ _known = _Known(KEPT)
 
 
 def find(tenant_id: UUID, kind: str, text: str, *, besides: UUID | None = None) -> str | None:
-    """The ref of what is installed, or else the id of a proposal under review, that ``text`` restates; or None.
+    """The ref of an installed artifact, or else the id of a proposal under review, that ``text`` duplicates; or None.
 
-    Looked at are the newest 500 of each, the ones that do the same before those that say nearly the same; ``besides``
-    is the proposal that ``text`` belongs to.
+    Considers the newest ``LOOKED_AT`` of each; equal structure comes before similar prose. ``besides`` is the proposal
+    that ``text`` belongs to.
     """
     mine = _facts_of(kind, text)
     installed, proposed = _installed(tenant_id, kind), _proposed(tenant_id, kind, besides)
@@ -93,7 +93,7 @@ def find(tenant_id: UUID, kind: str, text: str, *, besides: UUID | None = None) 
 
 
 def _wired(mine: _Facts, there: Iterable[_There], about: dict[UUID, _Facts]) -> dict[UUID, str]:
-    """The references of those under another name that are wired alike, and have about as much to say."""
+    """By row id: the references of candidates with another name, the same wiring and prose of similar length."""
 
     def may_say_the_same(one: _Facts) -> bool:
         shorter, longer = sorted((one.words, mine.words))
@@ -103,14 +103,14 @@ def _wired(mine: _Facts, there: Iterable[_There], about: dict[UUID, _Facts]) -> 
 
 
 def _said_alike(rows: Texts, text: str, wired: dict[UUID, str]) -> Iterator[tuple[float, str]]:
-    """How much each of these says of the same, in the order of ``wired``."""
+    """The similarity of each candidate's prose to ``text`` (0 to 1) with its reference, in the order of ``wired``."""
     words = fingerprints.words_of(text) if wired else frozenset()
     likeness = {row: fingerprints.likeness(words, fingerprints.words_of(other)) for row, other in _texts(rows, wired)}
     return ((likeness[row], reference) for row, reference in wired.items() if row in likeness)
 
 
 def _facts(rows: Texts, kind: str, there: list[_There]) -> dict[UUID, _Facts]:
-    """The facts about each; only texts that are not known yet are read."""
+    """By row id: the facts, of which only the missing ones are computed from texts."""
     found = {each.id: facts for each in there if (facts := _known.get(kind, each.sha256))}
     unknown = [each.id for each in there if each.id not in found]
     return found | {row: _facts_of(kind, text) for row, text in _texts(rows, unknown)}
@@ -128,7 +128,7 @@ def _facts_of(kind: str, text: str) -> _Facts:
 
 
 def _texts(rows: Texts, wanted: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
-    """The texts of these rows, a few in memory at a time."""
+    """The texts of these rows, ``AT_ONCE`` in memory at a time."""
     listed = list(wanted)
     return rows.filter(id__in=listed).values_list("id", "text").iterator(chunk_size=AT_ONCE) if listed else iter(())
 

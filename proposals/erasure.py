@@ -1,8 +1,8 @@
-"""Proposals as a store of a forget: what was proposed, with every revision of it.
+"""The eraser of proposals and their revisions.
 
-Of an applied proposal the installed text stays: runs use it, and it is the proof of what was approved. Nobody approved
-the words around it and the revisions before it, so they go. What people said is no such proof either: comments
-and reasons declare themselves what is personal in them (``Personal``).
+The installed text of an applied proposal stays: runs use it, and it is the proof of what was approved. Its title,
+rationale and earlier revisions were not approved, so they are erased. Comments and reasons are no proof either; their
+models declare their personal fields (``Personal``).
 """
 
 import json
@@ -28,11 +28,11 @@ from proposals import lifecycle
 from proposals.models import Proposal, Revision, State
 
 STAYS_BECAUSE = "Applied proposals stay: runs use what was installed, and the text is the proof of what was approved."
-# Of an applied proposal: which text it installed. The ref is made of names in that text.
+# Kept for an applied proposal: the ref is made of names in the installed text.
 INSTALLED_AS = frozenset({"installed_ref"})
 
 
-# Whether a revision is the one that its proposal has installed; nothing is revised after that.
+# Whether a revision is the installed one: an applied proposal cannot be revised, so it is the last.
 INSTALLED = ExpressionWrapper(
     Q(proposal__state=State.APPLIED, number=F("proposal__revision")), output_field=BooleanField()
 )
@@ -40,7 +40,7 @@ INSTALLED = ExpressionWrapper(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A proposal that names the subject: in what can go, or in the installed text, or in both."""
+    """A proposal that names the subject in erasable texts (``goes``), in the installed text (``stays``), or both."""
 
     id: UUID
     goes: bool
@@ -96,13 +96,13 @@ class ProposalTexts:
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Over all that a proposal and its revisions say, each as one text, and the artifacts as they are read; but for
-        what an applied proposal has installed."""
+        """Search the texts of proposals and revisions, and the parsed artifacts, except what an applied proposal has
+        installed."""
         rows = ((row, whole_text(said)) for row, said in self._that_can_go(tenant_id))
         return judged(subject.terms, rows, chosen, spared)
 
     def _that_can_go(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
-        """Each with the id of its proposal."""
+        """The erasable texts of each proposal and each revision, with the id of the proposal."""
         columns = self.covers["proposals_proposal"]
         for row in Proposal.objects.of(tenant_id).values("id", "state", *columns):
             stay = INSTALLED_AS if row["state"] == State.APPLIED else ()
@@ -129,7 +129,7 @@ class ProposalTexts:
 
 
 def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[str]]]:
-    """What revisions say, by proposal; and, apart from that, what the installed ones install."""
+    """By proposal: the erasable texts of its revisions; and, separately, the texts of the installed artifact."""
     texts: dict[UUID, list[str]] = {}
     kept: dict[UUID, list[str]] = {}
     rows = Revision.objects.of(tenant_id).annotate(installed=INSTALLED)

@@ -1,4 +1,4 @@
-"""The forms of the review page. What they ask is checked by the domain; a form only says what it looks like."""
+"""The forms of the proposal pages. They describe fields; the domain validates the values."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ BIGGEST = 2**31 - 1
 
 
 class AboutRevision(PlainForm):
-    """What is said about exactly the revision that its form was printed with."""
+    """A form that is bound to the revision it was rendered with."""
 
     revision = forms.IntegerField(min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
 
 class DecisionForm(AboutRevision):
-    """One vote, about exactly the revision and digest that its form was printed with."""
+    """One vote, on exactly the revision and digest that the form was rendered with."""
 
     sha256 = forms.RegexField(r"^[0-9a-f]{64}$", widget=forms.HiddenInput)
     decision = forms.CharField(max_length=17)
@@ -32,11 +32,11 @@ class DecisionForm(AboutRevision):
 
 
 class AskForm(AboutRevision):
-    """The revision whose activation is asked for, or whose gate is withdrawn."""
+    """The revision whose approval is requested, or whose gate is withdrawn."""
 
 
 class ReasonForm(PlainForm):
-    """Why a proposal leaves the review."""
+    """The reason for rejecting or archiving a proposal."""
 
     reason = forms.CharField(
         label="Reason",
@@ -47,13 +47,13 @@ class ReasonForm(PlainForm):
 
 
 class RejectForm(ReasonForm):
-    """Why exactly this revision is rejected for good; without a revision, whichever stands."""
+    """The reason for rejecting this revision for good; without a revision, the current one."""
 
     revision = forms.IntegerField(min_value=1, max_value=2**31 - 1, required=False, widget=forms.HiddenInput)
 
 
 class OverrideForm(AboutRevision):
-    """An override of the gate over exactly this revision and digest, on purpose and with a reason."""
+    """An override of the gate over exactly this revision and digest, with a reason and the typed proposal id."""
 
     sha256 = forms.RegexField(r"^[0-9a-f]{64}$", widget=forms.HiddenInput)
     reason = forms.CharField(
@@ -82,7 +82,7 @@ class OverrideForm(AboutRevision):
 
 
 class CommentForm(PlainForm):
-    """Something to say about the proposal, or about one line of a revision."""
+    """A comment on the proposal, or on one line of a revision."""
 
     revision = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
     line = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
@@ -102,10 +102,10 @@ class RollbackForm(PlainForm):
 
 
 class RevisionForm(AboutRevision):
-    """The next revision, as whoever writes it sees it: everything as it stands, to be changed.
+    """The next revision, filled with the current texts.
 
-    What is not sent stays as it is. Browsers send line breaks as CR LF, so a text that differs in nothing else counts
-    as unchanged. Whether a gate stands in the way is for the domain to say; the tick is asked for by the browser too.
+    A field that is not sent stays unchanged. Browsers send line breaks as CR LF, so a text that differs only in these
+    counts as unchanged. The domain refuses a revision under an open gate; the browser requires the tick as well.
     """
 
     title = forms.CharField(label="Title", required=False, max_length=drafts.MAX_TITLE)
@@ -138,7 +138,7 @@ class RevisionForm(AboutRevision):
 
     @property
     def change(self) -> Change:
-        """What was changed; what stands as it stood is None."""
+        """The changed fields; an unchanged one is None."""
         given = self.cleaned_data
         before = {"title": self.standing.title, "rationale": self.standing.rationale, "artifact": self.laid_out}
         sent = {name: _lines(given[name]) for name in before if name in given and name in self.data}
@@ -155,11 +155,11 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-# The forms of the inbox. What they ask is checked by the domain; a form only says what it looks like.
+# The forms of the inbox.
 
 
 class EndForm(PlainForm):
-    """Why the chosen proposals leave the review, all of them."""
+    """The reason for rejecting or archiving all selected proposals."""
 
     action = forms.CharField(max_length=16, widget=forms.HiddenInput)
     chosen = forms.CharField(max_length=16_000, widget=forms.HiddenInput)
@@ -171,7 +171,7 @@ class EndForm(PlainForm):
     )
 
 
-# The forms of the pages of approval policies. What they ask is checked by the domain.
+# The forms of the approval policy pages.
 
 
 def _choices(scope: str) -> list[tuple[str, str]]:
@@ -179,7 +179,7 @@ def _choices(scope: str) -> list[tuple[str, str]]:
 
 
 class PolicyForm(PlainForm):
-    """The whole policy of a kind as somebody wants it; ``based_on`` is the version that the form was printed with."""
+    """The requested policy of a kind, complete; ``based_on`` is the version that the form was rendered with."""
 
     based_on = forms.IntegerField(min_value=0, max_value=BIGGEST, widget=forms.HiddenInput)
     quorum = forms.IntegerField(
@@ -227,7 +227,7 @@ class PolicyForm(PlainForm):
 
 
 def form_of(policy: Policy) -> PolicyForm:
-    """The form, filled with the policy as it stands."""
+    """The form, filled with the given policy."""
     unit, lasts = policy_review.in_units(policy.expires)
     values = {name: getattr(policy, name) for name in policies.FIELDS}
     return PolicyForm(initial={**values, "based_on": policy.number, "lasts": lasts, "unit": unit})

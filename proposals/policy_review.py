@@ -1,4 +1,4 @@
-"""The approval policies as people read them: in words, with their history and what waits. Reads only."""
+"""Approval policies for readers: in words, with their history and pending changes. Reads only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a policy: the row, what it says, and what was different before."""
+    """One version of a policy: the row, the policy in words, and its differences from the previous version."""
 
     row: ApprovalPolicy
     words: str
@@ -32,20 +32,20 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A change that never came into force, and what it would have changed in the version that it was based on."""
+    """A refused change, and its differences from the version that it was based on."""
 
     change: PolicyChange
     differences: list[str]
 
     @property
     def taken_back(self) -> bool:
-        """Whether who asked for it took it back; else somebody else refused it."""
+        """Whether the requester withdrew it; otherwise another person refused it."""
         return self.change.asked_by == self.change.decided_by
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A change that waits for a second person; ``denial`` is why the reader may not be that person."""
+    """A change that waits for a second person; ``denial`` is why the reader may not confirm it, or None."""
 
     change: PolicyChange
     words: str
@@ -55,7 +55,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The policy of a kind as it stands, and the change of it that waits, if one does."""
+    """The current policy of a kind, and its pending change if there is one."""
 
     kind: str
     policy: Policy
@@ -67,13 +67,13 @@ class Standing:
 
 
 def overview(scope: TenantScope) -> list[Standing]:
-    """The policy of every kind, changed or not."""
+    """The current policy of every kind."""
     waiting = {each.kind: _waiting(scope, each) for each in policies.waiting(scope)}
     return [Standing(kind, policies.policy_of_kind(scope.tenant_id, kind), waiting.get(kind)) for kind in Kind.values]
 
 
 def detail(scope: TenantScope, kind: str) -> tuple[Standing, list[Version]]:
-    """The policy of one kind with all its versions, the newest first; ``NotFound`` for a kind that is none."""
+    """The policy of one kind with all its versions, newest first; ``NotFound`` for an unknown kind."""
     rows = policies.history(scope, kind)
     known = [*map(policies.policy_of_row, rows), Policy()]
     versions = [Version(row, in_words(known[at]), differences(known[at + 1], known[at])) for at, row in enumerate(rows)]
@@ -81,7 +81,7 @@ def detail(scope: TenantScope, kind: str) -> tuple[Standing, list[Version]]:
 
 
 def past(scope: TenantScope, kind: str) -> list[Version | Refused]:
-    """What was asked for and is decided, whichever way, the latest decision first."""
+    """The confirmed and refused changes of a kind, latest decision first."""
     versions = detail(scope, kind)[1]
     known = {0: Policy(), **{each.row.number: policies.policy_of_row(each.row) for each in versions}}
     asked = [(each, policies.wanted_by(each)) for each in policies.refused(scope, kind)]
@@ -95,7 +95,7 @@ def _decided(each: Version | Refused) -> datetime:
 
 
 def awaiting_me(scope: TenantScope) -> list[PolicyChange] | None:
-    """The changes that this principal could confirm, the oldest first; None for one who manages no policies."""
+    """The changes that this principal may confirm, oldest first; None for one who may not manage policies."""
     if policies.denial(scope):
         return None
     return [each for each in policies.waiting(scope) if policies.denial_of_confirming(scope, each) is None]
@@ -117,7 +117,7 @@ def in_words(policy: Policy) -> str:
 
 
 def differences(before: Policy, after: Policy) -> list[str]:
-    """What differs, field by field, as ``Approvals needed: 1 → 2``."""
+    """One line per changed field, such as ``Approvals needed: 1 → 2``."""
     old, new, changed = _values(before), _values(after), policies.changed(before, after)
     return [f"{label}: {old[name]} → {new[name]}" for name, label in LABELS.items() if name in changed]
 
@@ -134,7 +134,7 @@ def _values(policy: Policy) -> dict[str, str]:
 
 
 def length(seconds: int) -> str:
-    """``14 days``, ``36 hours``, ``90 minutes``: in the largest unit that tells it whole."""
+    """``14 days``, ``36 hours`` or ``90 minutes``: in the largest unit without a remainder."""
     unit, size = in_units(timedelta(seconds=seconds))
     return f"{size:,} {unit}{'' if size == 1 else 's'}"
 
@@ -146,7 +146,7 @@ def in_units(span: timedelta) -> tuple[str, int]:
 
 
 def approvals_in_words(quorum: int, roles: Sequence[str]) -> str:
-    """``one approval by owners``, ``2 approvals by reviewers or owners``; no roles are whoever may vote."""
+    """``one approval by owners``, ``2 approvals by reviewers or owners``; without roles, all who may vote."""
     count = "one approval" if quorum == 1 else f"{quorum} approvals"
     return f"{count} by {roles_in_words(roles) or 'whoever may vote'}"
 

@@ -1,4 +1,4 @@
-"""Revisions: added, read, and blanked by a forget; never changed otherwise. The only writer of their table."""
+"""Revisions: added, read, and blanked by a forget, never changed otherwise. The only writer of their table."""
 
 import json
 from datetime import datetime
@@ -20,8 +20,10 @@ BLANK = json.dumps({"forgotten": FORGOTTEN}, separators=(",", ":"))
 
 
 def add(proposal: Proposal, sealed: Sealed, texts: Texts, *, against: str = "", by: str, now: datetime) -> Revision:
-    """The revision with the proposal's current number is on record, with the size of its change against the text
-    ``against``. The proposal is locked."""
+    """Store the revision with the proposal's current number and the size of its change against the text ``against``.
+
+    The caller holds the lock of the proposal.
+    """
     added, removed = diffs.size_of_change(against, sealed.text)
     return Revision(
         tenant_id=proposal.tenant_id,
@@ -42,7 +44,7 @@ def add(proposal: Proposal, sealed: Sealed, texts: Texts, *, against: str = "", 
 
 
 def require_current(revision: Revision, expected: int | None, sha256: str | None = None) -> None:
-    """Refuse what is about another revision, or another digest, than the one that stands."""
+    """Refuse a request about another revision number or digest than the current ones; None skips a check."""
     if expected not in (None, revision.number) or sha256 not in (None, revision.sha256):
         raise Conflict(
             f"Revision {revision.number} is the current one; look at it first.",
@@ -52,25 +54,25 @@ def require_current(revision: Revision, expected: int | None, sha256: str | None
 
 
 def current(proposal: Proposal) -> Revision:
-    """The revision that stands now."""
+    """The current revision."""
     return numbered(proposal, proposal.revision)
 
 
 def numbered(proposal: Proposal, number: int) -> Revision:
-    """The revision with this number; that it is there is the proposal's own promise."""
+    """The revision with this number, which must exist."""
     found: Revision = Revision.objects.of(proposal.tenant_id).get(proposal_id=proposal.id, number=number)
     return found
 
 
 def standing(proposal: Proposal) -> Revision:
-    """The revision that stands now, with its proposal and tenant at hand, as a face writes them."""
+    """The current revision with its proposal and tenant loaded, for a serializer."""
     rows = Revision.objects.of(proposal.tenant_id).select_related("proposal__tenant")
     found: Revision = rows.get(proposal_id=proposal.id, number=proposal.revision)
     return found
 
 
 def all_of(proposal: Proposal) -> list[Revision]:
-    """Every revision, the newest first."""
+    """Every revision, newest first."""
     return list(Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id).order_by("-number"))
 
 
@@ -81,8 +83,10 @@ def page(proposal: Proposal, *, before: int | None = None, limit: int) -> Page[R
 
 
 def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) -> None:
-    """No word of any revision is left, but the text of the ``installed`` one; who revised when stays, and each digest
-    is again that of its text."""
+    """Blank every text of the revisions except the artifact of the ``installed`` one.
+
+    Authors and times stay; the digests become those of the blanked text.
+    """
     rows = Revision.objects.written_by(WRITER).filter(tenant_id=proposal.tenant_id, proposal_id=proposal.id)
     rows.update(title=FORGOTTEN, rationale=FORGOTTEN, note="")
     rows.exclude(number=installed or 0).update(
@@ -94,17 +98,17 @@ def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) ->
     )
 
 
-# What is put on record about a proposal: an audit record a step, with ids and digests and no word of it.
+# Audit records of a proposal: one per step, with ids and digests, never its texts.
 
 
 def step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: object) -> None:
-    """The step is audited; in the caller's transaction and last in it, since the chain is everybody's lock."""
+    """Audit a step in the caller's transaction. Call it last: it locks the audit chain of the whole tenant."""
     target = ids.wire("prop", proposal.id)
     audit.append(proposal.tenant_id, actor=by, action=f"proposal.{action}", target=target, details=details, now=now)
 
 
 def about_gate(gate: Gate) -> JSONObject:
-    """A gate in the words of the audit."""
+    """The details of a gate for an audit record."""
     return {
         "approvalId": ids.wire("gate", gate.id),
         "runId": ids.wire("run", gate.run_id),

@@ -1,7 +1,7 @@
-"""What a new version of an artifact would change, in words and by its kind: what a reviewer reads before the lines.
+"""Summarises in words, by kind, what a new version of an artifact changes: what a reviewer reads before the diff.
 
-Permissions and tools come first, then what is lost, what is different, and what is worth knowing. Names out of an
-artifact are somebody's text; they are shortened, and shown as text.
+Gains such as permissions and tools come first, then losses, changes and notes. Names from an artifact are untrusted
+text; they are shortened, and shown as text.
 """
 
 import json
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What changes, and the next instants at which the new one would tick, when it ticks at all."""
+    """The lines of a change; ``ticks`` are the next instants of a new automation."""
 
     lines: tuple[Line, ...]
     ticks: tuple[datetime, ...] = ()
@@ -66,7 +66,7 @@ def note(words: str) -> Line:
 
 
 def named(name: object) -> str:
-    """A name out of an artifact, short enough for a line."""
+    """A name from an artifact on one line, at most ``LONGEST_NAME`` characters."""
     text = " ".join(str(name).split())
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
@@ -76,14 +76,14 @@ def listed(names: Iterable[object]) -> str:
 
 
 def ordered(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """The lines by tone, gains first; what is beyond the bound is counted."""
+    """The lines by tone, gains first; one note counts those beyond ``MOST_LINES``."""
     found = sorted(lines, key=lambda line: TONES.index(line.tone))
     rest = len(found) - MOST_LINES
     return (*found[:MOST_LINES], note(f"And {rest} more changes.")) if rest > 0 else tuple(found)
 
 
 def sets(what: str, old: Iterable[str], new: Iterable[str]) -> list[Line]:
-    """What ``new`` has and ``old`` has not, and the other way round, a line each way; its tone says which."""
+    """One gain for the items only in ``new``, and one loss for those only in ``old``."""
     before, after = list(old), list(new)
     gained = [each for each in after if each not in before]
     lost = [each for each in before if each not in after]
@@ -92,7 +92,7 @@ def sets(what: str, old: Iterable[str], new: Iterable[str]) -> list[Line]:
 
 
 def value(what: str, old: object, new: object) -> list[Line]:
-    """``what`` is another one; nothing when it is the same, and only worth knowing when there was none before."""
+    """The line of a changed value; none when it is the same, a note when there was none before."""
     if old == new:
         return []
     if old in (None, ""):
@@ -101,7 +101,7 @@ def value(what: str, old: object, new: object) -> list[Line]:
 
 
 def words_in(what: str, old: str, new: str) -> list[Line]:
-    """How many words a longer text has gained and lost."""
+    """The line with the number of words that a text has gained and lost."""
     if old == new:
         return []
     before, after = old.split(), new.split()
@@ -124,11 +124,11 @@ def _counted(these: list[str], others: list[str]) -> int:
 
 
 def by(items: Iterable[Mapping[str, object]], key: str) -> dict[str, Mapping[str, Any]]:
-    """The items by one of their members."""
+    """Index the items by one of their members."""
     return {str(each[key]): each for each in items}
 
 
-# What another version of an agent pack changes (RFC 0003): which agents, and what each of them may do and keeps.
+# Agent packs (RFC 0003): the agents, and the tools, memory and settings of each.
 
 
 def compare_agents(old: Document, new: Document) -> list[Line]:
@@ -147,7 +147,7 @@ def _requires(pack: Document) -> list[str]:
 
 
 def _agent(name: str, old: Any, new: Any) -> list[Line]:
-    """What changes about one agent; everything of one that is new."""
+    """The changes of one agent; a new one lists everything."""
     who = named(name)
     return [
         *sets(f"Tools of {who}", old.get("toolAllowlist", ()), new.get("toolAllowlist", ())),
@@ -179,7 +179,7 @@ def _confidence(who: str, old: Any, new: Any) -> list[Line]:
     return [change(f"Confidence threshold of {who}: {before if before is not None else 'none'} → {after}")]
 
 
-# What another version of an automation changes (RFC 0052): what it starts, and when, in words.
+# Automations (RFC 0052): the workflow, its inputs, and the schedule in words.
 
 
 def compare_automations(old: Document, new: Document) -> list[Line]:
@@ -207,7 +207,7 @@ def _missed(document: Document) -> str:
 
 
 def _when(document: Document) -> str:
-    """The time of an automation as people would say it."""
+    """The schedule of an automation in words."""
     if not document:
         return ""
     zone = document.get("timezone", "UTC")
@@ -217,13 +217,13 @@ def _when(document: Document) -> str:
 
 
 def five_fields(expression: str) -> str:
-    """The expression without its field of seconds, which is ``0`` where there is one."""
+    """Drop the seconds field of a six-field cron expression, which is always ``0``."""
     fields = expression.split()
     return " ".join(fields[1:] if len(fields) == 6 else fields)
 
 
 def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
-    """The next five instants at which it would tick, or as many as there are."""
+    """The next ``TICKS`` instants of an automation, fewer when it ends before; empty for an invalid cron."""
     if "fireAt" in document:
         at = parse_datetime(document["fireAt"])
         return (at,) if at and at.tzinfo and at > now else ()
@@ -233,7 +233,7 @@ def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
     return tuple(islice(cron.following(expression, document.get("timezone", "UTC"), now), TICKS))
 
 
-# What another version of a workflow-chain pack changes (RFC 0013): chains, nodes, the tools they use, parameters.
+# Workflow-chain packs (RFC 0013): chains, nodes, the tools they use, parameters.
 
 
 def compare_chains(old: Document, new: Document) -> list[Line]:
@@ -295,7 +295,7 @@ def _edge(edge: JSONObject) -> str:
     return f"{edge.get('from')} {edge.get('to')} {edge.get('condition')}"
 
 
-# What another version of a prompt template changes (RFC 0027): its variables first, then its words.
+# Prompt templates (RFC 0027): variables first, then the text.
 
 
 def compare_prompts(old: Document, new: Document) -> list[Line]:
@@ -321,7 +321,7 @@ def _variable(old: Any, new: Any) -> list[Line]:
 
 
 def _undeclared(new: Document, declared: set[str]) -> list[Line]:
-    """A placeholder that nothing declares fails the node that has no value for it."""
+    """Notes on undeclared placeholders, which fail a node without a value for them, and on unused variables."""
     used = dict.fromkeys(PLACEHOLDER.findall(str(new.get("text", ""))))
     unknown = [name for name in used if name not in declared]
     unused = [name for name in declared if name not in used]
@@ -341,10 +341,10 @@ _COMPARISONS: dict[str, Comparison] = {
 
 
 def summary(kind: str, old_text: str, new_text: str, *, also: Iterable[Line] = (), now: datetime) -> Summary:
-    """The summary of the change from ``old_text``, empty when there is nothing yet, to ``new_text``.
+    """Summarise the change from ``old_text``, "" when nothing is installed, to ``new_text``.
 
-    ``also`` is what is to be said beside what the texts say. ``ticks`` are the next five of what would tick. A text
-    that is no artifact of its kind is said to be none.
+    ``also`` are lines to add to those of the comparison. The summary has ``ticks`` for an automation. For a text that
+    is not an artifact of its kind it is a single note.
     """
     old, new = _read(old_text), _read(new_text)
     if new is None or (old_text and old is None):

@@ -1,6 +1,6 @@
-"""A finding of a miner becomes a proposal of the host, created like any other; and the figures of a synthesis.
+"""Creates proposals from the miners' findings, in the name of the host; and the figures of a synthesis.
 
-A pattern is proposed once, whatever became of it and however many workers find it: a unique constraint decides.
+A pattern is proposed once, whatever the outcome and however many workers find it: a unique constraint ensures it.
 """
 
 import hashlib
@@ -34,10 +34,10 @@ Counts = dict[str, int]
 
 @dataclass(slots=True)
 class Figures:
-    """``looked_at`` is what there was to learn from, ``proposed`` the proposals by their wire ids.
+    """``looked_at`` counts the traces that were read, ``proposed`` are the wire ids of the proposals.
 
-    ``seen`` patterns were proposed before; ``refused`` are drafts that cannot be installed, by code. ``worded`` counts
-    the drafts that an endpoint has worded, ``unworded`` those that stand as the rules made them, by why.
+    ``seen`` patterns were proposed before; ``refused`` counts the drafts that cannot be installed, by code. ``worded``
+    counts the drafts that the endpoint worded, ``unworded`` those that keep the rules' words, by reason.
     """
 
     looked_at: Counts = field(default_factory=dict)
@@ -50,15 +50,15 @@ class Figures:
     unworded: Counts = field(default_factory=dict)
 
     def refuse(self, code: str) -> None:
-        """One more draft that cannot be installed."""
+        """Count a draft that cannot be installed."""
         self.refused[code] = self.refused.get(code, 0) + 1
 
     def leave_unworded(self, why: str) -> None:
-        """One more draft that stands as the rules made it, although an endpoint was to word it."""
+        """Count a draft that keeps the rules' words although the endpoint was requested."""
         self.unworded[why] = self.unworded.get(why, 0) + 1
 
     def document(self) -> JSONObject:
-        """As it stands on the pass."""
+        """The figures as JSON for the pass."""
         told: JSONObject = {
             "lookedAt": self.looked_at,
             "found": self.found,
@@ -74,7 +74,7 @@ class Figures:
 
 
 def looked_at(traces: Traces, in_all: int) -> Counts:
-    """How much there was to learn from; ``runsInAll`` says how many runs there were, when not all were looked at."""
+    """Count the traces; ``runsInAll`` counts all runs, also those beyond the bound of what is read."""
     return {
         "runs": len(traces.runs),
         "runsInAll": in_all,
@@ -85,7 +85,7 @@ def looked_at(traces: Traces, in_all: int) -> Counts:
 
 
 def attempt(act: Callable[[], Made]) -> tuple[Made | None, str]:
-    """What ``act`` came to; or None and the code it was refused with, and nothing of it stands."""
+    """Run ``act`` in a transaction: its result and "", or None and the code of the refusal, rolled back."""
     return ask(partial(_as_one, act))
 
 
@@ -95,7 +95,7 @@ def _as_one(act: Callable[[], Made]) -> Made:
 
 
 def ask(act: Callable[[], Made]) -> tuple[Made | None, str]:
-    """The same for what writes nothing and may take its time: no transaction is open meanwhile."""
+    """``attempt`` without a transaction, for slow calls that write nothing."""
     try:
         return act(), ""
     except Refusal as refusal:
@@ -103,7 +103,7 @@ def ask(act: Callable[[], Made]) -> tuple[Made | None, str]:
 
 
 class Fate(StrEnum):
-    """What became of a finding."""
+    """The outcome of a finding."""
 
     PROPOSED = "proposed"
     SEEN = "seen"
@@ -112,7 +112,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposing:
-    """What became of a finding: the proposal, or the code of the refusal."""
+    """The outcome of a finding, with the proposal or the code of the refusal."""
 
     fate: Fate
     proposal: Proposal | None = None
@@ -120,17 +120,17 @@ class Proposing:
 
 
 def scope_of(tenant: Tenant) -> TenantScope:
-    """The host, proposing in the name of nobody else."""
+    """The scope of the host as the author of proposals."""
     return host_scope(tenant, scopes=SCOPES)
 
 
 def digest_of(finding: Finding) -> str:
-    """What the finding is known by."""
+    """The digest of the finding's pattern, by which a repeated finding is recognised."""
     return hashlib.sha256(finding.pattern.encode()).hexdigest()
 
 
 def seen_among(tenant_id: UUID, findings: Iterable[Finding], *, besides: Collection[str] = ()) -> set[str]:
-    """The patterns of these findings that were proposed before, by others than the proposals ``besides``."""
+    """The digests of these findings' patterns that other proposals than ``besides`` have already."""
     wanted = {digest_of(each) for each in findings}
     own = [known for each in besides if (known := ids.parse("prop", each))]
     rows = Proposal.objects.of(tenant_id).exclude(pattern="").exclude(id__in=own)
@@ -138,7 +138,7 @@ def seen_among(tenant_id: UUID, findings: Iterable[Finding], *, besides: Collect
 
 
 def draft_of(finding: Finding, *, model: str = RULES) -> ProposalDraft:
-    """The finding as somebody would submit it; at most ``MAX_SOURCES`` of its runs are named."""
+    """Convert a finding to a draft, with at most ``MAX_SOURCES`` of its runs and ``MOST_EVIDENCE`` of its evidence."""
     return ProposalDraft(
         kind=finding.kind,
         artifact=json.dumps(finding.artifact, ensure_ascii=False, indent=2),
@@ -154,7 +154,7 @@ def draft_of(finding: Finding, *, model: str = RULES) -> ProposalDraft:
 
 
 def propose(tenant: Tenant, draft: ProposalDraft, *, run: Run, now: datetime) -> Proposing:
-    """The draft is a proposal, told on ``run``; or it was proposed before, or could not be installed, and is none."""
+    """Create the proposal and log it on ``run``; no proposal when the pattern is known or it cannot be installed."""
     try:
         made, code = attempt(partial(_create, tenant, draft, run, now))
     except IntegrityError:
@@ -171,7 +171,7 @@ def _create(tenant: Tenant, draft: ProposalDraft, run: Run, now: datetime) -> Pr
 
 
 def code_against(tenant: Tenant, draft: ProposalDraft, *, now: datetime) -> str:
-    """The code with which the draft would be refused now; "" when it would not. Nothing is stored."""
+    """The code with which the draft would be refused now, "" for none. Stores nothing."""
     return attempt(partial(_check, tenant, draft, now))[1]
 
 

@@ -1,7 +1,7 @@
-"""A synthesis, carried out: traces are read, rules look at them, and what they find is proposed, one by one.
+"""The synthesis pass: read the traces, mine them for findings, and propose these one by one.
 
-Each proposal is one transaction with the figures of the pass, under the lease: a pass that is taken over goes on behind
-what its first worker had proposed, and doubles nothing.
+Each proposal and the figures of the pass commit in one transaction, under the lease: a worker that takes the pass over
+continues after the last proposal and repeats none.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ HOST = "host"
 
 
 def carry_out(work: Pass, *, clock: Clock) -> None:
-    """The pass is done; what came of it stands on it, and each ``proposal.created`` on its run."""
+    """Carry out the pass: store its outcome on it, and append each ``proposal.created`` to its run."""
     passes.progress(work, done=0, total=0, doing="reading traces", now=clock())
     now = clock()
     traces = run_traces.traces_of(work.tenant_id, now=now)
@@ -46,7 +46,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
 
 
 def _unseen(work: Pass, findings: list[Finding], figures: Figures) -> list[Finding]:
-    """The findings that nobody has proposed yet, each pattern once; those of this very pass were not seen before it."""
+    """The findings not proposed yet, one per pattern; those this pass has proposed do not count as seen."""
     seen = proposing.seen_among(work.tenant_id, findings, besides=figures.proposed)
     done = proposing.seen_among(work.tenant_id, findings) - seen
     patterns: dict[str, Finding] = {}
@@ -79,7 +79,7 @@ def _count(made: proposing.Proposing, figures: Figures) -> None:
 
 
 def _rehearse(work: Pass, fresh: list[Finding], figures: Figures, clock: Clock) -> None:
-    """What would be proposed is told, and nothing is."""
+    """Record in the figures what would be proposed, without proposing it."""
     redact = redaction.for_derived(work.tenant_id)
     figures.would_propose = []
     for at, finding in enumerate(fresh, 1):
@@ -93,9 +93,9 @@ def _rehearse(work: Pass, fresh: list[Finding], figures: Figures, clock: Clock) 
 
 
 def order(scope: TenantScope, *, dry_run: bool = False, endpoint: bool = False, now: datetime) -> Pass:
-    """A synthesis is on record and waits for a worker; a dry run tells what it would propose, and proposes nothing.
+    """Request a synthesis, which waits for a worker; a dry run reports what it would propose.
 
-    With ``endpoint`` the drafts are worded by the one that the tenant's policy names; refused when it names none.
+    With ``endpoint`` the endpoint of the tenant's policy words the drafts; refused when none is configured.
     """
     scope.check(ORDERS)
     options = checked({ENDPOINT: True} if endpoint else {})
@@ -108,7 +108,7 @@ def order(scope: TenantScope, *, dry_run: bool = False, endpoint: bool = False, 
 
 
 def checked(options: JSONObject) -> JSONObject:
-    """The options as they are kept; what is not one of a synthesis is refused."""
+    """Validate the options of a synthesis; refuses unknown ones."""
     errors = [{"field": f"options.{name}", "message": "is not an option"} for name in options if name != ENDPOINT]
     if not isinstance(options.get(ENDPOINT, False), bool):
         errors.append({"field": f"options.{ENDPOINT}", "message": "must be true or false"})
@@ -118,9 +118,9 @@ def checked(options: JSONObject) -> JSONObject:
 
 
 def tenants_due(*, now: datetime) -> list[UUID]:
-    """The tenants whose runs have left something since the host looked last, and that it has not looked at today.
+    """The tenants with runs that ended since the last synthesis and without a daily one today.
 
-    A look that failed or was stopped has seen nothing.
+    A synthesis that failed or was stopped does not count as the last one.
     """
     every = Tenant.objects.order_by("id").values_list("id", flat=True)
     return [tenant_id for tenant_id in every if _is_due(tenant_id, now)]
@@ -136,9 +136,9 @@ def _is_due(tenant_id: UUID, now: datetime) -> bool:
 
 @transaction.atomic
 def order_daily(tenant_id: UUID, *, endpoint: bool, now: datetime) -> Pass | None:
-    """The host's own look of that day; None when there was one already. Who looks at the same moment waits.
+    """Request the host's daily synthesis; None when it is not due. The tenant lock serialises concurrent callers.
 
-    A tenant whose policy names no endpoint has its drafts as the rules make them.
+    Without a configured endpoint the drafts keep the rules' words.
     """
     access.lock_tenant(tenant_id)
     if not _is_due(tenant_id, now):
@@ -163,7 +163,7 @@ def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
 
 
 def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
-    """The synthesis leaves off before its next proposal; what it has proposed stands. Audited."""
+    """Stop the synthesis before its next proposal; earlier ones stay. Audited."""
     scope.check(ORDERS)
     row = passes.request_stop(scope.tenant_id, find(scope, pass_id).id, now=now)
     target = ids.wire("pass", row.id)
@@ -172,6 +172,6 @@ def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
 
 
 def latest(scope: TenantScope) -> Pass | None:
-    """The synthesis that was asked for last, if ever one was."""
+    """The synthesis that was requested last, or None."""
     scope.check(READS)
     return next(iter(passes.latest(scope.tenant_id, kinds=(KIND,), limit=1)), None)

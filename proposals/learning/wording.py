@@ -1,8 +1,8 @@
-"""An endpoint words a finding, where the tenant has one and somebody asked for it; it decides nothing.
+"""Rewords a finding with the tenant's model endpoint, if configured and requested; the endpoint decides nothing.
 
-It may say the same in other words: the title, the rationale, and the texts of the artifact that are nothing but words.
-Whatever else it changes (a name, a tool, a node, a variable) leaves the draft of the rules as it was, and is counted;
-and so does a title or a rationale that could quote somebody.
+It may only reword the title, the rationale, and the purely descriptive texts of the artifact. An answer that changes
+anything else (a name, a tool, a node, a variable), or whose title or rationale could quote a person, is discarded and
+counted; the rules' draft is used instead.
 """
 
 import json
@@ -29,14 +29,14 @@ ENDS = re.compile(r"[^.!?]*[.!?].*\s", re.DOTALL)
 WITHOUT_CASE = "Lo"  # letters of a script that has no capitals, so that any of its words could be a name
 MAX_TOKENS = 4000
 PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-# The members of an artifact that are words for readers or for a model, and give nobody any power.
+# The members of an artifact that only readers or a model read, and that grant no rights.
 WORDS: dict[str, frozenset[str]] = {
     Kind.PROMPT_TEMPLATE: frozenset({"text", "description"}),
     Kind.AGENT_PACK: frozenset({"systemPrompt", "persona", "description"}),
     Kind.WORKFLOW_CHAIN_PACK: frozenset({"description", "label"}),
     Kind.AUTOMATION: frozenset({"description", "label"}),
 }
-# Members inside which every text does something.
+# Members whose texts all affect behaviour.
 ACTS = frozenset({"config", "inputs", "modelHints", "memoryShape"})
 NOT_CONFIGURED, NOT_ASKED = "no_endpoint", "not_asked"
 MALFORMED, OVERREACHING, QUOTING = "malformed", "changes_more_than_words", "may_quote_people"
@@ -49,13 +49,13 @@ ASKED = (
 Document = JSONObject
 
 
-# Whether somebody who says a finding in other words tells more than the finding does: a number, an address, a name, a
-# quotation. Titles and rationales hold nobody's text, whoever words them.
+# Detects whether a reworded finding adds information: a number, an address, a name or a quotation. Titles and
+# rationales never hold a person's text, no matter which model wrote them.
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word, where it stands, and whether a sentence begins with it."""
+    """A word, its offset in the text, and whether it begins a sentence."""
 
     text: str
     at: int
@@ -65,7 +65,7 @@ class Word:
 def tells_more(said: str, own: str) -> bool:
     """Whether ``said`` has a number, an ``@``, a quoted or a capitalised word that ``own`` has not.
 
-    A capital that only begins a sentence tells nothing.
+    The capital of a sentence's first word does not count.
     """
     known = {word.text.casefold() for word in _words(_plain(own))}
     text = _plain(said)
@@ -78,7 +78,7 @@ def tells_more(said: str, own: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text in one width, without signs that are not seen."""
+    """The text in NFKC form, without invisible format characters."""
     wide = unicodedata.normalize("NFKC", text)
     return "".join(letter for letter in wide if unicodedata.category(letter) != "Cf")
 
@@ -105,9 +105,9 @@ def is_configured(policy: Policy) -> bool:
 
 @dataclass(slots=True)
 class Voice:
-    """The tenant's endpoint during one pass, where it is ``wanted``; one that cannot be reached is not asked again.
+    """The tenant's endpoint during one pass, if ``wanted``; after a failure it is not called again.
 
-    ``model`` says who has worded the last finding; "" for nobody.
+    ``model`` is the label of the model that worded the last finding; "" when the rules' words were used.
     """
 
     tenant_id: UUID
@@ -117,7 +117,7 @@ class Voice:
     model: str = ""
 
     def worded(self, finding: Finding) -> Finding:
-        """The finding in the words of the endpoint, when these are no more than words; else as it was, and counted."""
+        """The finding in the endpoint's words if they pass every check, else unchanged; the figures count both."""
         self.model = ""
         if not self.wanted:
             return finding
@@ -147,7 +147,7 @@ class Voice:
 
 
 def _told(tenant_id: UUID, finding: Finding) -> str:
-    """What leaves the house: the finding, without a secret of the tenant's."""
+    """The finding as JSON with the tenant's secrets redacted: all that is sent to the endpoint."""
     told = {
         "kind": finding.kind,
         "title": finding.title,
@@ -158,7 +158,7 @@ def _told(tenant_id: UUID, finding: Finding) -> str:
 
 
 def _read(said: str) -> tuple[Document | None, str]:
-    """The JSON object of the answer, which may stand between other words; None when there is none of ours."""
+    """The JSON object in the answer, which other text may surround; None and a code when it is not valid."""
     try:
         found = json.loads(said[said.index("{") : said.rindex("}") + 1])
     except (ValueError, RecursionError):
@@ -170,7 +170,7 @@ def _read(said: str) -> tuple[Document | None, str]:
 
 
 def _taken(tenant_id: UUID, finding: Finding, answer: Document) -> tuple[Finding | None, str]:
-    """The finding with what the endpoint said of it; None, and why, when that could not be proposed."""
+    """The finding with the endpoint's words; None and a code when that may not be proposed."""
     artifact = answer.get("artifact", finding.artifact)
     if not isinstance(artifact, dict) or not _says_the_same(finding.kind, finding.artifact, artifact):
         return None, OVERREACHING
@@ -183,7 +183,7 @@ def _taken(tenant_id: UUID, finding: Finding, answer: Document) -> tuple[Finding
 
 
 def _may_quote(tenant_id: UUID, finding: Finding, taken: Finding) -> bool:
-    """Whether the title or the rationale tells what those of the rule do not, as they are and as they were told."""
+    """Whether the title or the rationale adds information to the rule's own, plain or as redacted for the endpoint."""
     own = f"{finding.title}\n{finding.rationale}"
     told = redaction.for_derived(tenant_id)(own).text
     return tells_more(f"{taken.title}\n{taken.rationale}", f"{own}\n{told}")
@@ -195,14 +195,14 @@ def _check(tenant_id: UUID, taken: Finding) -> None:
 
 
 def _says_the_same(kind: str, ours: Document, theirs: Document) -> bool:
-    """Whether the two differ in words alone, with no placeholder that was not there."""
+    """Whether the two differ only in descriptive texts, without a new placeholder."""
     free = WORDS.get(kind, frozenset())
     gained = set(PLACEHOLDER.findall(json.dumps(theirs))) - set(PLACEHOLDER.findall(json.dumps(ours)))
     return not gained and _bare(ours, free) == _bare(theirs, free)
 
 
 def _bare(value: object, free: frozenset[str]) -> Any:
-    """The value with each text taken out that is free to differ; that there is one stays, and so does every type."""
+    """The value with each free text replaced by ``str``, and each other leaf paired with its type, for comparison."""
     if isinstance(value, dict):
         return {
             name: str if name in free and isinstance(each, str) else _bare(each, frozenset() if name in ACTS else free)

@@ -1,4 +1,4 @@
-"""Proposals, their revisions, and what people say about them."""
+"""Proposals, their revisions and comments."""
 
 from django.db import models
 from django.db.models import Q
@@ -50,7 +50,7 @@ class PolicyChangeState(models.TextChoices):
 
 
 UNDER_REVIEW = (State.DRAFT, State.REVISED)
-# How a gate ended without anything being installed.
+# The final states of a gate that install nothing.
 ENDED_WITHOUT = (
     GateState.REJECTED,
     GateState.CHANGES_REQUESTED,
@@ -61,11 +61,11 @@ ENDED_WITHOUT = (
 
 
 class Proposal(TenantOwned):
-    """What an agent or a person proposes; ``revision`` is the number of the revision that stands now.
+    """A change that an agent or a person proposes; ``revision`` is the number of the current revision.
 
-    ``closed_by``, ``closed_at`` and ``closing_reason`` tell of the last step out of review: apply, reject or archive.
-    ``pattern`` is the digest of what the host saw when it synthesized this one, empty for everybody else's; the same is
-    proposed once. ``evidence`` are ids of what led to it. ``uninstalled_ref`` was installed, until it was archived.
+    ``closed_by``, ``closed_at`` and ``closing_reason`` describe the last step out of review: apply, reject or archive.
+    ``pattern`` is the digest of the finding that the host synthesized this one from, "" for all others; each is
+    proposed once. ``evidence`` are ids of what led to it. ``uninstalled_ref`` was installed until it was archived.
     """
 
     writer = "proposals.lifecycle"
@@ -137,13 +137,13 @@ class Proposal(TenantOwned):
 
 
 class Revision(TenantOwned):
-    """The proposal as somebody left it. Never changed, but by a forget, which blanks its texts.
+    """One revision of a proposal. Never changed, except by a forget, which blanks its texts.
 
-    ``text`` is the artifact as it was received. ``sha256`` is the digest of exactly these bytes (UTF-8): it is what a
-    reviewer sees, what a gate pins, and what the installation has. ``canonical_sha256`` is the digest of the JCS form
-    (RFC 8785), equal for two texts that mean the same. ``structure`` is the digest of what the artifact does, whatever
-    it is called (``duplicates``). ``lines_added`` and ``lines_removed`` count against what stood before, or is
-    installed.
+    ``text`` is the artifact as received, apart from redactions. ``sha256`` is the digest of exactly these bytes
+    (UTF-8): the one that a reviewer sees, a gate pins and the installation has. ``canonical_sha256`` is the digest of
+    the JCS form (RFC 8785), equal for texts with equal values. ``structure`` is the digest of what the artifact does,
+    independent of its name (``duplicates``). ``lines_added`` and ``lines_removed`` count against the previous revision
+    or, for the first one, the installed version.
     """
 
     writer = "proposals.revisions"
@@ -175,9 +175,9 @@ class Revision(TenantOwned):
 
 
 class Comment(TenantOwned):
-    """What somebody said about a proposal, at the revision that they read. Blanked by a forget, never changed.
+    """A comment on a proposal, at the revision that its author read. Blanked by a forget, never changed.
 
-    ``line`` counts from 1 in the readable form of that revision; None is about all of it.
+    ``line`` counts from 1 in the readable form of that revision; None for a comment on the whole.
     """
 
     writer = "proposals.comments"

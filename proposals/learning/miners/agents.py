@@ -1,8 +1,7 @@
-"""An agent that does not do what its manifest says becomes a revision of its pack: tools asked for and given up, and
-whether it remembers across runs.
+"""Mines agents that deviate from their manifest and revises their pack: refused tools, unused tools, long-term memory.
 
-Counted are the tenant's own runs since the agent was installed as it is; how many of them agents have started
-themselves is said. Agents of one pack are revised together, because a pack is installed as a whole.
+It counts the tenant's own runs since the current version was installed; the rationale says how many of them agents
+started. The agents of one pack are revised together, because a pack is installed as a whole.
 """
 
 from collections import defaultdict
@@ -43,7 +42,7 @@ Document = JSONObject
 
 @dataclass(slots=True)
 class Work:
-    """What an agent's runs did: which wanted which tool, which were refused it, and which used its memory."""
+    """The runs of an agent, and the run ids by wanted tool, by refused tool, and with use of memory."""
 
     runs: dict[str, RunTrace] = field(default_factory=dict)
     wanted: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -53,7 +52,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What of a manifest is no longer so, and the runs that show it."""
+    """The deviations of an agent from its manifest, and the runs that show them; ``long_term`` None for no change."""
 
     agent_id: str
     asked: tuple[str, ...]
@@ -71,7 +70,7 @@ class Drift:
 
 
 def find(traces: Traces, *, now: datetime) -> list[Finding]:
-    """One revision for each pack of which an agent has drifted."""
+    """One finding for each pack with an agent that deviates from its manifest."""
     packs: dict[str, list[InstalledAgent]] = defaultdict(list)
     for agent_id, agent in sorted(_current(traces.agents).items()):
         packs[str(agent.manifest.get("packName") or agent_id)].append(agent)
@@ -89,7 +88,7 @@ def _id(agent: InstalledAgent) -> str:
 
 
 def _current(agents: Iterable[InstalledAgent]) -> dict[str, InstalledAgent]:
-    """The one that is installed, by its id; of several the last."""
+    """The installed agents by id; of several with one id the latest."""
     ordered = sorted(agents, key=lambda each: (each.installed_at, each.version, canonical(dict(each.manifest))))
     return {_id(each): each for each in ordered}
 
@@ -105,7 +104,7 @@ def _work(runs: Iterable[RunTrace], since: dict[str, datetime], now: datetime) -
 
 
 def _note(work: Work, run: RunTrace, node: NodeTrace) -> None:
-    """A node that was refused a tool wanted all of them. What a workflow of the host does is a use, and no run."""
+    """Count a node: one that was refused a tool wanted all of its tools. Host workflows count as use, not as runs."""
     if not run.builtin:
         work.runs[run.run_id] = run
     for tool in node.tools:
@@ -135,7 +134,7 @@ def _is_asked_for(tool: str, work: Work) -> bool:
 
 
 def _long_term(agent: InstalledAgent, work: Work) -> bool | None:
-    """What ``memoryShape.longTerm`` would have to be; None where it is right, or the manifest says nothing of it."""
+    """The value that ``memoryShape.longTerm`` should have; None when it is right or not declared."""
     declared = dict(agent.manifest.get("memoryShape", {})).get("longTerm")
     if declared is False and len(work.remembering) >= LEAST_REMEMBERING:
         return True
@@ -144,7 +143,7 @@ def _long_term(agent: InstalledAgent, work: Work) -> bool | None:
 
 
 def _revised(agent: InstalledAgent, drift: Drift | None) -> Document:
-    """The manifest as it stands in a pack, with what has drifted set right."""
+    """The manifest for the pack, corrected by the drift."""
     manifest = {name: value for name, value in agent.manifest.items() if name not in OF_THE_PACK}
     if drift and (drift.asked or drift.given_up):
         kept = [tool for tool in manifest.get("toolAllowlist", []) if tool not in drift.given_up]
@@ -188,7 +187,7 @@ def _finding(name: str, agents: list[InstalledAgent], drifts: list[Drift], timez
 
 
 def _said(drift: Drift, timezone: str) -> str:
-    """The drift in words."""
+    """The sentence of the rationale about one drift."""
     work, name = drift.work, shown_name(drift.agent_id)
     when = period((work.runs[run_id].created_at for run_id in drift.shown_by), zone_of(timezone))
     said = []
@@ -207,6 +206,6 @@ def _said(drift: Drift, timezone: str) -> str:
 
 
 def _by_agents(drift: Drift) -> str:
-    """How many of the runs that show it were started with keys of agents; "" for none."""
+    """The clause that counts the runs started with keys of agents; "" for none."""
     started = sum(drift.work.runs[run_id].origin == Origin.AGENT for run_id in drift.shown_by)
     return f"; {started} of {len(drift.shown_by)} started by agents themselves" if started else ""

@@ -1,4 +1,4 @@
-"""What miners share: how a finding states its evidence, and the version and form of what it proposes."""
+"""Shared by the miners: evidence and wording of a finding, and the form and version of its artifact."""
 
 import hashlib
 import json
@@ -25,11 +25,11 @@ LONGEST_NAME = 80
 SEMVER = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:[-+][0-9A-Za-z.+-]*)?")
 
 
-# Whether a value can be kept as an artifact: texts, numbers and a size that every reader of JSON takes.
+# Whether a value can be stored as an artifact: its texts, numbers, depth and size.
 
 
 def fits(artifact: JSONObject) -> bool:
-    """Whether it is small enough, and holds nothing that is refused when a proposal is made."""
+    """Whether the artifact is within the bounds on size, depth and content that a proposal has."""
     if not is_shallow(artifact, MOST_LEVELS) or any("\x00" in text for text in texts_in(artifact)):
         return False
     try:
@@ -39,7 +39,7 @@ def fits(artifact: JSONObject) -> bool:
 
 
 def is_shallow(value: object, levels: int) -> bool:
-    """Whether nothing in ``value`` lies deeper than ``levels`` objects and lists."""
+    """Whether ``value`` nests at most ``levels`` objects and lists."""
     inside: list[Any] = [value]
     for _ in range(levels + 1):
         inside = [each for outer in inside for each in _members(outer)]
@@ -54,33 +54,33 @@ def _members(value: object) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-# How a finding tells what it saw: a stable pattern, the runs behind it, and plain words with counts, days and names.
+# The evidence of a finding: a stable pattern, its source runs, and a rationale with counts, days and names.
 #
-# Names are shown without what could disguise them; nobody's text is ever among these words.
+# Names are shown without control and direction characters; the words never hold a person's text.
 
 
 def canonical(value: object) -> str:
-    """The same text for equal JSON values."""
+    """A canonical JSON text: equal values have equal texts."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest(value: object) -> str:
-    """Sixteen characters that stand for a JSON value."""
+    """A digest of a JSON value, 16 hex digits."""
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def pattern(kind: str, name: str, sight: object, base: str) -> str:
-    """What was seen: of which kind, of what, the sight itself as a digest, and the version it is a revision of."""
+    """The identity of a finding: kind, name, digest of the observation, and the version it revises."""
     return f"{kind}|{name}|{digest(sight)}|{base}"
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of that name; UTC when there is none."""
+    """The time zone of that name; UTC for an unknown one."""
     return ZoneInfo(name if cron.is_zone(name) else "UTC")
 
 
 def newest(runs: Iterable[RunTrace]) -> tuple[str, ...]:
-    """The wire ids of the newest of the runs, the oldest of them first."""
+    """The wire ids of the newest ``MOST_NAMED`` runs, oldest first."""
     ordered = sorted({(run.created_at, run.run_id) for run in runs})
     return tuple(run_id for _, run_id in ordered[-MOST_NAMED:])
 
@@ -95,13 +95,13 @@ def counted_noun(number: int, one: str, many: str = "") -> str:
 
 
 def period(moments: Iterable[datetime], zone: ZoneInfo) -> str:
-    """The days from the first of the moments to the last, as the clock in ``zone`` has them."""
+    """The days of the first and the last moment in ``zone``, as ``on …`` or ``from … to …``."""
     days = sorted({moment.astimezone(zone).date().isoformat() for moment in moments})
     return f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
 
 
 def listed(names: Iterable[str]) -> str:
-    """The names in quotation marks, and how many more there are."""
+    """The first ``MOST_LISTED`` names in quotation marks, and the number of the others."""
     every = sorted(set(names))
     shown = [f'"{shown_name(name)}"' for name in every[:MOST_LISTED]]
     more = len(every) - len(shown)
@@ -111,28 +111,28 @@ def listed(names: Iterable[str]) -> str:
 
 
 def shown_name(name: str) -> str:
-    """A name as it may stand in a sentence: on one line, without marks of direction or of control, and not too long."""
+    """A name for use in a sentence: one line, no control or direction characters, at most ``LONGEST_NAME`` long."""
     plain = "".join(letter for letter in name if not unicodedata.category(letter).startswith("C"))
     one_line = " ".join(plain.split()).replace('"', "'")
     return one_line if len(one_line) <= LONGEST_NAME else f"{one_line[: LONGEST_NAME - 1]}…"
 
 
 def named_in_part(total: int) -> str:
-    """The sentence that says so when a finding names fewer runs than there were."""
+    """A sentence for a finding that names only the newest runs; "" when it names all."""
     return f" The newest {MOST_NAMED} of them are named here." if total > MOST_NAMED else ""
 
 
-# The version that a revision gets: what it is revised from, counted on, and never one that has been used before.
+# The version of a revision: the next one after its base that was never used.
 
 
 def next_minor(version: str, taken: Collection[str] = ()) -> str:
-    """The first minor version behind ``version`` that is not ``taken``; "" when ``version`` is none."""
+    """The first minor version after ``version`` that is not ``taken``; "" when ``version`` is not semantic."""
     parts = _parts(version)
     return _free(parts[0], parts[1] + 1, None, taken) if parts else ""
 
 
 def next_patch(version: str, taken: Collection[str] = ()) -> str:
-    """The first patch version behind ``version`` that is not ``taken``; "" when ``version`` is none."""
+    """The first patch version after ``version`` that is not ``taken``; "" when ``version`` is not semantic."""
     parts = _parts(version)
     return _free(parts[0], parts[1], parts[2] + 1, taken) if parts else ""
 
@@ -143,6 +143,6 @@ def _parts(version: str) -> tuple[int, int, int] | None:
 
 
 def _free(major: int, minor: int, patch: int | None, taken: Collection[str]) -> str:
-    """Counts on in the place that was raised: the patch when one is given, else the minor."""
+    """The first free version, counting up the patch when one is given, else the minor."""
     names = (f"{major}.{minor + n}.0" if patch is None else f"{major}.{minor}.{patch + n}" for n in count())
     return next(name for name in names if name not in taken)

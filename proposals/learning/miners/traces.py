@@ -1,7 +1,7 @@
-"""What runs leave behind, as the miners look at it; and what they find in it. Pure: plain values, no database.
+"""The input and output of the miners: traces of runs, and findings. Pure: plain values, no database.
 
-Whatever of a run is somebody's text (a correction, a memory) is here because it may become part of an artifact; titles,
-rationales and evidence hold none of it.
+Traces hold texts by people (a correction, a memory) because these may become part of an artifact; titles, rationales
+and evidence never hold them.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ Document = Mapping[str, Any]
 
 
 class Origin(StrEnum):
-    """What started a run. ``AGENT`` is a key that is bound to agents: a program, and nobody's hand."""
+    """What started a run. ``AGENT`` is a key that is bound to agents: a program, not a person."""
 
     PERSON = "person"
     KEY = "key"
@@ -30,10 +30,10 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeTrace:
-    """A node of a run as it was executed: what its definition says of it, and how it ended.
+    """An executed node of a run: its definition, and how it ended.
 
     ``state`` is ``completed``, ``failed`` or ``skipped``; ``tools`` are those that its type uses with this config;
-    ``memory_ref`` is the one that its agent brings, which counts where the config names none.
+    ``memory_ref`` is its agent's, which applies where the config names none.
     """
 
     node_id: str
@@ -49,12 +49,11 @@ class NodeTrace:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """A run of the tenant's own that has ended. ``run_id`` is its wire id, ``nodes`` stand in the order of execution.
+    """An ended run of the tenant's own. ``run_id`` is its wire id, ``nodes`` are in the order of execution.
 
-    ``edges`` are those of the definition, by node ids, and ``conditional`` those of them that a condition or a trigger
-    rule of their own decides about; ``prompts`` are the names of the prompt templates it resolved, each with the node
-    that did. ``agent_id`` is the agent that the run as a whole acted as; ``incomplete`` says that not all of its inputs
-    may be learnt from.
+    ``edges`` are pairs of node ids of the definition, and ``conditional`` those with a condition or a trigger rule of
+    their own; ``prompts`` are pairs of a resolved template's name and the node that resolved it. ``agent_id`` is the
+    agent that the run as a whole acted as; ``incomplete`` when some inputs were withheld from learning.
     """
 
     run_id: str
@@ -75,9 +74,9 @@ class RunTrace:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What a person told a run to change, at a node behind the one that used the prompt template ``prompt``.
+    """A change that a person requested of a run, at a node downstream of the one that used the template ``prompt``.
 
-    ``evidence_id`` is the wire id of the interrupt at which it was said.
+    ``evidence_id`` is the wire id of the interrupt that was answered.
     """
 
     run_id: str
@@ -91,7 +90,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A memory that a run read for the node that used the prompt template ``prompt``. ``memory_id`` is its wire id."""
+    """A memory that a run read upstream of the node that used the template ``prompt``; ``memory_id`` is a wire id."""
 
     run_id: str
     prompt: str
@@ -102,9 +101,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """A commitment that has fired; ``commitment_id`` is its wire id, ``workflow_id`` what it starts, maybe nothing.
+    """A fired commitment; ``commitment_id`` is its wire id, ``workflow_id`` the workflow it started or "".
 
-    ``incomplete`` says that not all inputs of what it started may be learnt from.
+    ``incomplete`` when some inputs of the started run were withheld from learning.
     """
 
     commitment_id: str
@@ -118,8 +117,7 @@ class Firing:
 
 @dataclass(frozen=True, slots=True)
 class InstalledAgent:
-    """An agent as it is installed: its manifest, the version it is installed as, and all that it (or its pack) ever
-    was."""
+    """An installed agent: its manifest and version; ``taken`` are all versions that it or its pack ever had."""
 
     manifest: Document
     version: str
@@ -129,7 +127,7 @@ class InstalledAgent:
 
 @dataclass(frozen=True, slots=True)
 class InstalledPrompt:
-    """A prompt template as it is installed, and all versions that ever were."""
+    """An installed prompt template; ``taken`` are all versions that it ever had."""
 
     document: Document
     installed_at: datetime
@@ -138,7 +136,7 @@ class InstalledPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A schedule that is there already."""
+    """An existing cron schedule."""
 
     workflow_id: str
     cron: str
@@ -147,7 +145,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """All that is looked at, each the oldest first. ``timezone`` is the tenant's."""
+    """The whole input of the miners, each list oldest first. ``timezone`` is the tenant's."""
 
     runs: tuple[RunTrace, ...] = ()
     corrections: tuple[Correction, ...] = ()
@@ -162,8 +160,8 @@ class Traces:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One thing that led to a finding: a wire id, what it is (``run``, ``memory``, ``interrupt``, ``commitment``), and
-    a fixed word for why."""
+    """One source of a finding: its kind (``run``, ``memory``, ``interrupt``, ``commitment``), its wire id, and a fixed
+    word for the reason."""
 
     kind: str
     id: str
@@ -172,10 +170,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An artifact that would make sense, and why, in plain words without anybody's text.
+    """An artifact to propose, with a title and a rationale that hold no text by people.
 
-    ``pattern`` says what was seen, in a form that the same sight always has; it is proposed once. ``people`` are the
-    principals whose words became part of the artifact.
+    ``pattern`` identifies the observation: equal observations have equal patterns, and each is proposed once.
+    ``people`` are the principals whose words became part of the artifact.
     """
 
     kind: str
