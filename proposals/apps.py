@@ -1,4 +1,4 @@
-"""The app "proposals": what it registers with the floors below."""
+"""The app "proposals" and its registrations with the lower apps."""
 
 from django.apps import AppConfig
 
@@ -13,7 +13,7 @@ class ProposalsConfig(AppConfig):
         registrations.when_read(self._register)
 
     def _register(self) -> None:
-        """The app brings the nodes of the activation run, answers its gate, and takes part in a forget."""
+        """Register the activation nodes, the gate's resolver, the prompt installer, the erasers and the citations."""
         from memory import provenance
         from memory.forget.erasers import declared
         from memory.host import erasure, interrupts, registry

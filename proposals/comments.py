@@ -1,4 +1,4 @@
-"""The discussion of a proposal. The only writer of comments; they change nothing but what people know."""
+"""Comments on proposals, and their only writer. A comment never changes the proposal."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,16 +18,16 @@ MOST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A line of a revision, counted from 1 as ``diffs.readable`` breaks its text."""
+    """A line of a revision, counted from 1 in the form of ``diffs.readable``."""
 
     revision: int
     line: int
 
 
 def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, spot: Spot | None = None, now: datetime) -> Comment:
-    """The words, without the tenant's secrets, stand under the proposal for good; audited without a word of them.
+    """Redact and store a comment; audited without its text. Only a forget changes it later.
 
-    Without a ``spot`` they are about the current revision as a whole.
+    Without a ``spot`` it is about the current revision as a whole.
     """
     denials.authorize(scope, "comment", proposal_id, now=now)
     with transaction.atomic():
@@ -66,11 +66,11 @@ def _require_room(proposal: Proposal) -> None:
 
 
 def comments_of(proposal: Proposal) -> list[Comment]:
-    """What was said, the oldest first."""
+    """The comments on the proposal, oldest first."""
     return list(Comment.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id).order_by("id"))
 
 
 def blank(proposal: Proposal) -> None:
-    """No word of the discussion is left; who spoke when stays."""
+    """Blank the texts of all comments; authors and times stay."""
     rows = Comment.objects.written_by(WRITER).filter(tenant_id=proposal.tenant_id, proposal_id=proposal.id)
     rows.update(text=FORGOTTEN)

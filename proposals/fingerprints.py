@@ -1,6 +1,6 @@
-"""What an artifact does, whatever it is called: its structure, as a digest, and its words, as a sketch. Pure.
+"""Fingerprints of artifacts: the structure as a digest that ignores names, and the prose as a set of shingles. Pure.
 
-Two artifacts with one structure do the same; two with nearly the same words say nearly the same.
+Artifacts with equal structure do the same; those with similar shingles have similar prose.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ import rfc8785
 
 from memory.host.json_types import JSONObject
 
-# Members that name, number or describe an artifact, or one of its members, and change nothing of what it does. They do
-# so at the top of the artifact and of each of its members; further inside, a ``name`` or ``tags`` is a setting.
+# Members that name, number or describe an artifact without any effect on what it does. They are labels only at the top
+# of the artifact and of each of its ``MEMBERS``; further inside, a ``name`` or ``tags`` is a setting.
 LABELS = frozenset(
     {
         "agentId",
@@ -39,26 +39,26 @@ LABELS = frozenset(
     }
 )
 MEMBERS = ("agents", "chains")
-# Members whose texts are prose; every other text is a setting, and has to be the same.
+# Members whose texts are prose; every other text is a setting, which must be equal.
 PROSE = frozenset({"text", "systemPrompt"})
 WORD = re.compile(r"\w+")
 SHINGLE = 3
 
 
 def structure_of(text: str) -> str:
-    """The digest of what the artifact in ``text`` does; equal for two that differ in their labels alone."""
+    """The digest of the artifact without its labels; "" for a text that is not a JSON object."""
     document = _read(text)
     return _digest(_bare(_unlabelled(document), prose=True)) if document else ""
 
 
 def skeleton_of(text: str) -> str:
-    """The same without prose: equal for two that are wired alike, whatever their prompts say."""
+    """``structure_of`` without prose: equal for artifacts that differ only in labels and prompts."""
     document = _read(text)
     return _digest(_bare(_unlabelled(document), prose=False)) if document else ""
 
 
 def words_of(text: str) -> frozenset[tuple[str, ...]]:
-    """The prose of the artifact as sets of three words that follow each other; empty when it has none."""
+    """The prose of the artifact as a set of shingles of ``SHINGLE`` consecutive words; empty without prose."""
     document = _read(text)
     found: set[tuple[str, ...]] = set()
     for prose in _prose(document) if document else ():
@@ -68,7 +68,7 @@ def words_of(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def likeness(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    """How much of all that two say both say: 0 to 1; nothing is like nothing."""
+    """The Jaccard similarity of two sets of shingles, 0 to 1; 0 when either is empty."""
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
@@ -100,7 +100,7 @@ def _without_labels(member: object) -> Any:
 
 
 def _bare(value: object, *, prose: bool) -> Any:
-    """``value``, without its prose unless that counts; what is absent and what is empty are one."""
+    """``value`` without empty members and, unless ``prose``, without prose; white space is normalised."""
     if isinstance(value, dict):
         bare = {name: _bare(each, prose=prose) for name, each in value.items() if prose or name not in PROSE}
         return {name: each for name, each in bare.items() if each not in (None, {}, [], "")}

@@ -1,6 +1,6 @@
-"""Installing an artifact: the one place where what was proposed becomes usable by runs (RFC 0096, no re-synthesis).
+"""Installs proposed artifacts: the only place that makes them available to runs (RFC 0096, no re-synthesis).
 
-What is installed is the stored text, byte for byte, after its digest was found to be the approved one.
+It installs the stored text, byte for byte, after checking that its digest is the approved one.
 """
 
 import json
@@ -22,16 +22,16 @@ SOURCE = registry.OF_A_PROPOSAL
 
 
 class DigestMismatch(Conflict):
-    """The stored bytes are not the approved ones; nothing is installed."""
+    """The stored text does not have the approved digest; nothing is installed."""
 
     code = "digest_mismatch"
     message = "The stored artifact is not the one that was approved; nothing was installed."
 
 
 def require_installable(proposal: Proposal, text: str) -> Artifact:
-    """What would be installed for ``text``; refuses what is not valid for its kind, and a ref or a part that is taken.
+    """The artifact to install for ``text``; refuses one that is invalid for its kind, or whose ref or part is taken.
 
-    A rollback installs what was installed before, and nothing else.
+    A rollback must be exactly what was installed before.
     """
     tenant_id = proposal.tenant_id
     artifact = artifacts.artifact_of(tenant_id, proposal.kind, text)
@@ -51,8 +51,8 @@ def require_installable(proposal: Proposal, text: str) -> Artifact:
 
 
 def require_news(proposal: Proposal, artifact: Artifact) -> None:
-    """Refuse to ask for what runs resolve already, with every part of it. A rollback restores, and may find that
-    another one has done it."""
+    """Refuse an artifact that runs resolve already with all its parts. A rollback is exempt: another one may have
+    restored the version meanwhile."""
     there = registry.by_ref(proposal.tenant_id, artifact.ref)
     if proposal.purpose == Purpose.ROLLBACK or there is None or there.superseded_at:
         return
@@ -67,7 +67,7 @@ def _parts(artifact: Artifact) -> list[Artifact]:
 
 
 def _require_free(tenant_id: UUID, pack: Artifact, part: Artifact) -> None:
-    """Refuse a part whose ref means something else already, or whose name belongs to another pack."""
+    """Refuse a part whose ref is installed with other content, or whose name belongs to another pack."""
     there = registry.by_ref(tenant_id, part.ref)
     same = there and there.sha256 == part.sha256 and there.part_of_id and there.part_of.ref == pack.ref
     if there and not same:
@@ -86,7 +86,7 @@ def _require_free(tenant_id: UUID, pack: Artifact, part: Artifact) -> None:
 def list_installed(
     scope: TenantScope, *, kind: str = "", name: str = "", before: UUID | None = None, limit: int
 ) -> Page[Installation]:
-    """The versions of this tenant that were ever installed, the latest first, current or not, each with its pack."""
+    """All versions ever installed in this tenant, latest first, with their packs loaded."""
     scope.check("artifacts:read")
     exact = {field: value for field, value in (("kind", kind), ("name", name)) if value}
     matching = Installation.objects.of(scope.tenant_id).filter(**exact)
@@ -94,7 +94,7 @@ def list_installed(
 
 
 def install(proposal: Proposal, revision: Revision, *, sha256: str, by: str, now: datetime) -> Installation:
-    """Exactly the bytes with the digest ``sha256`` are what runs resolve from now on. The proposal is locked."""
+    """Make exactly the text with the digest ``sha256`` what runs resolve. The caller holds the proposal's lock."""
     if registry.digest(revision.text) != sha256:
         raise DigestMismatch(revision=revision.number, approvedSha256=sha256)
     artifact = require_installable(proposal, revision.text)
@@ -123,7 +123,7 @@ def _install_part(pack: Installation, part: Artifact, *, by: str, now: datetime)
 
 
 def uninstall(tenant_id: UUID, ref: str, *, now: datetime) -> bool:
-    """No run that starts now resolves the version or its parts; False when another had taken its place before."""
+    """Take the version and its parts out of use for new runs; False when it was not current any more."""
     found = registry.by_ref(tenant_id, ref)
     if found is None or found.superseded_at:
         return False
@@ -132,7 +132,7 @@ def uninstall(tenant_id: UUID, ref: str, *, now: datetime) -> bool:
 
 
 def _take_out(installation: Installation, *, now: datetime) -> None:
-    """The version and what it brought are not current any more, and its installer knows."""
+    """Supersede the version and its parts, and notify its installer."""
     for part in registry.parts_of(installation):
         registry.supersede(part, now=now)
     registry.supersede(installation, now=now)
@@ -142,7 +142,7 @@ def _take_out(installation: Installation, *, now: datetime) -> None:
 
 
 def begin_directly(tenant_id: UUID, *, by: str, pins: dict[str, str], now: datetime) -> Run:
-    """The one-node activation run of a host without gates, at its only node."""
+    """Start the one-node activation run of a host without gates, with its node running."""
     definition = gate.definition_of((gate.INSTALL_NODE, gate.INSTALL_TYPE))
     order = RunOrder(gate.WORKFLOW, definition, by, system=True, inputs=dict(pins))
     run = runs.open_run(tenant_id, order, now=now, ready=False)
@@ -152,7 +152,7 @@ def begin_directly(tenant_id: UUID, *, by: str, pins: dict[str, str], now: datet
 
 
 def end_directly(run: Run, *, now: datetime) -> None:
-    """The one-node activation run has completed."""
+    """Complete the one-node activation run."""
     runs.complete(run, NodeCompleted(gate.INSTALL_NODE), now=now)
 
 

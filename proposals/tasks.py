@@ -1,4 +1,4 @@
-"""What django-q2 calls for proposals: plain arguments, one domain call each. The clock is read here."""
+"""The django-q2 tasks of proposals: plain arguments, one domain call each. The clock is read here."""
 
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from proposals import learning
 
 
 def enqueue_synthesis(row: Pass) -> None:
-    """A worker carries out the pass; queued in the caller's transaction."""
+    """Queue the pass for a worker, in the caller's transaction."""
     async_task(TASKS_ABOVE[learning.KIND], row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
@@ -23,12 +23,12 @@ def synthesize(tenant: str, pass_id: str) -> None:
 
 
 def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
-    """The pass as it ended; None when it is not this process's to carry out."""
+    """Carry out the pass and return it; None when this process cannot claim it."""
     return orders.run_pass(tenant_id, pass_id, holder=worker_name(), flow=learning, clock=timezone.now)
 
 
 def order_syntheses() -> int:
-    """Every tenant that is due has its look of the day, queued with its order; returns how many."""
+    """Request and queue the daily synthesis of every tenant that is due; return their number."""
     return sum(_order_daily(tenant_id) for tenant_id in learning.tenants_due(now=timezone.now()))
 
 

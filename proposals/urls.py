@@ -1,4 +1,4 @@
-"""The addresses of the proposal pages."""
+"""The URLs of the proposal pages."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
-"""Learning: the host looks at its own traces, and proposes what could be learnt from them (RFC 0096).
+"""Learning: the host reads a tenant's traces and proposes improvements to its artifacts (RFC 0096).
 
-Deterministic: rules find, and a person decides. What is proposed changes nothing until it is applied; what a run of
-another tenant has left is never looked at.
+Deterministic rules find them, and a person decides. A proposal changes nothing until it is applied. Traces of other
+tenants are never read.
 """
 
 from proposals.learning.synthesis import KIND, carry_out, checked, find, latest, order, order_daily, stop, tenants_due

@@ -1,4 +1,4 @@
-"""The gates that decide about proposals, and the votes cast there (RFC 0051)."""
+"""The approval gates of proposals, and the votes cast at them (RFC 0051)."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,11 +9,11 @@ from proposals.models.proposal import ENDED_WITHOUT, Decision, GateState
 
 
 class Gate(TenantOwned):
-    """The question whether one revision, pinned by its digest, is to be installed; asked by an activation run.
+    """The approval of one revision, pinned by its digest, that an activation run waits for.
 
-    ``closed_at`` is empty as long as the activation is under way: while votes are open, and after a grant until the
-    artifact is installed or the run has failed. Quorum, eligible and overriding roles and the expiry are those of the
-    policy ``policy_number`` as it was when the gate was opened; later changes of the policy do not touch it.
+    ``closed_at`` is null while the activation is under way: while votes are open, and after a grant until the artifact
+    is installed or the run has failed. Quorum, eligible and overriding roles and the expiry are copied from the policy
+    version ``policy_number`` when the gate is opened; later changes of the policy do not affect it.
     """
 
     writer = "proposals.gate"
@@ -69,10 +69,10 @@ class Gate(TenantOwned):
 
 
 class Vote(TenantOwned):
-    """What one person decided at a gate, with the revision and digest it saw; ``overrides`` marks it for good.
+    """The decision of one person at a gate, with the revision and digest that it is about; ``overrides`` is permanent.
 
-    ``principal`` is the login or key that cast it, ``person`` whose voice that is. ``roles`` are those it held at that
-    moment, as they were looked up then.
+    ``principal`` is the login or key that cast it, ``person`` the person it counts for. ``roles`` are those that the
+    principal held at that moment.
     """
 
     writer = "proposals.gate"

@@ -1,4 +1,4 @@
-"""Approval policies and the changes of them that wait for a second person."""
+"""Approval policies, and changes to them that need a second person."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,10 +9,10 @@ from proposals.models.proposal import Kind, PolicyChangeState
 
 
 class ApprovalPolicy(TenantOwned):
-    """How gates over proposals of one kind decide, from version ``number`` on. Rows are added, never changed.
+    """One version of the rules for gates over proposals of one kind. Rows are added, never changed.
 
-    ``eligible_roles`` are the roles that may vote, ``override_roles`` those that may override; without one of these
-    there is no override. That authors do not vote, and agents never, is no matter of policy.
+    ``eligible_roles`` are the roles that may vote, ``override_roles`` those that may override; when these are empty no
+    gate can be overridden. No policy lets authors vote on their own proposal, or agents vote at all.
     """
 
     writer = "proposals.policies"
@@ -46,7 +46,7 @@ class ApprovalPolicy(TenantOwned):
 
 
 class PolicyChange(TenantOwned):
-    """A change of a policy that one person asked for and another has to confirm. ``wanted`` is the whole policy."""
+    """A change of a policy that one person requests and another must confirm. ``wanted`` is the whole policy."""
 
     writer = "proposals.policies"
     personal = Personal("reasons of policy changes", ("reason",))

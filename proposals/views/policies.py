@@ -1,4 +1,4 @@
-"""The page of an approval policy: what holds, what waits for a second person, what was changed, and its forms."""
+"""The page of an approval policy: the current one, the pending change, the history, and the forms."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ TAKEN_BACK = "The change is taken back. The policy is as it was."
 @pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy(request: HttpRequest, kind: str) -> HttpResponse:
-    """The policy of a kind, and the form that asks for a change of it."""
+    """The policy of a kind, and the form that requests a change."""
     scope = tenancy.scope_of(request)
     if request.method == "POST":
         return _ask(request, scope, kind)
@@ -56,13 +56,13 @@ def _ask(request: HttpRequest, scope: TenantScope, kind: str) -> HttpResponse:
 
 @require_POST
 def confirm(request: HttpRequest, change_id: str) -> HttpResponse:
-    """The change that waited is the policy of its kind."""
+    """Confirm a pending change, which puts it in force."""
     return _decide(request, change_id, confirmed=True)
 
 
 @require_POST
 def refuse(request: HttpRequest, change_id: str) -> HttpResponse:
-    """The change that waited is refused, or taken back by who asked for it."""
+    """Refuse a pending change; its requester withdraws it this way."""
     return _decide(request, change_id, confirmed=False)
 
 

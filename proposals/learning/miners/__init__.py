@@ -1,4 +1,4 @@
-"""What could be learnt from the traces of runs: found by rules, deterministic, and pure (RFC 0096)."""
+"""The miners: deterministic, pure rules that find proposals in the traces of runs (RFC 0096)."""
 
 from datetime import datetime
 
@@ -15,9 +15,9 @@ __all__ = ["mine"]
 
 
 def mine(traces: Traces, *, now: datetime) -> list[Finding]:
-    """All that the rules find in ``traces``, in an order of its own; the same whatever order the rows came in.
+    """All findings of the rules, sorted; the result does not depend on the order of the rows in ``traces``.
 
-    What could not be kept as an artifact is not found.
+    A finding whose artifact could not be stored is left out.
     """
     found = [finding for rule in RULES for finding in rule(traces, now=now) if fits(finding.artifact)]
     return sorted(found, key=lambda finding: (finding.kind, finding.pattern))

@@ -1,7 +1,7 @@
-"""A workflow that somebody starts at regular times, or a commitment that keeps firing, becomes an automation.
+"""Mines workflows that people start at regular times, and commitments that fire regularly, and proposes automations.
 
-Regular is what it is by the clock of the tenant's zone. A workflow that has a schedule already gets no other. An
-automation starts what it starts with all inputs and as no agent, so that nothing else is learnt from.
+Times are those of the tenant's time zone. A workflow with a schedule gets no second one. An automation starts its
+workflow with all inputs and as no agent, so only starts with complete inputs and without an agent count.
 """
 
 import json
@@ -29,18 +29,18 @@ from proposals.learning.miners.evidence import (
 from proposals.learning.miners.traces import Evidence, Finding, Firing, Origin, RunTrace, Traces
 
 WITHIN = 20 * 60  # seconds from the earliest time of day to the latest
-MOST_GAPS, TIMES_A_GAP = 1, 10  # times that were missed: one, and one more in ten
+MOST_GAPS, TIMES_A_GAP = 1, 10  # missed times allowed: one, and one more per ten kept
 LOOK_BACK = timedelta(days=42)
 DAYS_BACK = timedelta(days=14)  # for what comes every day, or every weekday
-LEAST_SHARE = 0.75  # of the times since it began
+LEAST_SHARE = 0.75  # of the starts since the rhythm began
 MOST_SLOTS = 3  # times of day at which the same is started
 DAY = 24 * 60 * 60
 EVERY_DAY, WEEKDAYS = tuple(range(7)), tuple(range(5))
-STEPS = (60, 30, 15, 10, 5, 1)  # minutes; the roundest time that fits is the one that was meant
+STEPS = (60, 30, 15, 10, 5, 1)  # minutes; the roundest time that fits is proposed
 NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 Wall = tuple[datetime, int]
 KIND = "automation"
-LEAST_STARTS = 4  # days on which somebody started it
+LEAST_STARTS = 4  # days on which people started it
 LEAST_FIRINGS = 3  # days on which the commitment fired
 BY_HAND = frozenset({Origin.PERSON, Origin.KEY})
 VERSION = "1.0.0"
@@ -52,15 +52,15 @@ LONGEST_SLUG = 100
 Document = JSONObject
 
 
-# Times that come again: every day, on weekdays, or on the same days of the week, at the same time by the wall clock.
+# Rhythms: every day, on weekdays, or on fixed days of the week, at the same wall-clock time.
 #
-# A rhythm goes on until now; of the times since it began, most belong to it. Days and hours are those of the zone, so a
-# change to daylight saving time breaks none.
+# A rhythm lasts until now, and most starts since it began belong to it. Days and hours are local, so a change to
+# daylight saving time breaks none.
 
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """On these days of the week (0 is Monday), at that minute of the day; ``places`` are the moments that made it."""
+    """A minute of the day on days of the week (0 is Monday); ``places`` are the indices of its moments."""
 
     weekdays: tuple[int, ...]
     minute: int
@@ -86,7 +86,10 @@ class Rhythm:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Twenty minutes of the day: seconds after midnight, and the walls in it by the day on which the slot began."""
+    """A window of ``WITHIN`` seconds from ``first`` (seconds after midnight), with its moments.
+
+    Each moment is the day on which the slot began, its seconds after that midnight, and its index.
+    """
 
     first: int
     walls: tuple[tuple[date, int, int], ...]
@@ -97,7 +100,7 @@ class Slot:
 
 
 def rhythms_of(moments: Sequence[datetime], zone: ZoneInfo, *, now: datetime, times: int) -> list[Rhythm]:
-    """The rhythms in ``moments``, each of at least ``times`` days; none when too many moments belong to none."""
+    """The rhythms in ``moments``, each of at least ``times`` days; empty when too many moments belong to none."""
     clock = now.astimezone(zone).replace(tzinfo=None)
     walls = sorted((moment.astimezone(zone).replace(tzinfo=None), at) for at, moment in enumerate(moments))
     lately = [wall for wall in walls if clock - LOOK_BACK <= wall[0] <= clock]
@@ -122,7 +125,7 @@ def _is_most(found: list[Rhythm], walls: list[Wall]) -> bool:
 
 
 def _busiest(walls: list[Wall]) -> Slot | None:
-    """The slot with moments on most days; the earliest of them."""
+    """The slot with moments on the most days, then with the most moments, then the earliest; None without moments."""
     around = sorted((_second(wall), wall.date(), at) for wall, at in walls)
     around += [(second + DAY, day - timedelta(days=1), at) for second, day, at in around]
     counted: Counter[date] = Counter()
@@ -147,7 +150,7 @@ def _second(wall: datetime) -> int:
 
 
 def _rhythm(slot: Slot, clock: datetime, times: int) -> Rhythm | None:
-    """The days that the slot comes on, when it does so again and again up to now."""
+    """The first pattern of days (weekdays, every day, some days) with at least ``times`` days up to now; or None."""
     last = _last_day(slot, clock)
     for weekdays, days in (
         _on_weekdays(slot.days, last),
@@ -160,13 +163,13 @@ def _rhythm(slot: Slot, clock: datetime, times: int) -> Rhythm | None:
 
 
 def _last_day(slot: Slot, clock: datetime) -> date:
-    """The last day on which the slot is over, or has seen a start."""
+    """The last day on which the slot has passed or has a start."""
     passed = (clock - timedelta(seconds=slot.first + WITHIN)).date()
     return max(passed, *slot.days)
 
 
 def _on_weekdays(days: set[date], last: date) -> tuple[tuple[int, ...], list[date]]:
-    """The days of a rhythm that leaves out the weekends, of which it has seen one at least."""
+    """The days of a rhythm on weekdays; none unless it spans a weekend without a start."""
     found = _trail(days, last, _weekday_before, last - DAYS_BACK)
     if not found:
         return WEEKDAYS, []
@@ -180,7 +183,7 @@ def _every_day(days: set[date], last: date) -> tuple[tuple[int, ...], list[date]
 
 
 def _on_some(days: set[date], last: date, times: int) -> tuple[tuple[int, ...], list[date]]:
-    """The days of the week that have come ``times`` weeks, each by itself."""
+    """The days of the week that each recur in at least ``times`` weeks, and their dates."""
     found: dict[int, list[date]] = {}
     for back in range(7):
         latest = last - timedelta(days=back)
@@ -191,7 +194,7 @@ def _on_some(days: set[date], last: date, times: int) -> tuple[tuple[int, ...], 
 
 
 def _trail(days: set[date], last: date, before: Callable[[date], date], first: date) -> list[date]:
-    """The days from ``last`` back, until more were missed than may be."""
+    """The days from ``last`` back to ``first``, until more are missed than allowed."""
     day, missed, found = last, 0, list[date]()
     if day.weekday() not in WEEKDAYS and before is _weekday_before:
         day = before(day)
@@ -209,7 +212,7 @@ def _weekday_before(day: date) -> date:
 
 
 def _made(slot: Slot, weekdays: tuple[int, ...], days: set[date]) -> Rhythm:
-    """The rhythm at its roundest time; a slot across midnight may mean the day behind the one it begins on."""
+    """The rhythm at its roundest time; in a slot across midnight that time may be on the next day."""
     members = [each for each in slot.walls if each[0] in days]
     minute = _roundest(sorted(second for _, second, _ in members))
     if minute >= DAY // 60:
@@ -218,7 +221,7 @@ def _made(slot: Slot, weekdays: tuple[int, ...], days: set[date]) -> Rhythm:
 
 
 def _roundest(seconds: Sequence[int]) -> int:
-    """The roundest minute from the earliest to the latest; of several, the one nearest to the middle."""
+    """The roundest minute of the day between the earliest and latest second; of several, the nearest to the median."""
     middle = seconds[len(seconds) // 2]
     for step in STEPS:
         fitting = _multiples(seconds[0], seconds[-1], step * 60)
@@ -245,7 +248,7 @@ Groups = dict[tuple[str, str, str], set[Started]]
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What the same was started with, and when."""
+    """A workflow with its inputs, the starts that belong to a rhythm, and the rhythm."""
 
     workflow_id: str
     inputs: Document
@@ -258,7 +261,7 @@ class Habit:
 
 
 def find(traces: Traces, *, now: datetime) -> list[Finding]:
-    """One automation for each rhythm, of which the one that people keep comes before a commitment's."""
+    """One finding for each rhythm; one that people keep takes precedence over the same one of a commitment."""
     built_in = {run.workflow_id for run in traces.runs if run.builtin}
     standing = built_in | {each.workflow_id for each in traces.schedules}
     by_hand = _grouped(_started_by_hand(traces.runs), standing)
@@ -284,7 +287,7 @@ def _fired(firings: Iterable[Firing]) -> Iterator[tuple[str, Document, Started]]
 
 
 def _grouped(started: Iterable[tuple[str, Document, Started]], standing: set[str]) -> Groups:
-    """The starts that were the same: of one workflow, with the same inputs, and by the same commitment if by one."""
+    """Group the starts by workflow, inputs and commitment ("" for none), without workflows in ``standing``."""
     found: Groups = defaultdict(set)
     for workflow_id, inputs, each in started:
         if workflow_id not in standing and is_shallow(inputs, MOST_LEVELS):
@@ -337,7 +340,7 @@ def _artifact(habit: Habit, zone: ZoneInfo) -> Document:
 
 
 def _name(habit: Habit) -> str:
-    """The same for the same workflow, inputs and rhythm, however often it was seen."""
+    """A name that is stable for the same workflow, inputs and rhythm."""
     what = NOT_A_NAME.sub("-", habit.workflow_id.lower())[:LONGEST_SLUG].strip("-_") or "workflow"
     return f"{what}-{digest([habit.workflow_id, habit.inputs, habit.rhythm.cron])[:8]}"
 
@@ -359,7 +362,7 @@ def _rationale(habit: Habit, zone: ZoneInfo) -> str:
 
 
 def _confidence(habit: Habit, zone: ZoneInfo) -> str:
-    """On how many of the days that it could have come it came, and how far from the time at most."""
+    """A sentence with the share of days that were kept and the largest deviation in minutes."""
     rhythm = habit.rhythm
     between = range((rhythm.days[-1] - rhythm.days[0]).days + 1)
     weekdays = {day.weekday() for day in rhythm.days}

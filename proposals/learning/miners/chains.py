@@ -1,7 +1,7 @@
-"""A chain of nodes that workflows repeat becomes a pack of that chain: the longest that were seen often enough.
+"""Mines chains of nodes that several workflows repeat, and proposes a pack for each of the longest.
 
-Equal are nodes of one type whose configs and ports have the same members; values that differ become parameters. Two
-definitions of one workflow repeat nothing: the second is a revision of the first.
+Nodes are equal when they have one type and their configs and ports have the same members; values that differ become
+parameters. Two definitions of one workflow are not a repetition: the second is a revision of the first.
 """
 
 import re
@@ -31,40 +31,40 @@ from proposals.learning.miners.traces import Finding, NodeTrace, RunTrace, Trace
 
 SHORTEST, LONGEST = 2, 8
 MOST_LEVELS = 10  # of a config that is compared member by member
-# Node types that stop for somebody, and those that belong to the host's own runs.
+# Node types that wait for a person, and those of the host's own runs.
 STOPS = re.compile(
     r"(?:^|[.-])(?:gate|interrupt|install-artifact)$|Gate$|Interrupt$|^host[.-]|^core\.openwop\.governance\."
 )
-# The ports that can be said elsewhere; an expression names variables and nodes that only its workflow has.
+# The port types that can be moved to another workflow; an expression names variables and nodes of its own workflow.
 PORTS = {"static": "value", "variable": "variableName", "connection": "nodeId"}
 OPEN_REF = "{{params.memoryRef}}"
 Port = Mapping[str, Any]
 Key = tuple[str, ...]
-# A value that would be taken for a placeholder has to be given by whoever uses the chain.
+# A value that looks like a placeholder becomes a parameter, because it would be substituted.
 PLACEHOLDER = re.compile(r"\{\{\s*params\b")
 LONGEST_NAME = 40
-ANY_TYPE = ("string", "number", "boolean", "array", "object")  # of what comes from outside nothing is known
+ANY_TYPE = ("string", "number", "boolean", "array", "object")  # the type of an outside input is unknown
 Document = JSONObject
 KIND = "workflow-chain-pack"
-LEAST_RUNS = 3  # completed runs in which the chain was seen
+LEAST_RUNS = 3  # completed runs that executed the chain
 LEAST_WORKFLOWS = 2  # workflows that have it
-NEAR = 2  # a chain that shares one half of its nodes, in a row, with a longer one is not proposed beside it
+NEAR = 2  # a chain that shares 1/NEAR of its nodes, in a row, with one that is proposed is not proposed too
 ENGINES = {"openwop": ">=1.0.0 <2.0.0"}
 VERSION = "1.0.0"
 PACK = "private.learned."
 LONGEST_SLUG, LONGEST_LABEL = 80, 200
-MOST_PARAMETERS = 50  # a chain that leaves more open repeats nothing
+MOST_PARAMETERS = 50  # a chain with more is too generic to propose
 
 
-# Nodes in a row, as runs have executed them: where they stand, and in which form they are the same elsewhere.
+# Rows: chains of executed nodes, with a form that makes equal ones comparable across workflows.
 #
-# Behind its first node a row has only nodes that nothing but the row leads to, so a definition of n nodes has fewer
-# than 7 n rows. Runs of one definition that completed the same nodes are looked at once.
+# Every node of a row after the first has the previous one as its only predecessor, so a definition of n nodes has fewer
+# than 7 n rows. Runs of one definition that completed the same nodes are grouped and analysed once.
 
 
 @dataclass(slots=True)
 class Stand:
-    """A definition as runs went through it: the nodes they completed, and those runs."""
+    """The nodes of a definition that some runs completed, and those runs."""
 
     nodes: dict[str, NodeTrace]
     edges: tuple[tuple[str, str], ...]
@@ -75,9 +75,9 @@ class Stand:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Nodes in a row at one stand; ``forms`` are the same, node by node, for rows that are equal but for their values.
+    """Consecutive nodes of one stand; rows that differ only in values have equal ``forms``, node by node.
 
-    ``kinds`` leave out where the ports lead, so that they are the same in a longer row.
+    ``kinds`` omit the port connections, so that a node has the same kind in a longer row.
     """
 
     stand: Stand
@@ -87,7 +87,7 @@ class Row:
 
 
 def stands_of(runs: Iterable[RunTrace]) -> list[Stand]:
-    """The stands of all runs, in an order of their own."""
+    """Group the runs by definition and completed nodes, in an order that does not depend on that of the runs."""
     found: dict[str, Stand] = {}
     for run in runs:
         nodes = {node.node_id: node for node in run.nodes if node.state == "completed" and _may_stand(node)}
@@ -101,7 +101,7 @@ def stands_of(runs: Iterable[RunTrace]) -> list[Stand]:
 
 
 def _may_stand(node: NodeTrace) -> bool:
-    """Whether it may be in a row at all: it asks nobody, and its ports can be said elsewhere."""
+    """Whether a node may be part of a row: it waits for no person, and its config and ports can be moved."""
     if STOPS.search(node.type_id) or not is_shallow([config_of(node), dict(node.inputs)], MOST_LEVELS):
         return False
     return all(_can_be_said(port) for port in node.inputs.values())
@@ -112,16 +112,16 @@ def _can_be_said(port: object) -> bool:
 
 
 def config_of(node: NodeTrace) -> JSONObject:
-    """The config, with the memory that the node has of its agent: the agent does not come along with a row.
+    """The config with the agent's memory ref added for a node that uses memory, because a row does not bring its agent.
 
-    Where nobody knows which, whoever uses the row says so.
+    An unknown ref becomes a parameter of the chain.
     """
     remembers = any(":memory." in tool for tool in node.tools)
     return {**({"memoryRef": node.memory_ref or OPEN_REF} if remembers else {}), **node.config}
 
 
 def rows_of(stand: Stand) -> Iterator[Row]:
-    """Every row of the stand, of two nodes to eight."""
+    """Every row of the stand, of two to ``LONGEST`` nodes; the nodes of a row act as at most one agent."""
     before = _only_ways(stand)
     kinds = {node_id: canonical([node.type_id, form_of(config_of(node))]) for node_id, node in stand.nodes.items()}
     for last in sorted(stand.nodes):
@@ -136,7 +136,7 @@ def rows_of(stand: Stand) -> Iterator[Row]:
 
 
 def _only_ways(stand: Stand) -> dict[str, str]:
-    """The node before each, where one edge alone leads to it, and always does."""
+    """By node: its predecessor, for nodes with exactly one incoming edge, which is unconditional."""
     sources: dict[str, set[str]] = defaultdict(set)
     for source, target in stand.edges:
         sources[target].add(source)
@@ -148,7 +148,7 @@ def _only_ways(stand: Stand) -> dict[str, str]:
 
 
 def form_of(value: object) -> Any:
-    """What is left of a JSON value without its values: members, lengths and types."""
+    """The shape of a JSON value: members, lengths and types."""
     if isinstance(value, dict):
         return {name: form_of(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -157,13 +157,13 @@ def form_of(value: object) -> Any:
 
 
 def type_of(value: object) -> str:
-    """The name that JSON Schema has for the type of a value that has no members."""
+    """The JSON Schema type of a scalar."""
     names = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
     return names.get(type(value), "string")
 
 
 def ports_form(node: NodeTrace, ids: list[str]) -> Any:
-    """Where each port leads, seen from inside the row."""
+    """The form of each port, relative to the row: static with its shape, connected inside, or from outside."""
     return {name: _port_form(port, ids, ids.index(node.node_id)) for name, port in node.inputs.items()}
 
 
@@ -174,25 +174,25 @@ def _port_form(port: Port, ids: list[str], at: int) -> Any:
 
 
 def leads_inside(port: Port, ids: list[str]) -> tuple[int, str] | None:
-    """The place in the row that a port is connected with, and the output; None for one that leads out of it."""
+    """The index of the row's node that a port is connected to, and the output key; None when it is not in the row."""
     if port["type"] != "connection" or port["nodeId"] not in ids:
         return None
     return ids.index(port["nodeId"]), str(port.get("outputKey", ""))
 
 
-# A row of nodes as it can be put into any workflow: what differed, and what came from outside, becomes parameters.
+# The fragment of a row for use in any workflow: differing values and outside inputs become parameters.
 
 
 @dataclass(slots=True)
 class Parameters:
-    """The parameters of a chain. Places at which every row had the same have one together."""
+    """The parameters of a chain. Places with the same values in every row share one parameter."""
 
     schemas: dict[str, Document] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
     _named: dict[str, str] = field(default_factory=dict)
 
     def name_of(self, values: Sequence[object], wanted: str, schema: Document, *, required: bool = True) -> str:
-        """The parameter that stands for ``values``, of which each row had one."""
+        """The name of the parameter for ``values``, one value per row; adds the parameter when it is new."""
         key = canonical([schema["type"], list(values)])
         if key not in self._named:
             self._named[key] = self._free(wanted)
@@ -219,13 +219,13 @@ class Parameters:
 
 
 def last_part(type_id: str) -> str:
-    """The last part of a node type's name, as it may stand in an id."""
+    """The last part of a node type's name, as a slug for an id."""
     plain = re.sub(r"[^a-z0-9]+", "-", type_id.rpartition(".")[2].lower())[:24].strip("-")
     return plain if plain[:1].isalpha() else "node"
 
 
 def chain_of(rows: Sequence[Row]) -> tuple[Parameters, Document]:
-    """The parameters and the fragment that stand for all of ``rows``, which are equal but for their values."""
+    """The parameters and the fragment that generalise ``rows``, which have equal forms."""
     parameters, ids = Parameters(), _ids(rows[0])
     nodes = []
     for at, node in enumerate(rows[0].nodes):
@@ -250,7 +250,7 @@ def _ids(row: Row) -> list[str]:
 
 
 def _merged(parameters: Parameters, values: Sequence[Any], wanted: str, about: str) -> Any:
-    """The value that all have; where they differ, a placeholder."""
+    """The value that all rows share; a placeholder where they differ."""
     first = values[0]
     if isinstance(first, dict):
         return {name: _member(parameters, values, name, about) for name in sorted(first)}
@@ -269,7 +269,7 @@ def _member(parameters: Parameters, values: Sequence[Document], name: str, about
 
 
 def _port(parameters: Parameters, rows: Sequence[Row], at: int, name: str, ids: list[str], about: str) -> Document:
-    """The port of that name: wired inside the chain, as it was, or filled from a parameter, which a run has as a
+    """The port of that name: static, connected inside the chain, or filled from a parameter, which a run has as a
     variable."""
     ports = [row.nodes[at].inputs[name] for row in rows]
     if ports[0]["type"] == "static":
@@ -288,7 +288,7 @@ def _port(parameters: Parameters, rows: Sequence[Row], at: int, name: str, ids: 
 
 
 def _source(port: Any) -> list[str]:
-    """Where outside of the chain the port got its value."""
+    """The source of a port's value outside the chain."""
     return [port["type"], str(port.get("nodeId", "")), str(port.get("variableName") or port.get("outputKey", ""))]
 
 
@@ -296,14 +296,14 @@ Rows = list[Row]
 
 
 def find(traces: Traces, *, now: datetime) -> list[Finding]:
-    """The chains that are worth a pack, each once."""
+    """One finding per repeated chain that is not installed yet and is not part of a longer one."""
     there = _Installed(traces.chains)
     new = (rows for rows in _maximal(_repeated(traces.runs)) if not there.covers(rows))
     return [finding for rows in new if (finding := _finding(rows, traces))]
 
 
 def _repeated(runs: Iterable[RunTrace]) -> list[Rows]:
-    """Rows that are the same but for their values, where there are enough of them."""
+    """Groups of rows with equal forms, seen in enough workflows and runs."""
     learnt = [run for run in runs if run.status == "completed" and not run.builtin]
     groups: dict[Key, Rows] = defaultdict(list)
     for stand in stands_of(learnt):
@@ -321,7 +321,7 @@ def _runs(rows: Rows) -> dict[str, RunTrace]:
 
 
 def _maximal(groups: list[Rows]) -> Iterator[Rows]:
-    """The longest: none that is a part of another, and none that shares much with one that is taken."""
+    """The longest groups, without parts of others, and without those that share much with one already taken."""
     parts, taken = set[Key](), set[Key]()
     ranked = sorted(groups, key=lambda rows: (-len(rows[0].nodes), -len(_runs(rows)), rows[0].forms))
     for rows in ranked:
@@ -334,12 +334,12 @@ def _maximal(groups: list[Rows]) -> Iterator[Rows]:
 
 
 def _parts(key: Sequence[str], length: int) -> list[Key]:
-    """Every part of that length."""
+    """Every consecutive part of that length."""
     return [tuple(key[at : at + length]) for at in range(len(key) - length + 1)]
 
 
 class _Installed:
-    """The chains that are there already: the configs of every part of them, by the types of its nodes."""
+    """The configs of every part of the installed chains, by the types of its nodes."""
 
     def __init__(self, documents: Iterable[Document | Any]) -> None:
         self._parts: dict[Key, list[list[Any]]] = defaultdict(list)
@@ -355,7 +355,7 @@ class _Installed:
                 self._parts[types].append([node.get("config", {}) for node in part])
 
     def covers(self, rows: Rows) -> bool:
-        """Whether one of them is what ``rows`` are: equal, but for what is a parameter of either."""
+        """Whether an installed chain has a part equal to ``rows``, where a parameter of either equals anything."""
         types = tuple(node.type_id for node in rows[0].nodes)
         if types not in self._parts:
             return False
@@ -395,7 +395,7 @@ def _finding(rows: Rows, traces: Traces) -> Finding | None:
 
 
 def _name(types: list[str], forms: Key) -> str:
-    """The same for the same sight, and another for another."""
+    """A name that is equal for equal forms, and different for different ones."""
     slug = "-".join(map(last_part, types))[:LONGEST_SLUG].strip("-")
     return f"{PACK}{slug}-{digest(list(forms))[:8]}"
 

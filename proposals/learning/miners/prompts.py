@@ -1,7 +1,7 @@
-"""What people keep asking of a prompt, and what is read for it every time, becomes a revision of its template.
+"""Mines repeated corrections and repeatedly read memories of a prompt, and revises its template.
 
-The text gets a short section for each, with the sentences as they were said; nothing of it is taken away. Counted is
-what was said and read since the template was installed as it is.
+The text gains a short section for each, with the sentences as they were written; nothing is removed. Only corrections
+and reads since the current version was installed count.
 """
 
 from collections import Counter, defaultdict
@@ -27,24 +27,24 @@ from proposals.learning.miners.evidence import (
 from proposals.learning.miners.traces import Correction, Evidence, Finding, InstalledPrompt, Reading, RunTrace, Traces
 
 ASKED_HEADING = "Keep to what reviewers asked for:"
-ASKED_RUNS = 3  # runs in which people asked for the same
+ASKED_RUNS = 3  # runs in which people requested the same
 READ_HEADING = "Known:"
 READ_RUNS = 5  # runs that read the same memory
-LEAST_SHARE = 0.8  # of the runs that used the prompt lately
+LEAST_SHARE = 0.8  # of the runs that used the prompt within LATELY
 KIND = "prompt-template"
 LATELY = timedelta(days=30)
-MOST_LINES = 6  # sentences that one revision adds to a section; those with the most runs behind them
+MOST_LINES = 6  # sentences that one revision adds to a section; those seen in the most runs
 LONGEST_TEXT = 65_536
 Document = JSONObject
 
 
-# A sentence that a prompt could get, and what led to it.
+# A sentence to add to a prompt, with its evidence.
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``key`` is what the sentence is known by; ``runs`` are those behind it, each with when it was there; ``people``
-    are the principals who said so."""
+    """A sentence for a section of a prompt. ``key`` identifies it across wordings; ``runs`` maps its source runs to the
+    last time it was seen there; ``people`` are the principals who said it."""
 
     heading: str
     text: str
@@ -55,21 +55,21 @@ class Line:
 
 
 def latest(moments: Iterable[tuple[str, datetime]]) -> dict[str, datetime]:
-    """Each run with the last of its moments."""
+    """By run: the last of its moments, in chronological order."""
     return dict(sorted(moments, key=lambda each: (each[1], each[0])))
 
 
 def newest(told: Iterable[tuple[datetime, Evidence]]) -> tuple[Evidence, ...]:
-    """The newest pieces of evidence."""
+    """The newest ``MOST_NAMED`` pieces of evidence, oldest first."""
     ordered = sorted(told, key=lambda each: (each[0], each[1].kind, each[1].id))
     return tuple(evidence for _, evidence in ordered[-MOST_NAMED:])
 
 
-# The corrections that people make again and again.
+# Corrections that people repeat.
 
 
 def asked_lines(corrections: Iterable[Correction]) -> list[Line]:
-    """One line for all that ask for the same, where enough runs were asked. What was taken back later is not there."""
+    """One line per group of equal requests that at least ``ASKED_RUNS`` runs got, without those reversed later."""
     said: dict[str, list[tuple[str, Correction]]] = defaultdict(list)
     for correction in corrections:
         if text := sentences.cleaned(correction.text):
@@ -90,7 +90,7 @@ def _is_often(said: list[tuple[str, Correction]]) -> bool:
 
 
 def _asked_line(said: list[tuple[str, Correction]]) -> Line:
-    """In the form that was written most; known by how it was said first."""
+    """The line of one group: the text is its most frequent form, the key is its first one."""
     forms = Counter(text for text, _ in said)
     text = min(forms, key=lambda form: (-forms[form], form))
     _, key = min((each.at, sentences.folded(form)) for form, each in said)
@@ -101,11 +101,11 @@ def _asked_line(said: list[tuple[str, Correction]]) -> Line:
     return Line(ASKED_HEADING, text, key, runs, (*newest(told), *newest(used)), people)
 
 
-# The memories that are read for a prompt nearly every time it is used.
+# Memories that are read in nearly every run that uses a prompt.
 
 
 def read_lines(readings: Iterable[Reading], lately: Collection[str]) -> list[Line]:
-    """One line for each memory that enough of the runs ``lately`` have read, in the words it has now."""
+    """One line for each memory that enough of the runs ``lately`` have read, in its newest wording."""
     read: dict[str, list[Reading]] = defaultdict(list)
     for reading in readings:
         if reading.run_id in lately:
@@ -128,7 +128,7 @@ def _read_line(memory_id: str, read: list[Reading], lately: int) -> Line | None:
 
 
 def find(traces: Traces, *, now: datetime) -> list[Finding]:
-    """One revision for each template of which something was learnt."""
+    """One finding for each template with a new line."""
     corrections, readings = _by_prompt(traces.corrections), _by_prompt(traces.readings)
     used = _runs_by_prompt(traces.runs)
     found = []
@@ -158,13 +158,13 @@ def _runs_by_prompt(runs: Iterable[RunTrace]) -> dict[str, list[RunTrace]]:
 
 
 def _current(prompts: Iterable[InstalledPrompt]) -> dict[str, InstalledPrompt]:
-    """The one that is installed, by its name; of several the last."""
+    """The installed templates by name; of several with one name the latest."""
     ordered = sorted(prompts, key=lambda each: (each.installed_at, canonical(dict(each.document))))
     return {str(each.document.get("templateId", "")): each for each in ordered}
 
 
 class _Revision:
-    """The installed template with the lines that it has not got yet, as many as there is room for."""
+    """The installed template with the lines that its text does not say yet, as many as fit."""
 
     def __init__(self, installed: InstalledPrompt, *sections: Sequence[Line]) -> None:
         self.base = dict(installed.document)
@@ -188,9 +188,9 @@ class _Revision:
 
 
 def extended(text: str, heading: str, sentence: str) -> str:
-    """``text`` with the sentence as the last item below the last such heading, which is added where there is none.
+    """``text`` with the sentence as the last item below the last such heading, which is added if missing.
 
-    The text before it stays as it is, letter for letter.
+    The existing text is unchanged.
     """
     rows = text.split("\n")
     places = [at for at, row in enumerate(rows) if row.strip() == heading]

@@ -1,5 +1,5 @@
-"""Sentences that people and memories say: cleaned to one line, compared whatever their case and signs, and written into
-a prompt so that no placeholder comes of them.
+"""Sentences from people and memories: cleaned to one line, compared ignoring case and punctuation, and escaped so that
+they add no placeholder to a prompt.
 """
 
 import re
@@ -14,14 +14,14 @@ from memory.text.matching import FORGOTTEN
 from memory.text.redactor import MARK
 from memory.text.similarity import Reconciliation, Statement, reconcile
 
-LONGEST = 400  # characters; what is longer is a text, not a sentence to keep to
+LONGEST = 400  # characters; a longer text is not a sentence to add to a prompt
 JOINERS = "\u200c\u200d"  # parts of words in some scripts; other signs without a width are none
 KEPT_SIGNS = "%"
-SHORT_WAY = 20  # characters before a sentence in which a word would deny it
-LONG_WORD = 3  # letters; a sentence is held against those that share a longer word with it
+SHORT_WAY = 20  # characters before a sentence in which a negation applies to it
+LONG_WORD = 3  # letters; sentences are compared when they share a longer word
 NEGATIONS = frozenset({"not", "never", "no", "don", "dont", "avoid", "stop", "without"})
 EMPTY_WORDS = frozenset({"t", "do", "does", "please", "must", "should", "always", "ever"})
-# Words that ask without saying for what, or ask to leave it out.
+# Words of a request that carry no subject; ``LEAVING_OUT`` has those that ask to omit something.
 ASKING_WORDS = """
 use using keep stick to with write mention include add give state put quote show list make sure remember prefer want
 need like would should must try ensure be is are have has we i you it the a an and in of for on at by when as that this
@@ -39,8 +39,10 @@ NEXT_BRACE = re.compile(r"\{(?=\{)|\}(?=\})")
 
 
 def cleaned(text: str) -> str:
-    """The sentence on one line, without signs of control and of direction; "" for what is none: too long, nothing but
-    signs, or not to be learnt from because something in it was hidden."""
+    """The sentence on one line, without control and direction characters.
+
+    "" for a text that is too long, has no words, or has a redacted or forgotten part.
+    """
     if len(text) > 4 * LONGEST or MARK in text or FORGOTTEN in text:
         return ""
     one_line = " ".join("".join(map(_plain, text)).split())
@@ -55,7 +57,7 @@ def _plain(letter: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The words of ``text``: the same whatever its case, its width, its white space and its punctuation."""
+    """The words of ``text``, normalised: case, width, white space and punctuation make no difference."""
     wide = unicodedata.normalize("NFKC", text).casefold()
     return " ".join("".join(map(_word_sign, wide)).split())
 
@@ -67,12 +69,12 @@ def _word_sign(letter: str) -> str:
 
 
 def escaped(sentence: str) -> str:
-    """The sentence with a space between braces that would make a placeholder."""
+    """The sentence with a space between adjacent braces, which would start or end a placeholder."""
     return NEXT_BRACE.sub(lambda brace: f"{brace[0]} ", sentence)
 
 
 def is_in(sentence: str, text: str) -> bool:
-    """Whether ``text``, folded, has the words of ``sentence`` in a row, and not in order to deny them."""
+    """Whether the folded ``text`` has the words of ``sentence`` in a row, without a negation before them."""
     words, rest = folded(sentence), f" {text} "
     place = rest.find(f" {words} ")
     while place >= 0:
@@ -84,8 +86,8 @@ def is_in(sentence: str, text: str) -> bool:
 
 
 def says(text: str, parts: set[str], sentence: str) -> bool:
-    """Whether a text says so already: its folded ``text`` has the words, or its ``parts`` all the sentences of it, or
-    one that means the same."""
+    """Whether a text says ``sentence`` already: its folded ``text`` has the words, its ``parts`` have all the sentences
+    of it, or one of the parts means the same."""
     key = folded(sentence)
     if is_in(sentence, text) or parts_of(sentence) <= parts:
         return True
@@ -97,22 +99,22 @@ def says(text: str, parts: set[str], sentence: str) -> bool:
 
 
 def parts_of(text: str) -> set[str]:
-    """The sentences of ``text``, folded."""
+    """The folded sentences of ``text``."""
     return {words for part in ENDS.split(text) if (words := folded(part))}
 
 
 def without_negation(words: str) -> tuple[str, bool]:
-    """The words but for those that deny, and whether there were any: "never mention it" is "mention it", denied."""
+    """The words without negations, and whether there were any: "never mention it" gives "mention it" and True."""
     said = words.split()
     kept = [word for word in said if word not in NEGATIONS | EMPTY_WORDS]
     return " ".join(kept), not NEGATIONS.isdisjoint(said)
 
 
 def groups_of(said: Mapping[str, tuple[str, datetime]], *, reworded: bool = False) -> tuple[dict[str, str], set[str]]:
-    """For each folded sentence the one that stands for all that say the same; and those that a newer one replaced.
+    """By folded sentence: the representative of its group of equal meaning; and the representatives that are replaced.
 
-    ``said`` has a written form of each, and when it was said last. ``reworded``: what asks for the same in other words
-    says the same, too.
+    ``said`` maps each folded sentence to a written form and the time it was last said. A group is replaced by a newer
+    statement or its opposite. With ``reworded``, requests for the same in other words are grouped too.
     """
     keys = sorted(said)
     found = _reconciled(keys, said)
@@ -127,8 +129,8 @@ def groups_of(said: Mapping[str, tuple[str, datetime]], *, reworded: bool = Fals
 
 
 def _join_requests(said: Mapping[str, tuple[str, datetime]], stands: dict[str, str]) -> None:
-    """Sentences that ask for the same in other words stand for each other too: they are about the same things, in the
-    same sense, and differ in no number and no name."""
+    """Merge the groups of reworded requests in place: about the same things, both negated or neither, with the same
+    numbers and names."""
     asked = {key: _request(said[key][0]) for key in said}
     by_word: dict[str, list[str]] = defaultdict(list)
     for key in sorted(asked):
@@ -142,7 +144,7 @@ def _join_requests(said: Mapping[str, tuple[str, datetime]], stands: dict[str, s
 
 
 class Request(NamedTuple):
-    """What a correction is about, whether it asks to leave that out, and the numbers and names in it."""
+    """The subject words of a correction, whether it asks to omit them, and the numbers and names in it."""
 
     about: frozenset[str]
     denies: bool
@@ -160,7 +162,7 @@ def _request(text: str) -> Request:
 
 
 def _stem(word: str) -> str:
-    """Without the ending of a plural, of a comparative and of an adverb."""
+    """Strip a common English ending, such as that of a plural, comparative, adverb or verb form."""
     for ending in ("ies", "ers", "er", "ly", "es", "s", "ing", "ed", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= LONG_WORD and not word.endswith("ss"):
             return word.removesuffix(ending)
@@ -182,7 +184,7 @@ def _reconciled(keys: list[str], said: Mapping[str, tuple[str, datetime]]) -> Re
 
 
 def _denied(said: Mapping[str, tuple[str, datetime]], stands: Mapping[str, str]) -> set[str]:
-    """Those of which the opposite was said later."""
+    """The representatives of sentences whose opposite was said later."""
     latest: dict[str, dict[bool, tuple[datetime, str]]] = defaultdict(dict)
     for key, (_, at) in said.items():
         about, denies = without_negation(key)
