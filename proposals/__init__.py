@@ -1,1 +1,1 @@
-"""Reviewable learning: what an agent proposes, who decides, and what is installed."""
+"""Reviewable learning: proposals, their approval and their installation."""

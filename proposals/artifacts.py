@@ -138,7 +138,7 @@ def require_valid(tenant_id: UUID, kind: str, document: JSONObject) -> None:
 
 
 def _against_schema(kind: str, document: JSONObject) -> list[tuple[str, str]]:
-    """Each problem with its path, one for a path and what is asked there; a member that is missing has a path too."""
+    """The schema's problems as (path, message) pairs, one per path and keyword; a missing member has a path too."""
     found: dict[tuple[str, str], str] = {}
     for problem in _validator(kind).iter_errors(document):
         missing = problem.validator == "required"
@@ -149,7 +149,7 @@ def _against_schema(kind: str, document: JSONObject) -> list[tuple[str, str]]:
 
 
 def require_timely(kind: str, text: str, *, now: datetime) -> None:
-    """Refuse a valid artifact that could not be carried out from ``now`` on: too late, or too far away (422)."""
+    """Refuse (422) a valid artifact whose time is past at ``now``, or too far in the future."""
     found = require_installable(kind).untimely(read(text), now)
     errors = [_at(path, message) for path, message in found]
     if errors:

@@ -50,8 +50,8 @@ class _Found:
 
 
 class ProposalTexts:
-    """Titles, rationales, artifacts, notes and evidence; a proposal that names the subject is blanked as a whole, but
-    for the text it has installed."""
+    """Titles, rationales, artifacts, notes and evidence; a proposal that names the subject is blanked whole, except
+    for its installed text."""
 
     store = "proposals"
     covers: Mapping[str, tuple[str, ...]] = {

@@ -123,7 +123,7 @@ def citing_runs(scope: TenantScope, run_ids: Collection[UUID], limit: int) -> li
 
 
 def _wire() -> Replace:
-    """The id as its 32 digits, on every engine."""
+    """The id as 32 hex digits on every database engine, without the hyphens that some add."""
     return Replace(Cast("id", CharField()), Value("-"), Value(""))
 
 

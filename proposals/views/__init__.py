@@ -1,1 +1,1 @@
-"""The operator pages of proposals: the inbox, the review of one, and what is decided there."""
+"""The operator pages of proposals: inbox, review, actions and approval policies."""
