@@ -135,7 +135,7 @@ def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int],
                     cursor.execute(f'DELETE FROM "{table}"')  # noqa: S608  # names of our own
             counts = _counts()
         with copy.open("rb") as source:
-            return counts, {SQLITE_MEMBER: _put(archive, SQLITE_MEMBER, iter(lambda: source.read(PART), b""))}
+            return counts, {SQLITE_MEMBER: _write_member(archive, SQLITE_MEMBER, iter(lambda: source.read(PART), b""))}
     finally:
         _remove(copy)
 
@@ -159,12 +159,12 @@ def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int
             statement = sql.SQL("COPY {} ({}) TO STDOUT").format(sql.Identifier(table), columns)
             with cursor.copy(statement) as rows:
                 member = f"tables/{table}"
-                members[member] = _put(archive, member, (bytes(part) for part in rows))
+                members[member] = _write_member(archive, member, (bytes(part) for part in rows))
         counts = _counts()
     return counts, members
 
 
-def _put(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> JSONObject:
+def _write_member(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> JSONObject:
     """Write the parts as a member of the archive; return its size and SHA-256."""
     size, digest = 0, hashlib.sha256()
     with archive.open(name, "w", force_zip64=True) as member:

@@ -69,7 +69,7 @@ def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> 
     caller = _caller(request, named.get("token", ""), clock())
     if caller is None:
         return get_response(request)
-    found = _claimed(_asked(caller, request, key, view), clock)
+    found = _claimed(_read_request(caller, request, key, view), clock)
     asked = operation_of(view, str(request.method))
     if isinstance(found, StoredAnswer):
         return _replay(caller, asked, found)
@@ -95,7 +95,7 @@ def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
     return Caller(claims.tenant_id, f"token:{ids.wire('int', claims.interrupt_id)}", "/v1/interrupts/{token}")
 
 
-def _asked(caller: Caller, request: HttpRequest, key: str, view: object) -> Asked:
+def _read_request(caller: Caller, request: HttpRequest, key: str, view: object) -> Asked:
     body = http.parser_of(view).read(request)
     request._body = body  # noqa: SLF001  # where the view's parser looks
     said = {"method": str(request.method), "path": caller.path, "query": request.META.get("QUERY_STRING", "")}

@@ -170,7 +170,7 @@ def completed(result: Document, **_: object) -> Document:
         _complete(path, method, each)
         for answer in each["responses"].values():
             for media in answer.get("content", {}).values():
-                media["schema"] = _named(media["schema"], schemas)
+                media["schema"] = _lift_components(media["schema"], schemas)
     schemas["ErrorEnvelope"] = ERROR_ENVELOPE
     schemas["OpenIntentError"] = OPENINTENT_ERROR
     components["securitySchemes"] = SECURITY_SCHEMES
@@ -219,13 +219,13 @@ def _refusal(text: str, schema: str) -> Document:
     return {"description": text, "content": {"application/json": {"schema": reference}}}
 
 
-def _named(schema: object, schemas: Document) -> Any:
+def _lift_components(schema: object, schemas: Document) -> Any:
     """Move every part whose title is an identifier to the components, and replace it with a reference."""
     if isinstance(schema, list):
-        return [_named(each, schemas) for each in schema]
+        return [_lift_components(each, schemas) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    inner = {key: _named(value, schemas) for key, value in schema.items()}
+    inner = {key: _lift_components(value, schemas) for key, value in schema.items()}
     title = inner.get("title")
     if not isinstance(title, str) or not title.isidentifier():
         return inner

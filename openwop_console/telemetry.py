@@ -207,12 +207,12 @@ def follow(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datet
 def _try_to_tell(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
     """Record the spans and log a failure instead of raising: the committed work continues without telemetry."""
     try:
-        _tell(tenant_id, stream_id, events, now)
+        _export_events(tenant_id, stream_id, events, now)
     except Exception as bug:
         log.exception("spans of run %s were lost: %s", stream_id, kind_of(bug), exc_info=False)
 
 
-def _tell(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
+def _export_events(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
     run = runs.find_many(tenant_id, [stream_id]).get(stream_id)
     if run is None:
         return

@@ -40,7 +40,7 @@ def approval_gate(ctx: NodeContext) -> Outcome:
     if found.state == GateState.OPEN and rules.has_expired(found, ctx.now):
         lifecycle.expire(found, now=ctx.now)
     if found.state == GateState.OPEN and ctx.resume_value is None:
-        return _ask(ctx, found)
+        return _open_question(ctx, found)
     if found.state == GateState.OPEN:
         raise NodeFailure("gate_bypassed", "The run was resumed without a decision at its gate.")
     if ctx.resume_value is None:
@@ -48,7 +48,7 @@ def approval_gate(ctx: NodeContext) -> Outcome:
     return Done(outputs={"decision": found.state})
 
 
-def _ask(ctx: NodeContext, found: Gate) -> Outcome:
+def _open_question(ctx: NodeContext, found: Gate) -> Outcome:
     """Ask the gate's question, after appending the votes that were cast before it."""
     facts = gate.facts(found)
     if facts:

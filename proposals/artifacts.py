@@ -167,15 +167,15 @@ def artifact_of(tenant_id: UUID, kind: str, text: str) -> Artifact:
 
 def name_in(kind: str, text: str) -> str:
     """The name that ``text`` would be installed under; empty when it has none, or cannot be installed any more."""
-    return _named(kind, text)[0]
+    return _name_and_version(kind, text)[0]
 
 
 def version_in(kind: str, text: str) -> str:
     """The version that ``text`` would be installed as; "" when it has none."""
-    return _named(kind, text)[1]
+    return _name_and_version(kind, text)[1]
 
 
-def _named(kind: str, text: str) -> tuple[str, str]:
+def _name_and_version(kind: str, text: str) -> tuple[str, str]:
     installer = registry.installer_of(kind)
     try:
         document = json.loads(text)

@@ -17,7 +17,7 @@ def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, 
     The record has its own transaction, so it survives the refusal; inside a caller's open transaction it is lost when
     that one rolls back.
     """
-    proposal, under_way = _there(scope.tenant_id, proposal_id)
+    proposal, under_way = _find(scope.tenant_id, proposal_id)
     denied = rules.denial(scope, action, proposal, under_way)
     if denied is None:
         return
@@ -44,12 +44,12 @@ def authorize_one_of(
     scope: TenantScope, actions: Sequence[str], proposal_id: UUID | None = None, *, now: datetime
 ) -> None:
     """Refuse a principal who may take none of ``actions``; the denial of the first one is recorded."""
-    there = _there(scope.tenant_id, proposal_id)
+    there = _find(scope.tenant_id, proposal_id)
     if all(rules.denial(scope, action, *there) for action in actions):
         authorize(scope, actions[0], proposal_id, now=now)
 
 
-def _there(tenant_id: UUID, proposal_id: UUID | None) -> tuple[Proposal | None, Gate | None]:
+def _find(tenant_id: UUID, proposal_id: UUID | None) -> tuple[Proposal | None, Gate | None]:
     """The proposal and its gate under way, each or None."""
     found = _proposal().fetch(sql.key(tenant_id), sql.key(proposal_id)) if proposal_id else []
     return (found[0], gate.under_way(tenant_id, found[0].id)) if found else (None, None)

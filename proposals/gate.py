@@ -194,7 +194,7 @@ def vote(
         gate.state = GateState.GRANTED
         gate.save(by=WRITER, update_fields=["state"])
         _announce(gate, "gate.decided", now)
-    _tell(run, gate, _fact(cast, gate, granted), now)
+    _append_fact(run, gate, _fact(cast, gate, granted), now)
     return cast
 
 
@@ -229,7 +229,7 @@ def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
     return ApprovalGranted(gate_id, cast.principal, QuorumProgress(granted, gate.quorum))
 
 
-def _tell(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
+def _append_fact(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
     asked = interrupts.at_node(run, gate.node_id)
     if asked is None:
         return  # the gate node has not asked yet; it appends the votes itself

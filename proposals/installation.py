@@ -156,8 +156,8 @@ def end_directly(run: Run, *, now: datetime) -> None:
     runs.complete(run, NodeCompleted(gate.INSTALL_NODE), now=now)
 
 
-def _named(document: Document) -> tuple[str, str]:
+def _name_and_version(document: Document) -> tuple[str, str]:
     return document["templateId"], document["version"]
 
 
-INSTALLER = Installer(Kind.PROMPT_TEMPLATE, _named)
+INSTALLER = Installer(Kind.PROMPT_TEMPLATE, _name_and_version)

@@ -261,8 +261,12 @@ def _checked(before: Policy, changes: dict[str, Any], called: Mapping[str, str])
     checks = [
         ("quorum", 1 <= wanted.quorum <= MOST_GRANTS, f"must be 1 to {MOST_GRANTS}"),
         ("eligible_roles", bool(wanted.eligible_roles), "names no role, so nobody could vote"),
-        ("eligible_roles", set(wanted.eligible_roles) <= set(roles_with(VOTES)), f"may name {_listed(VOTES)}"),
-        ("override_roles", set(wanted.override_roles) <= set(roles_with(OVERRIDES)), f"may name {_listed(OVERRIDES)}"),
+        ("eligible_roles", set(wanted.eligible_roles) <= set(roles_with(VOTES)), f"may name {_role_names(VOTES)}"),
+        (
+            "override_roles",
+            set(wanted.override_roles) <= set(roles_with(OVERRIDES)),
+            f"may name {_role_names(OVERRIDES)}",
+        ),
         (
             "expires_s",
             least <= wanted.expires_s <= most,
@@ -279,7 +283,7 @@ def _checked(before: Policy, changes: dict[str, Any], called: Mapping[str, str])
     return replace(wanted, **ordered)  # type: ignore[arg-type]
 
 
-def _listed(scope: str) -> str:
+def _role_names(scope: str) -> str:
     return ", ".join(roles_with(scope))
 
 

@@ -89,10 +89,10 @@ def walk(tenant_id: UUID, *, first: int, last: int) -> Iterator[Step]:
     breaks at itself, and the next one is compared with its stored hash.
     """
     before = AuditRecord.objects.of(tenant_id).filter(seq=first - 1).first() if first else None
-    expected, number = _standing(before, _form(before)) if before else "", first
+    expected, number = _current_hash(before, _form(before)) if before else "", first
     for record in _records(tenant_id, first, last):
         form = _form(record)
-        own = _standing(record, form)
+        own = _current_hash(record, form)
         broken = _break_at(record, number, expected, own) if form else Break(number, "", record.entry_hash)
         yield Step(record.seq, own if form else None, broken)
         expected, number = own, record.seq + 1
@@ -102,7 +102,7 @@ def walk(tenant_id: UUID, *, first: int, last: int) -> Iterator[Step]:
         yield Step(last, None, Break(last, expected, found or ""))
 
 
-def _standing(record: AuditRecord, form: bytes | None) -> str:
+def _current_hash(record: AuditRecord, form: bytes | None) -> str:
     return _digest(form) if form else str(record.entry_hash)
 
 

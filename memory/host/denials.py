@@ -46,12 +46,12 @@ def record(
     about = resource or scope.principal.tenant_slug
     decided = AuthorizationDecided(scope.principal.id, action, about, allowed=False, reason=reason)
     with transaction.atomic():
-        _tell(scope.tenant_id, run_id, decided, now)
+        _append_to_run(scope.tenant_id, run_id, decided, now)
         if audit.append_once(scope.tenant_id, within=ONCE_IN, **act, details=details, now=now) is None:
             transaction.set_rollback(True)  # the same denial was recorded concurrently, with its event
 
 
-def _tell(tenant_id: UUID, run_id: UUID | None, decided: AuthorizationDecided, now: datetime) -> None:
+def _append_to_run(tenant_id: UUID, run_id: UUID | None, decided: AuthorizationDecided, now: datetime) -> None:
     """Append the event. A run that has not begun or has ended takes none: its first and last events are its own."""
     rows = Run.objects.of(tenant_id).select_for_update(of=("self",)).exclude(status__in=UNTOLD)
     run = rows.filter(id=run_id).first() if run_id else None

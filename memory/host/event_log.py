@@ -92,7 +92,9 @@ def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> i
     Runs in the caller's transaction, so the event and the change it records commit together. Raises ``StreamClosed``
     after a terminal event, and for a stream of another tenant.
     """
-    return _put(tenant_id, stream_id, _rows(tenant_id, stream_id, events, now), closing=events[-1].terminal, now=now)
+    return _insert_rows(
+        tenant_id, stream_id, _rows(tenant_id, stream_id, events, now), closing=events[-1].terminal, now=now
+    )
 
 
 def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *, now: datetime) -> int:
@@ -105,10 +107,10 @@ def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *,
         [tenant, sql.key(ids.new_id()), stream, each.type, each.node_id, at, sql.document(each.payload), None]
         for each in told
     ]
-    return _put(tenant_id, stream_id, rows, closing=told[-1].type in ENDINGS, now=now)
+    return _insert_rows(tenant_id, stream_id, rows, closing=told[-1].type in ENDINGS, now=now)
 
 
-def _put(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:
+def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:
     """Insert the rows under the next sequences of the stream; with ``closing`` the stream accepts no later events."""
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("an event is appended in the transaction of the change it tells of")

@@ -116,15 +116,15 @@ def by_name(tenant_id: UUID, name: str) -> Heartbeat | None:
 
 def find(tenant_id: UUID, name: str) -> Heartbeat:
     """Return the heartbeat of that name; raise ``NotFound`` when the tenant has none."""
-    return _there(by_name(tenant_id, name))
+    return _require(by_name(tenant_id, name))
 
 
 def locked(tenant_id: UUID, name: str) -> Heartbeat:
     """Return the heartbeat of that name, locked until the transaction ends."""
-    return _there(Heartbeat.objects.of(tenant_id).select_for_update().filter(name=name).first())
+    return _require(Heartbeat.objects.of(tenant_id).select_for_update().filter(name=name).first())
 
 
-def _there(heartbeat: Heartbeat | None) -> Heartbeat:
+def _require(heartbeat: Heartbeat | None) -> Heartbeat:
     if heartbeat is None:
         raise NotFound("There is no heartbeat of that name.")
     return heartbeat

@@ -152,13 +152,13 @@ def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim 
     return Claim(record.tenant_id, record.id, holder) if taken else None
 
 
-def _held(claim: Claim) -> QuerySet[IdempotencyRecord]:
+def _held_rows(claim: Claim) -> QuerySet[IdempotencyRecord]:
     return LEASE.while_held(claim.tenant_id, claim.record_id, holder=claim.holder)
 
 
 def store_answer(claim: Claim, answer: StoredAnswer) -> None:
     """Store ``answer`` for the key; raises when the claim was lost, so that everything is rolled back."""
-    kept = _held(claim).update(
+    kept = _held_rows(claim).update(
         state=IdempotencyState.COMPLETED, status=answer.status, headers=answer.headers, body=answer.body
     )
     if kept != 1:
@@ -167,7 +167,7 @@ def store_answer(claim: Claim, answer: StoredAnswer) -> None:
 
 def release(claim: Claim) -> None:
     """Delete the record, so that the key can be used again."""
-    _held(claim).delete()
+    _held_rows(claim).delete()
 
 
 def sweep(*, now: datetime) -> int:

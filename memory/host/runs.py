@@ -127,12 +127,12 @@ def _enqueue(run: Run) -> None:
 
 def find(tenant_id: UUID, run_id: UUID | None) -> Run:
     """Return the tenant's run; raise ``NotFound`` for an unknown run and for one of another tenant."""
-    found = _found().fetch(sql.key(tenant_id), sql.key(run_id)) if run_id else []
-    return _there(found)
+    found = _prepared_find().fetch(sql.key(tenant_id), sql.key(run_id)) if run_id else []
+    return _require_one(found)
 
 
 @cache
-def _found() -> sql.Prepared[Run]:
+def _prepared_find() -> sql.Prepared[Run]:
     anyone = UUID(int=0)
     return sql.Prepared(Run.objects.of(anyone).filter(id=anyone).select_related("tenant", "definition"))
 
@@ -151,7 +151,7 @@ def active_in(tenant_id: UUID, scope_id: str) -> Run | None:
 
 def locked(tenant_id: UUID, run_id: UUID) -> Run:
     """Return the run, locked until the transaction ends."""
-    return _there(_locked().fetch(sql.key(tenant_id), sql.key(run_id)))
+    return _require_one(_locked().fetch(sql.key(tenant_id), sql.key(run_id)))
 
 
 @cache
@@ -161,7 +161,7 @@ def _locked() -> sql.Prepared[Run]:
     return sql.Prepared(rows.select_for_update(of=("self",)))
 
 
-def _there(found: list[Run]) -> Run:
+def _require_one(found: list[Run]) -> Run:
     if not found:
         raise NotFound("There is no run by that id.")
     return found[0]

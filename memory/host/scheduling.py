@@ -168,15 +168,15 @@ def remove(schedule: Schedule) -> None:
 
 def find(tenant_id: UUID, name: str) -> Schedule:
     """Return the schedule of that name; raise ``NotFound`` when the tenant has none."""
-    return _there(Schedule.objects.of(tenant_id).filter(name=name).first())
+    return _require(Schedule.objects.of(tenant_id).filter(name=name).first())
 
 
 def locked(tenant_id: UUID, name: str) -> Schedule:
     """Return the schedule of that name, locked until the transaction ends."""
-    return _there(Schedule.objects.of(tenant_id).select_for_update().filter(name=name).first())
+    return _require(Schedule.objects.of(tenant_id).select_for_update().filter(name=name).first())
 
 
-def _there(schedule: Schedule | None) -> Schedule:
+def _require(schedule: Schedule | None) -> Schedule:
     if schedule is None:
         raise NotFound("There is no schedule of that name.")
     return schedule

@@ -125,7 +125,7 @@ def list_webhooks(scope: TenantScope, *, after: UUID | None = None, limit: int) 
 
 def find(scope: TenantScope, webhook_id: UUID | None) -> Webhook:
     check_manager(scope)
-    return _there(Webhook.objects.of(scope.tenant_id).filter(id=webhook_id).first() if webhook_id else None)
+    return _require(Webhook.objects.of(scope.tenant_id).filter(id=webhook_id).first() if webhook_id else None)
 
 
 def mark_failed(tenant_id: UUID, webhook_id: UUID, *, now: datetime) -> None:
@@ -195,10 +195,10 @@ def _store_secret(webhook: Webhook, name: str, secret: str, now: datetime) -> No
 
 def _locked(scope: TenantScope, webhook_id: UUID | None) -> Webhook:
     rows = Webhook.objects.of(scope.tenant_id).select_for_update()
-    return _there(rows.filter(id=webhook_id).first() if webhook_id else None)
+    return _require(rows.filter(id=webhook_id).first() if webhook_id else None)
 
 
-def _there(webhook: Webhook | None) -> Webhook:
+def _require(webhook: Webhook | None) -> Webhook:
     if webhook is None:
         raise SubscriptionNotFound
     return webhook

@@ -94,9 +94,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._start(200, "text/event-stream")
         for piece in _pieces(message):
-            self._tell([{"index": 0, "delta": piece, "finish_reason": None}])
-        self._tell([{"index": 0, "delta": {}, "finish_reason": finish}])
-        self._tell([], usage=usage)
+            self._send_chunk([{"index": 0, "delta": piece, "finish_reason": None}])
+        self._send_chunk([{"index": 0, "delta": {}, "finish_reason": finish}])
+        self._send_chunk([], usage=usage)
         self.wfile.write(ENDED)
 
     def _start(self, status: int, content_type: str) -> None:
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._start(status, "application/json")
         self.wfile.write(json.dumps(document).encode())
 
-    def _tell(self, choices: list[Document], **more: Any) -> None:
+    def _send_chunk(self, choices: list[Document], **more: Any) -> None:
         document = {"object": "chat.completion.chunk", "model": NAME, "choices": choices, **more}
         self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
 

@@ -348,11 +348,11 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
     passes.LEASE.release_held_by(INSTANCE, now=before)
     with with_the_model(folder) as address:
         for story in stories:
-            _tell(story, address, passwords, seeded, Calendar(clock, days=BEGINNING))
+            _play(story, address, passwords, seeded, Calendar(clock, days=BEGINNING))
     return seeded
 
 
-def _tell(story: Story, address: str, passwords: dict[str, str], seeded: Seeded, calendar: Calendar) -> None:
+def _play(story: Story, address: str, passwords: dict[str, str], seeded: Seeded, calendar: Calendar) -> None:
     """Play the story's month, from its beginning to its end."""
     tenant, made = _tenant(story, seeded.made, now=calendar()), seeded.made
     seeded.logins.extend(_operators(tenant, story, passwords, made, calendar))

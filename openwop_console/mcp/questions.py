@@ -119,10 +119,10 @@ def _outcome(waiting: Waiting) -> Result | None:
     asked = interrupts.at_node(run, NODE)
     if asked is None or asked.resolved_at is None:
         return waiting.result(WITHDRAWN) if run.status in runs.ENDING else None
-    return _told(waiting, asked)
+    return _answer_of(waiting, asked)
 
 
-def _told(waiting: Waiting, asked: Interrupt) -> Result:
+def _answer_of(waiting: Waiting, asked: Interrupt) -> Result:
     if asked.outcome == interrupts.ANSWERED and asked.resume_value:
         value = asked.resume_value
         return waiting.result(ANSWERED, value["answers"][NAME], value.get("decidedBy", ""))

@@ -50,7 +50,7 @@ def endpoint(request: HttpRequest) -> HttpResponseBase:
     scope = replace(scope, traceparent=message.traceparent or scope.traceparent)
     try:
         if message.method == "tools/call" and tools.tool_named(message) is tools.ASK:
-            return _asked(request, scope, message, now)
+            return _answer_question(request, scope, message, now)
         return _json(protocol.answer(message.id, _result(scope, message, raw, now)))
     except RpcError as wrong:
         return _json(protocol.error(message.id, wrong.code, wrong.message, wrong.data))
@@ -80,7 +80,7 @@ def _result(scope: TenantScope, message: Message, raw: bytes, now: datetime) -> 
     return METHODS[message.method](message)
 
 
-def _asked(request: HttpRequest, scope: TenantScope, message: Message, now: datetime) -> HttpResponseBase:
+def _answer_question(request: HttpRequest, scope: TenantScope, message: Message, now: datetime) -> HttpResponseBase:
     """The answer of a person. Without a stream the request waits for it, with its place and no slot."""
     waiting = questions.ask(scope, message.params.get("arguments", {}), now=now)
     if isinstance(waiting, Result):

@@ -25,7 +25,7 @@ ZONE = "UTC"
 SECONDS = "names a second within the minute; of six fields the first must be 0"
 
 
-def _named(document: Document) -> tuple[str, str]:
+def _name_and_version(document: Document) -> tuple[str, str]:
     return name_of(document), document.get("version", VERSION)
 
 
@@ -132,7 +132,7 @@ def _stopped(installation: Installation, now: datetime) -> None:
 
 INSTALLER = Installer(
     ArtifactKind.AUTOMATION,
-    _named,
+    _name_and_version,
     problems=_problems,
     came=_came,
     went=_went,

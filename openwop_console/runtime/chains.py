@@ -228,7 +228,7 @@ def _written(value: object) -> str:
 # whose config appears on the log must not have placeholders in it; run values belong in its inputs.
 
 
-def _named(document: Document) -> tuple[str, str]:
+def _name_and_version(document: Document) -> tuple[str, str]:
     return document["name"], document["version"]
 
 
@@ -251,7 +251,7 @@ def _problems(tenant_id: UUID, document: Document) -> Problems:
 
 
 def _of_chain(tenant_id: UUID, chain: Mapping[str, Any]) -> Found:
-    taken = _taken(tenant_id, chain["chainId"])
+    taken = _why_id_is_taken(tenant_id, chain["chainId"])
     if taken:
         yield ".chainId", taken
     if len(chain["dag"]["nodes"]) > 1 and not chain["dag"].get("edges"):
@@ -272,7 +272,7 @@ def _sample_of(definition: JSONObject) -> JSONObject:
     return filled(definition, dict.fromkeys(names, SAMPLE))
 
 
-def _taken(tenant_id: UUID, chain_id: str) -> str:
+def _why_id_is_taken(tenant_id: UUID, chain_id: str) -> str:
     """Why a chain cannot have that id; empty when it can. An id that a pack has installed is not refused here."""
     if chain_id in registry.builtin_ids() or chain_id.startswith(OF_THE_HOST):
         return "belongs to a workflow of the host"
@@ -326,7 +326,7 @@ def _place(field: str) -> str:
     return ".parameters" if field.startswith("$.variables") else ""
 
 
-INSTALLER = Installer(ArtifactKind.CHAIN_PACK, _named, problems=_problems, parts=_parts)
+INSTALLER = Installer(ArtifactKind.CHAIN_PACK, _name_and_version, problems=_problems, parts=_parts)
 
 
 # Resolution of a workflow for a run, and validation of its inputs: the only place where a chain becomes a run.

@@ -180,7 +180,7 @@ def converse(ctx: NodeContext, conversation: Conversation, answers: Sequence[JSO
             if spent >= limit:
                 raise NodeFailure("budget", "The node has used the tokens that it may.", final=True)
             tools = conversation.tools if turn < MOST_TURNS - 1 else ()
-            return _ask(ctx, conversation, messages, asked, limit - spent, tools)
+            return _request_completion(ctx, conversation, messages, asked, limit - spent, tools)
         asked = len(messages)
         spent += said["completionTokens"] or token_budget.count(said["text"])
         used = {name: used[name] + (said[name] or 0) for name in used}
@@ -208,7 +208,7 @@ def _as_message(said: JSONObject) -> JSONObject:
     return message
 
 
-def _ask(
+def _request_completion(
     ctx: NodeContext,
     conversation: Conversation,
     messages: list[JSONObject],

@@ -131,15 +131,17 @@ class NodeFiles:
         found = workspace.by_id(scope, row)
         if found is None:
             raise NodeFailure("workspace_version_gone", "The version of the file that this run sees is kept no more.")
-        return {**_standing(found), "content": found.content, "contentType": found.content_type}
+        return {**_file_document(found), "content": found.content, "contentType": found.content_type}
 
     def _noted(self, path: str) -> UUID | None:
         return next((UUID(noted["file"]) for noted in self.run.workspace if noted["path"] == path), None)
 
     def write(self, path: str, content: str, *, content_type: str = DEFAULT_CONTENT_TYPE) -> JSONObject:
         draft, scope = FileDraft(content, content_type), tenancy.run_scope(self.run)
-        return _standing(workspace.write_file(scope, path, draft, run=self.run, node_id=self.node_id, now=self.now))
+        return _file_document(
+            workspace.write_file(scope, path, draft, run=self.run, node_id=self.node_id, now=self.now)
+        )
 
 
-def _standing(file: WorkspaceFile) -> JSONObject:
+def _file_document(file: WorkspaceFile) -> JSONObject:
     return {"path": file.path, "version": file.version, "etag": file.etag}

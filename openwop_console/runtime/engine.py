@@ -77,21 +77,21 @@ def advance(tenant_id: UUID, run_id: UUID, *, holder: str, clock: Clock) -> None
 def _make_call(under_way: UnderWay, holder: str, clock: Clock) -> None:
     """Send the node's call and record how it ended; a failed call fails the node."""
     tenant_id, run_id = under_way.position.run.tenant_id, under_way.position.run.id
-    ended = calls.make(under_way, lambda: _keep(under_way, holder, clock))
+    ended = calls.make(under_way, lambda: _renew(under_way, holder, clock))
     if ended is None:
         return
     with transaction.atomic():
-        run, now = _held(tenant_id, run_id, holder), clock()
+        run, now = _lock_held_run(tenant_id, run_id, holder), clock()
         calls.record(run, under_way, ended, now=now)
         if ended.failure:
             _fail_node(run, NodeFailed(under_way.position, ended.failure, final=ended.final), now)
         waking.wake(Topic.EVENTS)
 
 
-def _keep(under_way: UnderWay, holder: str, clock: Clock) -> bool:
+def _renew(under_way: UnderWay, holder: str, clock: Clock) -> bool:
     """Renew the lease and publish streamed text; return whether the call is still wanted."""
     with transaction.atomic():
-        run = _held(under_way.position.run.tenant_id, under_way.position.run.id, holder)
+        run = _lock_held_run(under_way.position.run.tenant_id, under_way.position.run.id, holder)
         calls.tell(run, under_way, now=clock())
         waking.wake(Topic.EVENTS)
     return run.status != RunStatus.CANCELLING
@@ -99,7 +99,7 @@ def _keep(under_way: UnderWay, holder: str, clock: Clock) -> bool:
 
 def _hand_back(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> None:
     with transaction.atomic():
-        runs.hand_back(_held(tenant_id, run_id, holder), now=clock())
+        runs.hand_back(_lock_held_run(tenant_id, run_id, holder), now=clock())
 
 
 def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
@@ -111,7 +111,7 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
     except Exception as bug:
         log.exception("run %s crashed: %s", run_id, kind_of(bug), exc_info=False)
         with transaction.atomic():
-            run = _held(tenant_id, run_id, holder)
+            run = _lock_held_run(tenant_id, run_id, holder)
             run_service.fail_run(
                 run, CRASHED, *_cancelled(steps.steps_of_run(tenant_id, run_id), "run-failed"), now=clock()
             )
@@ -121,19 +121,19 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
 def _go(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
     try:
         with transaction.atomic():
-            run = _held(tenant_id, run_id, holder)
+            run = _lock_held_run(tenant_id, run_id, holder)
             more = _next(run, clock)
             waking.wake(Topic.EVENTS)
             return more
     except NodeFailed as failed:
         with transaction.atomic():
-            run = _held(tenant_id, run_id, holder)
+            run = _lock_held_run(tenant_id, run_id, holder)
             more = _fail_node(run, failed, clock())
             waking.wake(Topic.EVENTS)
             return more
 
 
-def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
+def _lock_held_run(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
     run = runs.locked(tenant_id, run_id)
     if run.holder != holder:
         raise Fenced
@@ -169,7 +169,7 @@ def _start(run: Run, definition: JSONObject, now: datetime) -> None:
 
 
 def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
-    if expired := [each for each in _asked(run, done) if each.timeout_at and each.timeout_at <= now]:
+    if expired := [each for each in _open_interrupts(run, done) if each.timeout_at and each.timeout_at <= now]:
         _expire(run, expired[0], now)
         return True
     due = next((step for step in done.values() if _is_due(run, step, now)), None)
@@ -222,7 +222,7 @@ def _has_ended(run: Run, definition: JSONObject, done: dict[str, Step], now: dat
     return True
 
 
-def _asked(run: Run, done: dict[str, Step]) -> list[Interrupt]:
+def _open_interrupts(run: Run, done: dict[str, Step]) -> list[Interrupt]:
     """The run's open interrupts; does not query when none of its nodes waits."""
     waits = any(step.state == StepState.WAITING for step in done.values())
     return interrupts.open_at(run) if waits else []
@@ -297,7 +297,7 @@ def _skip(run: Run, definition: JSONObject, node_id: str, now: datetime) -> None
 
 def _rest(run: Run, done: dict[str, Step], now: datetime, *, until: datetime | None = None) -> None:
     """Rest the run until an answer or its earliest timeout, deadline or wake time, or ``until``."""
-    asked = _asked(run, done)
+    asked = _open_interrupts(run, done)
     times = [each.timeout_at for each in asked] + [run.deadline_at, until]
     times += [step.deadline_at for step in done.values() if step.state in IN_FLIGHT]
     times += [step.wake_at for step in done.values() if step.state == StepState.SLEEPING]

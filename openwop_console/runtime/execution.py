@@ -138,7 +138,7 @@ def _do(run: Run, act: Act) -> JSONObject:
         with transaction.atomic():
             return {"result": act.do()}
     except (NodeFailure, Refusal) as problem:
-        return {"error": asdict(_said(run, problem))}
+        return {"error": asdict(_redacted_failure(run, problem))}
 
 
 def call_again(position: Position, step: Step, memory: RunMemory, now: datetime) -> Outcome:
@@ -162,7 +162,7 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
         return function(_context(position, step, memory, now))
     except (NodeFailure, Refusal) as problem:
         final = isinstance(problem, NodeFailure) and problem.final
-        raise NodeFailed(position, _said(position.run, problem), final=final) from problem
+        raise NodeFailed(position, _redacted_failure(position.run, problem), final=final) from problem
     except (NodeFailed, OperationalError, InterfaceError):
         raise
     except DatabaseError as refused:
@@ -197,7 +197,7 @@ def _check_agent(position: Position, now: datetime) -> None:
         registry.note_use(run, under, node_id=position.node_id, now=now)
 
 
-def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
+def _redacted_failure(run: Run, problem: NodeFailure | Refusal) -> Failure:
     """The node's failure, redacted now, because its rollback removes the record of the secrets it resolved."""
     return Failure(problem.code, redaction.for_run(run.tenant_id, run.id).redact(problem.message).text)
 

@@ -104,7 +104,7 @@ def http_request(ctx: NodeContext) -> Outcome:
         try:
             request = httpx.Request(ctx.config["method"], url, headers=given, content=content)
             async with outbound.exchange(request, seconds=sending.seconds) as answer:
-                return _said(answer, await outbound.read(answer, most=MAX_BYTES) if answer.is_success else b"")
+                return _outputs_of(answer, await outbound.read(answer, most=MAX_BYTES) if answer.is_success else b"")
         except (httpx.InvalidURL, UnicodeError):
             raise calls.failure("refused") from None
         except OutboundFailed as failed:
@@ -142,7 +142,7 @@ def _content(ctx: NodeContext, headers: dict[str, str]) -> bytes:
     return content
 
 
-def _said(answer: httpx.Response, content: bytes) -> JSONObject:
+def _outputs_of(answer: httpx.Response, content: bytes) -> JSONObject:
     """Convert the response to outputs of the node; raise NodeFailure for an unusable one."""
     if not answer.is_success:
         raise calls.status_failure(answer.status_code)

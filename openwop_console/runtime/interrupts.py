@@ -453,7 +453,7 @@ def _gate(ctx: NodeContext, type_id: str) -> Outcome:
     return Wait(
         kind,
         ctx.node_id,
-        _told(ctx, kind, config),
+        _question_for_log(ctx, kind, config),
         asked=data_of(kind, config, node_id=ctx.node_id),
         policy=policy_of(kind, config, counts_voters=_counts_voters(ctx, type_id)),
         timeout=timeout_of(config),
@@ -466,7 +466,7 @@ def _counts_voters(ctx: NodeContext, type_id: str) -> bool:
     return type_id == APPROVAL_GATE and workflow.startswith("conformance-") and workflow in registry.builtin_ids()
 
 
-def _told(ctx: NodeContext, kind: str, config: JSONObject) -> Ask:
+def _question_for_log(ctx: NodeContext, kind: str, config: JSONObject) -> Ask:
     """The question as the log may hold it: only the definition's wording, and a digest of a correlation."""
     written = data_of(kind, {**ctx.config}, node_id=ctx.node_id)
     if kind == "clarification":

@@ -176,7 +176,7 @@ def _tell_until_nobody_waits() -> None:
             if time.monotonic() >= looked + CREDENTIALS_EVERY:
                 _wake_the_lost(places)
                 looked = time.monotonic()
-            if not _tell(places):
+            if not _wake_changed(places):
                 time.sleep(AFTER_A_FAILURE)
             elif waiter.wait(EVERY):
                 time.sleep(PAUSE)
@@ -207,7 +207,7 @@ def _wake_the_lost(places: list[Place]) -> None:
             place.woken.set()
 
 
-def _tell(places: list[Place]) -> bool:
+def _wake_changed(places: list[Place]) -> bool:
     """Wake the readers whose log has grown; return False when the database query failed and must be retried."""
     try:
         lengths = event_log.lengths({(place.tenant_id, place.stream_id) for place in places})

@@ -376,7 +376,7 @@ def _get(owner: TenantScope, given: Given) -> Given:
     return wire.file_document(workspace.read_file(owner, given["path"], version=given.get("version")))
 
 
-def _put(owner: TenantScope, given: Given) -> Given:
+def _put_file(owner: TenantScope, given: Given) -> Given:
     draft = FileDraft(given["content"], given.get("contentType", DEFAULT_CONTENT_TYPE))
     expected = Precondition(given.get("ifMatch"))
     written = workspace.write_file(owner, given["path"], draft, expected=expected, now=timezone.now())
@@ -389,7 +389,12 @@ def _delete(owner: TenantScope, given: Given) -> Given:
     return {"ok": True}
 
 
-OPS: dict[str, Callable[[TenantScope, Given], Given]] = {"list": _list, "get": _get, "put": _put, "delete": _delete}
+OPS: dict[str, Callable[[TenantScope, Given], Given]] = {
+    "list": _list,
+    "get": _get,
+    "put": _put_file,
+    "delete": _delete,
+}
 
 
 @operation(
@@ -405,10 +410,10 @@ def fire(request: Request) -> Response:
     given = checked(FireCommitment, request.data).validated_data
     memory, kind = _commitments_memory(scope_of(request), given["memoryRef"]), Condition(given["condition"])
     canary = given.get("includeIntentionCanary", False)
-    row = _of(memory, kind) or _inferred(memory, kind, canary=canary)
+    row = _fired_commitment(memory, kind) or _inferred(memory, kind, canary=canary)
     if row.state in commitments.OPEN:
         _satisfy(memory, row)
-    return Response(_told(memory, row) | (_canary(memory, row) if canary else {}))
+    return Response(_firing_document(memory, row) | (_canary(memory, row) if canary else {}))
 
 
 def _commitments_memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
@@ -421,7 +426,7 @@ def _commitments_memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
     return found
 
 
-def _of(memory: MemoryScope, kind: Condition) -> Commitment | None:
+def _fired_commitment(memory: MemoryScope, kind: Condition) -> Commitment | None:
     """Return the ref's commitment of this kind that fired last, or else the newest open one."""
     timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
     mine = Commitment.objects.of(memory.tenant_id).filter(memory_ref=memory.memory_ref, condition=kind)
@@ -434,7 +439,7 @@ def _inferred(memory: MemoryScope, kind: Condition, *, canary: bool) -> Commitme
     spoken = f" ({_fresh_canary()})" if canary else ""
     written_at = timezone.now() - (LONG_AGO if kind == Condition.TIME else timedelta())
     _write(memory, INTENTIONS[kind].format(canary=spoken), written_at)
-    found = _of(memory, kind)
+    found = _fired_commitment(memory, kind)
     if found is None:
         raise Conflict("The intention was written, but nothing was inferred from it.")
     return found
@@ -473,7 +478,7 @@ def _clause_of(memory: MemoryScope, row: Commitment) -> str:
     return found[0].clause if found else " ".join(row.predicate["words"])
 
 
-def _told(memory: MemoryScope, row: Commitment) -> JSONObject:
+def _firing_document(memory: MemoryScope, row: Commitment) -> JSONObject:
     """Return the last firing's event, and the number of firings on record; raises ``Conflict`` when there is none."""
     fired = Firing.objects.of(memory.tenant_id).filter(commitment_id=row.id)
     last: Firing | None = fired.order_by("-fired_at", "-id").first()

@@ -497,7 +497,7 @@ class StopReason(Closed):
     reason = Text(max_length=artifact_stops.MAX_REASON)
 
 
-def _told(scope: TenantScope, proposal_id: UUID | None) -> JSONObject:
+def _detail(scope: TenantScope, proposal_id: UUID | None) -> JSONObject:
     told = review.detail(scope, proposal_id)
     refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=timezone.now())
     return review_document(told, refusals)
@@ -507,7 +507,7 @@ def _told(scope: TenantScope, proposal_id: UUID | None) -> JSONObject:
 @api_view(["GET"])
 def proposal_review(request: Request, proposal_id: str) -> Response:
     """What the Proposal object cannot hold, with what the caller may do and else why not."""
-    return Response(_told(scope_of(request), ids.parse("prop", proposal_id)))
+    return Response(_detail(scope_of(request), ids.parse("prop", proposal_id)))
 
 
 @operation("decideProposal", scope="approvals:respond", takes=DecideProposal, gives={200: REVIEW}, tag=TAG)
@@ -523,7 +523,7 @@ def proposal_decide(request: Request, proposal_id: str) -> Response:
         lifecycle.override(scope, wanted, **seen, reason=given.get("reason", ""), now=now)
     else:
         lifecycle.decide(scope, wanted, **given, now=now)
-    return Response(_told(scope, wanted))
+    return Response(_detail(scope, wanted))
 
 
 @operation(
@@ -540,7 +540,7 @@ def proposal_withdraw(request: Request, proposal_id: str) -> Response:
     with before_the_body(scope, "withdraw", proposal_id=wanted, now=now):
         reason = checked(RejectProposal, request.data).given_reason()
     lifecycle.withdraw(scope, wanted, reason=reason, now=now)
-    return Response(_told(scope, wanted))
+    return Response(_detail(scope, wanted))
 
 
 @operation("listRevisions", method="GET", scope=READ, query=RevisionsQuery, gives={200: REVISIONS}, tag=TAG)
@@ -567,7 +567,7 @@ def proposal_revisions(request: Request, proposal_id: str) -> Response:
     with before_the_body(scope, "revise", proposal_id=wanted, now=now):
         given = checked(ReviseBeforeGate, request.data)
     lifecycle.revise(scope, wanted, given.change(), **given.conditions(), now=now)
-    return Response(_told(scope, wanted), status=201)
+    return Response(_detail(scope, wanted), status=201)
 
 
 @operation("diffProposal", scope=READ, query=DiffQuery, gives={200: DIFF}, tag=TAG)

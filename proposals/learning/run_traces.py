@@ -341,10 +341,10 @@ def _words_of(kind: str, value: JSONObject) -> list[str]:
     if value.get("action") not in ASKS_FOR_CHANGES:
         return []
     feedback = value.get("refineFeedback")
-    return [*_texts(_named(feedback)), *_texts(_named(value))]
+    return [*_texts(_named_values(feedback)), *_texts(_named_values(value))]
 
 
-def _named(value: object) -> JSONObject:
+def _named_values(value: object) -> JSONObject:
     return {name: value[name] for name in IN_WORDS if name in value} if isinstance(value, dict) else {}
 
 

@@ -122,9 +122,9 @@ class Voice:
         if not self.wanted:
             return finding
         policy = policies.policy_of(self.tenant_id)
-        said, why_not = self._asked(policy, finding)
+        said, why_not = self._request_wording(policy, finding)
         answer, why_not = _read(said) if said is not None else (None, why_not)
-        taken, why_not = _taken(self.tenant_id, finding, answer) if answer is not None else (None, why_not)
+        taken, why_not = _accept_answer(self.tenant_id, finding, answer) if answer is not None else (None, why_not)
         if taken is None:
             self.figures.leave_unworded(why_not)
             return finding
@@ -132,7 +132,7 @@ class Voice:
         self.model = f"endpoint:{policy.endpoint_model}"[: drafts.MAX_LABEL]
         return taken
 
-    def _asked(self, policy: Policy, finding: Finding) -> tuple[str | None, str]:
+    def _request_wording(self, policy: Policy, finding: Finding) -> tuple[str | None, str]:
         if not self.reachable:
             return None, NOT_ASKED
         if not is_configured(policy):
@@ -140,13 +140,13 @@ class Voice:
             return None, NOT_CONFIGURED
         from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
 
-        prompt = ASKED.format(finding=_told(self.tenant_id, finding))
+        prompt = ASKED.format(finding=_finding_document(self.tenant_id, finding))
         said, code = ask(partial(endpoint.distil, policy, self.tenant_id, prompt, max_tokens=MAX_TOKENS))
         self.reachable = said is not None
         return said, code
 
 
-def _told(tenant_id: UUID, finding: Finding) -> str:
+def _finding_document(tenant_id: UUID, finding: Finding) -> str:
     """The finding as JSON with the tenant's secrets redacted: all that is sent to the endpoint."""
     told = {
         "kind": finding.kind,
@@ -169,7 +169,7 @@ def _read(said: str) -> tuple[Document | None, str]:
     return (found, "") if worded else (None, MALFORMED)
 
 
-def _taken(tenant_id: UUID, finding: Finding, answer: Document) -> tuple[Finding | None, str]:
+def _accept_answer(tenant_id: UUID, finding: Finding, answer: Document) -> tuple[Finding | None, str]:
     """The finding with the endpoint's words; None and a code when that may not be proposed."""
     artifact = answer.get("artifact", finding.artifact)
     if not isinstance(artifact, dict) or not _says_the_same(finding.kind, finding.artifact, artifact):

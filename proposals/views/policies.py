@@ -31,14 +31,14 @@ def policy(request: HttpRequest, kind: str) -> HttpResponse:
     """The policy of a kind, and the form that requests a change."""
     scope = tenancy.scope_of(request)
     if request.method == "POST":
-        return _ask(request, scope, kind)
+        return _request_change(request, scope, kind)
     standing, versions = policy_review.detail(scope, kind)
     if request.GET.get("format") == "json":
         return exports.document(_document(standing, versions))
     return _page(request, scope, standing, form_of(standing.policy))
 
 
-def _ask(request: HttpRequest, scope: TenantScope, kind: str) -> HttpResponse:
+def _request_change(request: HttpRequest, scope: TenantScope, kind: str) -> HttpResponse:
     form = PolicyForm(request.POST)
 
     def act(data: dict[str, Any]) -> object:

@@ -314,7 +314,7 @@ def _happened(told: Detail) -> Iterator[Milestone]:
     for revision in reversed(told.revisions):
         yield _written(revision)
     for ballot in reversed(told.ballots):
-        yield from _asked(ballot)
+        yield from _requested(ballot)
     for comment in told.comments:
         if comment.line:
             words = f"Commented on line {comment.line}"
@@ -330,7 +330,7 @@ def _written(revision: Revision) -> Milestone:
     return Milestone(revision.created_at, "pencil", "", word, revision.revised_by, revision.number)
 
 
-def _asked(ballot: Ballot) -> Iterator[Milestone]:
+def _requested(ballot: Ballot) -> Iterator[Milestone]:
     gate = ballot.gate
     yield Milestone(gate.opened_at, "hourglass", "warn", "Approval requested", gate.opened_by, gate.revision)
     yield from (_voted(vote) for vote in ballot.votes)

@@ -468,14 +468,14 @@ def test_an_input_without_a_value_is_the_nodes_failure_by_name_and_is_not_tried_
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, meanwhile: Any) -> None:
     """``meanwhile`` happens between the step that fails and the record of its failure."""
-    real, looks = engine._held, count(1)
+    real, looks = engine._lock_held_run, count(1)
 
     def held(*run: Any) -> Run:
         if next(looks) == 2:
             meanwhile()
         return real(*run)
 
-    monkeypatch.setattr(engine, "_held", held)
+    monkeypatch.setattr(engine, "_lock_held_run", held)
 
 
 def test_a_run_that_is_paused_while_its_first_node_fails_has_not_begun_it(monkeypatch: pytest.MonkeyPatch) -> None:

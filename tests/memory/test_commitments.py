@@ -321,7 +321,7 @@ def test_a_fault_of_the_host_is_not_tried_for_ever(desk: Desk, monkeypatch: pyte
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(schedules, "start", broken)
-    monkeypatch.setattr(timed_commitments, "_told", broken)
+    monkeypatch.setattr(timed_commitments, "_record_firing", broken)
     assert desk.keeps(hours=72) == 0
     assert (desk.only.state, desk.only.last_code) == (S.STALE, "internal_error")
 

@@ -98,24 +98,24 @@ class Command(BaseCommand):
     ) -> supervision.Child | None:
         """The child that ended by itself; None when the end was asked for."""
         if address is None:
-            self._say("Console: worker started")
+            self._print_line("Console: worker started")
         elif supervision.wait_until_ready(address, children, request, seconds=SECONDS_TO_START):
             self._announce(address, demo=demo)
         elif not request.made and not any(child.ended for child in children):
             raise CommandError(f"{address.url}healthz did not answer within {SECONDS_TO_START} seconds")
         dead = supervision.watch(children, request)
         if dead is None:
-            self._say("Console: ending when running work is done; Ctrl-C again ends it at once.")
+            self._print_line("Console: ending when running work is done; Ctrl-C again ends it at once.")
         return dead
 
     def _announce(self, address: listening.Address, *, demo: bool) -> None:
         """The operator knows where to go, and in the demo how to sign in."""
-        self._say(f"Console: {address.url}")
+        self._print_line(f"Console: {address.url}")
         login = settings.OPENWOP_DATA_DIR / "demo-login.txt"
         if demo and login.exists():
-            self._say(login.read_text().rstrip())
+            self._print_line(login.read_text().rstrip())
 
-    def _say(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         # Whoever read this may be gone (`manage.py console | head`): the console runs on, and ends as it should.
         with contextlib.suppress(BrokenPipeError):
             self.stdout.write(line)

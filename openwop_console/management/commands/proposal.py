@@ -43,7 +43,7 @@ def _override(scope: TenantScope, proposal_id: UUID | None, given: Given, now: d
     lifecycle.override(scope, proposal_id, **seen, now=now)
 
 
-def _ask(scope: TenantScope, proposal_id: UUID | None, given: Given, now: datetime) -> None:
+def _request_activation(scope: TenantScope, proposal_id: UUID | None, given: Given, now: datetime) -> None:
     lifecycle.ask_to_apply(scope, proposal_id, expected=given["revision"], now=now)
 
 
@@ -64,7 +64,7 @@ def _rollback(scope: TenantScope, _: UUID | None, given: Given, now: datetime) -
 
 # Action -> how it is carried out; the proposal it made, when it made one.
 ACTS: dict[str, Act] = {
-    "ask": _ask,
+    "ask": _request_activation,
     "approve": _decide,
     "request-changes": _decide,
     "veto": _decide,
@@ -109,7 +109,7 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         scope, action = operator_scope(tenant_named(options["tenant"]), options["operator"]), options["action"]
         with acting_as(scope, f"proposal {action}", now=timezone.now()):
-            found = _listed(scope, options) if action == "list" else _carried_out(scope, options)
+            found = _list(scope, options) if action == "list" else _carried_out(scope, options)
         self.stdout.write(json.dumps(found, ensure_ascii=False, indent=2))
 
 
@@ -145,7 +145,7 @@ def _text_in(name: str) -> str:
         raise CommandError(f"{name} cannot be read.") from None
 
 
-def _listed(scope: TenantScope, options: Given) -> JSONObject:
+def _list(scope: TenantScope, options: Given) -> JSONObject:
     states, kinds = ((options[facet],) if options[facet] else () for facet in ("state", "kind"))
     found = inbox.listing(scope, InboxFilter(options["show"], states=states, kinds=kinds), now=timezone.now())
     return {"total": len(found), "proposals": [_row(each) for each in found]}

@@ -86,7 +86,7 @@ def run_events(request: Request, run_id: str) -> HttpResponseBase:
     else:
         place = streams.open_place(scope, found, now=now)
         frames = streams.follow(
-            scope, place, reading, render=_rendered, clock=timezone.now, still_holds=_look(scope, place)
+            scope, place, reading, render=_rendered, clock=timezone.now, still_holds=_readability_check(scope, place)
         )
         response = StreamingHttpResponse(Body(place, frames), content_type=STREAM)
         response["Cache-Control"] = "no-cache"
@@ -109,7 +109,7 @@ def run_events_poll(request: Request, run_id: str) -> Response:
     return Response(_events_document(events, complete))
 
 
-def _look(scope: TenantScope, place: Place) -> Callable[[datetime], bool]:
+def _readability_check(scope: TenantScope, place: Place) -> Callable[[datetime], bool]:
     return lambda now: runs.still_readable(scope, place.stream_id, now=now)
 
 

@@ -57,7 +57,7 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
         return None
     started, code = _started(claimed, now)
     row = claimed.row
-    told = _told(row, claimed.memory_id, started, now)
+    told = _record_firing(row, claimed.memory_id, started, now)
     made = Firing(
         tenant_id=tenant_id,
         commitment_id=row.id,
@@ -87,7 +87,7 @@ def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
     return schedules.start(row.tenant_id, HOST, request, now=now)
 
 
-def _told(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
+def _record_firing(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
     """A completed system run of the tenant whose log has the ``commitment.fired`` event."""
     order = RunOrder(f"host-{KIND}", passes.definition_of(KIND), HOST, system=True)
     run = runs.open_run(row.tenant_id, order, now=now, ready=False)

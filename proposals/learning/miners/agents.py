@@ -168,7 +168,7 @@ def _finding(name: str, agents: list[InstalledAgent], drifts: list[Drift], timez
         kind=KIND,
         title=f"Agent {shown_name(drifts[0].agent_id)} {version}: its manifest as it works",
         rationale=" ".join(
-            [*(_said(drift, timezone) for drift in drifts), named_in_part(len(shown_by)).strip()]
+            [*(_sentence(drift, timezone) for drift in drifts), named_in_part(len(shown_by)).strip()]
         ).strip(),
         artifact={
             "name": name,
@@ -186,7 +186,7 @@ def _finding(name: str, agents: list[InstalledAgent], drifts: list[Drift], timez
     )
 
 
-def _said(drift: Drift, timezone: str) -> str:
+def _sentence(drift: Drift, timezone: str) -> str:
     """The sentence of the rationale about one drift."""
     work, name = drift.work, shown_name(drift.agent_id)
     when = period((work.runs[run_id].created_at for run_id in drift.shown_by), zone_of(timezone))

@@ -158,7 +158,7 @@ def _rhythm(slot: Slot, clock: datetime, times: int) -> Rhythm | None:
         _on_some(slot.days, last, times),
     ):
         if len(days) >= times:
-            return _made(slot, weekdays, set(days))
+            return _rhythm_of(slot, weekdays, set(days))
     return None
 
 
@@ -211,7 +211,7 @@ def _weekday_before(day: date) -> date:
     return day - timedelta(days={0: 3, 6: 2}.get(day.weekday(), 1))
 
 
-def _made(slot: Slot, weekdays: tuple[int, ...], days: set[date]) -> Rhythm:
+def _rhythm_of(slot: Slot, weekdays: tuple[int, ...], days: set[date]) -> Rhythm:
     """The rhythm at its roundest time; in a slot across midnight that time may be on the next day."""
     members = [each for each in slot.walls if each[0] in days]
     minute = _roundest(sorted(second for _, second, _ in members))

@@ -104,10 +104,10 @@ def _may_stand(node: NodeTrace) -> bool:
     """Whether a node may be part of a row: it waits for no person, and its config and ports can be moved."""
     if STOPS.search(node.type_id) or not is_shallow([config_of(node), dict(node.inputs)], MOST_LEVELS):
         return False
-    return all(_can_be_said(port) for port in node.inputs.values())
+    return all(_is_expressible(port) for port in node.inputs.values())
 
 
-def _can_be_said(port: object) -> bool:
+def _is_expressible(port: object) -> bool:
     return isinstance(port, dict) and PORTS.get(str(port.get("type"))) in port
 
 
