@@ -23,7 +23,7 @@
     const status = form.querySelector("[role=status]");
     try {
       form.elements.credential.value = await ask(form);
-      form.requestSubmit(event.submitter);
+      form.submit();  // fires no second submit event, which console.js would take for a double click
     } catch (problem) {
       status.textContent = problem.name === "Error" ? problem.message : "No passkey was used.";
     }
