@@ -267,7 +267,7 @@ def test_it_goes_on_when_whoever_read_what_it_says_is_gone():
     reading, writing = os.pipe()
     os.close(reading)
     with suppress(BrokenPipeError), open(writing, "w") as pipe:  # noqa: PTH123  # a number, not a path
-        Command(stdout=pipe)._say("Console: ending")  # a whole console would show no more
+        Command(stdout=pipe)._print_line("Console: ending")  # a whole console would show no more
         said = True
     assert said
 
