@@ -36,7 +36,7 @@ SECTIONS = {
         "failed",
         "possible",
         "forgets",
-        "seconds",
+        "confirmations",
         "previews",
         "suspects",
         "duplicates",
@@ -45,7 +45,7 @@ SECTIONS = {
     "nights": ("possible", "duplicates"),
     "commitments": ("possible",),
     "look_alikes": ("duplicates",),
-    "forget": ("forgets", "seconds", "previews", "suspects"),
+    "forget": ("forgets", "confirmations", "previews", "suspects"),
 }
 
 
@@ -136,7 +136,7 @@ def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
         if scope.can("memory:retire") and scope.can("memory:read")
         else None,
         "forgets": plans.unfinished(scope) if erases else None,
-        "seconds": plans.awaiting_second(scope, now=now) if erases else None,
+        "confirmations": plans.awaiting_second(scope, now=now) if erases else None,
         "previews": plans.previews_to_decide(scope, now=now) if erases else None,
         "suspects": plans.with_undecided(scope) if erases else None,
         "duplicates": lookalikes.open_pairs(scope, now=now) if scope.can("passes:run") else None,

@@ -287,15 +287,7 @@ def confirm(
         order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
         request.pass_id = passes.request(request.tenant_id, order, now=now).id
         request.save(by=WRITER)
-        audit.append(
-            request.tenant_id,
-            actor=scope.principal.id,
-            action="forget.confirmed",
-            target=ids.wire("fgt", request.id),
-            details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256},
-            reason=words if is_second else "",
-            now=now,
-        )
+        _put_on_record(scope, request, "forget.confirmed", now, reason=words if is_second else "")
         holds.require_none(request.tenant_id, terms)  # under the lock of the chain, which placing a hold takes as well
         if queue is not None:
             queue(request)
@@ -346,10 +338,19 @@ def withdraw(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> F
     return _ended(request, ForgetState.LAPSED)
 
 
-def _put_on_record(scope: TenantScope, request: ForgetRequest, action: str, now: datetime) -> None:
-    details = {"subjectKey": request.subject_key, "planSha256": request.plan_sha256}
-    target = ids.wire("fgt", request.id)
-    audit.append(request.tenant_id, actor=scope.principal.id, action=action, target=target, details=details, now=now)
+def _put_on_record(
+    scope: TenantScope, request: ForgetRequest, action: str, now: datetime, *, reason: str = "", **more: int
+) -> None:
+    """Audit an act on the request, with the keyed hashes of its subject and plan."""
+    audit.append(
+        request.tenant_id,
+        actor=scope.principal.id,
+        action=action,
+        target=ids.wire("fgt", request.id),
+        details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256, **more},
+        reason=reason,
+        now=now,
+    )
 
 
 def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> SubjectCopy:
@@ -364,14 +365,7 @@ def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> 
     _require_unchanged(request, plans.plan_of(holdings))
     found = SubjectCopy(request, terms, holdings, _rows(request, Decision.TICKED), now)
     with transaction.atomic():
-        audit.append(
-            request.tenant_id,
-            actor=scope.principal.id,
-            action="forget.copied",
-            target=ids.wire("fgt", request.id),
-            details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256, "rows": found.total},
-            now=now,
-        )
+        _put_on_record(scope, request, "forget.copied", now, rows=found.total)
     return found
 
 

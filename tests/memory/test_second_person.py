@@ -128,7 +128,9 @@ def test_a_request_that_no_second_person_confirmed_in_a_week_is_over(people: tup
     assert (row.state, bytes(row.sealed_terms)) == (ForgetState.LAPSED, b"")
 
 
-def test_either_person_withdraws_what_awaits_a_second_one_and_nobody_anything_else(people: tuple[Any, Any]) -> None:
+def test_either_person_withdraws_what_awaits_a_second_one_and_no_other_request_is_withdrawn(
+    people: tuple[Any, Any],
+) -> None:
     ada, rosa = (building.scope(owner=each) for each in people)
     request = previewed(ada)
     with pytest.raises(Conflict):
@@ -148,6 +150,7 @@ def test_both_confirmations_and_a_withdrawal_are_on_record(people: tuple[Any, An
     records = {each.action: each for each in audit.newest(ada.tenant_id, limit=8)}
     assert records["forget.first-confirmed"].actor == ada.principal.id
     assert records["forget.confirmed"].actor == rosa.principal.id
+    assert records["forget.confirmed"].reason == "seen with the data protection officer"
     assert records["forget.withdrawn"].target == ids.wire("fgt", other.id)
 
 

@@ -194,7 +194,7 @@ NAMES = frozenset(
 
 
 class EntryId(Text):
-    """The id of an entry as the wire has it. One that is of nothing is one that nobody finds."""
+    """The wire id of an entry (``mem_...``); refuses a malformed one."""
 
     def to_internal_value(self, data: object) -> Any:
         found = ids.parse("mem", super().to_internal_value(data))

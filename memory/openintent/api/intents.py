@@ -504,7 +504,7 @@ def _page(log: Log, request: Request) -> Response:
 
 
 def _event_query(query: Any) -> EventQuery:
-    """Parameters that nobody knows are ignored, and a page that is too large is the largest there is (R59, R63)."""
+    """Unknown parameters are ignored, and a page size above the maximum is the maximum (R59, R63)."""
     problems: Problems = []
     limit, offset = page_of(query, problems)
     since = queries.parse_moment(query["since"]) if query.get("since") else None

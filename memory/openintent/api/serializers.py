@@ -302,7 +302,7 @@ class Number(serializers.Field[Any, Any, Any, Any]):
 
 
 class Page(serializers.Serializer[Any]):
-    """A page of a list. Parameters that nobody knows are ignored (R63)."""
+    """A page of a list. Unknown parameters are ignored (R63)."""
 
     limit = Number(least=1, most=MAX_LIMIT, default=DEFAULT_LIMIT)
     offset = Number(least=0, most=FARTHEST, default=0)
