@@ -305,13 +305,13 @@ def create_operator(
     here is reactivated. Weak passwords are refused, and so is an active operator of this tenant.
     """
     require_role_name(role)
-    fresh = None if operator_by_email(email) else _described_operator(email, password, now=now)
-    with transaction.atomic():
-        return _admit_operator(tenant, email, fresh, role=role, actor=actor, now=now)
+    fresh = prepare_operator(email, password, now=now)
+    return admit_operator(tenant, email, fresh, role=role, actor=actor, now=now)
 
 
-def _admit_operator(
-    tenant: Tenant, email: str, fresh: Operator | None, *, role: str, actor: str, now: datetime
+@transaction.atomic
+def admit_operator(
+    tenant: Tenant, email: str, fresh: Operator | None, *, role: str, actor: str = "host", now: datetime
 ) -> Operator:
     """Make the person with that address, or ``fresh`` when there is none, an active operator of the tenant."""
     lock_tenant(tenant.id)
@@ -331,12 +331,13 @@ def _admit_operator(
     return operator
 
 
-def _described_operator(email: str, password: str | None, *, now: datetime) -> Operator:
-    """Build an unsaved person with their hashed password.
+def prepare_operator(email: str, password: str | None, *, now: datetime) -> Operator | None:
+    """Build a person with their hashed password, for ``admit_operator``; None when the address exists already.
 
-    Hashing is slow and runs at low priority, so it happens outside of transactions, where writers to SQLite would wait
-    for it.
+    Call it outside of transactions: hashing is slow and runs at low priority, and writers to SQLite would wait for it.
     """
+    if operator_by_email(email):
+        return None
     operator = Operator(email=email.strip().lower(), created_at=now)
     try:
         validate_email(operator.email)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from memory.host import access, ids, tenancy, vault
-from memory.host.models import ApiKey, Operator, Secret, Tenant
+from memory.host.models import ApiKey, Membership, Operator, Secret, Tenant
+from openwop_console import passwords
 from tests import building, fixtures_console
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -148,6 +151,29 @@ def test_a_file_provisions_tenants_operators_and_keys_once(
     assert client.post("/login", {"login": "ada@acme.example", "password": building.PASSWORD}).status_code == 302
     assert manage("provision", str(file)) == ""
     assert (Tenant.objects.count(), Operator.objects.count(), ApiKey.objects.count()) == (2, 1, 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_passwords_of_a_file_are_computed_before_its_transaction(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
+    settings.PASSWORD_HASHERS = ["openwop_console.passwords.PasswordHasher"]
+    behind_others, within = passwords._behind_others, []
+
+    def noted(compute: Callable[[], object]) -> object:
+        within.append(connection.in_atomic_block)
+        return behind_others(compute)
+
+    monkeypatch.setattr(passwords, "_behind_others", noted)
+    monkeypatch.setenv("ADA_PASSWORD", building.PASSWORD)
+    ada = {"email": "ada@acme.example", "role": "owner", "passwordEnv": "ADA_PASSWORD"}
+    again = {"email": " Ada@ACME.example", "role": "viewer"}
+    tenants = [{"slug": "acme", "operators": [ada]}, {"slug": "globex", "operators": [again]}]
+    file = tmp_path / "world.json"
+    file.write_text(json.dumps({"tenants": tenants}))
+    manage("provision", str(file))
+    assert within == [False], "once for one person, before the transaction"
+    assert Membership.objects.filter(operator=Operator.objects.get()).count() == 2
 
 
 @pytest.mark.parametrize(

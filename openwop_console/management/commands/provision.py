@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from memory.host import access, keys
 from memory.host.json_types import JSONObject
-from memory.host.models import ApiKey, Membership, Tenant
+from memory.host.models import ApiKey, Membership, Operator, Tenant
 from openwop_console.management.base import (
     DatabaseCommand,
     administrator_scope,
@@ -24,6 +24,7 @@ from openwop_console.management.base import (
 )
 
 TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
+People = dict[str, Operator | None]
 ROLE = {"enum": list(access.ROLES)}
 
 
@@ -58,18 +59,39 @@ class Command(DatabaseCommand):
         for problem in sorted(Draft202012Validator(SCHEMA).iter_errors(document), key=lambda each: each.json_path):
             raise CommandError(f"{options['file']}: {problem.json_path} {problem.message[:200]}")
         now = timezone.now()
-        with refusals_as_errors(), transaction.atomic():
-            made = [line for tenant in document["tenants"] for line in _provision(tenant, now)]
+        wanted = [operator for tenant in document["tenants"] for operator in tenant.get("operators", ())]
+        with refusals_as_errors():
+            people = _prepared(wanted, now)
+            with transaction.atomic():
+                made = [line for tenant in document["tenants"] for line in _provision(tenant, people, now)]
         for line in made:
             self.stdout.write(json.dumps(line))
 
 
-def _provision(wanted: JSONObject, now: datetime) -> list[dict[str, str]]:
+def _prepared(wanted: list[dict[str, str]], now: datetime) -> People:
+    """Build the people who have no login yet, by address, each with the first password named for them."""
+    people: People = {}
+    for operator in wanted:
+        email, variable = operator["email"], operator.get("passwordEnv", "")
+        if _address(email) in people:
+            continue
+        if not os.environ.get(variable) and access.operator_by_email(email) is None:
+            message = f"set passwordEnv to the name of a variable that holds the password of {email}"
+            raise CommandError(f"{message}; {variable!r} is not set" if variable else message)
+        people[_address(email)] = access.prepare_operator(email, os.environ.get(variable), now=now)
+    return people
+
+
+def _address(email: str) -> str:
+    return email.strip().lower()
+
+
+def _provision(wanted: JSONObject, people: People, now: datetime) -> list[dict[str, str]]:
     """Create what is missing of one tenant; its new keys, with their texts."""
     slug = wanted["slug"]
     tenant = access.tenant_by_slug(slug) or new_tenant(slug, name=wanted.get("name", ""), now=now)
     for operator in wanted.get("operators", ()):
-        _create_operator(tenant, operator, now)
+        _create_operator(tenant, operator, people, now)
     active = ApiKey.objects.of(tenant.id).filter(revoked_at=None)
     missing = [key for key in wanted.get("keys", ()) if not active.filter(name=key["name"]).exists()]
     return [
@@ -78,16 +100,13 @@ def _provision(wanted: JSONObject, now: datetime) -> list[dict[str, str]]:
     ]
 
 
-def _create_operator(tenant: Tenant, wanted: dict[str, str], now: datetime) -> None:
+def _create_operator(tenant: Tenant, wanted: dict[str, str], people: People, now: datetime) -> None:
     """The person is an active operator of the tenant; one who already is keeps their role and password."""
-    known, variable = access.operator_by_email(wanted["email"]), wanted.get("passwordEnv", "")
+    email = wanted["email"]
+    known = access.operator_by_email(email)
     if known and Membership.objects.of(tenant.id).filter(operator=known, is_active=True).exists():
         return
-    if not known and not os.environ.get(variable):
-        message = f"set passwordEnv to the name of a variable that holds the password of {wanted['email']}"
-        raise CommandError(f"{message}; {variable!r} is not set" if variable else message)
-    password = "" if known else os.environ[variable]
-    access.create_operator(tenant, wanted["email"], role=wanted["role"], password=password, now=now)
+    access.admit_operator(tenant, email, people[_address(email)], role=wanted["role"], now=now)
 
 
 def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> access.NewKey:
