@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeGuard
 
 import psycopg
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import DisallowedHost, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -277,7 +277,14 @@ def drf_exception_handler(problem: Exception, context: dict[str, Any]) -> Respon
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return answer(request, errors.Invalid())
+    """Answer a request that Django refuses to read, and log one line without content.
+
+    Requests for other hosts are not logged: scanners send many.
+    """
+    if not isinstance(exception, DisallowedHost):
+        route = request.resolver_match.route if request.resolver_match else ""
+        log.warning("refused %s /%s: %s", request.method, route, type(exception).__name__)
+    return answer(request, errors.TooLarge() if isinstance(exception, RequestDataTooBig) else errors.Invalid())
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -440,7 +440,9 @@ LOGGING = {
     "loggers": {
         "django": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},  # refusals are the caller's errors, not the host's
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise, and each would log a traceback
+        "django.security": {"level": "CRITICAL"},  # likewise, with a traceback each; errors.bad_request logs a line
+        "django.security.csrf": {"level": "WARNING"},
+        "django.security.SuspiciousSession": {"level": "WARNING"},
         "django-q": {"level": "WARNING"},
         "memory": {"level": "INFO"},
         "openwop_console": {"level": "INFO"},

@@ -171,3 +171,48 @@ def test_what_a_credential_may_read_is_kept_in_no_cache(client: Client) -> None:
 
 def test_discovery_and_health_answer_head(client: Client) -> None:
     assert client.head("/healthz").status_code == client.head("/.well-known/openwop").status_code == 200
+
+
+FORM = "application/x-www-form-urlencoded"
+PARTS = "multipart/form-data; boundary=x"
+ONE_PART = b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
+UNREADABLE = {
+    "a form over 2 MiB": (FORM, b"reason=" + b"secret" * 400_000, 413),
+    "a form of parts over 2 MiB": (PARTS, ONE_PART % (b"reason", b"", b"secret" * 400_000) + b"--x--\r\n", 413),
+    "1,001 fields": (FORM, b"&".join(b"secret%d=" % each for each in range(1_001)), 400),
+    "101 files": (PARTS, ONE_PART % (b"secret", b'; filename="f"', b"") * 101 + b"--x--\r\n", 400),
+    "parts without a boundary": ("multipart/form-data", b"secret", 400),
+}
+
+
+@pytest.mark.parametrize("path", ["/login", "/forget", "/oauth/token", "/v1/interrupts/secret.token"])
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_a_form_that_cannot_be_read_is_refused_and_one_line_of_the_log(
+    client: Client, caplog: pytest.LogCaptureFixture, path: str, what: str
+) -> None:
+    client.force_login(building.operator())
+    kind, body, status = UNREADABLE[what]
+    answer = client.post(path, body, content_type=kind)
+    # A face that takes JSON does not parse forms, and does not log them either.
+    takes_forms = not path.startswith("/v1/")
+    assert answer.status_code == status if takes_forms else 400 <= answer.status_code < 500
+    _has_logged(caplog, f"refused POST {path}: " if takes_forms else "")
+
+
+@pytest.mark.parametrize("path", ["/login", "/memory", "/v1/runs", "/api/v1/memory"])
+def test_an_address_with_too_many_parameters_is_refused_and_one_line_of_the_log(
+    client: Client, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    client.force_login(building.operator())
+    answer = client.get(f"{path}?{'&'.join(f'secret{each}=' for each in range(1_001))}", **building.headers())
+    assert answer.status_code == 400
+    _has_logged(caplog, f"refused GET {path}: TooManyFieldsSent")
+
+
+def _has_logged(caplog: pytest.LogCaptureFixture, beginning: str) -> None:
+    """One warning that begins like this, or nothing; no traceback, and nothing that was sent."""
+    records = [each for each in caplog.records if each.levelname in {"WARNING", "ERROR", "CRITICAL"}]
+    assert not [each for each in records if each.exc_info]
+    assert [each.levelname for each in records] == ["WARNING"] * bool(beginning)
+    assert all(each.getMessage().startswith(beginning) for each in records)
+    assert "secret" not in caplog.text
