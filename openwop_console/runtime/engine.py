@@ -113,7 +113,10 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
         with transaction.atomic():
             run = _lock_held_run(tenant_id, run_id, holder)
             run_service.fail_run(
-                run, CRASHED, *_cancelled(steps.steps_of_run(tenant_id, run_id), "run-failed"), now=clock()
+                run,
+                CRASHED,
+                *_cancelled(steps.steps_of_run(tenant_id, run_id, values=False), "run-failed"),
+                now=clock(),
             )
         return False
 
@@ -142,7 +145,7 @@ def _lock_held_run(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
 
 def _next(run: Run, clock: Clock) -> Progress:
     now = clock()
-    done = steps.steps_of_run(run.tenant_id, run.id, values=not run.is_replay)
+    done = steps.steps_of_run(run.tenant_id, run.id, values=False)
     if run.status == RunStatus.CANCELLING:
         run_service.end_cancelled_run(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
@@ -176,7 +179,7 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
     if due:
         return _execute_in_turn(Position(run, definition, due.node_id, done), clock, now)
     try:
-        outlook = graph.outlook(definition, done, run.variables)
+        outlook = _outlook(run, definition, done)
     except TooHeavy:
         run_service.fail_run(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
         return False
@@ -197,6 +200,11 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
     return False
 
 
+def _outlook(run: Run, definition: JSONObject, done: dict[str, Step]) -> graph.Outlook:
+    steps.load_outputs(done, graph.judged_sources(definition, done))
+    return graph.outlook(definition, done, run.variables)
+
+
 def _complete(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> None:
     _summarize(run, definition, "completed", done, now)
     run_service.complete_run(run, now=now)
@@ -210,7 +218,7 @@ def _has_ended(run: Run, definition: JSONObject, done: dict[str, Step], now: dat
     if any(step.state in IN_FLIGHT for step in done.values()) or (run.deadline_at and run.deadline_at <= now):
         return False
     try:
-        outlook = graph.outlook(definition, done, run.variables)
+        outlook = _outlook(run, definition, done)
         if outlook.lost or outlook.skip or outlook.begin:
             return False
         with transaction.atomic():

@@ -8,7 +8,7 @@ import json
 import logging
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -238,15 +238,28 @@ def _inputs(position: Position) -> JSONObject:
 
 
 def inputs_of(position: Position, bounds: Bounds) -> JSONObject:
-    """The values of the node's ports: static, or from variables, earlier outputs or expressions."""
+    """The values of the node's ports: static, or from variables, earlier outputs or expressions.
+
+    Of the outputs only those that the ports read are loaded.
+    """
+    read = {node_id for port in position.node["inputs"].values() for node_id in _nodes_read(port, position)}
+    steps.load_outputs(position.steps, read)
     return {name: _port(position, port, bounds) for name, port in position.node["inputs"].items()}
+
+
+def _nodes_read(port: JSONObject, position: Position) -> Collection[str]:
+    """The ids of the nodes whose outputs the port reads."""
+    if port["type"] == "expression":
+        named = expressions.nodes_read(port["expression"])
+        return position.steps if named is None else named & position.steps.keys()
+    return [port["nodeId"]] if "nodeId" in port else []
 
 
 def _port(position: Position, port: JSONObject, bounds: Bounds) -> Any:
     if port["type"] == "static":
         return port["value"]
     if port["type"] == "expression":
-        return expressions.evaluate(port["expression"], _everything(position), bounds)
+        return expressions.evaluate(port["expression"], _everything(position, _nodes_read(port, position)), bounds)
     if port["type"] == "variable":
         values, key = position.run.variables, port["variableName"]
     else:
@@ -258,9 +271,10 @@ def _port(position: Position, port: JSONObject, bounds: Bounds) -> Any:
     return values.get(key)
 
 
-def _everything(position: Position) -> JSONObject:
-    """The values visible to an expression: variables, inputs, and outputs by node id."""
-    outputs = {node_id: step.outputs for node_id, step in position.steps.items()}
+def _everything(position: Position, node_ids: Collection[str]) -> JSONObject:
+    """The values visible to an expression that reads the outputs of these nodes: variables, inputs, and outputs by node
+    id."""
+    outputs = {node_id: position.steps[node_id].outputs for node_id in node_ids}
     run = position.run
     return {**run.variables, "variables": run.variables, "inputs": run.inputs, "nodes": outputs}
 

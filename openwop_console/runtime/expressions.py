@@ -40,6 +40,12 @@ BUILDS = frozenset(
 )
 
 
+# Expression nodes whose first child is evaluated on the same value as they are.
+LOOKS_INTO = frozenset(
+    {"subexpression", "index_expression", "flatten", "projection", "value_projection", "filter_projection"}
+)
+
+
 class BadExpression(ValueError):
     """The expression cannot be parsed."""
 
@@ -122,6 +128,36 @@ def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
         return _plain(_Bounded(bounds).visit(_compiled(expression).parsed, values))
     except SENSELESS:
         return None
+
+
+@lru_cache(maxsize=512)
+def nodes_read(expression: str) -> frozenset[str] | None:
+    """The ids of the nodes whose outputs the expression can read, as ``nodes.id``; None when it can read any."""
+    try:
+        found, waiting = set[str](), [_compiled(expression).parsed]
+    except BadExpression:
+        return frozenset()
+    while waiting:
+        part = waiting.pop()
+        kind, children = part["type"], part["children"]
+        if kind == "subexpression" and _is_nodes(children[0]) and (named := _first(children[1]))["type"] == "field":
+            found.add(named["value"])
+            children = children[1:]
+        elif kind == "current" or _is_nodes(part) or (kind in LOOKS_INTO and children[0]["type"] == "identity"):
+            return None
+        waiting += (child for child in children if isinstance(child, dict))  # those of a slice are numbers
+    return frozenset(found)
+
+
+def _is_nodes(part: Values) -> bool:
+    return (part["type"], part.get("value")) == ("field", "nodes")
+
+
+def _first(part: Values) -> Values:
+    """The part of the expression that is evaluated first."""
+    while part["type"] in LOOKS_INTO:
+        part = part["children"][0]
+    return part
 
 
 def _plain(value: object) -> Any:

@@ -60,6 +60,15 @@ def outlook(definition: JSONObject, steps: Mapping[str, Step], variables: Mappin
     return Outlook(begin, skip, doomed, lost=bool(doomed - sources))
 
 
+def judged_sources(definition: JSONObject, steps: Mapping[str, Step]) -> set[str]:
+    """The nodes whose outputs the conditions of edges to nodes that have not begun are judged by."""
+    return {
+        edge["sourceNodeId"]
+        for edge in definition["edges"]
+        if edge.get("condition") and edge["targetNodeId"] not in steps
+    }
+
+
 def _edges_by_target(definition: JSONObject) -> dict[str, list[JSONObject]]:
     found: dict[str, list[JSONObject]] = {}
     for edge in definition["edges"]:

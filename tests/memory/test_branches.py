@@ -252,6 +252,31 @@ def test_an_expression_port_looks_at_variables_inputs_and_nodes() -> None:
     assert state.steps["use"].outputs == {"line": "Hello Ada again"}
 
 
+@pytest.mark.parametrize(
+    ("expression", "nodes"),
+    [
+        ("nodes.a.text", {"a"}),
+        ('nodes."a b".list[0].x', {"a b"}),
+        ("nodes.a.list[1:3]", {"a"}),
+        ("nodes.a[0].x || nodes.b[?x].y | z", {"a", "b"}),
+        ("{left: nodes.a, right: inputs.x}", {"a"}),
+        ("max_by(nodes.a.list, &size).nodes", None),
+        ("join(' ', [variables.greeting, inputs.name])", set()),
+        ("nodes", None),
+        ("nodes.*.x", None),
+        ("nodes.{x: a}", None),
+        ("*.a", None),
+        ("values(@)", None),
+        ("@.nodes.a", None),
+        ("nodes | a", None),
+        ("[?a]", None),
+        ("[]", None),
+    ],
+)
+def test_an_expression_says_which_nodes_it_reads_or_that_it_may_read_any(expression: str, nodes: set | None) -> None:
+    assert expressions.nodes_read(expression) == nodes
+
+
 def test_a_paused_run_begins_nothing_and_goes_on_where_it_stood() -> None:
     acme = building.scope()
     run, now = started(graph("two", [noop("a"), noop("b")], ("a", "b"))), timezone.now()

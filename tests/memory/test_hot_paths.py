@@ -1,6 +1,7 @@
 """SQL by hand: it stores and answers what the ORM would, uses the indexes, and is heard by those who listen."""
 
 import hashlib
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -119,6 +120,45 @@ def test_a_run_of_one_node_is_carried_out_with_few_queries() -> None:
     wakes = connection.vendor == "postgresql"
     assert queries_of(lambda: building.advance(run)) - 1 <= 25 + wakes  # ``advance`` reads the run at its end
     assert runs.find(acme.tenant_id, run.id).status == "completed"
+
+
+LONG = 2_000
+
+
+def test_a_step_reads_the_outputs_that_its_node_names_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    fill = {"v": {"type": "static", "value": "~" * 20}}
+    nodes = [
+        building.node(f"n{at}", "vendor.console.compose", {"text": "{{v}}" * (LONG // 20)}, inputs=fill)
+        for at in range(12)
+    ]
+    ports = {
+        "one": {"type": "connection", "nodeId": "n1", "outputKey": "text"},
+        "two": {"type": "expression", "expression": "[length(nodes.n2.text), length(nodes.n3.text)]"},
+        "all": {"type": "expression", "expression": "length(values(nodes))"},
+    }
+    for name, port in ports.items():
+        nodes.append(building.node(name, "core.noop", inputs={name: port}))
+    document = building.definition("long", *nodes)
+    document["edges"][5]["condition"] = {"type": "expression", "expression": "outputs.text"}
+    acme = building.scope()
+    building.install("acme", document)
+    read, loads = [], json.loads
+
+    def counted(text: Any, **options: Any) -> Any:
+        if text.count("~") >= LONG:
+            read.append(text.count("~"))
+        return loads(text, **options)
+
+    monkeypatch.setattr(json, "loads", counted)
+    run = building.execute(acme, "long")
+    monkeypatch.undo()
+    found = steps.steps_of_run(acme.tenant_id, run.id)
+    assert run.status == "completed"
+    assert [len(found["one"].outputs["one"]), found["two"].outputs["two"]] == [LONG, [LONG, LONG]]
+    assert found["all"].outputs["all"] == 14
+    assert read == [LONG] * (1 + 1 + 2 + 13), (
+        "the condition, the port, the two of an expression, and those of all nodes"
+    )
 
 
 def test_the_events_of_a_run_are_read_with_four_queries(client: Client) -> None:
