@@ -17,7 +17,8 @@ from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
 from memory.passes import lookalikes
 from openwop_console import health
-from proposals import inbox, lifecycle, policy_review, rules
+from proposals import inbox, lifecycle, rules
+from proposals import policies as approval_policies
 from proposals.models import PolicyChange, Vote
 
 DAYS = 14
@@ -174,7 +175,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         titles={each.id: _title_of(each) for each in asked.rows} if asked else {},
         subjects={each.id: ", ".join(forgetting.terms_of(scope, each)) for each in previews.rows} if previews else {},
         sentences=commitments.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
-        policies=policy_review.awaiting_me(scope) if reads else None,
+        policies=approval_policies.awaiting_me(scope) if reads else None,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
         host=health.problems(now=now) if scope.can("passes:run") else [],
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],
@@ -205,7 +206,7 @@ def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
         up_to=COUNTED + 1,
     )
     found = _up_to_counted(numbers)
-    policies = policy_review.awaiting_me(scope) if scope.can("proposals:read") else None
+    policies = approval_policies.awaiting_me(scope) if scope.can("proposals:read") else None
     found["policies"] = len(policies or []), False
     return {section: _sum([found[name] for name in names if name in found]) for section, names in SECTIONS.items()}
 

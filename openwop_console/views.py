@@ -32,7 +32,8 @@ from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
 from openwop_console.oauth import server as oauth
 from openwop_console.runtime.timed import schedules
-from proposals import denials, diffs, lifecycle, policy_review, rules
+from proposals import denials, diffs, lifecycle, rules
+from proposals import policies as approval_policies
 from proposals.views.actions import rolled_back
 
 READS = "manifest:read"  # every role but the auditor's has it
@@ -343,7 +344,7 @@ def settings(request: HttpRequest) -> HttpResponse:
         "permissions": _permissions(scope.principal.scopes),
         "grants": keys.list_grants(scope, now=timezone.now()),
         "now": timezone.now(),
-        "policies": policy_review.overview(scope) if scope.can("proposals:read") else None,
+        "policies": approval_policies.overview(scope) if scope.can("proposals:read") else None,
         "document": document,
         "advertised": json.dumps(document, indent=2),
         "engine": configuration.DATABASES["default"]["ENGINE"].rpartition(".")[2],

@@ -6,14 +6,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from memory.host.pages import PlainForm
-from proposals import diffs, drafts, policies, policy_review
+from proposals import diffs, drafts, policies
 from proposals.drafts import Change
 from proposals.models import Revision
 from proposals.policies import OVERRIDES, VOTES, Policy, roles_with
 
 REASON = forms.Textarea(attrs={"rows": 2})
 LEAST_OVERRIDE_REASON = 20
-UNITS = dict(policy_review.UNITS)
+UNITS = dict(policies.UNITS)
 BIGGEST = 2**31 - 1
 
 
@@ -228,6 +228,6 @@ class PolicyForm(PlainForm):
 
 def form_of(policy: Policy) -> PolicyForm:
     """The form, filled with the given policy."""
-    unit, lasts = policy_review.in_units(policy.expires)
+    unit, lasts = policies.in_units(policy.expires)
     values = {name: getattr(policy, name) for name in policies.FIELDS}
     return PolicyForm(initial={**values, "based_on": policy.number, "lasts": lasts, "unit": unit})

@@ -5,9 +5,9 @@ at once and is recorded as made alone. Every version is kept. A gate keeps the p
 lets authors vote on their own proposal, or agents vote at all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -71,7 +71,7 @@ def history(scope: TenantScope, kind: str) -> list[ApprovalPolicy]:
     return list(_rows(scope.tenant_id, _kind(kind)))
 
 
-def waiting(scope: TenantScope) -> list[PolicyChange]:
+def list_waiting(scope: TenantScope) -> list[PolicyChange]:
     """The changes that wait for a second person, oldest first."""
     scope.check("proposals:read")
     return _waiting().objects(scope.tenant_id)
@@ -85,7 +85,7 @@ def _waiting() -> sql.Written:
     return sql.Written(rows.order_by("id"), tenant_id)
 
 
-def refused(scope: TenantScope, kind: str) -> list[PolicyChange]:
+def list_refused(scope: TenantScope, kind: str) -> list[PolicyChange]:
     """The changes of this policy that were refused, or withdrawn by their requester; newest first."""
     scope.check("proposals:read")
     rows = PolicyChange.objects.of(scope.tenant_id).filter(kind=_kind(kind), state=PolicyChangeState.REFUSED)
@@ -123,7 +123,7 @@ def _as_kept(given: JSONObject, number: int) -> Policy:
 
 
 @transaction.atomic
-def ask(
+def request_change(
     scope: TenantScope,
     kind: str,
     changes: dict[str, Any],
@@ -158,7 +158,7 @@ def ask(
         asked_by=scope.principal.id,
         asked_at=now,
     ).insert(by=WRITER)
-    told = {"changed": changed(before, wanted), "basedOn": before.number, "wanted": asked.wanted}
+    told = {"changed": changed_fields(before, wanted), "basedOn": before.number, "wanted": asked.wanted}
     _audit(scope, "asked", kind, now, **told)
     return asked
 
@@ -168,14 +168,14 @@ def _require_undecided(scope: TenantScope, kind: str, current: Policy, read: int
     if read not in (None, current.number):
         message = f"Version {current.number} of this policy is the current one; look at it first."
         raise Conflict(message, number=current.number)
-    there = next((each for each in waiting(scope) if each.kind == kind), None)
+    there = next((each for each in list_waiting(scope) if each.kind == kind), None)
     if there:
         message = "Another change of this policy waits already; decide about that one first."
         raise Conflict(message, number=current.number, changeId=ids.wire("chg", there.id))
 
 
 @transaction.atomic
-def decide(scope: TenantScope, change_id: UUID | None, *, confirmed: bool, now: datetime) -> PolicyChange:
+def decide_change(scope: TenantScope, change_id: UUID | None, *, confirmed: bool, now: datetime) -> PolicyChange:
     """Put the change in force or refuse it for good. Its requester may refuse it, but never confirm it."""
     check_who(scope)
     access.lock_tenant(scope.tenant_id)
@@ -211,7 +211,7 @@ def _put_in_force(
         **_document(wanted),
     ).insert(by=WRITER)
     told = {"number": row.number, "askedBy": asked_by, "confirmedBy": confirmed_by or None, "alone": not confirmed_by}
-    _audit(scope, "changed", kind, now, changed=changed(before, wanted), policy=_document(wanted), **told)
+    _audit(scope, "changed", kind, now, changed=changed_fields(before, wanted), policy=_document(wanted), **told)
     return row
 
 
@@ -293,7 +293,7 @@ def _document(policy: Policy) -> JSONObject:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def changed(before: Policy, wanted: Policy) -> list[str]:
+def changed_fields(before: Policy, wanted: Policy) -> list[str]:
     """The fields in which the two differ, sorted by name."""
     return sorted(name for name in FIELDS if getattr(before, name) != getattr(wanted, name))
 
@@ -301,3 +301,154 @@ def changed(before: Policy, wanted: Policy) -> list[str]:
 def _audit(scope: TenantScope, what: str, kind: str, now: datetime, **details: object) -> None:
     actor = scope.principal.id
     audit.append(scope.tenant_id, actor=actor, action=f"approval-policy.{what}", target=kind, details=details, now=now)
+
+
+UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+LABELS = {
+    "quorum": "Approvals needed",
+    "eligible_roles": "Who votes",
+    "expires_s": "Expires after",
+    "override_roles": "Who may override",
+    "override_bypasses_quorum": "An override",
+    "uninstall_on_archive": "Archiving what is applied",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a policy: the row, the policy in words, and its differences from the previous version."""
+
+    row: ApprovalPolicy
+    words: str
+    differences: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A refused change, and its differences from the version that it was based on."""
+
+    change: PolicyChange
+    differences: list[str]
+
+    @property
+    def taken_back(self) -> bool:
+        """Whether the requester withdrew it; otherwise another person refused it."""
+        return self.change.asked_by == self.change.decided_by
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A change that waits for a second person; ``denial`` is why the reader may not confirm it, or None."""
+
+    change: PolicyChange
+    words: str
+    differences: list[str]
+    denial: Forbidden | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The current policy of a kind, and its pending change if there is one."""
+
+    kind: str
+    policy: Policy
+    waiting: Waiting | None
+
+    @property
+    def words(self) -> str:
+        return in_words(self.policy)
+
+
+def overview(scope: TenantScope) -> list[Standing]:
+    """The current policy of every kind."""
+    waiting = {each.kind: _pending(scope, each) for each in list_waiting(scope)}
+    return [Standing(kind, policy_of_kind(scope.tenant_id, kind), waiting.get(kind)) for kind in Kind.values]
+
+
+def detail(scope: TenantScope, kind: str) -> tuple[Standing, list[Version]]:
+    """The policy of one kind with all its versions, newest first; ``NotFound`` for an unknown kind."""
+    rows = history(scope, kind)
+    known = [*map(policy_of_row, rows), Policy()]
+    versions = [Version(row, in_words(known[at]), differences(known[at + 1], known[at])) for at, row in enumerate(rows)]
+    return next(each for each in overview(scope) if each.kind == kind), versions
+
+
+def past(scope: TenantScope, kind: str) -> list[Version | Refused]:
+    """The confirmed and refused changes of a kind, latest decision first."""
+    versions = detail(scope, kind)[1]
+    known = {0: Policy(), **{each.row.number: policy_of_row(each.row) for each in versions}}
+    asked = [(each, wanted_by(each)) for each in list_refused(scope, kind)]
+    declined = [Refused(each, differences(known[each.based_on], wanted)) for each, wanted in asked]
+    return sorted([*versions, *declined], key=_decided, reverse=True)
+
+
+def _decided(each: Version | Refused) -> datetime:
+    moment = each.row.at if isinstance(each, Version) else each.change.decided_at
+    return moment or datetime.max.replace(tzinfo=UTC)
+
+
+def awaiting_me(scope: TenantScope) -> list[PolicyChange] | None:
+    """The changes that this principal may confirm, oldest first; None for one who may not manage policies."""
+    if denial(scope):
+        return None
+    return [each for each in list_waiting(scope) if denial_of_confirming(scope, each) is None]
+
+
+def _pending(scope: TenantScope, change: PolicyChange) -> Waiting:
+    before, wanted = policy_of_kind(scope.tenant_id, change.kind), wanted_by(change)
+    return Waiting(change, in_words(wanted), differences(before, wanted), denial_of_confirming(scope, change))
+
+
+def in_words(policy: Policy) -> str:
+    """``one approval by reviewers, operators or owners; expires after 14 days; owners may override``."""
+    said = [approvals_in_words(policy.quorum, policy.eligible_roles), f"expires after {length(policy.expires_s)}"]
+    weight = ", past the number of approvals" if policy.override_bypasses_quorum and policy.override_roles else ""
+    said.append(f"{_who(policy.override_roles)} may override{weight}")
+    if policy.uninstall_on_archive:
+        said.append("archiving what is applied uninstalls it")
+    return "; ".join(said)
+
+
+def differences(before: Policy, after: Policy) -> list[str]:
+    """One line per changed field, such as ``Approvals needed: 1 → 2``."""
+    old, new, changed = _values(before), _values(after), changed_fields(before, after)
+    return [f"{label}: {old[name]} → {new[name]}" for name, label in LABELS.items() if name in changed]
+
+
+def _values(policy: Policy) -> dict[str, str]:
+    return {
+        "quorum": str(policy.quorum),
+        "eligible_roles": ", ".join(policy.eligible_roles),
+        "expires_s": length(policy.expires_s),
+        "override_roles": _who(policy.override_roles),
+        "override_bypasses_quorum": "is enough" if policy.override_bypasses_quorum else "counts as one approval",
+        "uninstall_on_archive": "uninstalls it" if policy.uninstall_on_archive else "is refused",
+    }
+
+
+def length(seconds: int) -> str:
+    """``14 days``, ``36 hours`` or ``90 minutes``: in the largest unit without a remainder."""
+    unit, size = in_units(timedelta(seconds=seconds))
+    return f"{size:,} {unit}{'' if size == 1 else 's'}"
+
+
+def in_units(span: timedelta) -> tuple[str, int]:
+    """The largest unit in which ``span`` is a whole number, and that number."""
+    seconds = int(span.total_seconds())
+    return next((unit, seconds // size) for unit, size in UNITS if seconds % size == 0)
+
+
+def approvals_in_words(quorum: int, roles: Sequence[str]) -> str:
+    """``one approval by owners``, ``2 approvals by reviewers or owners``; without roles, all who may vote."""
+    count = "one approval" if quorum == 1 else f"{quorum} approvals"
+    return f"{count} by {roles_in_words(roles) or 'whoever may vote'}"
+
+
+def roles_in_words(roles: Sequence[str]) -> str:
+    """``owners``, ``reviewers or owners``, ``reviewers, operators or owners``."""
+    named = [f"{role}s" for role in roles]
+    return f"{', '.join(named[:-1])} or {named[-1]}" if len(named) > 1 else "".join(named)
+
+
+def _who(roles: Sequence[str]) -> str:
+    return roles_in_words(roles) or "nobody"

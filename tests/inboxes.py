@@ -33,9 +33,9 @@ TITLES = (
 
 def policy(kind: str, *, now: datetime, **changes: Any) -> None:
     """From now on gates over this kind are opened under a policy with these changes; whoever has to has confirmed."""
-    asked = policies.ask(building.scope(), kind, changes, now=now)
+    asked = policies.request_change(building.scope(), kind, changes, now=now)
     if isinstance(asked, PolicyChange):
-        policies.decide(building.scope(), asked.id, confirmed=True, now=now)
+        policies.decide_change(building.scope(), asked.id, confirmed=True, now=now)
 
 
 def gate_over(proposal: Proposal, *, now: datetime) -> Gate:

@@ -77,7 +77,7 @@ class World:
     @cached_property
     def policy_change(self) -> str:
         """A change of an approval policy that waits for somebody else than who asked for it."""
-        asked = policies.ask(self.scope, "prompt-template", {"quorum": 2}, now=timezone.now())
+        asked = policies.request_change(self.scope, "prompt-template", {"quorum": 2}, now=timezone.now())
         return ids.wire("chg", asked.id)
 
     @cached_property

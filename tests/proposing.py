@@ -148,9 +148,9 @@ def opened(proposal: Proposal) -> Gate:
 def policy(kind: str = "prompt-template", slug: str = "acme", **changes: Any) -> Policy:
     """The kind's policy has these changes, which one owner asked for and another confirmed."""
     asker, other = building.scope(slug), building.scope(slug)
-    asked = policies.ask(asker, kind, changes, now=timezone.now())
+    asked = policies.request_change(asker, kind, changes, now=timezone.now())
     assert isinstance(asked, PolicyChange)
-    policies.decide(other, asked.id, confirmed=True, now=timezone.now())
+    policies.decide_change(other, asked.id, confirmed=True, now=timezone.now())
     return policies.policy_of_kind(asker.tenant_id, kind)
 
 

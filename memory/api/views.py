@@ -12,7 +12,7 @@ from memory.api import serializers
 from memory.api import serializers as wire
 from memory.api.serializers import agent_document
 from memory.forget import forgetting, holds, plans
-from memory.host import ids, registrations, secrets
+from memory.host import ids, registrations, vault
 from memory.host.errors import Invalid, NotFound, WorkspaceTooLarge
 from memory.host.http import StrictJSONParser, checked, operation, query_of
 from memory.host.models import RunStatus
@@ -116,11 +116,11 @@ def secret(request: Request, name: str) -> Response:
     """Write-only: a value goes in, is replaced or removed, and never comes out."""
     if request.method == "DELETE":
         place = checked(wire.SecretPlace, query_of(request)).place()
-        secrets.remove_secret(scope_of(request), name, now=timezone.now(), **place)
+        vault.remove_secret(scope_of(request), name, now=timezone.now(), **place)
     else:
         given = checked(wire.SecretValue, request.data)
         value = given.validated_data["value"]
-        secrets.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
+        vault.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
     return Response(status=204)
 
 

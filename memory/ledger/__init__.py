@@ -19,26 +19,24 @@ from memory.ledger.addressed import (
     without_occupied_keys,
     write_addressed,
 )
-from memory.ledger.bulk import (
+from memory.ledger.entries import (
     Derivation,
     Imported,
     Stated,
+    Written,
     import_drafts,
     known_ids,
     protect,
-    strengthen,
-    write_derived,
-    write_entries,
-    write_stated,
-)
-from memory.ledger.entries import (
-    Written,
     require_durable,
     require_writable,
     reseal,
+    strengthen,
     value_of,
     value_or_none,
+    write_derived,
+    write_entries,
     write_entry,
+    write_stated,
 )
 from memory.ledger.erase import (
     ephemeral_rows,

@@ -29,9 +29,8 @@ from memory.host.events import (
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import bulk, entries, index
-from memory.ledger.bulk import Imported, Prepared, Stated
-from memory.ledger.entries import Redact, Redraft
+from memory.ledger import entries, index
+from memory.ledger.entries import Imported, Prepared, Redact, Redraft, Stated
 from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
@@ -357,7 +356,7 @@ def write_addressed(
     """
     redactor = redactor or redaction.for_tenant(scope.tenant_id)
     texts = [text for each in new for text in _texts_of(each.given)]
-    redact = bulk.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
+    redact = entries.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
     ready = [_ready(scope, each, redact, actor, now) for each in new]
     prepared = [_prepared(each, made) for each, made in zip(new, ready, strict=True)]
     streams = _by_stream(_created(new, ready, actor))
@@ -369,7 +368,7 @@ def write_addressed(
     except IntegrityError:
         raise KeyExists from None
     for made, each, row in zip(ready, prepared, stored, strict=True):
-        made.address.entry = bulk.stored_entry(scope.tenant_id, each, row, each.created_at or now)
+        made.address.entry = entries.stored_entry(scope.tenant_id, each, row, each.created_at or now)
     return [each.address for each in ready]
 
 
@@ -378,10 +377,10 @@ def _store_at_once(
 ) -> list[list[Any]]:
     """PostgreSQL, of a single entry: facts, notes, position, entry, tags and address are one statement."""
     [made], [each], [(stream_id, noted)] = prepared, ready, streams.items()
-    tenant, row = sql.key(tenant_id), bulk.row_of(tenant_id, made, now)
+    tenant, row = sql.key(tenant_id), entries.prepared_row(tenant_id, made, now)
     own = [tenant, sql.key(made.entry.id), list(made.entry.tags)]
     parameters = [tenant, tenant, *row, *own, *_values(each.address)]
-    change = entries.storing_statement(bulk.OF_ENTRY, beside=ADDRESS)
+    change = entries.storing_statement(entries.OF_ENTRY, beside=ADDRESS)
     stored = sql.rows(*event_notes.with_notes(tenant_id, stream_id, noted, change, parameters, now=now))
     if not stored:
         raise StreamClosed
@@ -395,7 +394,7 @@ def _store_in_steps(
     tenant_id: UUID, streams: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
 ) -> list[list[Any]]:
     _append_facts(tenant_id, streams, now)
-    stored = bulk.insert_entries(tenant_id, prepared, now=now)
+    stored = entries.insert_entries(tenant_id, prepared, now=now)
     sql.insert(EntryAddress.objects.written_by(WRITER), ADDRESS_COLUMNS, [_values(each.address) for each in ready])
     return stored
 
@@ -409,7 +408,7 @@ def _append_stated(
         if each
     ]
     if stated_facts:
-        bulk.append_stated(tenant_id, stated_facts, redact, now=now)
+        entries.append_stated(tenant_id, stated_facts, redact, now=now)
 
 
 def rewrite(
@@ -452,7 +451,7 @@ def rewrite_all(
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
     if stated_ids := [row.id for row in rows if row.is_stated]:
-        bulk.mark_outdated(tenant_id, stated_ids)
+        entries.mark_outdated(tenant_id, stated_ids)
     _append_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
     index.lag_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.forms import InviteForm, KeyForm, SecretForm
-from memory.host import access, ids, keys, operators, pages, secrets, tenancy
+from memory.host import access, ids, keys, operators, pages, tenancy, vault
 from memory.host.access import NewKey
 from memory.host.operators import Invitation
 from memory.host.tenancy import TenantScope
@@ -242,7 +242,7 @@ def secret_list(request: HttpRequest) -> HttpResponse:
         return _secrets_page(request, scope, form)
 
     def act(data: dict[str, Any]) -> bool:
-        secrets.set_secret(scope, data["name"], data["value"], kind="tenant", owner="", now=timezone.now())
+        vault.set_secret(scope, data["name"], data["value"], kind="tenant", owner="", now=timezone.now())
         return True
 
     sent = pages.submit(form, act)
@@ -254,7 +254,7 @@ def secret_list(request: HttpRequest) -> HttpResponse:
 
 def _secrets_page(request: HttpRequest, scope: TenantScope, form: SecretForm, *, status: int = 200) -> HttpResponse:
     cursor = pages.Cursor.of(request, "sec")
-    page = secrets.list_secrets(scope, after=cursor.after, limit=pages.PAGE)
+    page = vault.list_secrets(scope, after=cursor.after, limit=pages.PAGE)
     context = {
         "nav": "settings",
         "now": timezone.now(),
@@ -272,6 +272,6 @@ def secret_remove(request: HttpRequest) -> HttpResponse:
     """No run resolves the name any more."""
     scope, asked = tenancy.scope_of(request), request.POST
     place = {"kind": asked.get("scope", "tenant"), "owner": asked.get("owner", "")}
-    secrets.remove_secret(scope, asked.get("name", ""), **place, now=timezone.now())
+    vault.remove_secret(scope, asked.get("name", ""), **place, now=timezone.now())
     messages.success(request, "The secret is removed.")
     return redirect("secrets")

@@ -28,10 +28,9 @@ from memory.host.http import (
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from proposals import policies, policy_review
+from proposals import policies
 from proposals.models import Kind, PolicyChange, PolicyChangeState
-from proposals.policies import OVERRIDES, VOTES, Policy, roles_with
-from proposals.policy_review import Standing, Version
+from proposals.policies import OVERRIDES, VOTES, Policy, Standing, Version, roles_with
 
 KIND = words(Kind.values)
 SETTINGS = {
@@ -99,7 +98,7 @@ class ChangePolicy(Closed):
     reason = Text(required=False, allow_blank=True)
 
     def asked(self) -> JSONObject:
-        """What ``policies.ask`` takes."""
+        """What ``policies.request_change`` takes."""
         given = self.validated_data
         changes = {field: given[name] for field, name in CALLED.items() if name in given}
         return {"changes": changes, "based_on": given.get("basedOn"), "reason": given.get("reason", "")}
@@ -149,7 +148,7 @@ def _version_document(version: Version) -> JSONObject:
 
 
 def _policy_document(policy: Policy) -> JSONObject:
-    told = {"number": policy.number, "words": policy_review.in_words(policy)}
+    told = {"number": policy.number, "words": policies.in_words(policy)}
     return told | _settings_document(policy)
 
 
@@ -161,7 +160,7 @@ def _settings_document(policy: Policy) -> JSONObject:
 @operation("listApprovalPolicies", scope=READS, gives={200: ALL}, tag="proposals")
 @api_view(["GET"])
 def policy_list(request: Request) -> Response:
-    return Response({"policies": [standing_document(each) for each in policy_review.overview(scope_of(request))]})
+    return Response({"policies": [standing_document(each) for each in policies.overview(scope_of(request))]})
 
 
 @operation("getApprovalPolicy", method="GET", scope=READS, gives={200: DETAIL}, tag="proposals")
@@ -179,10 +178,10 @@ def policy(request: Request, kind: str) -> Response:
     scope = scope_of(request)
     if request.method == "PUT":
         asked = checked(ChangePolicy, request.data).asked()
-        made = policies.ask(scope, kind, **asked, called=CALLED, now=timezone.now())
+        made = policies.request_change(scope, kind, **asked, called=CALLED, now=timezone.now())
         if isinstance(made, PolicyChange):
             return Response(change_document(made), status=202)
-    return Response(detail_document(*policy_review.detail(scope, kind)))
+    return Response(detail_document(*policies.detail(scope, kind)))
 
 
 @operation("confirmApprovalPolicyChange", scope=policies.MANAGES, gives={200: CHANGE}, tag="proposals")
@@ -200,4 +199,4 @@ def change_refuse(request: Request, change_id: str) -> Response:
 
 def _decided(request: Request, change_id: str, *, confirmed: bool) -> Response:
     wanted, now = ids.parse("chg", change_id), timezone.now()
-    return Response(change_document(policies.decide(scope_of(request), wanted, confirmed=confirmed, now=now)))
+    return Response(change_document(policies.decide_change(scope_of(request), wanted, confirmed=confirmed, now=now)))

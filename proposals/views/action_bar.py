@@ -10,8 +10,7 @@ from memory.host.tenancy import TenantScope
 from proposals import artifacts, review, rules
 from proposals.impact import Duplicate
 from proposals.models import Decision, Gate, Vote
-from proposals.policies import Policy
-from proposals.policy_review import approvals_in_words, roles_in_words
+from proposals.policies import Policy, approvals_in_words, roles_in_words
 from proposals.review import Detail
 
 LABELS = {

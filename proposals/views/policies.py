@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from proposals import policies, policy_review, rules
+from proposals import policies, rules
 from proposals.forms import PolicyForm, form_of
 from proposals.models import PolicyChange
-from proposals.policy_review import Refused, Standing, Version
+from proposals.policies import Refused, Standing, Version
 
 CALLED = {"expires_s": "lasts"}
 WAITS = "The change waits until somebody else confirms it."
@@ -32,7 +32,7 @@ def policy(request: HttpRequest, kind: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     if request.method == "POST":
         return _request_change(request, scope, kind)
-    standing, versions = policy_review.detail(scope, kind)
+    standing, versions = policies.detail(scope, kind)
     if request.GET.get("format") == "json":
         return exports.document(_document(standing, versions))
     return _page(request, scope, standing, form_of(standing.policy))
@@ -44,13 +44,13 @@ def _request_change(request: HttpRequest, scope: TenantScope, kind: str) -> Http
     def act(data: dict[str, Any]) -> object:
         changes = {name: data[name] for name in policies.FIELDS}
         given = {"based_on": data["based_on"], "reason": data["reason"], "called": CALLED}
-        return policies.ask(scope, kind, changes, **given, now=timezone.now())
+        return policies.request_change(scope, kind, changes, **given, now=timezone.now())
 
     sent = pages.submit(form, act, authorize=lambda: policies.check_who(scope))
     if sent.result:
         messages.success(request, WAITS if isinstance(sent.result, PolicyChange) else IN_FORCE)
         return redirect("approval-policy", kind)
-    standing, _ = policy_review.detail(scope, kind)
+    standing, _ = policies.detail(scope, kind)
     return _page(request, scope, standing, form, conflict=sent.conflict, status=sent.status)
 
 
@@ -71,14 +71,14 @@ def _decide(request: HttpRequest, change_id: str, *, confirmed: bool) -> HttpRes
     asked = policies.find_change(scope, ids.parse("chg", change_id))
 
     def act(_: dict[str, Any]) -> object:
-        return policies.decide(scope, asked.id, confirmed=confirmed, now=timezone.now())
+        return policies.decide_change(scope, asked.id, confirmed=confirmed, now=timezone.now())
 
     sent = pages.submit(forms.Form({}), act)
     if sent.result:
         mine = asked.asked_by in access.principals_of(scope.tenant_id, scope.principal.person)
         messages.success(request, CONFIRMED if confirmed else TAKEN_BACK if mine else REFUSED)
         return redirect("approval-policy", asked.kind)
-    standing, _ = policy_review.detail(scope, asked.kind)
+    standing, _ = policies.detail(scope, asked.kind)
     form = form_of(standing.policy)
     return _page(request, scope, standing, form, conflict=sent.conflict, status=sent.status)
 
@@ -92,7 +92,7 @@ def _page(
     conflict: Conflict | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    denied, past = policies.denial(scope), policy_review.past(scope, standing.kind)
+    denied, past = policies.denial(scope), policies.past(scope, standing.kind)
     context = {
         "nav": "settings",
         "now": timezone.now(),

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, ids, secrets, vault, webhooks
+from memory.host import access, ids, vault, webhooks
 from memory.host.errors import Forbidden, NotFound
 from memory.host.models import AuditRecord, IdempotencyRecord, Secret, Webhook
 from tests import building, hooks
@@ -67,7 +67,7 @@ def test_the_secret_is_sealed_in_the_vault_and_no_run_and_no_other_door_opens_or
     taken = {"value": "mine", "scope": "webhook", "principal": told["id"]}
     assert ask("PUT", "/v1/host/console/secrets/current", owner, taken).status_code == 400
     with pytest.raises(NotFound):
-        secrets.remove_secret(building.scope(), "current", kind="webhook", owner=told["id"], now=timezone.now())
+        vault.remove_secret(building.scope(), "current", kind="webhook", owner=told["id"], now=timezone.now())
     vault.rotate(reseal=lambda *keys: vault.Resealed(0), now=timezone.now())
     assert vault.open_webhook_secrets(row.tenant_id, told["id"]) == {"current": told["secret"]}
 

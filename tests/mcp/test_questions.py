@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, audit, ids, secrets
+from memory.host import access, audit, ids, vault
 from memory.host.models import Interrupt, Run
 from openwop_console.runtime import engine, streams
 from tests import building
@@ -214,7 +214,7 @@ def test_a_secret_that_a_model_puts_into_a_question_is_shown_to_nobody(
     model: Models, ada: Client, meanwhile: Acts
 ) -> None:
     place = {"kind": "tenant", "owner": ""}
-    secrets.set_secret(building.scope(), "token", "hunter2-hunter2", now=timezone.now(), **place)
+    vault.set_secret(building.scope(), "token", "hunter2-hunter2", now=timezone.now(), **place)
     seen: list[str] = []
     meanwhile(lambda: seen.append(body_of(ada.get("/"))), lambda: answer_as(ada, "it is hunter2-hunter2"))
     *_, last = frames(ask(model(), question="Is it hunter2-hunter2?"))

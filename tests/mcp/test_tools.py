@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from jsonschema import Draft202012Validator
 
-from memory.host import audit, ids, secrets
+from memory.host import audit, ids, vault
 from memory.host.models import AuditRecord
 from memory.passes import archives
 from proposals import revisions
@@ -154,7 +154,7 @@ def test_an_archive_that_was_withdrawn_is_gone(model: Models) -> None:
 
 def test_what_a_model_writes_is_redacted_attributed_and_read_again(model: Models) -> None:
     place = {"kind": "tenant", "owner": ""}
-    secrets.set_secret(building.scope(), "token", "hunter2-hunter2", now=timezone.now(), **place)
+    vault.set_secret(building.scope(), "token", "hunter2-hunter2", now=timezone.now(), **place)
     agent = model(agents=("acme.writer",))
     origin = {"system": "desk", "runId": "r1", "threadId": "t1", "node": "plan", "step": 3}
     given = {"memoryRef": "notes", "content": "the owl said hunter2-hunter2", "tags": ["owl"], "origin": origin}

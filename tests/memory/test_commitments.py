@@ -16,7 +16,7 @@ from memory.commitments import firing, rows
 from memory.entry_drafts import EntryDraft
 from memory.forget import forgetting
 from memory.forget.erasers.records import CommitmentRows
-from memory.host import ids, runs, secrets
+from memory.host import ids, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Run, RunEvent
@@ -373,7 +373,7 @@ def test_what_came_true_while_a_condition_was_put_off_fires_later_unless_it_was_
 
 
 def test_a_cancelled_commitment_never_fires_and_its_reason_holds_no_secret(desk: Desk) -> None:
-    secrets.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
+    vault.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
     desk.says("Call Ana in 3 days.")
     desk.keeps()
     commitments.cancel(desk.scope, desk.only.id, reason="see hunter2-hunter2", now=desk.at)
@@ -504,7 +504,7 @@ def test_a_commitment_that_was_read_from_an_entry_just_before_it_was_forgotten_i
 def test_the_words_of_memory_are_read_there_and_redacted(desk: Desk) -> None:
     entry = desk.says("Call Ana in 3 days about hunter2-hunter2.")
     desk.keeps()
-    secrets.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
+    vault.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
     assert commitments.find(desk.scope, desk.only.id, now=desk.at).intention == (
         "Call Ana in 3 days about [REDACTED:crm]."
     )

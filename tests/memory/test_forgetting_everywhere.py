@@ -109,8 +109,8 @@ def everything(name: str) -> TenantScope:
     gate = proposing.ask(made).gate
     assert gate
     proposing.decide(made, gate, decision="rejected", reason=f"{name} would not like it")
-    asked = policies.ask(acme, made.kind, {"quorum": 2}, reason=f"{name} complained", now=now)
-    policies.decide(bea, asked.id, confirmed=True, now=now)
+    asked = policies.request_change(acme, made.kind, {"quorum": 2}, reason=f"{name} complained", now=now)
+    policies.decide_change(bea, asked.id, confirmed=True, now=now)
     saved_filters.save_filter(acme, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
     intent = an_intent(acme, f"For {name}", description=name, state={"who": name}, constraints={name: 1})
     work.create_coordinator(acme, NewCoordinator(wire_of("intent", intent), "boss", {}), actor="billing-01", now=now)

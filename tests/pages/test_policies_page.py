@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.host import ids
-from proposals import lifecycle, policies, policy_review
+from proposals import lifecycle, policies
 from proposals.models import PolicyChange
 from tests import building, proposing
 from tests.pages.conftest import SignIn, body_of
@@ -37,7 +37,7 @@ def oda() -> Client:
 
 
 def waiting() -> list[PolicyChange]:
-    return policies.waiting(building.scope())
+    return policies.list_waiting(building.scope())
 
 
 def address(change: PolicyChange, verb: str) -> str:
@@ -97,7 +97,7 @@ def test_the_history_has_what_was_asked_for_and_how_it_ended(ada: Client, oda: C
     assert shown.count("Approvals needed: 1 → 2") == 3
     assert shown.count("never in force") == 2
     assert "oda@acme.example" in shown
-    globex = policy_review.past(building.scope("globex"), PROMPT)
+    globex = policies.past(building.scope("globex"), PROMPT)
     assert globex == []
 
 
@@ -256,4 +256,4 @@ def test_the_form_shows_a_policy_that_no_unit_but_seconds_tells_whole(ada: Clien
     shown = body_of(ada.get(URL))
     assert 'value="90061"' in shown
     assert '<option value="second" selected>' in shown
-    assert policy_review.length(90_061) == "90,061 seconds"
+    assert policies.length(90_061) == "90,061 seconds"

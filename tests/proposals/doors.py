@@ -84,7 +84,7 @@ class World:
         self.proposals: dict[str, Proposal] = {}
         for state, make in STATES.items():
             self.proposals[state] = make(self, f"doors.{state}")
-        asked = policies.ask(self.manager, "automation", {"quorum": 2}, now=timezone.now())
+        asked = policies.request_change(self.manager, "automation", {"quorum": 2}, now=timezone.now())
         self.change = ids.wire("chg", asked.id)
         self.look = ids.wire("pass", synthesis.order(self.manager, now=timezone.now()).id)
         for who in self.people.values():

@@ -128,16 +128,16 @@ def test_what_a_person_ticked_goes_although_it_only_looks_like_the_subject() -> 
 def test_the_reasons_of_policies_are_forgotten_and_the_policies_stand() -> None:
     made, ada, bea = proposing.propose(), building.scope(), building.scope()
     why: dict[str, Any] = {"reason": "ana@x.org complained", "now": timezone.now()}
-    asked = policies.ask(ada, made.kind, {"quorum": 2}, **why)
-    policies.decide(bea, asked.id, confirmed=True, now=timezone.now())
-    waiting = policies.ask(ada, made.kind, {"quorum": 3}, **why)
+    asked = policies.request_change(ada, made.kind, {"quorum": 2}, **why)
+    policies.decide_change(bea, asked.id, confirmed=True, now=timezone.now())
+    waiting = policies.request_change(ada, made.kind, {"quorum": 3}, **why)
     assert (left(made, POLICIES), left(made, POLICY_CHANGES)) == (1, 2)
     assert forget(made, store=POLICIES) == 1
     assert forget(made, store=POLICY_CHANGES) == 2
     assert (left(made, POLICIES), left(made, POLICY_CHANGES)) == (0, 0)
     assert "ana@x.org" not in everything_said(made)
     assert policies.policy_of_kind(made.tenant_id, made.kind).quorum == 2
-    assert [each.id for each in policies.waiting(ada)] == [waiting.id]
+    assert [each.id for each in policies.list_waiting(ada)] == [waiting.id]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def _full_of(name: str) -> Proposal:
     now = timezone.now()
     comments.add(ada, made.id, f"{name} called", now=now)
     proposing.decide(made, opened(made), decision="rejected", reason=f"{name} would not like it")
-    asked = policies.ask(ada, made.kind, {"quorum": 2}, reason=f"{name} complained", now=now)
-    policies.decide(bea, asked.id, confirmed=True, now=now)
+    asked = policies.request_change(ada, made.kind, {"quorum": 2}, reason=f"{name} complained", now=now)
+    policies.decide_change(bea, asked.id, confirmed=True, now=now)
     saved_filters.save_filter(ada, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
     return made

@@ -10,7 +10,7 @@ from memory.host import access, audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import runs
-from proposals import lifecycle, policies, policy_review
+from proposals import lifecycle, policies
 from proposals.drafts import Change
 from proposals.models import ApprovalPolicy, Gate, Kind, PolicyChange, PolicyChangeState, Vote
 from proposals.policies import Policy
@@ -24,7 +24,7 @@ BYPASSES = "owners may override, past the number of approvals"
 
 
 def ask(by: TenantScope, kind: str = PROMPT, **changes: Any) -> Any:
-    return policies.ask(by, kind, changes, now=timezone.now())
+    return policies.request_change(by, kind, changes, now=timezone.now())
 
 
 def asked(by: TenantScope, kind: str = PROMPT, **changes: Any) -> PolicyChange:
@@ -35,7 +35,7 @@ def asked(by: TenantScope, kind: str = PROMPT, **changes: Any) -> PolicyChange:
 
 
 def decide(by: TenantScope, change: PolicyChange, confirmed: bool = True) -> PolicyChange:
-    return policies.decide(by, change.id, confirmed=confirmed, now=timezone.now())
+    return policies.decide_change(by, change.id, confirmed=confirmed, now=timezone.now())
 
 
 def override(by: TenantScope, gate: Gate) -> Gate:
@@ -75,7 +75,7 @@ def test_a_change_waits_for_a_second_person_and_then_is_the_next_version_of_its_
     assert standing("automation") == Policy()
     [version] = policies.history(ada, PROMPT)
     assert (version.asked_by, version.confirmed_by) == (ada.principal.id, oda.principal.id)
-    assert policies.waiting(ada) == []
+    assert policies.list_waiting(ada) == []
 
 
 def test_who_asked_does_not_confirm_it_but_may_take_it_back() -> None:
@@ -85,7 +85,7 @@ def test_who_asked_does_not_confirm_it_but_may_take_it_back() -> None:
         decide(ada, change)
     assert refused.value.details == {"rule": "separation-of-duties"}
     assert decide(ada, change, confirmed=False).state == PolicyChangeState.REFUSED
-    assert (standing(), policies.waiting(ada)) == (Policy(), [])
+    assert (standing(), policies.list_waiting(ada)) == (Policy(), [])
 
 
 def test_another_may_refuse_it_and_what_was_decided_stays_decided() -> None:
@@ -152,7 +152,7 @@ def test_every_step_is_audited_with_its_values_and_without_its_reason() -> None:
     ada, oda = building.scope(), building.scope()
     vault.put(ada.tenant_id, "pager", "tok-pager-secret-1", now=timezone.now())
     reason = "canary-reason by tok-pager-secret-1"
-    change = policies.ask(ada, PROMPT, {"quorum": 2}, reason=reason, now=timezone.now())
+    change = policies.request_change(ada, PROMPT, {"quorum": 2}, reason=reason, now=timezone.now())
     assert isinstance(change, PolicyChange)
     decide(oda, change)
     decide(oda, asked(ada, quorum=3), confirmed=False)
@@ -188,7 +188,7 @@ def test_a_policy_that_could_not_work_and_a_change_that_changes_nothing_are_refu
     with pytest.raises(Invalid) as refused:
         ask(ada, **changes)
     assert [error["field"] for error in refused.value.details["errors"]] == [field]
-    assert (policies.waiting(ada), policies.history(ada, PROMPT)) == ([], [])
+    assert (policies.list_waiting(ada), policies.history(ada, PROMPT)) == ([], [])
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
@@ -200,7 +200,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 def test_a_reason_that_cannot_be_stored_changes_nothing() -> None:
     with pytest.raises(Invalid):
-        policies.ask(building.scope(), PROMPT, {"quorum": 2}, reason="x" * 501, now=timezone.now())
+        policies.request_change(building.scope(), PROMPT, {"quorum": 2}, reason="x" * 501, now=timezone.now())
     assert standing() == Policy()
 
 
@@ -212,9 +212,9 @@ def test_one_change_of_a_kind_waits_at_a_time_and_one_made_from_an_old_version_i
         ask(oda, quorum=3)
     decide(oda, change)
     with pytest.raises(Conflict) as refused:
-        policies.ask(oda, PROMPT, {"quorum": 3}, based_on=0, now=timezone.now())
+        policies.request_change(oda, PROMPT, {"quorum": 3}, based_on=0, now=timezone.now())
     assert refused.value.details == {"number": 1}
-    again = policies.ask(oda, PROMPT, {"quorum": 3}, based_on=1, now=timezone.now())
+    again = policies.request_change(oda, PROMPT, {"quorum": 3}, based_on=1, now=timezone.now())
     assert isinstance(again, PolicyChange)
 
 
@@ -224,12 +224,12 @@ def test_a_kind_and_a_change_that_are_none_are_not_found() -> None:
     for act in (
         lambda: ask(ada, "rule", quorum=2),
         lambda: policies.history(ada, "rule"),
-        lambda: policies.decide(ada, None, confirmed=True, now=timezone.now()),
+        lambda: policies.decide_change(ada, None, confirmed=True, now=timezone.now()),
         lambda: decide(gil, asked(ada, quorum=2)),
     ):
         with pytest.raises(NotFound):
             act()
-    assert (policies.waiting(gil), policies.history(gil, PROMPT)) == ([], [])
+    assert (policies.list_waiting(gil), policies.history(gil, PROMPT)) == ([], [])
 
 
 @pytest.mark.parametrize("role", [role for role in access.ROLES if role != "owner"])
@@ -399,13 +399,13 @@ def test_a_revision_that_voids_the_gate_takes_the_votes_with_it() -> None:
     ],
 )
 def test_a_policy_is_told_in_words(policy: Policy, words: str) -> None:
-    assert policy_review.in_words(policy) == words
+    assert policies.in_words(policy) == words
 
 
 def test_the_history_tells_what_each_version_changed() -> None:
     proposing.policy(quorum=2, override_roles=())
     proposing.policy(expires_s=86_400, override_bypasses_quorum=True, uninstall_on_archive=True)
-    now_, versions = policy_review.detail(building.scope(), PROMPT)
+    now_, versions = policies.detail(building.scope(), PROMPT)
     assert (now_.kind, now_.policy.number, now_.waiting) == (PROMPT, 2, None)
     assert [each.differences for each in versions] == [
         [
@@ -420,11 +420,11 @@ def test_the_history_tells_what_each_version_changed() -> None:
 def test_a_change_waits_for_everybody_who_could_confirm_it_and_for_nobody_else() -> None:
     ada, oda = building.scope(), building.scope()
     change = asked(ada, quorum=2)
-    assert policy_review.awaiting_me(oda) == [change]
-    assert policy_review.awaiting_me(ada) == []
-    assert policy_review.awaiting_me(building.scope(role="operator")) is None
-    assert policy_review.awaiting_me(building.scope("globex")) == []
-    shown = {each.kind: each.waiting for each in policy_review.overview(ada)}
+    assert policies.awaiting_me(oda) == [change]
+    assert policies.awaiting_me(ada) == []
+    assert policies.awaiting_me(building.scope(role="operator")) is None
+    assert policies.awaiting_me(building.scope("globex")) == []
+    shown = {each.kind: each.waiting for each in policies.overview(ada)}
     assert [kind for kind, waiting in shown.items() if waiting] == [PROMPT]
     waits = shown[PROMPT]
     assert waits

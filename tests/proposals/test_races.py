@@ -276,8 +276,8 @@ def test_the_same_who_approves_twice_at_once_is_one_of_a_quorum_of_two() -> None
 
 def test_two_who_confirm_one_change_of_a_policy_at_once_give_one_version() -> None:
     asker, *others = (building.scope() for _ in range(5))
-    change = policies.ask(asker, "automation", {"quorum": 2}, now=timezone.now())
-    acts = [lambda by=by: policies.decide(by, change.id, confirmed=True, now=timezone.now()) for by in others]
+    change = policies.request_change(asker, "automation", {"quorum": 2}, now=timezone.now())
+    acts = [lambda by=by: policies.decide_change(by, change.id, confirmed=True, now=timezone.now()) for by in others]
     outcomes = at_once(*acts)
     assert [type(refusal) for refusal in refusals(outcomes)] == [Conflict] * 3
     assert [row.number for row in ApprovalPolicy.objects.of(asker.tenant_id)] == [1]
@@ -285,10 +285,10 @@ def test_two_who_confirm_one_change_of_a_policy_at_once_give_one_version() -> No
 
 def test_a_confirmation_and_a_refusal_at_once_are_one_of_the_two() -> None:
     asker, ada, oda = building.scope(), building.scope(), building.scope()
-    change = policies.ask(asker, "automation", {"quorum": 2}, now=timezone.now())
+    change = policies.request_change(asker, "automation", {"quorum": 2}, now=timezone.now())
     outcomes = at_once(
-        lambda: policies.decide(ada, change.id, confirmed=True, now=timezone.now()),
-        lambda: policies.decide(oda, change.id, confirmed=False, now=timezone.now()),
+        lambda: policies.decide_change(ada, change.id, confirmed=True, now=timezone.now()),
+        lambda: policies.decide_change(oda, change.id, confirmed=False, now=timezone.now()),
     )
     assert len(refusals(outcomes)) == 1
     state = PolicyChange.objects.of(asker.tenant_id).get().state
@@ -298,12 +298,12 @@ def test_a_confirmation_and_a_refusal_at_once_are_one_of_the_two() -> None:
 def test_several_who_ask_for_a_change_of_one_policy_at_once_leave_one_that_waits() -> None:
     askers = [building.scope() for _ in range(4)]
     acts = [
-        lambda by=by, quorum=quorum: policies.ask(by, "automation", {"quorum": quorum}, now=timezone.now())
+        lambda by=by, quorum=quorum: policies.request_change(by, "automation", {"quorum": quorum}, now=timezone.now())
         for quorum, by in enumerate(askers, 2)
     ]
     outcomes = at_once(*acts)
     assert len(refusals(outcomes)) == 3
-    assert len(policies.waiting(askers[0])) == 1
+    assert len(policies.list_waiting(askers[0])) == 1
 
 
 def test_a_rejection_and_an_installation_at_once_leave_one_of_the_two() -> None:
