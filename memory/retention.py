@@ -49,7 +49,7 @@ def scrub(*, now: datetime) -> bool:
     a larger one is. What was simply deleted or changed goes as soon out of a small file, and at night out of others.
     """
     if sql.is_postgres():
-        return _vacuum()
+        return _vacuum(now)
     size, last = sql.file_bytes(), datetime.fromtimestamp(sql.rebuilt_at(), UTC)
     due = _may_be_rebuilt(size, now - last) and _is_in_time(size, last, now)
     if due:
@@ -58,15 +58,24 @@ def scrub(*, now: datetime) -> bool:
     return due
 
 
-def _vacuum() -> bool:
-    """Vacuum the tables of PostgreSQL after a forget; whether any was. A locked table waits for the next time."""
+def _vacuum(now: datetime) -> bool:
+    """Vacuum the tables of PostgreSQL after a forget; whether any was. A locked table waits for the next time.
+
+    A vacuum keeps what an older transaction can still see, also one that rewrites the table: so what counts as done
+    waits until none from before the forget is open.
+    """
     last = ledger.last_erased()
-    tables = sql.tables_vacuumed_before(last + OVERLAP) if last else []
-    done = [sql.vacuum(table, rewrite=size <= REWRITTEN) for table, size in tables]
-    if any(done):
-        # The samples of columns as they were before. Dead rows go first: to rewrite one whose TOAST is gone fails.
-        for rewrite in (False, True):
-            sql.vacuum("pg_catalog.pg_statistic", rewrite=rewrite)
+    if last is None:
+        return False
+    settled = last + OVERLAP
+    done = []
+    if now < settled or not sql.has_transaction_before(settled):
+        due = sql.tables_vacuumed_before(settled)
+        done = [sql.vacuum(table, rewrite=size <= REWRITTEN) for table, size in due]
+    # The samples of columns as they were before those vacuums.
+    replaced = sql.samples_replaced_at()
+    if replaced and not sql.has_transaction_before(replaced):
+        done.append(sql.rewrite_samples(Tenant._meta.db_table))
     return any(done)
 
 

@@ -24,9 +24,9 @@ ON_SQLITE = (
 )
 ON_POSTGRES = (
     "PostgreSQL: within about two minutes every table is vacuumed and analysed, so no index, statistic or query "
-    "reaches what was erased; tables of up to 8 MB are rewritten. In larger ones its bytes may stay in the free space "
-    "of their pages until that is used again or VACUUM FULL is run by hand; in the write-ahead log until the server "
-    "recycles it. "
+    "reaches what was erased, and tables of up to 8 MB are rewritten; later while a transaction from before is open. "
+    "In larger ones its bytes may stay in the free space of their pages until that is used again or VACUUM FULL is run "
+    "by hand; in the write-ahead log until the server recycles it. "
 )
 ALGORITHM, CANONICALIZATION = "Ed25519", "RFC 8785"
 STAYS = (

@@ -19,17 +19,20 @@ from uuid import UUID, SafeUUID
 
 import orjson
 from django.core.exceptions import EmptyResultSet
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, InternalError, OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import BooleanField, Model, Q, QuerySet, TextField, Value
 from django.db.models.base import ModelState
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Cast, Concat, Replace
 from django.db.models.query import get_related_populators
+from psycopg.errors import DataCorrupted
 
 from memory.host.json_types import JSONObject
 
 INSTRUCTIONS = 10_000
+# PostgreSQL's table of samples of columns, which its planner reads.
+SAMPLES = "pg_catalog.pg_statistic"
 # Rows that one statement names or changes: SQLite built with its old limit takes 999 parameters, and a statement of
 # this size does not keep other writers waiting for long.
 CHUNK = 500
@@ -627,6 +630,32 @@ def tables_vacuumed_before(moment: datetime) -> list[tuple[str, int]]:
     return [(str(table), int(size)) for table, size in rows(statement, [moment])]
 
 
+def has_transaction_before(moment: datetime) -> bool:
+    """Whether another session has a transaction open since before ``moment`` that can see rows removed since.
+
+    Of sessions of other roles PostgreSQL shows it to members of ``pg_read_all_stats`` only.
+    """
+    statement = (
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+        "AND xact_start < %s AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) LIMIT 1"
+    )
+    return bool(rows(statement, [moment]))
+
+
+def samples_replaced_at() -> datetime | None:
+    """Return when a vacuum last replaced PostgreSQL's samples of columns.
+
+    None when their table was vacuumed since, or may not be: that is for the database's owner.
+    """
+    statement = (
+        "SELECT max(last_vacuum) FROM pg_stat_user_tables WHERE schemaname = current_schema() HAVING max(last_vacuum) "
+        "> (SELECT COALESCE(last_vacuum, '-infinity') FROM pg_stat_sys_tables WHERE relid = %s::regclass) AND "
+        "(SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database())"
+    )
+    found: list[tuple[datetime]] = rows(statement, [SAMPLES])
+    return found[0][0] if found else None
+
+
 def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
     """Vacuum and analyse a PostgreSQL table, outside of a transaction; False when its lock was not free.
 
@@ -642,9 +671,22 @@ def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
             _clear_statistics(cursor, table)
         except OperationalError:  # another session holds the lock and goes first
             return False
+        except InternalError as error:
+            if table == SAMPLES and isinstance(error.__cause__, DataCorrupted):
+                return False  # a row that an older transaction can see has no TOAST any more
+            raise
         finally:
             cursor.execute("RESET lock_timeout")
     return True
+
+
+def rewrite_samples(other: str) -> bool:
+    """Rewrite PostgreSQL's samples of columns; False when it cannot be now, and they are still due.
+
+    Rows without a TOAST go first, since a rewrite fails at them. That vacuum alone must not count, so the table
+    ``other`` is vacuumed after it.
+    """
+    return vacuum(SAMPLES, rewrite=False) and vacuum(other, rewrite=False) and vacuum(SAMPLES, rewrite=True)
 
 
 def _clear_statistics(cursor: CursorWrapper, table: str) -> None:
