@@ -11,9 +11,19 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from memory.host import sql
 from memory.host.models import TenantOwned
 
 Leased = TypeVar("Leased", bound=TenantOwned)
+
+
+def decide_in_turn(tenant_id: UUID, what: str) -> None:
+    """Wait for the tenant's other transactions that decide about ``what``, and hold the turn until this one ends.
+
+    For a limit on several rows, which no UPDATE of one row can check. Take it at most once in a transaction, after the
+    lock of a run and before any other. On SQLite transactions that write take turns already.
+    """
+    sql.lock_name(f"{tenant_id}/{what}")
 
 
 @dataclass(frozen=True, slots=True)

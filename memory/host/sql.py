@@ -3,6 +3,7 @@
 ``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2); the statements stay there.
 """
 
+import hashlib
 import math
 import re
 import shutil
@@ -58,6 +59,16 @@ def column_type(table: str, column: str) -> str:
     """Return the type of a PostgreSQL column, without its length."""
     statement = "SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s"
     return str(rows(statement, [table, column])[0][0])
+
+
+def lock_name(name: str) -> None:
+    """Wait until no other transaction has locked this name, and lock it until this one ends.
+
+    On SQLite transactions that write come one after another, so there is nothing to wait for.
+    """
+    if is_postgres():
+        digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+        rows("SELECT pg_advisory_xact_lock(%s)", [int.from_bytes(digest, signed=True)])
 
 
 def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:

@@ -20,7 +20,7 @@ from uuid import UUID
 from django.conf import settings
 
 from memory import recordings, redaction
-from memory.host import ids, runs, traces
+from memory.host import ids, leases, runs, traces
 from memory.host.events import (
     AgentToolCalled,
     AgentToolReturned,
@@ -106,23 +106,23 @@ class Ended:
     final: bool = False
 
 
-def are_too_many(run: Run, *, now: datetime) -> bool:
-    """Whether calls of the tenant's other runs occupy all but one of this host's workers.
+def may_begin(run: Run, *, now: datetime) -> bool:
+    """Whether a call of the locked run leaves one of this host's workers to work without calls and to other tenants.
 
-    The last worker is reserved for work without calls and for other tenants. A host with one tenant or one worker
-    reserves none.
+    A host with one tenant or one worker reserves none. Of several runs of a tenant, one decides after the other: the
+    transaction that begins a call has recorded it when the next decides.
     """
-    here = f"{run.holder.rpartition('/')[0]}/"
-    held = Run.objects.of(run.tenant_id).filter(holder__startswith=here, ready_at__gt=now).exclude(id=run.id)
     most = settings.OPENWOP_WORKERS - 1
-    others = list(held.order_by().values_list("id", flat=True)[: settings.OPENWOP_WORKERS]) if most else []
-    if len(others) < most or not others:
-        return False
+    if not most or not Tenant.objects.exclude(id=run.tenant_id).exists():
+        return True
+    host = f"{run.holder.rpartition('/')[0]}/"
+    leases.decide_in_turn(run.tenant_id, f"calls of {host}")
+    held = Run.objects.of(run.tenant_id).filter(holder__startswith=host, ready_at__gt=now).exclude(id=run.id)
+    others = list(held.order_by().values_list("id", flat=True)[: settings.OPENWOP_WORKERS])
+    if len(others) < most:
+        return True
     calling = Step.objects.of(run.tenant_id).filter(run_id__in=others, state=StepState.STARTED)
-    return (
-        calling.order_by().values("run_id").distinct().count() >= most
-        and Tenant.objects.exclude(id=run.tenant_id).exists()
-    )
+    return calling.order_by().values("run_id").distinct().count() < most
 
 
 def next_try(run: Run, *, now: datetime) -> datetime:

@@ -266,7 +266,7 @@ def _is_due(run: Run, step: Step, now: datetime) -> bool:
 def _execute_in_turn(position: Position, clock: Clock, now: datetime) -> Progress:
     """Execute the node; one that makes outbound calls waits while its tenant's calls hold their share of workers."""
     run = position.run
-    if makes_calls(position.node["typeId"]) and calls.are_too_many(run, now=now):
+    if makes_calls(position.node["typeId"]) and not calls.may_begin(run, now=now):
         _rest(run, position.steps, now, until=calls.next_try(run, now=now))
         return False
     return _execute(position, clock, now)

@@ -4,11 +4,14 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memory.forget import forgetting
@@ -16,7 +19,7 @@ from memory.host import event_log, runs, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.models import KeptCall
-from openwop_console.runtime import calls, engine, http_requests, replay
+from openwop_console.runtime import calls, engine, execution, http_requests, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
@@ -308,6 +311,46 @@ def test_calls_of_one_tenant_leave_a_worker_to_the_others(
         engine.advance(second.tenant_id, second.id, holder="test/2", clock=lambda: again)
     assert runs.find(second.tenant_id, second.id).status == "completed"
     assert types_of(second).count("console.call.sent") == 1
+
+
+@pytest.mark.engines
+@pytest.mark.django_db(transaction=True)
+def test_calls_of_one_tenant_that_begin_at_once_leave_a_worker_too(
+    server: Server, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.OPENWOP_WORKERS = 3
+    monkeypatch.setattr(calls, "SOONEST", timedelta(0))
+    monkeypatch.setattr(calls, "LATEST", timedelta(0))
+    building.tenant("globex")
+    install({"url": server.url, "method": "POST"})
+    ordered, executed, together = [created() for _ in range(3)], execution.execute, threading.Barrier(3)
+    under_way, most = [], []
+
+    def slowly(*given: Any) -> Any:
+        """Behind the decision and before its commit, long enough for the others to decide as well."""
+        with suppress(threading.BrokenBarrierError):
+            together.wait(0.3)
+        return executed(*given)
+
+    def slow(asked: BaseHTTPRequestHandler) -> None:
+        under_way.append(asked)
+        most.append(len(under_way))
+        time.sleep(0.2)
+        under_way.remove(asked)
+        serving.answers(b"fine", Content_Type="text/plain")(asked)
+
+    def work(number: int) -> None:
+        run = ordered[number]
+        while runs.find(run.tenant_id, run.id).status != "completed":
+            engine.advance(run.tenant_id, run.id, holder=f"test/{number}", clock=timezone.now)
+        connection.close()
+
+    monkeypatch.setattr(engine, "execute", slowly)
+    server.answers = slow
+    with ThreadPoolExecutor(3) as workers:
+        list(workers.map(work, range(3)))
+    assert max(most) <= 2
+    assert len(server.asked) == 3
 
 
 def test_a_run_that_has_called_for_long_is_handed_back_and_goes_on(server: Server) -> None:
