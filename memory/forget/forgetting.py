@@ -287,7 +287,7 @@ def confirm(
         order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
         request.pass_id = passes.request(request.tenant_id, order, now=now).id
         request.save(by=WRITER)
-        _put_on_record(scope, request, "forget.confirmed", now, reason=words if is_second else "")
+        _put_on_record(scope, request, receipts.LAST_CONFIRMED, now, reason=words if is_second else "")
         holds.require_none(request.tenant_id, terms)  # under the lock of the chain, which placing a hold takes as well
         if queue is not None:
             queue(request)
@@ -324,7 +324,7 @@ def _confirmed_first(scope: TenantScope, request: ForgetRequest, now: datetime) 
     request.state, request.confirmed_at, request.first_confirmed_by = ForgetState.AWAITING, now, scope.principal.person
     request.lapses_at = now + LIFETIME_FOR_SECOND
     request.save(by=WRITER)
-    _put_on_record(scope, request, "forget.first-confirmed", now)
+    _put_on_record(scope, request, receipts.FIRST_CONFIRMED, now)
     return request
 
 

@@ -8,7 +8,8 @@ from datetime import datetime
 import rfc8785
 from django.conf import settings
 
-from memory.host import ids, signing, sql
+from memory.host import access, audit, ids, signing, sql
+from memory.host.audit import AuditFilter
 from memory.host.erasure import Remains
 from memory.host.json_types import JSONObject
 from memory.models import Archive, ForgetRequest, Pass
@@ -28,6 +29,8 @@ ON_POSTGRES = (
     "In larger ones its bytes may stay in the free space of their pages until that is used again or VACUUM FULL is run "
     "by hand; in the write-ahead log until the server recycles it. "
 )
+# The audit records of a first confirmation, where two people confirm, and of the one that starts the forget.
+CONFIRMED = FIRST_CONFIRMED, LAST_CONFIRMED = ("forget.first-confirmed", "forget.confirmed")
 ALGORITHM, CANONICALIZATION = "Ed25519", "RFC 8785"
 STAYS = (
     "The event log stays as it was: it holds ids, refs and labels, and no content. A replay re-reads what it recorded, "
@@ -57,6 +60,7 @@ def document(
         "subjectKey": request.subject_key,
         "planSha256": request.plan_sha256,
         "requestedBy": request.requested_by,
+        "confirmations": confirmations(request),
         "confirmedAt": instant(request.confirmed_at or now),
         "verifiedAt": instant(now),
         "runId": ids.wire("run", work.run_id),
@@ -67,6 +71,28 @@ def document(
         "storage": (ON_POSTGRES if sql.is_postgres() else ON_SQLITE) + BEYOND,
         "auditSeq": audit_seq,
     }
+
+
+def confirmations(request: ForgetRequest) -> list[JSONObject]:
+    """Who confirmed the request, in order, from the audit log: the person, the login or key it was done with, and when.
+
+    Two where the policy asked for a second person.
+    """
+    about, tenant_id = ids.wire("fgt", request.id), request.tenant_id
+    records = [
+        found
+        for action in CONFIRMED
+        for found in audit.newest(tenant_id, AuditFilter(action=action, target=about), limit=1)
+    ]
+    return [
+        {
+            "person": access.person_of(tenant_id, each.actor),
+            "principal": each.actor,
+            "at": instant(each.occurred_at),
+            "auditSeq": each.seq,
+        }
+        for each in records
+    ]
 
 
 def counts(request: ForgetRequest, remains: dict[str, Remains]) -> JSONObject:

@@ -1,6 +1,7 @@
 """Forget a subject, step by step: find, preview, confirm, run, verify, receipt. Every step is an address of its own."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -254,6 +255,9 @@ def _on_hold(scope: TenantScope, found: ForgetRequest) -> dict[str, object]:
 def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict[str, object]:
     now = timezone.now()
     since = found.confirmed_at or found.created_at
+    named = (found.receipt or {}).get("confirmations", ())  # receipts of earlier releases name none
+    confirmations = [each | {"at": datetime.fromisoformat(each["at"])} for each in named]
+    people = [found.requested_by, found.first_confirmed_by, *(each["principal"] for each in confirmations)]
     return {
         "nav": "forget",
         "now": now,
@@ -264,7 +268,8 @@ def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict
         "lapsed": found.lapses_at <= now,
         "as_json": pages.address(request, format="json"),
         "stays": receipts.STAYS,
-        "names": access.names_of(found.tenant_id, [found.requested_by, found.first_confirmed_by]),
+        "confirmations": confirmations,
+        "names": access.names_of(found.tenant_id, people),
     }
 
 

@@ -1,5 +1,6 @@
 """A second person: where the policy says so, a forget is carried out after two people who may forget confirmed it."""
 
+import base64
 import json
 from datetime import timedelta
 from typing import Any
@@ -9,10 +10,10 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import policies
-from memory.forget import forgetting, holds, plans
+from memory.forget import forgetting, holds, plans, receipts
 from memory.forget.forgetting import LIFETIME_FOR_SECOND
 from memory.forget.journal import Erasure
-from memory.host import audit, ids
+from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, SecondPersonNeeded, SubjectOnHold
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
@@ -152,6 +153,51 @@ def test_both_confirmations_and_a_withdrawal_are_on_record(people: tuple[Any, An
     assert records["forget.confirmed"].actor == rosa.principal.id
     assert records["forget.confirmed"].reason == "seen with the data protection officer"
     assert records["forget.withdrawn"].target == ids.wire("fgt", other.id)
+
+
+def test_a_receipt_names_both_people_and_is_verified_with_them(people: tuple[Any, Any], client: Client) -> None:
+    ada = building.scope(owner=people[0])
+    key = building.key(owner=people[1])
+    by_key: dict[str, Any] = {"HTTP_X_API_KEY": key}
+    rosa = tenancy.tenant_scope(tenancy.key_principal(key, now=timezone.now()))
+    request = confirm(ada, previewed(ada))
+    done = execute(confirm(rosa, request, "seen"))
+    assert done is not None
+    assert done.receipt is not None
+    seqs = {each.action: each.seq for each in audit.newest(ada.tenant_id, limit=8)}
+    first, second = done.receipt["confirmations"]
+    persons = [ids.wire("usr", each.id) for each in people]
+    assert [first["person"], second["person"]] == persons
+    assert [first["principal"], second["principal"]] == [ada.principal.id, rosa.principal.id]
+    assert [first["auditSeq"], second["auditSeq"]] == [seqs["forget.first-confirmed"], seqs["forget.confirmed"]]
+    assert first["at"] < second["at"] == done.receipt["confirmedAt"]
+    assert receipts.is_genuine(done)
+    forget_id = ids.wire("fgt", done.id)
+    answer = client.get(f"{FORGET}/{forget_id}", **by_key).json()
+    assert answer["confirmations"] == [first, second]
+    signed = json.loads(base64.b64decode(answer["signedBytes"]))
+    assert signed["confirmations"] == [first, second]
+    client.force_login(people[0])
+    page = client.get(f"/forget/{forget_id}").content.decode()
+    assert all(f'<code class="faint">{person}</code>' in page for person in persons)
+    assert people[1].email in page
+
+
+def test_a_forget_of_one_person_names_that_one_and_a_receipt_of_before_names_none(client: Client) -> None:
+    owner = building.operator()
+    ada = building.scope(owner=owner)
+    done = execute(confirm(ada, previewed(ada)))
+    assert done is not None
+    assert done.receipt is not None
+    assert [each["person"] for each in done.receipt["confirmations"]] == [ada.principal.person]
+    del done.receipt["confirmations"]
+    done.signature = receipts.signature_of(done.receipt)
+    done.save(by=forgetting.WRITER)
+    assert receipts.is_genuine(done)
+    client.force_login(owner)
+    page = client.get(f"/forget/{ids.wire('fgt', done.id)}").content.decode()
+    assert "genuine" in page
+    assert "Confirmed by" not in page
 
 
 def test_two_people_are_asked_for_where_there_are_two_owners() -> None:
