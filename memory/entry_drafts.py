@@ -4,6 +4,7 @@ A draft is refused as a whole, naming every field; an error never repeats the dr
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -48,6 +49,13 @@ def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
     if errors:
         raise Invalid("The memory entry cannot be stored.", errors=errors)
     return tags
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags as an entry may have them; refuses too many, or one that cannot be stored."""
+    if problem := _tags_problem(tuple(tags)):
+        raise Invalid("The tags cannot be stored.", errors=[{"field": "tag", "message": problem}])
+    return tuple(tags)
 
 
 def require_fitting(*, memory_ref: str, subject: str, tags: tuple[str, ...]) -> None:

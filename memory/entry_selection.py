@@ -29,7 +29,15 @@ if TYPE_CHECKING:
 KIND = passes.SELECTED
 MOST = pages.PAGE
 AT_ONCE, STEP = 100, 25
-DONE = {"retire": "retired", "restore": "restored", "protect": "protected", "unprotect": "no longer protected"}
+DONE = {
+    "retire": "retired",
+    "restore": "restored",
+    "protect": "protected",
+    "unprotect": "no longer protected",
+    "tag": "tagged",
+    "untag": "no longer tagged",
+}
+TAGGING = ("tag", "untag")
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
@@ -58,15 +66,19 @@ def _error(field: str, message: str) -> dict[str, str]:
 
 
 @transaction.atomic
-def apply(scope: TenantScope, action: str, entry_ids: Iterable[UUID], *, reason: str, now: datetime) -> int:
-    """Every entry is retired, restored or protected, or protected no more, each with its audit record; how many. Those
-    that are so already stay as they are. Entries are locked in the order of their ids."""
+def apply(
+    scope: TenantScope, action: str, entry_ids: Iterable[UUID], *, reason: str = "", tag: str = "", now: datetime
+) -> int:
+    """Every entry is retired, restored, protected or tagged, or the contrary, each with its audit record; how many.
+    Those that are so already stay as they are. Entries are locked in the order of their ids."""
     scope.check("memory:retire")
     act: Callable[[UUID], object] = {
         "retire": lambda each: ledger.retire_entry(scope, each, reason=reason, now=now),
         "restore": lambda each: ledger.restore_entry(scope, each, reason=reason, now=now),
         "protect": lambda each: ledger.protect(scope, each, protected=True, now=now),
         "unprotect": lambda each: ledger.protect(scope, each, protected=False, now=now),
+        "tag": lambda each: ledger.tag_entry(scope, each, tag, tagged=True, now=now),
+        "untag": lambda each: ledger.tag_entry(scope, each, tag, tagged=False, now=now),
     }[action]
     ordered = sorted(entry_ids)
     for each in ordered:
@@ -97,17 +109,23 @@ class Matching:
         return cls(LedgerFilter.of_document(document["filter"]), document["upto"])
 
 
-def apply_to_all(scope: TenantScope, action: str, matching: Matching, *, reason: str, now: datetime) -> int | Pass:
-    """How many entries were changed, or the pass that is on record to change them, which the caller queues."""
+def apply_to_all(
+    scope: TenantScope, action: str, matching: Matching, *, reason: str = "", tag: str = "", now: datetime
+) -> int | Pass:
+    """How many entries were changed, or the pass that is on record to change them, which the caller queues. Entries
+    whose tags are not a person's to change are left."""
     require_possible(scope, action)
     every = chain.from_iterable(search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
     found = list(islice(every, AT_ONCE + 1))
     if len(found) <= AT_ONCE:
-        return apply(scope, action, found, reason=reason, now=now)
-    told = {"action": action, "reason": entry_drafts.checked_reason(reason), **matching.document}
-    options = redaction.for_tenant(scope.tenant_id).redact_json(told)
-    if options["filter"] != told["filter"]:
+        chosen = _possible(scope, action, found, now=now) if action in TAGGING else found
+        return apply(scope, action, chosen, reason=reason, tag=tag, now=now)
+    wanted = {"action": action, "reason": entry_drafts.checked_reason(reason), "tag": tag, **matching.document}
+    options = redaction.for_tenant(scope.tenant_id).redact_json(wanted)
+    if options["filter"] != wanted["filter"]:
         raise Unprocessable("The filter names a secret.", errors=[_error("filter", "names a secret of this tenant")])
+    if options["tag"] != tag:
+        raise Unprocessable("The tag is a secret.", errors=[_error("tag", "holds a secret")])
     order = PassOrder(KIND, f"asked/{ids.new_id().hex}", scope.principal.id, options=options)
     return passes.request(scope.tenant_id, order, now=now)
 
@@ -117,20 +135,25 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
 
     An entry that is gone meanwhile, or whose key another has by now, is left, and counted.
     """
-    if FORGOTTEN in work.options["filter"].values():
-        raise Conflict("The filter named somebody who was forgotten; it finds other entries now.")
     matching, action, reason = Matching.from_document(work.options), work.options["action"], work.options["reason"]
+    tag = work.options.get("tag", "")
+    if FORGOTTEN in (tag, *work.options["filter"].values()):
+        raise Conflict("The filter or the tag named a subject that was forgotten.")
     scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
     every = search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
     found = list(chain.from_iterable(every))
     changed = 0
     for place, part in enumerate(sql.in_chunks(found, STEP)):
         passes.progress(work, done=place * STEP, total=len(found), doing=action, now=clock())
-        changed += apply(scope, action, _possible(scope, action, part, now=clock()), reason=reason, now=clock())
+        possible = _possible(scope, action, part, now=clock())
+        changed += apply(scope, action, possible, reason=reason, tag=tag, now=clock())
     work.total = len(found)
     passes.finish(work, outcome={"changed": changed, "left": len(found) - changed}, now=clock())
 
 
 def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetime) -> list[UUID]:
-    there = list(adapter.entries_by_id(scope, part, now=now))
+    found = adapter.entries_by_id(scope, part, now=now)
+    if action in TAGGING:
+        return [each.id for each in found.values() if each.address is None and each.derived != "distilled"]
+    there = list(found)
     return ledger.without_occupied_keys(scope.tenant_id, there) if action == "restore" else there

@@ -52,6 +52,14 @@ class SelectionForm(ReasonForm):
         self.fields["reason"].help_text = "Kept with each of them. Secrets are redacted."
 
 
+class TagForm(forms.Form):
+    """The tag that several entries get or lose."""
+
+    tag = forms.CharField(
+        label="Tag", max_length=entry_drafts.MAX_LABEL, help_text="Upper and lower case are different tags."
+    )
+
+
 class CorrectionForm(RestoreForm):
     """What an entry is to say instead. A browser sends line ends that no entry has."""
 

@@ -22,7 +22,7 @@ from django.db import connection, transaction
 from memory import addresses, consolidation_state, entry_drafts, origins, redaction
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, event_log, ids, sql, vault
-from memory.host.errors import CapabilityNotProvided, Invalid, NotFound, StreamClosed
+from memory.host.errors import CapabilityNotProvided, Conflict, Invalid, NotFound, StreamClosed
 from memory.host.events import MemoryWritten
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, VaultKey
@@ -444,6 +444,47 @@ def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetim
         action = "memory.protected" if protected else "memory.unprotected"
         target = ids.wire("mem", entry.id)
         audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, now=now)
+    return entry
+
+
+def require_taggable(entry: MemoryEntry) -> None:
+    """Refuse entries whose tags are not a person's to change."""
+    if EntryAddress.objects.of(entry.tenant_id).filter(id=entry.id).exists():
+        raise Conflict(
+            "The tags of an OpenIntent entry are changed at its address, by those who may write its namespace."
+        )
+    if entry.derived == "distilled":
+        raise Conflict("This is the text of an archive, whose tags are the archive's.")
+
+
+@transaction.atomic
+def tag_entry(scope: TenantScope, entry_id: UUID, tag: str, *, tagged: bool, now: datetime) -> MemoryEntry:
+    """Put the tag last among the entry's tags, or take it off. Audited. A change of the ledger: searches find the entry
+    by the tag at once, and the next pass considers it again. Runs in progress see it too: a tag has no history."""
+    scope.check("memory:retire")
+    entry = locked_entry(scope.tenant_id, entry_id)
+    require_taggable(entry)
+    if redaction.for_derived(scope.tenant_id)(tag).text != tag:
+        raise Invalid("The tag was not changed.", errors=[{"field": "tag", "message": "holds a secret"}])
+    if (tag in entry.tags) == tagged:
+        return entry
+    tags = entry_drafts.checked_tags([*entry.tags, tag] if tagged else [each for each in entry.tags if each != tag])
+    entry.tags, before = list(tags), entry.search_text
+    entry.search_text, entry.hidden_text = search_texts(
+        Redraft(entry.id, entry.memory_ref, entry.content, tags, entry.subject, entry.redactions)
+    )
+    entry.save(by=WRITER, update_fields=["tags", "search_text", "hidden_text"])
+    allowed = EntryTag.objects.written_by(WRITER)
+    if tagged:
+        allowed.bulk_create([EntryTag(tenant_id=scope.tenant_id, id=entry.id, tag=tag)])
+    else:
+        allowed.filter(tenant_id=scope.tenant_id, id=entry.id, tag=tag).delete()
+    advance_head(scope.tenant_id, entries=0, retired=0)
+    index.replace_in_index(scope.tenant_id, entry.position, before, entry.search_text)
+    consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
+    action = "memory.tagged" if tagged else "memory.untagged"
+    target, said = ids.wire("mem", entry.id), f"Tag: {tag}"
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, reason=said, now=now)
     return entry
 
 

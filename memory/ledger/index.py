@@ -110,25 +110,42 @@ def remove_from_index(tenant_id: UUID, texts: Iterable[Text]) -> None:
         ledger, texts = _lock(cursor, tenant_id), list(texts)
         if ledger.has_vectors:
             vectors.remove_vectors(tenant_id, [position for position, _ in texts])
-        words = {position: every_word_of(text) for position, text in texts if position <= ledger.mark}
-        if not words:
-            return
-        length = sum(min(len(each), MOST_WORDS) for each in words.values())
-        cursor.execute(MOVE_MARK, [ledger.mark, -len(words), -length, ledger.number])
-        numbers = _numbers(cursor, ledger.number, {word for each in words.values() for word in each})
-        places: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        counts: Counter[int] = Counter()
-        for position, each in words.items():
-            own = {numbers[word] for word in each if word in numbers}
-            counts.update(own)
-            for number in own:
-                places[position >> BLOCK][number].append(position & IN_BLOCK)
-        for block, offsets in sorted(places.items()):
-            _cut_out(cursor, block, offsets)
-        cursor.executemany(COUNT_DOWN, [(count, number) for number, count in sorted(counts.items())])
-        condition, given = sql.among("number", list(counts))
-        for statement in (DROP_STEMS, DROP_WORDS):
-            cursor.execute(statement.format(f"{condition} AND entries <= 0"), [given])
+        _take_out(cursor, ledger, texts)
+
+
+def replace_in_index(tenant_id: UUID, position: int, before: str, after: str) -> None:
+    """Index the text ``after`` where ``before`` is indexed; the entry keeps its position and its vector.
+
+    The head of the ledger is locked before.
+    """
+    with connection.cursor() as cursor:
+        ledger = _lock(cursor, tenant_id)
+        if position <= ledger.mark:
+            _take_out(cursor, ledger, [(position, before)])
+            length = _put_in(cursor, ledger.number, [(position, after)])
+            cursor.execute(MOVE_MARK, [ledger.mark, 1, length, ledger.number])
+
+
+def _take_out(cursor: CursorWrapper, ledger: _Ledger, texts: Iterable[Text]) -> None:
+    words = {position: every_word_of(text) for position, text in texts if position <= ledger.mark}
+    if not words:
+        return
+    length = sum(min(len(each), MOST_WORDS) for each in words.values())
+    cursor.execute(MOVE_MARK, [ledger.mark, -len(words), -length, ledger.number])
+    numbers = _numbers(cursor, ledger.number, {word for each in words.values() for word in each})
+    places: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    counts: Counter[int] = Counter()
+    for position, each in words.items():
+        own = {numbers[word] for word in each if word in numbers}
+        counts.update(own)
+        for number in own:
+            places[position >> BLOCK][number].append(position & IN_BLOCK)
+    for block, offsets in sorted(places.items()):
+        _cut_out(cursor, block, offsets)
+    cursor.executemany(COUNT_DOWN, [(count, number) for number, count in sorted(counts.items())])
+    condition, given = sql.among("number", list(counts))
+    for statement in (DROP_STEMS, DROP_WORDS):
+        cursor.execute(statement.format(f"{condition} AND entries <= 0"), [given])
 
 
 def _lock(cursor: CursorWrapper, tenant_id: UUID) -> _Ledger:

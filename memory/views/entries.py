@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from django import forms
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory import adapter, corrections, entry_selection, ledger, provenance, recordings, search, tasks, transfers
 from memory.entry_selection import Matching
 from memory.forget import plans
-from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm
+from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm, TagForm
 from memory.host import access, audit_log, exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
@@ -32,8 +33,6 @@ from memory.text import differences
 from memory.views import ledger as ledger_pages
 from memory.wire import instant
 
-if TYPE_CHECKING:
-    from memory.models.entry import MemoryEntry
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
@@ -285,14 +284,14 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
 @pages.parameters("action", "next", "all", "matching", several=("id",))
 @require_http_methods(["GET", "HEAD", "POST"])
 def selected(request: HttpRequest) -> HttpResponse:
-    """Show the selected entries and ask why, then retire, restore or protect all of them."""
+    """Show the selected entries and ask why, or for a tag; then change all of them."""
     scope, now = tenancy.scope_of(request), timezone.now()
     given = request.POST if request.method == "POST" else request.GET
     action, back = given.get("action", ""), pages.back(request, reverse("memory"))
     if given.get("all") == "yes":
         return _all_that_match(request, action, given, back)
     chosen = entry_selection.select_entries(scope, action, given.getlist("id"), now=now)
-    form, conflict, status = SelectionForm(request.POST if request.method == "POST" else None), None, 200
+    form, conflict, status = _selection_form(request, action), None, 200
     if request.method == "POST":
         entry_ids = [each.id for each in chosen]
         sent = pages.submit(form, lambda data: entry_selection.apply(scope, action, entry_ids, **data, now=now))
@@ -302,8 +301,13 @@ def selected(request: HttpRequest) -> HttpResponse:
             return redirect(back)
         conflict, status = sent.conflict, sent.status
     context = {"nav": "memory", "now": now, "entries": chosen, "action": action, "back": back, "form": form}
-    context |= {"conflict": conflict, "permalink": ""}
+    context |= {"conflict": conflict, "permalink": "", "is_tagging": action in entry_selection.TAGGING}
     return pages.render(request, "memory/selected.html", context, status=status)
+
+
+def _selection_form(request: HttpRequest, action: str) -> forms.Form:
+    given = request.POST if request.method == "POST" else None
+    return TagForm(given) if action in entry_selection.TAGGING else SelectionForm(given)
 
 
 def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: str) -> HttpResponse:
@@ -313,7 +317,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
     query = given.get("matching", "")
     wanted = replace(ledger_pages.filter_of(query, now), order=search.NEWEST)
     shown = pages.as_number(given.get("upto", ""))
-    form, conflict, status = SelectionForm(request.POST if request.method == "POST" else None), None, 200
+    form, conflict, status = _selection_form(request, action), None, 200
     if request.method == "POST" and shown is not None:
         matching = Matching(wanted, shown)
         sent = pages.submit(form, lambda data: _apply(scope, action, matching, **data, now=now))
@@ -328,13 +332,16 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
     page = search.ledger_page(scope, wanted, size=SAMPLE, now=now)
     context = {"nav": "memory", "now": now, "entries": page.entries, "page": page, "action": action, "back": back}
     context |= {"form": form, "conflict": conflict, "permalink": "", "query": query, "upto": matching.upto}
+    context |= {"is_tagging": action in entry_selection.TAGGING}
     return pages.render(request, "memory/selected.html", context, status=status)
 
 
 @transaction.atomic
-def _apply(scope: TenantScope, action: str, matching: Matching, *, reason: str, now: datetime) -> int | Pass:
+def _apply(
+    scope: TenantScope, action: str, matching: Matching, *, reason: str = "", tag: str = "", now: datetime
+) -> int | Pass:
     """Done, or on record and queued."""
-    done = entry_selection.apply_to_all(scope, action, matching, reason=reason, now=now)
+    done = entry_selection.apply_to_all(scope, action, matching, reason=reason, tag=tag, now=now)
     if isinstance(done, Pass):
         tasks.enqueue_pass(done)
     return done

@@ -1,4 +1,4 @@
-"""All entries that match a filter are retired, restored, protected or unprotected: at once, or by a worker."""
+"""All entries that match a filter are retired, protected or tagged, or the contrary: at once, or by a worker."""
 
 import re
 from typing import Any
@@ -13,9 +13,9 @@ from memory.host import audit, ids
 from memory.host.errors import Conflict
 from memory.host.models import Membership
 from memory.models import Pass, PassState
-from memory.models.entry import MemoryEntry
+from memory.models.entry import EntryTag, MemoryEntry
 from memory.search import LedgerFilter
-from tests import building
+from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -115,6 +115,26 @@ def test_a_filter_that_named_somebody_who_was_forgotten_changes_nothing() -> Non
     with pytest.raises(Conflict):
         entry_selection.carry_out(work, clock=timezone.now)
     assert retired() == set()
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("number", [1, 7])
+@pytest.mark.usefixtures("small")
+def test_all_that_match_are_tagged_but_the_text_of_an_archive(ada: Client, number: int) -> None:
+    written(*(f"note {each}" for each in range(number)), tags=("red",))
+    archiving.distilled("acme", "a red note")
+    form = asked(ada, "tag", "state=all")
+    answer = ada.post("/memory/selected", {**form, "action": "tag", "tag": "quarter"})
+    passes = list(Pass.objects.filter(kind=entry_selection.KIND))
+    assert len(passes) == (number == 7), "a worker does it where there are many"
+    for work in passes:
+        assert answer["Location"].startswith("/passes/pass_")
+        tasks.carry_out_pass(work.tenant_id.hex, work.id.hex)
+        work.refresh_from_db()
+        assert work.outcome == {"changed": number + 1, "left": 1}
+    of_runs = MemoryEntry.objects.exclude(derived="distilled")
+    assert {tuple(row.tags[-1:]) for row in of_runs} == {("quarter",)}
+    assert EntryTag.objects.filter(tag="quarter").count() == number + 1
 
 
 def test_the_ledger_offers_all_that_match_where_a_page_is_not_all(ada: Client) -> None:

@@ -7,10 +7,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import entry_selection
-from memory.host import audit, ids
+from memory import entry_selection, ledger
+from memory.addresses import Address, Tier
+from memory.host import audit, ids, vault
 from memory.host.errors import NotFound
+from memory.ledger import Given
 from memory.models.entry import MemoryEntry
+from memory.openintent import entries
+from memory.openintent.access import Caller
 from tests import building
 from tests.pages.conftest import SignIn, body_of
 
@@ -86,3 +90,67 @@ def test_an_entry_that_goes_meanwhile_leaves_the_others_as_they_were() -> None:
         )
     assert rows([mem_id])[0].retired_at is None
     assert audit.newest(building.tenant().id, audit.AuditFilter(action="memory.retired")) == []
+
+
+def tags_of(mem_ids: list[str]) -> list[list[str]]:
+    found = {ids.wire("mem", row.id): row.tags for row in rows(mem_ids)}
+    return [found[each] for each in mem_ids]
+
+
+def contents(browser: Client, query: str) -> set[str]:
+    shown = body_of(browser.get(f"/memory?{query}"))
+    return {text for text in ("alpha", "beta", "gamma") if text in shown}
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_a_tag_is_put_on_selected_entries_and_taken_off_and_they_are_found_by_it(ada: Client, is_indexed: bool) -> None:
+    made, tenant = written("alpha", "beta", "gamma"), building.tenant().id
+    before = {row.id: row.position for row in rows(made)}
+    if is_indexed:
+        ledger.catch_up(tenant)
+    shown = body_of(ada.get("/memory/selected", {"action": "tag", "id": made[:2]}))
+    assert "Add the tag" in shown
+    assert send(ada, "tag", made[:2], tag="Quarter End").status_code == 302
+    assert tags_of(made) == [["Quarter End"], ["Quarter End"], []]
+    assert {row.id: row.position for row in rows(made)} == before, "runs in progress still see them"
+    ledger.catch_up(tenant)
+    assert contents(ada, "tag=Quarter+End") == contents(ada, "q=quarter") == {"alpha", "beta"}
+    assert contents(ada, "q=alpha") == {"alpha"}
+    send(ada, "untag", made[1:], tag="Quarter End")
+    assert tags_of(made) == [["Quarter End"], [], []]
+    assert contents(ada, "tag=Quarter+End") == contents(ada, "q=quarter") == {"alpha"}
+    found = audit.newest(tenant, audit.AuditFilter(action="memory.tagged"))
+    assert sorted(each.target for each in found) == sorted(made[:2])
+    assert {each.reason for each in found} == {"Tag: Quarter End"}
+    (taken,) = audit.newest(tenant, audit.AuditFilter(action="memory.untagged"))
+    assert taken.target == made[1], "the third never had it"
+
+
+@pytest.mark.parametrize("tag", ["", "x" * 257, "a\x00b", "sk-live-4eC39HqLyjWDarjtT1zdp7dc"])
+def test_a_tag_that_cannot_be_stored_or_is_a_secret_changes_nothing(ada: Client, tag: str) -> None:
+    made = written("alpha")
+    vault.put(building.tenant().id, "stripe", "sk-live-4eC39HqLyjWDarjtT1zdp7dc", now=timezone.now())
+    answer = send(ada, "tag", made, tag=tag)
+    assert answer.status_code == 422
+    assert "Nothing was changed" in body_of(answer)
+    assert tags_of(made) == [[]]
+
+
+def test_an_entry_has_so_many_tags_and_no_more(ada: Client) -> None:
+    made = written("alpha")
+    for number in range(64):
+        ledger.tag_entry(building.scope(), rows(made)[0].id, f"t{number}", tagged=True, now=timezone.now())
+    assert "more than 64" in body_of(send(ada, "tag", made, tag="one more"))
+    assert len(tags_of(made)[0]) == 64
+
+
+def test_the_tags_of_an_openintent_entry_and_of_an_archive_are_not_a_person_s_to_change(ada: Client) -> None:
+    made = written("alpha")
+    place = Address(tier=Tier.WORKING, agent_id="billing-01", namespace="invoices", key="progress")
+    row = entries.create(Caller(building.scope(), "billing-01"), Given(place, {"n": 1}), now=timezone.now())
+    addressed = ids.wire("mem", row.id)
+    answer = send(ada, "tag", [*made, addressed], tag="red")
+    assert answer.status_code == 409
+    assert "at its address" in body_of(answer)
+    assert tags_of(made) == [[]]
