@@ -2,19 +2,45 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 from uuid import UUID
 
+from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.host import ids
+from memory.host.http import FLAG, POSITIVE, TEXT, TIME, Answer, nullable, words
 from memory.host.json_types import JSONObject
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
 
 
-def instant(at: datetime) -> str:
-    """RFC 3339 in UTC, to the millisecond."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+@overload
+def instant(at: datetime) -> str: ...
+
+
+@overload
+def instant(at: datetime | None) -> str | None: ...
+
+
+def instant(at: datetime | None) -> str | None:
+    """RFC 3339 in UTC, to the millisecond; None for None."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None
+
+
+ADDRESS: "Answer[EntryAddress]" = Answer(
+    "EntryAddress",
+    tier=(words(Tier), lambda address: address.tier),
+    namespace=(TEXT, lambda address: address.namespace),
+    key=(TEXT, lambda address: address.key),
+    version=(POSITIVE, lambda address: address.version),
+    pinned=(FLAG, lambda address: address.pinned),
+    priority=(words(PRIORITIES), lambda address: address.priority_word),
+    sensitivity=(nullable(words(Sensitivity)), lambda address: address.sensitivity or None),
+    sealed=(FLAG, lambda address: address.is_sealed),
+    taskId=(nullable(TEXT), lambda address: address.task_id or None),
+    intentId=(nullable(TEXT), lambda address: address.intent_id or None),
+    updatedAt=(TIME, lambda address: instant(address.updated_at)),
+)
 
 
 def entry_document(
@@ -32,20 +58,4 @@ def entry_document(
 
 def address_document(address: "EntryAddress | None") -> JSONObject:
     """``{"address": …}`` of an entry that OpenIntent lists too; nothing for any other. Its value is in neither."""
-    if address is None:
-        return {}
-    return {
-        "address": {
-            "tier": address.tier,
-            "namespace": address.namespace,
-            "key": address.key,
-            "version": address.version,
-            "pinned": address.pinned,
-            "priority": address.priority_word,
-            "sensitivity": address.sensitivity or None,
-            "sealed": address.is_sealed,
-            "taskId": address.task_id or None,
-            "intentId": address.intent_id or None,
-            "updatedAt": instant(address.updated_at),
-        }
-    }
+    return {"address": ADDRESS.document(address)} if address else {}

@@ -218,8 +218,8 @@ def _installed_row(row: InForce) -> dict[str, object]:
         "since": instant(row.since),
         "proposalId": ids.wire("prop", row.proposal.id) if row.proposal else None,
         "uses": row.uses.count,
-        "lastUsedAt": instant(row.uses.last_at) if row.uses.last_at else None,
-        "nextAt": instant(row.next_at) if row.next_at else None,
+        "lastUsedAt": instant(row.uses.last_at),
+        "nextAt": instant(row.next_at),
     }
 
 
@@ -400,7 +400,7 @@ def _health_document(state: HostState) -> JSONObject:
         "queue": {
             "waiting": state.waiting,
             "running": state.running,
-            "oldestWaitingAt": instant(state.oldest_waiting) if state.oldest_waiting else None,
+            "oldestWaitingAt": instant(state.oldest_waiting),
         },
         "database": {
             "engine": state.engine,

@@ -121,7 +121,7 @@ def _install(
     installed = installation.install(proposal, revision, sha256=sha256, by=by, now=now)
     proposal.approval_id, proposal.installed_ref = approval_id, installed.ref
     leave_review(proposal, "apply", by=by, now=now)
-    approval = ids.wire("gate", approval_id) if approval_id else None
+    approval = ids.wire("gate", approval_id)
     runs.note(run, ProposalActivated(proposal.id, proposal.kind, approval, installed.ref), now=now)
     details = {"installedArtifactRef": installed.ref, "sha256": installed.sha256, "runId": ids.wire("run", run.id)}
     revisions.step(proposal, "install", by=by, now=now, approvalId=approval, **details)

@@ -9,46 +9,54 @@ from memory.api import serializers as wire
 from memory.host import access, ids, keys, operators
 from memory.host.access import NewKey
 from memory.host.http import (
-    COUNT,
     FLAG,
     STRING,
     TEXT,
     TIME,
+    Answer,
     checked,
     closed,
     listed,
     nullable,
     operation,
+    page_answer,
     query_of,
     words,
 )
 from memory.host.json_types import JSONObject
 from memory.host.keys import KeyRecord
 from memory.host.operators import OperatorRecord
-from memory.host.paging import DEFAULT_LIMIT, cursor
+from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from memory.wire import instant
 
 ROLE = words(access.ROLES)
-KEY_FIELDS = {
-    "id": TEXT,
-    "name": STRING,
-    "roles": listed(ROLE),
-    "person": nullable(TEXT),
-    "agents": listed(TEXT),
-    "state": words(keys.STATES),
-    "createdAt": TIME,
-    "rotatedAt": nullable(TIME),
-    "lastUsedAt": nullable(TIME),
-    "expiresAt": nullable(TIME),
-    "revokedAt": nullable(TIME),
-}
-KEY = closed("ApiKey", **KEY_FIELDS)
+KEY = Answer[KeyRecord](
+    "ApiKey",
+    id=(TEXT, lambda record: ids.wire("key", record.row.id)),
+    name=(STRING, lambda record: record.row.name),
+    roles=(listed(ROLE), lambda record: record.roles),
+    person=(nullable(TEXT), lambda record: record.person or None),
+    agents=(listed(TEXT), lambda record: record.row.agents),
+    state=(words(keys.STATES), lambda record: record.state),
+    createdAt=(TIME, lambda record: instant(record.row.created_at)),
+    rotatedAt=(nullable(TIME), lambda record: instant(record.row.rotated_at)),
+    lastUsedAt=(nullable(TIME), lambda record: instant(record.row.last_used_at)),
+    expiresAt=(nullable(TIME), lambda record: instant(record.row.expires_at)),
+    revokedAt=(nullable(TIME), lambda record: instant(record.row.revoked_at)),
+)
 # The text is shown in the first answer; the one that an Idempotency-Key brings again has null in its place.
-NEW_KEY = closed("NewApiKey", **KEY_FIELDS, key=nullable(TEXT))
-KEYS = closed("ApiKeyPage", keys=listed(KEY), total=COUNT, next=nullable(TEXT))
-OPERATOR = closed("Operator", id=TEXT, email=TEXT, roles=listed(ROLE), active=FLAG, createdAt=TIME)
-OPERATORS = closed("OperatorPage", operators=listed(OPERATOR), total=COUNT, next=nullable(TEXT))
+NEW_KEY = closed("NewApiKey", **KEY["properties"], key=nullable(TEXT))
+KEYS = page_answer("ApiKeyPage", "keys", KEY, "key")
+OPERATOR = Answer[OperatorRecord](
+    "Operator",
+    id=(TEXT, lambda record: record.principal),
+    email=(TEXT, lambda record: record.email),
+    roles=(listed(ROLE), lambda record: record.roles),
+    active=(FLAG, lambda record: record.row.is_active),
+    createdAt=(TIME, lambda record: instant(record.row.created_at)),
+)
+OPERATORS = page_answer("OperatorPage", "operators", OPERATOR, "usr")
 
 
 @operation("listApiKeys", method="GET", scope=keys.SCOPE, query=wire.KeysQuery, gives={200: KEYS}, tag="keys")
@@ -68,8 +76,7 @@ def key_list(request: Request) -> Response:
     if request.method == "GET":
         given = checked(wire.KeysQuery, query_of(request)).validated_data
         page = keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
-        listed_keys = [key_document(each) for each in page.rows]
-        return Response({"keys": listed_keys, "total": page.total, "next": cursor("key", page.after)})
+        return Response(KEYS.document(page))
     given = checked(wire.NewKeyRequest, request.data).validated_data
     made = keys.create(
         scope,
@@ -105,8 +112,7 @@ def operator_list(request: Request) -> Response:
     scope.check(operators.SCOPE)
     given = checked(wire.OperatorsQuery, query_of(request)).validated_data
     page = operators.list_operators(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
-    found = [operator_document(each) for each in page.rows]
-    return Response({"operators": found, "total": page.total, "next": cursor("usr", page.after)})
+    return Response(OPERATORS.document(page))
 
 
 @operation("changeOperator", scope=operators.SCOPE, takes=wire.OperatorChange, gives={200: OPERATOR}, tag="operators")
@@ -116,38 +122,8 @@ def operator(request: Request, operator_id: str) -> Response:
     found = operators.find(scope, ids.parse("usr", operator_id))
     given = checked(wire.OperatorChange, request.data).validated_data
     changed = operators.change(scope, found.row.operator_id, **given, now=timezone.now())
-    return Response(operator_document(changed))
-
-
-def key_document(record: KeyRecord) -> JSONObject:
-    row = record.row
-    moments = {
-        "rotatedAt": row.rotated_at,
-        "lastUsedAt": row.last_used_at,
-        "expiresAt": row.expires_at,
-        "revokedAt": row.revoked_at,
-    }
-    return {
-        "id": ids.wire("key", row.id),
-        "name": row.name,
-        "roles": record.roles,
-        "person": record.person or None,
-        "agents": row.agents,
-        "state": record.state,
-        "createdAt": instant(row.created_at),
-        **{name: instant(moment) if moment else None for name, moment in moments.items()},
-    }
+    return Response(OPERATOR.document(changed))
 
 
 def _new_key_document(record: KeyRecord, made: NewKey) -> JSONObject:
-    return {**key_document(record), "key": made.text}
-
-
-def operator_document(record: OperatorRecord) -> JSONObject:
-    return {
-        "id": record.principal,
-        "email": record.email,
-        "roles": record.roles,
-        "active": record.row.is_active,
-        "createdAt": instant(record.row.created_at),
-    }
+    return {**KEY.document(record), "key": made.text}

@@ -1,5 +1,6 @@
 """Archives, and how a tenant's memory is kept, over HTTP: the console's extension of the OpenWOP face."""
 
+from operator import attrgetter
 from typing import Any
 
 from django.http import HttpResponse
@@ -21,6 +22,7 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
     Flag,
     Schema,
@@ -44,27 +46,28 @@ from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_DISTILL_ABO
 from memory.wire import instant
 from memory.workspace import Precondition
 
-ARCHIVE = closed(
+# What is known of an archive, withdrawn or not; its text is in the bytes alone.
+ARCHIVE = Answer[Archive](
     "Archive",
-    id=TEXT,
-    memoryRef=TEXT,
-    state=words(ArchiveState.values),
-    sha256=SHA256,
-    distiller=TEXT,
-    tokenizer=TEXT,
-    trigger=TEXT,
-    tokenBudget=COUNT,
-    tokensUsed=COUNT,
-    outputTokens=COUNT,
-    sourceCount=COUNT,
-    corpusCount=COUNT,
-    indexUpdated=FLAG,
-    runId=TEXT,
-    entryId=nullable(TEXT),
-    createdAt=TIME,
-    keepUntil=nullable(TIME),
-    withdrawnAt=nullable(TIME),
-    withdrawnBecause=nullable(TEXT),
+    id=(TEXT, lambda row: ids.wire("arc", row.id)),
+    memoryRef=(TEXT, lambda row: row.memory_ref),
+    state=(words(ArchiveState.values), lambda row: row.state),
+    sha256=(SHA256, lambda row: row.sha256),
+    distiller=(TEXT, lambda row: row.distiller),
+    tokenizer=(TEXT, lambda row: row.tokenizer),
+    trigger=(TEXT, lambda row: row.trigger),
+    tokenBudget=(COUNT, lambda row: row.token_budget),
+    tokensUsed=(COUNT, lambda row: row.tokens_used),
+    outputTokens=(COUNT, lambda row: row.output_tokens),
+    sourceCount=(COUNT, lambda row: row.source_count),
+    corpusCount=(COUNT, lambda row: row.corpus_count),
+    indexUpdated=(FLAG, lambda row: row.index_updated),
+    runId=(TEXT, lambda row: ids.wire("run", row.run_id)),
+    entryId=(nullable(TEXT), lambda row: ids.wire("mem", row.entry_id)),
+    createdAt=(TIME, lambda row: instant(row.created_at)),
+    keepUntil=(nullable(TIME), lambda row: instant(row.keep_until)),
+    withdrawnAt=(nullable(TIME), lambda row: instant(row.withdrawn_at)),
+    withdrawnBecause=(nullable(TEXT), lambda row: row.withdrawn_because or None),
 )
 ARCHIVES = closed("ArchivePage", memoryRef=nullable(STRING), archives=listed(ARCHIVE), total=COUNT, next=nullable(TEXT))
 # The bytes as they were stored: a later version of the document may hold more.
@@ -79,46 +82,30 @@ DOCUMENT: Schema = {
         "text": STRING,
     },
 }
-POLICY = closed(
-    "MemoryPolicy",
-    archiveDays=POSITIVE,
-    restoreDays=POSITIVE,
-    staleDays=POSITIVE,
-    timezone=TEXT,
-    commitmentWorkflow=STRING,
-    distiller=words((EXTRACTIVE, ENDPOINT)),
-    targetTokens=COUNT,
-    endpointUrl=STRING,
-    endpointModel=STRING,
-    endpointSecret=STRING,
-    embeddingUrl=STRING,
-    embeddingModel=STRING,
-    embeddingSecret=STRING,
-    nightly=FLAG,
-    nightAt=TEXT,
-    distillAbove=COUNT,
-    forgetSecondPerson=FLAG,
-)
-FIELDS = {
-    "archiveDays": "archive_days",
-    "restoreDays": "restore_days",
-    "staleDays": "stale_days",
-    "timezone": "timezone",
-    "commitmentWorkflow": "commitment_workflow",
-    "distiller": "distiller",
-    "targetTokens": "target_tokens",
-    "endpointUrl": "endpoint_url",
-    "endpointModel": "endpoint_model",
-    "endpointSecret": "endpoint_secret",
-    "embeddingUrl": "embedding_url",
-    "embeddingModel": "embedding_model",
-    "embeddingSecret": "embedding_secret",
-    "nightly": "nightly",
-    "nightAt": "night_at",
-    "distillAbove": "distill_above",
-    "forgetSecondPerson": "forget_second_person",
+# What a policy is called on the wire: its field of ``Policy``, and its schema.
+FIELDS: dict[str, tuple[str, Schema]] = {
+    "archiveDays": ("archive_days", POSITIVE),
+    "restoreDays": ("restore_days", POSITIVE),
+    "staleDays": ("stale_days", POSITIVE),
+    "timezone": ("timezone", TEXT),
+    "commitmentWorkflow": ("commitment_workflow", STRING),
+    "distiller": ("distiller", words((EXTRACTIVE, ENDPOINT))),
+    "targetTokens": ("target_tokens", COUNT),
+    "endpointUrl": ("endpoint_url", STRING),
+    "endpointModel": ("endpoint_model", STRING),
+    "endpointSecret": ("endpoint_secret", STRING),
+    "embeddingUrl": ("embedding_url", STRING),
+    "embeddingModel": ("embedding_model", STRING),
+    "embeddingSecret": ("embedding_secret", STRING),
+    "nightly": ("nightly", FLAG),
+    "nightAt": ("night_at", TEXT),
+    "distillAbove": ("distill_above", COUNT),
+    "forgetSecondPerson": ("forget_second_person", FLAG),
 }
-CALLED = {field: name for name, field in FIELDS.items()}
+POLICY = Answer[Policy](
+    "MemoryPolicy", **{name: (schema, attrgetter(field)) for name, (field, schema) in FIELDS.items()}
+)
+CALLED = {field: name for name, (field, _) in FIELDS.items()}
 READ = "memory:read"
 TAG = "archives"
 BASE = "v1/host/console"
@@ -155,42 +142,13 @@ class PolicyChange(Closed):
     forgetSecondPerson = Flag(required=False)
 
     def changes(self) -> dict[str, Any]:
-        return {FIELDS[name]: value for name, value in self.validated_data.items()}
-
-
-def policy_document(policy: Policy) -> JSONObject:
-    return {name: getattr(policy, field) for name, field in FIELDS.items()}
-
-
-def archive_document(row: Archive) -> JSONObject:
-    """What is known of an archive, withdrawn or not; its text is in the bytes alone."""
-    return {
-        "id": ids.wire("arc", row.id),
-        "memoryRef": row.memory_ref,
-        "state": row.state,
-        "sha256": row.sha256,
-        "distiller": row.distiller,
-        "tokenizer": row.tokenizer,
-        "trigger": row.trigger,
-        "tokenBudget": row.token_budget,
-        "tokensUsed": row.tokens_used,
-        "outputTokens": row.output_tokens,
-        "sourceCount": row.source_count,
-        "corpusCount": row.corpus_count,
-        "indexUpdated": row.index_updated,
-        "runId": ids.wire("run", row.run_id),
-        "entryId": ids.wire("mem", row.entry_id) if row.entry_id else None,
-        "createdAt": instant(row.created_at),
-        "keepUntil": instant(row.keep_until) if row.keep_until else None,
-        "withdrawnAt": instant(row.withdrawn_at) if row.withdrawn_at else None,
-        "withdrawnBecause": row.withdrawn_because or None,
-    }
+        return {FIELDS[name][0]: value for name, value in self.validated_data.items()}
 
 
 def page_document(page: Page[Archive], memory_ref: str) -> JSONObject:
     return {
         "memoryRef": memory_ref or None,
-        "archives": [archive_document(row) for row in page.rows],
+        "archives": ARCHIVE.documents(page.rows),
         "total": page.total,
         "next": cursor("arc", page.after),
     }
@@ -237,9 +195,9 @@ def memory_policy(request: Request) -> Response:
     if request.method == "PUT":
         changes = checked(PolicyChange, request.data).changes()
         changed = policies.change(scope, changes, called=CALLED, now=timezone.now())
-        return Response(policy_document(changed))
+        return Response(POLICY.document(changed))
     scope.check(READ)
-    return Response(policy_document(policies.policy_of(scope.tenant_id)))
+    return Response(POLICY.document(policies.policy_of(scope.tenant_id)))
 
 
 urlpatterns = [

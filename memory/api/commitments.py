@@ -1,8 +1,6 @@
 """Standing commitments over HTTP: the console's extension of the OpenWOP face."""
 
 from collections.abc import Iterable
-from datetime import datetime
-from uuid import UUID
 
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -21,56 +19,63 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
     Instant,
     SoughtRef,
     Text,
     also,
     checked,
-    closed,
     listed,
     nullable,
     operation,
+    page_answer,
     query_of,
     words,
 )
 from memory.host.json_types import JSONObject
-from memory.host.paging import DEFAULT_LIMIT, cursor
+from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import TenantScope, scope_of
 from memory.models import CommitmentState, Condition, Firing
 from memory.wire import instant
 
-FIRING = closed(
-    "CommitmentFiring", occasion=TEXT, firedAt=TIME, runId=TEXT, enqueuedRunId=nullable(TEXT), code=nullable(TEXT)
+FIRING = Answer[Firing](
+    "CommitmentFiring",
+    occasion=(TEXT, lambda firing: firing.occasion),
+    firedAt=(TIME, lambda firing: instant(firing.fired_at)),
+    runId=(TEXT, lambda firing: ids.wire("run", firing.run_id)),
+    enqueuedRunId=(nullable(TEXT), lambda firing: ids.wire("run", firing.enqueued_run_id)),
+    code=(nullable(TEXT), lambda firing: firing.code or None),
 )
-COMMITMENT = closed(
+# A commitment; ``intention`` is read from memory at this moment, and null when the entry is gone.
+COMMITMENT = Answer[Shown](
     "Commitment",
-    id=TEXT,
-    memoryRef=TEXT,
-    memoryId=TEXT,
-    agentId=nullable(TEXT),
-    intention=nullable(STRING),
-    condition=words(Condition.values),
-    dueAt=nullable(TIME),
-    timezone=TEXT,
-    cron=nullable(TEXT),
-    every=COUNT,
-    words=listed(TEXT),
-    negated=FLAG,
-    holds=FLAG,
-    state=words(CommitmentState.values),
-    snoozedUntil=nullable(TIME),
-    staleAt=nullable(TIME),
-    reason=nullable(STRING),
-    fireCount=COUNT,
-    fireLimit=nullable(COUNT),
-    lastFiredAt=nullable(TIME),
-    lastRunId=nullable(TEXT),
-    lastCode=nullable(TEXT),
-    createdAt=TIME,
-    changedAt=TIME,
+    id=(TEXT, lambda shown: ids.wire("cmt", shown.row.id)),
+    memoryRef=(TEXT, lambda shown: shown.row.memory_ref),
+    memoryId=(TEXT, lambda shown: ids.wire("mem", shown.row.entry_id)),
+    agentId=(nullable(TEXT), lambda shown: shown.row.agent_id or None),
+    intention=(nullable(STRING), lambda shown: shown.intention),
+    condition=(words(Condition.values), lambda shown: shown.row.condition),
+    dueAt=(nullable(TIME), lambda shown: instant(shown.row.due_at)),
+    timezone=(TEXT, lambda shown: shown.row.timezone),
+    cron=(nullable(TEXT), lambda shown: shown.row.repeats or None),
+    every=(COUNT, lambda shown: shown.row.every),
+    words=(listed(TEXT), lambda shown: shown.row.predicate.get("words", [])),
+    negated=(FLAG, lambda shown: shown.row.predicate.get("negated", False)),
+    holds=(FLAG, lambda shown: shown.row.holds),
+    state=(words(CommitmentState.values), lambda shown: shown.row.state),
+    snoozedUntil=(nullable(TIME), lambda shown: instant(shown.row.snoozed_until)),
+    staleAt=(nullable(TIME), lambda shown: instant(shown.row.stale_at)),
+    reason=(nullable(STRING), lambda shown: shown.row.reason or None),
+    fireCount=(COUNT, lambda shown: shown.row.fired_count),
+    fireLimit=(nullable(COUNT), lambda shown: shown.allowed),
+    lastFiredAt=(nullable(TIME), lambda shown: instant(shown.row.last_fired_at)),
+    lastRunId=(nullable(TEXT), lambda shown: ids.wire("run", shown.row.last_run_id)),
+    lastCode=(nullable(TEXT), lambda shown: shown.row.last_code or None),
+    createdAt=(TIME, lambda shown: instant(shown.row.created_at)),
+    changedAt=(TIME, lambda shown: instant(shown.row.changed_at)),
 )
-COMMITMENTS = closed("Commitments", commitments=listed(COMMITMENT), total=COUNT, next=nullable(TEXT))
+COMMITMENTS = page_answer("Commitments", "commitments", COMMITMENT, "cmt")
 ONE = also(COMMITMENT | {"title": "CommitmentWithFirings"}, firings=listed(FIRING))
 PLACE = "v1/host/console/commitments"
 
@@ -108,57 +113,8 @@ class Nothing(Closed):
     """No body, or an empty one."""
 
 
-def commitment_document(shown: Shown) -> JSONObject:
-    """A commitment; ``intention`` is read from memory at this moment, and null when the entry is gone."""
-    row = shown.row
-    return {
-        "id": ids.wire("cmt", row.id),
-        "memoryRef": row.memory_ref,
-        "memoryId": ids.wire("mem", row.entry_id),
-        "agentId": row.agent_id or None,
-        "intention": shown.intention,
-        "condition": row.condition,
-        "dueAt": _at(row.due_at),
-        "timezone": row.timezone,
-        "cron": row.repeats or None,
-        "every": row.every,
-        "words": row.predicate.get("words", []),
-        "negated": row.predicate.get("negated", False),
-        "holds": row.holds,
-        "state": row.state,
-        "snoozedUntil": _at(row.snoozed_until),
-        "staleAt": _at(row.stale_at),
-        "reason": row.reason or None,
-        "fireCount": row.fired_count,
-        "fireLimit": shown.allowed,
-        "lastFiredAt": _at(row.last_fired_at),
-        "lastRunId": _run(row.last_run_id),
-        "lastCode": row.last_code or None,
-        "createdAt": instant(row.created_at),
-        "changedAt": instant(row.changed_at),
-    }
-
-
 def with_firings(shown: Shown, firings: Iterable[Firing]) -> JSONObject:
-    return commitment_document(shown) | {"firings": [_firing_document(each) for each in firings]}
-
-
-def _firing_document(firing: Firing) -> JSONObject:
-    return {
-        "occasion": firing.occasion,
-        "firedAt": instant(firing.fired_at),
-        "runId": ids.wire("run", firing.run_id),
-        "enqueuedRunId": _run(firing.enqueued_run_id),
-        "code": firing.code or None,
-    }
-
-
-def _at(value: datetime | None) -> str | None:
-    return instant(value) if value else None
-
-
-def _run(value: UUID | None) -> str | None:
-    return ids.wire("run", value) if value else None
+    return COMMITMENT.document(shown) | {"firings": FIRING.documents(firings)}
 
 
 @operation(
@@ -179,13 +135,7 @@ def commitment_list(request: Request) -> Response:
         size=given.get("limit", DEFAULT_LIMIT),
         now=timezone.now(),
     )
-    return Response(
-        {
-            "commitments": [commitment_document(each) for each in page.rows],
-            "total": page.total,
-            "next": cursor("cmt", page.after),
-        }
-    )
+    return Response(COMMITMENTS.document(page))
 
 
 @operation("getCommitment", scope="memory:read", gives={200: ONE}, tag="commitments")

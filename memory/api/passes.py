@@ -22,9 +22,10 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
     Flag,
-    Schema,
+    Members,
     SoughtRef,
     Text,
     Whole,
@@ -33,6 +34,7 @@ from memory.host.http import (
     listed,
     nullable,
     operation,
+    page_answer,
     query_of,
     words,
 )
@@ -51,49 +53,60 @@ from memory.wire import instant
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
-# What is told of every pass, over a ref or over traces.
-WORK: dict[str, Schema] = {
-    "id": TEXT,
-    "state": words(PassState.values),
-    "trigger": words(Trigger.values),
-    "dryRun": FLAG,
-    "options": OBJECT,
-    "done": COUNT,
-    "total": COUNT,
-    "doing": STRING,
-    "code": nullable(TEXT),
-    "outcome": OBJECT,
-    "runId": TEXT,
-    "requestedBy": TEXT,
-    "createdAt": TIME,
-    "finishedAt": nullable(TIME),
+# Of every pass, over a ref or over traces, whatever became of it. ``outcome`` is numbers, codes and ids.
+WORK: Members[Pass] = {
+    "id": (TEXT, lambda row: ids.wire("pass", row.id)),
+    "state": (words(PassState.values), lambda row: row.state),
+    "trigger": (words(Trigger.values), lambda row: row.trigger),
+    "dryRun": (FLAG, lambda row: row.dry_run),
+    "options": (OBJECT, lambda row: row.options),
+    "done": (COUNT, lambda row: row.done),
+    "total": (COUNT, lambda row: row.total),
+    "doing": (STRING, lambda row: row.doing),
+    "code": (nullable(TEXT), lambda row: row.code or None),
+    "outcome": (OBJECT, lambda row: row.outcome),
+    "runId": (TEXT, lambda row: ids.wire("run", row.run_id)),
+    "requestedBy": (TEXT, lambda row: row.requested_by),
+    "createdAt": (TIME, lambda row: instant(row.created_at)),
+    "finishedAt": (nullable(TIME), lambda row: instant(row.finished_at)),
 }
-PASS = closed(
-    "Pass",
-    **WORK,
-    kind=TEXT,
-    memoryRef=STRING,
-    stopping=FLAG,
-    details=nullable(OBJECT),
-)
-PASSES = closed("Passes", passes=listed(PASS), total=COUNT, next=nullable(TEXT))
+
+
+def _known_options(row: Pass | PassSchedule) -> JSONObject:
+    return {name: value for name, value in row.options.items() if name in OPTIONS}
+
+
+# A pass over memory.
+OF_MEMORY: Members[Pass] = {
+    "options": (OBJECT, _known_options),
+    "outcome": (OBJECT, lambda row: {name: value for name, value in row.outcome.items() if name != "details"}),
+    "kind": (TEXT, lambda row: row.kind),
+    "memoryRef": (STRING, lambda row: row.memory_ref),
+    "stopping": (FLAG, lambda row: row.stopping),
+    "details": (nullable(OBJECT), lambda row: row.outcome.get("details")),
+}
+PASS = Answer[Pass]("Pass", **WORK | OF_MEMORY)
+PASSES = page_answer("Passes", "passes", PASS, "pass")
 RESTORED = closed("RestoredPass", restoredNow=COUNT, removed=COUNT, restored=COUNT, restorable=COUNT, lost=COUNT)
-SCHEDULE = closed(
+SCHEDULE = Answer[PassSchedule](
     "PassSchedule",
-    id=TEXT,
-    kind=TEXT,
-    memoryRef=STRING,
-    cron=TEXT,
-    timezone=TEXT,
-    options=OBJECT,
-    enabled=FLAG,
-    principal=TEXT,
-    createdAt=TIME,
-    nextTick=nullable(TIME),
-    nextTicks=listed(TIME) | {"maxItems": scheduling.SHOWN_TICKS},
-    lastPassId=nullable(TEXT),
+    id=(TEXT, lambda row: ids.wire("psc", row.id)),
+    kind=(TEXT, lambda row: row.kind),
+    memoryRef=(STRING, lambda row: row.memory_ref),
+    cron=(TEXT, lambda row: row.cron),
+    timezone=(TEXT, lambda row: row.timezone),
+    options=(OBJECT, _known_options),
+    enabled=(FLAG, lambda row: row.enabled),
+    principal=(TEXT, lambda row: row.written_by),
+    createdAt=(TIME, lambda row: instant(row.created_at)),
+    nextTick=(nullable(TIME), lambda row: instant(row.next_at)),
+    nextTicks=(
+        listed(TIME) | {"maxItems": scheduling.SHOWN_TICKS},
+        lambda row: [instant(tick) for tick in scheduling.coming(row)],
+    ),
+    lastPassId=(nullable(TEXT), lambda row: ids.wire("pass", row.last_pass_id)),
 )
-SCHEDULES = closed("PassSchedules", schedules=listed(SCHEDULE), total=COUNT, next=nullable(TEXT))
+SCHEDULES = page_answer("PassSchedules", "schedules", SCHEDULE, "psc")
 MOST = 2**31 - 1
 READ, RUN = "memory:read", "passes:run"
 TAG = "passes"
@@ -176,56 +189,6 @@ class KeepPassSchedule(Closed):
         )
 
 
-def work_document(row: Pass) -> JSONObject:
-    """What is told of every pass, whatever became of it. ``outcome`` is numbers, codes and ids."""
-    return {
-        "id": ids.wire("pass", row.id),
-        "state": row.state,
-        "trigger": row.trigger,
-        "dryRun": row.dry_run,
-        "options": row.options,
-        "done": row.done,
-        "total": row.total,
-        "doing": row.doing,
-        "code": row.code or None,
-        "outcome": row.outcome,
-        "runId": ids.wire("run", row.run_id),
-        "requestedBy": row.requested_by,
-        "createdAt": instant(row.created_at),
-        "finishedAt": instant(row.finished_at) if row.finished_at else None,
-    }
-
-
-def pass_document(row: Pass) -> JSONObject:
-    """A pass over memory."""
-    return work_document(row) | {
-        "kind": row.kind,
-        "memoryRef": row.memory_ref,
-        "options": {name: value for name, value in row.options.items() if name in OPTIONS},
-        "stopping": row.stopping,
-        "details": row.outcome.get("details"),
-        "outcome": {name: value for name, value in row.outcome.items() if name != "details"},
-    }
-
-
-def schedule_document(row: PassSchedule) -> JSONObject:
-    coming = [instant(tick) for tick in scheduling.coming(row)]
-    return {
-        "id": ids.wire("psc", row.id),
-        "kind": row.kind,
-        "memoryRef": row.memory_ref,
-        "cron": row.cron,
-        "timezone": row.timezone,
-        "options": {name: value for name, value in row.options.items() if name in OPTIONS},
-        "enabled": row.enabled,
-        "principal": row.written_by,
-        "createdAt": instant(row.created_at),
-        "nextTick": coming[0] if coming else None,
-        "nextTicks": coming,
-        "lastPassId": ids.wire("pass", row.last_pass_id) if row.last_pass_id else None,
-    }
-
-
 @operation("listPasses", method="GET", scope=READ, query=PassesQuery, gives={200: PASSES}, tag=TAG)
 @operation("orderPass", method="POST", scope=RUN, takes=OrderPass, gives={202: PASS}, tag=TAG)
 @api_view(["GET", "POST"])
@@ -238,8 +201,7 @@ def pass_list(request: Request) -> Response:
     page = orders.page(
         scope_of(request), kinds=kinds, memory_ref=given.get("memoryRef", ""), before=given.get("after"), size=size
     )
-    listed = [pass_document(row) for row in page.rows]
-    return Response({"passes": listed, "total": page.total, "next": cursor("pass", page.after)})
+    return Response(PASSES.document(page))
 
 
 @transaction.atomic
@@ -248,7 +210,7 @@ def _ordered(request: Request) -> Response:
     wanted = checked(OrderPass, request.data).wanted()
     row = orders.order_now(scope_of(request), wanted, now=timezone.now())
     tasks.enqueue_pass(row)
-    return Response(pass_document(row), status=202)
+    return Response(PASS.document(row), status=202)
 
 
 def _place(request: Request, query: type[PassesQuery]) -> tuple[JSONObject, int]:
@@ -260,7 +222,7 @@ def _place(request: Request, query: type[PassesQuery]) -> tuple[JSONObject, int]
 @operation("getPass", scope=READ, gives={200: PASS}, tag=TAG)
 @api_view(["GET"])
 def one_pass(request: Request, pass_id: str) -> Response:
-    return Response(pass_document(orders.find(scope_of(request), ids.parse("pass", pass_id))))
+    return Response(PASS.document(orders.find(scope_of(request), ids.parse("pass", pass_id))))
 
 
 @operation("stopPass", scope=RUN, gives={202: PASS}, tag=TAG)
@@ -269,7 +231,7 @@ def stop(request: Request, pass_id: str) -> Response:
     """The pass leaves off at its next step; what it has done stands."""
     checked(Nothing, request.data)
     row = orders.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
-    return Response(pass_document(row), status=202)
+    return Response(PASS.document(row), status=202)
 
 
 @operation("repeatPass", scope=RUN, gives={202: PASS}, tag=TAG)
@@ -280,7 +242,7 @@ def repeat_pass(request: Request, pass_id: str) -> Response:
     checked(Nothing, request.data)
     row = orders.repeat(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     tasks.enqueue_pass(row)
-    return Response(pass_document(row), status=202)
+    return Response(PASS.document(row), status=202)
 
 
 @operation("restorePass", scope="memory:retire memory:read", takes=RestorePass, gives={200: RESTORED}, tag=TAG)
@@ -308,12 +270,11 @@ def schedule_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "PUT":
         times = checked(KeepPassSchedule, request.data).times()
-        return Response(schedule_document(schedules.set_schedule(scope, times, now=timezone.now())))
+        return Response(SCHEDULE.document(schedules.set_schedule(scope, times, now=timezone.now())))
     given, size = _place(request, PassSchedulesQuery)
     asked = {"kind": given.get("kind", ""), "memory_ref": given.get("memoryRef", "")}
     page = schedules.page(scope, **asked, after=given.get("after"), size=size)
-    listed = [schedule_document(row) for row in page.rows]
-    return Response({"schedules": listed, "total": page.total, "next": cursor("psc", page.after)})
+    return Response(SCHEDULES.document(page))
 
 
 @operation("getPassSchedule", method="GET", scope=READ, gives={200: SCHEDULE}, tag=TAG)
@@ -324,29 +285,25 @@ def schedule(request: Request, schedule_id: str) -> Response:
     if request.method == "DELETE":
         schedules.remove(scope, found, now=timezone.now())
         return Response(status=204)
-    return Response(schedule_document(schedules.find(scope, found)))
+    return Response(SCHEDULE.document(schedules.find(scope, found)))
 
 
-TAKEN = {"removed": COUNT, "restored": COUNT, "restorable": COUNT}
 NIGHT = closed(
     "Night",
     night=TEXT,
     begins=TIME,
     ends=TIME,
     timezone=TEXT,
-    passes=COUNT,
-    merged=COUNT,
-    superseded=COUNT,
-    compacted=COUNT,
-    archives=COUNT,
-    distilled=COUNT,
-    failed=COUNT,
-    unfinished=COUNT,
-    fired=COUNT,
-    expired=COUNT,
-    purged=COUNT,
+    **dict.fromkeys(Figures.__slots__, COUNT),
 )
-PASS_OF_NIGHT = closed("PassOfNight", **{"pass": PASS}, reason=nullable(TEXT), **TAKEN)
+PASS_OF_NIGHT = Answer[Summary](
+    "PassOfNight",
+    **{"pass": (PASS, lambda row: PASS.document(row.work))},
+    reason=(nullable(TEXT), lambda row: row.reason or None),
+    removed=(COUNT, lambda row: row.taken.entries),
+    restored=(COUNT, lambda row: row.taken.restored),
+    restorable=(COUNT, lambda row: row.taken.restorable),
+)
 PASSES_OF_NIGHT = closed("PassesOfNight", night=NIGHT, passes=listed(PASS_OF_NIGHT), total=COUNT, next=nullable(TEXT))
 
 
@@ -370,16 +327,6 @@ def night_document(night: Night, figures: Figures) -> JSONObject:
     }
 
 
-def _row(row: Summary) -> JSONObject:
-    return {
-        "pass": pass_document(row.work),
-        "reason": row.reason or None,
-        "removed": row.taken.entries,
-        "restored": row.taken.restored,
-        "restorable": row.taken.restorable,
-    }
-
-
 @operation("getNight", scope="memory:read", query=NightQuery, gives={200: PASSES_OF_NIGHT}, tag="passes")
 @api_view(["GET"])
 def night(request: Request) -> Response:
@@ -392,35 +339,36 @@ def night(request: Request) -> Response:
     return Response(
         {
             "night": night_document(found, nights.figures(scope, found)),
-            "passes": [_row(each) for each in page.rows],
+            "passes": PASS_OF_NIGHT.documents(page.rows),
             "total": page.total,
             "next": cursor("pass", page.after),
         }
     )
 
 
-ENTRY = closed(
+ENTRY: "Answer[MemoryEntry]" = Answer(
     "LookAlikeEntry",
-    id=TEXT,
-    content=STRING,
-    runId=TEXT,
-    nodeId=nullable(TEXT),
-    agentId=nullable(TEXT),
-    createdAt=TIME,
-    expiresAt=nullable(TIME),
+    id=(TEXT, lambda entry: ids.wire("mem", entry.id)),
+    content=(STRING, lambda entry: entry.content),
+    runId=(TEXT, lambda entry: ids.wire("run", entry.run_id)),
+    nodeId=(nullable(TEXT), lambda entry: entry.node_id or None),
+    agentId=(nullable(TEXT), lambda entry: entry.agent_id or None),
+    createdAt=(TIME, lambda entry: instant(entry.created_at)),
+    expiresAt=(nullable(TIME), lambda entry: instant(entry.expires_at)),
 )
-LOOK_ALIKE = closed(
+# A pair with what both entries say; ``mergedInto`` is the one whose text stays when they are merged.
+LOOK_ALIKE = Answer[Pair](
     "LookAlike",
-    id=TEXT,
-    memoryRef=TEXT,
-    sha256=SHA256,
-    percent=COUNT,
-    foundAt=TIME,
-    older=ENTRY,
-    newer=ENTRY,
-    mergedInto=TEXT,
+    id=(TEXT, lambda pair: pair.id),
+    memoryRef=(TEXT, lambda pair: pair.older.memory_ref),
+    sha256=(SHA256, lambda pair: pair.sha256),
+    percent=(COUNT, lambda pair: pair.row.percent),
+    foundAt=(TIME, lambda pair: instant(pair.row.found_at)),
+    older=(ENTRY, lambda pair: ENTRY.document(pair.older)),
+    newer=(ENTRY, lambda pair: ENTRY.document(pair.newer)),
+    mergedInto=(TEXT, lambda pair: ids.wire("mem", pair.stays.id)),
 )
-LOOK_ALIKES = closed("LookAlikes", lookAlikes=listed(LOOK_ALIKE), total=COUNT, next=nullable(TEXT))
+LOOK_ALIKES = page_answer("LookAlikes", "lookAlikes", LOOK_ALIKE, "dup")
 DECIDED = closed("LookAlikesDecided", decision=words(Verb.values), decided=COUNT, passIds=listed(TEXT))
 LOOK_ALIKE_TAG = "passes"
 LOOK_ALIKE_BASE = "v1/host/console/look-alikes"
@@ -449,32 +397,6 @@ class DecideLookAlikes(Closed):
     pairs = serializers.ListField(child=ChosenLookAlike(), min_length=1, max_length=MOST_AT_ONCE)
 
 
-def look_alike_document(pair: Pair) -> JSONObject:
-    """A pair with what both entries say; ``mergedInto`` is the one whose text stays when they are merged."""
-    return {
-        "id": pair.id,
-        "memoryRef": pair.older.memory_ref,
-        "sha256": pair.sha256,
-        "percent": pair.row.percent,
-        "foundAt": instant(pair.row.found_at),
-        "older": _entry_document(pair.older),
-        "newer": _entry_document(pair.newer),
-        "mergedInto": ids.wire("mem", pair.stays.id),
-    }
-
-
-def _entry_document(entry: "MemoryEntry") -> JSONObject:
-    return {
-        "id": ids.wire("mem", entry.id),
-        "content": entry.content,
-        "runId": ids.wire("run", entry.run_id),
-        "nodeId": entry.node_id or None,
-        "agentId": entry.agent_id or None,
-        "createdAt": instant(entry.created_at),
-        "expiresAt": instant(entry.expires_at) if entry.expires_at else None,
-    }
-
-
 def choice_of(wire_id: str, sha256: str) -> Choice:
     """The pair of that id as it was read; an id that is none names no pair."""
     return Choice(ids.parse("dup", wire_id) or UUID(int=0), sha256)
@@ -492,8 +414,7 @@ def look_alike_list(request: Request) -> Response:
         size=given.get("limit", DEFAULT_LIMIT),
         now=timezone.now(),
     )
-    rows = [look_alike_document(pair) for pair in found.rows]
-    return Response({"lookAlikes": rows, "total": found.total, "next": cursor("dup", found.after)})
+    return Response(LOOK_ALIKES.document(found))
 
 
 @operation("decideLookAlikes", scope="passes:run", takes=DecideLookAlikes, gives={200: DECIDED}, tag=LOOK_ALIKE_TAG)

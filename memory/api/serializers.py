@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from memory import agents, entry_drafts, external_runs
 from memory.adapter import RANKS, RELEVANCE, Injection
-from memory.addresses import PRIORITIES, Sensitivity, Tier
+from memory.addresses import Sensitivity, Tier
 from memory.agents import AgentEntry
 from memory.capabilities import DIMENSIONS, REQUESTED
 from memory.embeddings import RANKINGS, WHY
@@ -26,9 +26,11 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
     Flag,
     Instant,
+    Omittable,
     Schema,
     SoughtRef,
     Text,
@@ -36,30 +38,41 @@ from memory.host.http import (
     closed,
     listed,
     nullable,
+    page_answer,
     words,
 )
 from memory.host.json_types import JSONObject
 from memory.host.models import GIVEN_SCOPES, Run, RunStatus, SecretScope
 from memory.host.paging import cursor
-from memory.models import ArchiveState, Decision, ForgetHold, ForgetRequest, ForgetState, PassState, WorkspaceFile
+from memory.models import (
+    Archive,
+    ArchiveState,
+    Decision,
+    ForgetHold,
+    ForgetRequest,
+    ForgetState,
+    PassState,
+    WorkspaceFile,
+)
 from memory.origin_fields import ORIGIN, OriginField, OriginText
 from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, VerdictKind, Write
 from memory.search import ORDERS, STATES, LedgerFilter, LedgerPage
-from memory.wire import address_document, entry_document, instant
+from memory.wire import ADDRESS, address_document, entry_document, instant
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
-FILE_ROW = closed(
-    path={"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$"},
-    contentType=TEXT,
-    version=POSITIVE,
-    etag=TEXT,
-    updatedAt=TIME,
+# A file without its content.
+FILE_ROW = Answer[WorkspaceFile](
+    path=({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$"}, lambda file: file.path),
+    contentType=(TEXT, lambda file: file.content_type),
+    version=(POSITIVE, lambda file: file.version),
+    etag=(TEXT, lambda file: file.etag),
+    updatedAt=(TIME, lambda file: instant(file.updated_at)),
 )
 FILE = closed(content=STRING, **FILE_ROW["properties"])
 FILES = closed(files={"type": "array", "items": FILE_ROW})
@@ -71,24 +84,29 @@ SHAPE: Schema = {
     "additionalProperties": False,
     "properties": dict.fromkeys(REQUESTED, FLAG),
 }
-AGENT = also(
-    closed(
-        "AgentInventoryEntry",
-        agentId=TEXT,
-        persona=TEXT,
-        label=TEXT,
-        modelClass=TEXT,
-        packName=TEXT,
-        packVersion=TEXT,
-        toolAllowlist=listed(TEXT),
-        hasHandoffSchemas=FLAG,
+# The AgentInventoryEntry (openwop-host 5).
+AGENT = Answer[AgentEntry](
+    "AgentInventoryEntry",
+    agentId=(TEXT, lambda entry: entry.agent_id),
+    persona=(TEXT, lambda entry: entry.persona),
+    label=(TEXT, lambda entry: entry.label),
+    modelClass=(TEXT, lambda entry: entry.model_class),
+    packName=(TEXT, lambda entry: entry.pack_name),
+    packVersion=(TEXT, lambda entry: entry.pack_version),
+    toolAllowlist=(listed(TEXT), lambda entry: list(entry.tool_allowlist)),
+    hasHandoffSchemas=(FLAG, lambda entry: False),
+    description=(Omittable(STRING), lambda entry: entry.description or None),
+    memoryShape=(Omittable(SHAPE), lambda entry: None if entry.memory_shape is None else dict(entry.memory_shape)),
+    confidenceThreshold=(
+        Omittable({"type": "number", "minimum": 0, "maximum": 1}),
+        lambda entry: entry.confidence_threshold,
     ),
-    description=STRING,
-    memoryShape=SHAPE,
-    confidenceThreshold={"type": "number", "minimum": 0, "maximum": 1},
-    degraded=KEYS,
-    memoryDegraded={"const": True},
-    degradedMemoryDimensions={**KEYS, "items": words(each.name for each in DIMENSIONS)},
+    degraded=(Omittable(KEYS), lambda entry: list(entry.degraded) or None),
+    memoryDegraded=(Omittable({"const": True}), lambda entry: True if entry.degraded_dimensions else None),
+    degradedMemoryDimensions=(
+        Omittable({**KEYS, "items": words(each.name for each in DIMENSIONS)}),
+        lambda entry: list(entry.degraded_dimensions or ()) or None,
+    ),
 )
 AGENTS = closed("AgentInventory", agents=listed(AGENT), total=COUNT)
 DISPATCHED = closed(
@@ -101,20 +119,6 @@ MANIFEST: Schema = {
     key: value for key, value in json.loads(agents.SCHEMA.read_text()).items() if not key.startswith("$")
 }
 
-ADDRESS = closed(
-    "EntryAddress",
-    tier=words(Tier),
-    namespace=TEXT,
-    key=TEXT,
-    version=POSITIVE,
-    pinned=FLAG,
-    priority=words(PRIORITIES),
-    sensitivity=nullable(words(Sensitivity)),
-    sealed=FLAG,
-    taskId=nullable(TEXT),
-    intentId=nullable(TEXT),
-    updatedAt=TIME,
-)
 ENTRY = also(
     closed("MemoryEntry", id=TEXT, content=STRING, tags=listed(STRING), createdAt=TIME),
     expiresAt=TIME,
@@ -133,43 +137,59 @@ MEMORY_PAGE = also(
     ranking=words(RANKINGS),
     rankingReason=words(WHY),
 )
-WRITE = also(
-    closed("MemoryWrite", runId=TEXT, workflowId=TEXT, sequence=COUNT, timestamp=TIME, tags=listed(STRING)),
-    nodeId=TEXT,
-    agentId=TEXT,
-    origin=ORIGIN,
+WRITE = Answer[Write](
+    "MemoryWrite",
+    runId=(TEXT, lambda write: write.run_id),
+    workflowId=(TEXT, lambda write: write.run.workflow_id),
+    sequence=(COUNT, lambda write: write.sequence),
+    timestamp=(TIME, lambda write: instant(write.timestamp)),
+    tags=(listed(STRING), lambda write: list(write.tags)),
+    nodeId=(Omittable(TEXT), lambda write: write.node_id or None),
+    agentId=(Omittable(TEXT), lambda write: write.agent_id or None),
+    origin=(Omittable(ORIGIN), lambda write: write.origin.document if write.origin else None),
 )
-PROVENANCE = also(
-    closed(
-        "Provenance",
-        verdict=words(VerdictKind),
-        writes=listed(WRITE),
-        sha256WhenWritten=nullable(SHA256),
-        sha256Now=SHA256,
-    ),
-    origin=ORIGIN,
+PROVENANCE = Answer[Provenance](
+    "Provenance",
+    verdict=(words(VerdictKind), lambda found: found.verdict),
+    origin=(Omittable(ORIGIN), lambda found: found.origin.document if found.origin else None),
+    writes=(listed(WRITE), lambda found: WRITE.documents(found.writes)),
+    sha256WhenWritten=(nullable(SHA256), lambda found: found.sha256_when_written),
+    sha256Now=(SHA256, lambda found: found.sha256_now),
 )
 WRITTEN = closed("WrittenEntry", id=TEXT)
-EXTERNAL_RUN = closed("ExternalRun", id=TEXT, status=words(RunStatus.values))
+EXTERNAL_RUN = Answer[Run](
+    "ExternalRun",
+    id=(TEXT, lambda run: ids.wire("run", run.id)),
+    status=(words(RunStatus.values), lambda run: run.status),
+)
 MEMORY_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
 PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
 PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing=STRING))
 CONTEXT = closed(before=STRING, mention=STRING, after=STRING)
-SUSPECT = closed(
-    "ForgetSuspect", row=TEXT, store=TEXT, decision=words(Decision.values), foundIn=nullable(TEXT), context=CONTEXT
+SUSPECT = Answer[InContext](
+    "ForgetSuspect",
+    row=(TEXT, lambda each: each.suspect.row_id.hex),
+    store=(TEXT, lambda each: each.suspect.store),
+    decision=(words(Decision.values), lambda each: each.suspect.decision),
+    foundIn=(nullable(TEXT), lambda each: each.found_in or None),
+    context=(
+        CONTEXT,
+        lambda each: {"before": each.excerpt.before, "mention": each.excerpt.mention, "after": each.excerpt.after},
+    ),
 )
-HOLD = closed(
+# A hold, in force as long as ``endedAt`` is null.
+HOLD = Answer[ForgetHold](
     "LegalHold",
-    holdId=TEXT,
-    names=listed(TEXT),
-    reason=TEXT,
-    setBy=TEXT,
-    since=TIME,
-    endedAt=nullable(TIME),
-    endedBy=nullable(TEXT),
-    endReason=nullable(TEXT),
+    holdId=(TEXT, lambda hold: ids.wire("hld", hold.id)),
+    names=(listed(TEXT), lambda hold: list(hold.terms)),
+    reason=(TEXT, lambda hold: hold.reason),
+    setBy=(TEXT, lambda hold: hold.set_by),
+    since=(TIME, lambda hold: instant(hold.created_at)),
+    endedAt=(nullable(TIME), lambda hold: instant(hold.ended_at)),
+    endedBy=(nullable(TEXT), lambda hold: hold.ended_by or None),
+    endReason=(nullable(TEXT), lambda hold: hold.end_reason or None),
 )
-HOLDS = closed("LegalHoldPage", holds=listed(HOLD), total=COUNT, next=nullable(TEXT))
+HOLDS = page_answer("LegalHoldPage", "holds", HOLD, "hld")
 PREVIEW_STATES = sorted({*ForgetState.values, "ready"} - {ForgetState.PREVIEWED.value})
 PREVIEW = closed(
     "ForgetPreview",
@@ -184,13 +204,17 @@ PREVIEW = closed(
     suspects=listed(SUSPECT),
     next=nullable(TEXT),
 )
-MADE_ANEW = closed(id=TEXT, sha256=SHA256, state=words(ArchiveState.values))
-WITHDRAWN = closed(
-    id=TEXT,
-    sha256=SHA256,
-    distilledAnewBy=nullable(TEXT),
-    passState=nullable(words(PassState.values)),
-    archive=nullable(MADE_ANEW),
+MADE_ANEW = Answer[Archive](
+    id=(TEXT, lambda made: ids.wire("arc", made.id)),
+    sha256=(SHA256, lambda made: made.sha256),
+    state=(words(ArchiveState.values), lambda made: made.state),
+)
+WITHDRAWN = Answer[Withdrawn](
+    id=(TEXT, lambda each: each.id),
+    sha256=(SHA256, lambda each: each.sha256),
+    distilledAnewBy=(nullable(TEXT), lambda each: each.pass_id or None),
+    passState=(nullable(words(PassState.values)), lambda each: each.pass_state or None),
+    archive=(nullable(MADE_ANEW), lambda each: MADE_ANEW.document(each.made) if each.made else None),
 )
 FORGET = also(
     closed(
@@ -466,64 +490,12 @@ def page_document(page: LedgerPage, memory_ref: str) -> JSONObject:
     }
 
 
-def file_row(file: WorkspaceFile) -> JSONObject:
-    """A file without its content."""
-    return {
-        "path": file.path,
-        "contentType": file.content_type,
-        "version": file.version,
-        "etag": file.etag,
-        "updatedAt": instant(file.updated_at),
-    }
-
-
 def file_document(file: WorkspaceFile) -> JSONObject:
-    return file_row(file) | {"content": file.content}
-
-
-def provenance_document(found: Provenance) -> JSONObject:
-    return {
-        "verdict": found.verdict,
-        **_origin_document(found.origin),
-        "writes": [_write_document(write) for write in found.writes],
-        "sha256WhenWritten": found.sha256_when_written,
-        "sha256Now": found.sha256_now,
-    }
-
-
-def _write_document(write: Write) -> JSONObject:
-    optional = {"nodeId": write.node_id, "agentId": write.agent_id}
-    return {
-        "runId": write.run_id,
-        "workflowId": write.run.workflow_id,
-        "sequence": write.sequence,
-        "timestamp": instant(write.timestamp),
-        "tags": list(write.tags),
-        **{key: value for key, value in optional.items() if value},
-        **_origin_document(write.origin),
-    }
+    return FILE_ROW.document(file) | {"content": file.content}
 
 
 def _origin_document(origin: Origin | None) -> JSONObject:
     return {"origin": origin.document} if origin else {}
-
-
-def external_run_document(run: Run) -> JSONObject:
-    return {"id": ids.wire("run", run.id), "status": run.status}
-
-
-def hold_document(hold: ForgetHold) -> JSONObject:
-    """A hold, in force as long as ``endedAt`` is null."""
-    return {
-        "holdId": ids.wire("hld", hold.id),
-        "names": list(hold.terms),
-        "reason": hold.reason,
-        "setBy": hold.set_by,
-        "since": instant(hold.created_at),
-        "endedAt": instant(hold.ended_at) if hold.ended_at else None,
-        "endedBy": hold.ended_by or None,
-        "endReason": hold.end_reason or None,
-    }
 
 
 def preview_document(
@@ -543,8 +515,8 @@ def preview_document(
         "firstConfirmedBy": request.first_confirmed_by or None,
         "planSha256": request.plan_sha256 if is_ready else None,
         "stores": {},
-        "holds": [hold_document(each) for each in on_hold],
-        "suspects": [_suspect(each) for each in suspects],
+        "holds": HOLD.documents(on_hold),
+        "suspects": SUSPECT.documents(suspects),
         "next": following,
     }
     if is_ready:
@@ -553,41 +525,6 @@ def preview_document(
             for store, entry in request.plan.items()
         }
     return document
-
-
-def _suspect(each: InContext) -> JSONObject:
-    context = {"before": each.excerpt.before, "mention": each.excerpt.mention, "after": each.excerpt.after}
-    return {
-        "row": each.suspect.row_id.hex,
-        "store": each.suspect.store,
-        "decision": each.suspect.decision,
-        "foundIn": each.found_in or None,
-        "context": context,
-    }
-
-
-def agent_document(entry: AgentEntry) -> JSONObject:
-    """The AgentInventoryEntry (openwop-host 5): closed, and without what is absent."""
-    shape, dimensions = entry.memory_shape, list(entry.degraded_dimensions or ())
-    optional = {
-        "description": entry.description or None,
-        "memoryShape": None if shape is None else dict(shape),
-        "confidenceThreshold": entry.confidence_threshold,
-        "degraded": list(entry.degraded) or None,
-        "memoryDegraded": True if dimensions else None,
-        "degradedMemoryDimensions": dimensions or None,
-    }
-    return {
-        "agentId": entry.agent_id,
-        "persona": entry.persona,
-        "label": entry.label,
-        "modelClass": entry.model_class,
-        "packName": entry.pack_name,
-        "packVersion": entry.pack_version,
-        "toolAllowlist": list(entry.tool_allowlist),
-        "hasHandoffSchemas": False,
-        **{key: value for key, value in optional.items() if value is not None},
-    }
 
 
 def forget_document(request: ForgetRequest) -> JSONObject:
@@ -602,17 +539,9 @@ def forget_document(request: ForgetRequest) -> JSONObject:
         "receipt": request.receipt,
         "signature": None,
         "undecided": request.undecided,
-        "archives": [
-            _withdrawn(each) for each in archive_reports.withdrawn_by_receipt(request.tenant_id, request.receipt)
-        ],
+        "archives": WITHDRAWN.documents(archive_reports.withdrawn_by_receipt(request.tenant_id, request.receipt)),
         **receipts.proof(request),
     }
-
-
-def _withdrawn(each: Withdrawn) -> JSONObject:
-    made = {"id": each.made_id, "sha256": each.made.sha256, "state": each.made.state} if each.made else None
-    work = {"distilledAnewBy": each.pass_id or None, "passState": each.pass_state or None}
-    return {"id": each.id, "sha256": each.sha256, **work, "archive": made}
 
 
 class KeysQuery(Closed):

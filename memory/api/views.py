@@ -10,7 +10,6 @@ from rest_framework.response import Response
 from memory import adapter, agents, external_runs, provenance, search, tasks, workspace
 from memory.api import serializers
 from memory.api import serializers as wire
-from memory.api.serializers import agent_document
 from memory.forget import forgetting, holds, plans
 from memory.host import ids, registrations, vault
 from memory.host.errors import Invalid, NotFound, WorkspaceTooLarge
@@ -78,7 +77,7 @@ def _write(request: Request) -> Response:
 def external_run_list(request: Request) -> Response:
     scope, origin = scope_of(request), checked(wire.ExternalRunOpen, request.data).origin()
     run = external_runs.find_or_open(scope, scope.principal.first_agent, origin, now=timezone.now())
-    return Response(wire.external_run_document(run), status=201)
+    return Response(wire.EXTERNAL_RUN.document(run), status=201)
 
 
 @operation(
@@ -93,7 +92,7 @@ def external_run_end(request: Request, run_id: str) -> Response:
     scope, status = scope_of(request), checked(wire.ExternalRunEnd, request.data).validated_data.get("status")
     key = ids.parse("run", run_id)
     run = external_runs.end(scope, key, status or RunStatus.COMPLETED, now=timezone.now())
-    return Response(wire.external_run_document(run))
+    return Response(wire.EXTERNAL_RUN.document(run))
 
 
 @operation("getMemoryEntry", scope="memory:read runs:read", gives={200: serializers.MEMORY_ENTRY}, tag="memory")
@@ -103,7 +102,7 @@ def memory_entry(request: Request, memory_id: str) -> Response:
     row = adapter.find_entry(scope, entry_id, now=timezone.now()) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
-    found = wire.provenance_document(provenance.provenance_of_entry(scope, row))
+    found = wire.PROVENANCE.document(provenance.provenance_of_entry(scope, row))
     return Response({"memoryRef": row.memory_ref, "entry": wire.entry_of(row), "provenance": found})
 
 
@@ -177,17 +176,16 @@ def hold_list(request: Request) -> Response:
         given = checked(wire.HoldRequest, request.data).validated_data
         names = [given["subject"], *given.get("aliases", [])]
         hold = holds.place(scope, names, reason=given["reason"], now=timezone.now())
-        return Response(wire.hold_document(hold), status=201)
+        return Response(wire.HOLD.document(hold), status=201)
     given = checked(wire.HoldsQuery, query_of(request)).validated_data
     page = holds.newest(scope, before=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
-    listed = [wire.hold_document(each) for each in page.rows]
-    return Response({"holds": listed, "total": page.total, "next": cursor("hld", page.after)})
+    return Response(wire.HOLDS.document(page))
 
 
 @operation("getLegalHold", scope="memory:forget", gives={200: serializers.HOLD}, tag="forget")
 @api_view(["GET"])
 def hold(request: Request, hold_id: str) -> Response:
-    return Response(wire.hold_document(holds.find(scope_of(request), ids.parse("hld", hold_id))))
+    return Response(wire.HOLD.document(holds.find(scope_of(request), ids.parse("hld", hold_id))))
 
 
 @operation("endLegalHold", scope="memory:forget", takes=wire.HoldEnd, gives={200: serializers.HOLD}, tag="forget")
@@ -195,7 +193,7 @@ def hold(request: Request, hold_id: str) -> Response:
 def hold_end(request: Request, hold_id: str) -> Response:
     """POST with a body, since the hold stays on record and its reason belongs into no address."""
     reason, found = checked(wire.HoldEnd, request.data).validated_data["reason"], ids.parse("hld", hold_id)
-    return Response(wire.hold_document(holds.end(scope_of(request), found, reason=reason, now=timezone.now())))
+    return Response(wire.HOLD.document(holds.end(scope_of(request), found, reason=reason, now=timezone.now())))
 
 
 @operation(
@@ -240,13 +238,15 @@ def forget(request: Request, forget_id: str) -> Response:
 @api_view(["GET"])
 def agent_list(request: Request) -> Response:
     found = agents.entries(scope_of(request), registrations.advertised_capabilities())
-    return Response({"agents": [agent_document(entry) for entry in found], "total": len(found)})
+    return Response({"agents": [serializers.AGENT.document(entry) for entry in found], "total": len(found)})
 
 
 @operation("getAgent", scope="manifest:read", gives={200: serializers.AGENT}, tag="agents")
 @api_view(["GET"])
 def agent(request: Request, agent_id: str) -> Response:
-    return Response(agent_document(agents.entry(scope_of(request), agent_id, registrations.advertised_capabilities())))
+    return Response(
+        serializers.AGENT.document(agents.entry(scope_of(request), agent_id, registrations.advertised_capabilities()))
+    )
 
 
 @operation("removeAgent", scope="agents:manage", gives={204: None}, method="DELETE", tag="agents")
@@ -267,7 +267,7 @@ def manifest(request: Request, agent_id: str) -> Response:
         return Response(status=204)
     document = registrations.advertised_capabilities()
     installed = agents.install(scope, _require_agent(request.data, agent_id), document, now=now)
-    return Response(agent_document(agents.entry_of(installed, document)))
+    return Response(serializers.AGENT.document(agents.entry_of(installed, document)))
 
 
 def _require_agent(given: object, agent_id: str) -> dict[str, object]:
@@ -299,7 +299,7 @@ class FileParser(StrictJSONParser):
 def files(request: Request) -> Response:
     given = checked(wire.FilesQuery, query_of(request)).validated_data
     found = workspace.list_files(scope_of(request), prefix=given.get("prefix", ""))
-    return Response({"files": [wire.file_row(each) for each in found]})
+    return Response({"files": wire.FILE_ROW.documents(found)})
 
 
 @operation(

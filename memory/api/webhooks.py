@@ -12,64 +12,66 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
     Text,
     checked,
-    closed,
     listed,
     nullable,
     operation,
+    page_answer,
     query_of,
     words,
 )
-from memory.host.json_types import JSONObject
 from memory.host.models import DeliveryState, Webhook, WebhookDelivery, WebhookState
-from memory.host.paging import DEFAULT_LIMIT, cursor
+from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from memory.host.webhooks import NewSecret
 from memory.wire import instant
 
 FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{8}$"}
 TYPE = words(webhooks.TYPES)
-WEBHOOK = closed(
+# A subscription as it is read; the secret is not in it.
+WEBHOOK = Answer[Webhook](
     "Webhook",
-    id=TEXT,
-    url=TEXT,
-    events=listed(TYPE),
-    tags=listed(TEXT),
-    state=words(WebhookState),
-    secretFingerprint=FINGERPRINT,
-    signatureAlgorithm={"const": webhooks.ALGORITHM},
-    createdBy=TEXT,
-    createdAt=TIME,
+    id=(TEXT, webhooks.wire_id),
+    url=(TEXT, lambda row: row.url),
+    events=(listed(TYPE), lambda row: row.events),
+    tags=(listed(TEXT), lambda row: row.tags),
+    state=(words(WebhookState), lambda row: row.state),
+    secretFingerprint=(FINGERPRINT, lambda row: row.fingerprint),
+    signatureAlgorithm=({"const": webhooks.ALGORITHM}, lambda row: webhooks.ALGORITHM),
+    createdBy=(TEXT, lambda row: row.created_by),
+    createdAt=(TIME, lambda row: instant(row.created_at)),
 )
-WEBHOOKS = closed("WebhookPage", webhooks=listed(WEBHOOK), total=COUNT, next=nullable(TEXT))
+WEBHOOKS = page_answer("WebhookPage", "webhooks", WEBHOOK, "whk")
 # The secret is shown in the first answer; the one that an Idempotency-Key brings again has null in its place.
-NEW_WEBHOOK = closed(
+NEW_WEBHOOK = Answer[NewSecret](
     "NewWebhook",
-    id=TEXT,
-    webhookId=TEXT,
-    secret=nullable(TEXT),
-    secretFingerprint=FINGERPRINT,
-    signatureAlgorithm={"const": webhooks.ALGORITHM},
+    id=(TEXT, lambda made: webhooks.wire_id(made.webhook)),
+    webhookId=(TEXT, lambda made: webhooks.wire_id(made.webhook)),
+    secret=(nullable(TEXT), lambda made: made.text),
+    secretFingerprint=(FINGERPRINT, lambda made: made.webhook.fingerprint),
+    signatureAlgorithm=({"const": webhooks.ALGORITHM}, lambda made: webhooks.ALGORITHM),
 )
 
 
-DELIVERY = closed(
+# A line of the log of deliveries; ``messageId`` is the ``webhook-id`` of every attempt.
+DELIVERY = Answer[WebhookDelivery](
     "WebhookDelivery",
-    id=TEXT,
-    messageId=TEXT,
-    type=TYPE,
-    state=words(DeliveryState),
-    attempts=COUNT,
-    status=nullable(COUNT),
-    code=nullable(TEXT),
-    createdAt=TIME,
-    lastAttemptAt=nullable(TIME),
-    nextAttemptAt=nullable(TIME),
-    endedAt=nullable(TIME),
+    id=(TEXT, lambda row: ids.wire("dlv", row.id)),
+    messageId=(TEXT, lambda row: ids.wire("msg", row.id)),
+    type=(TYPE, lambda row: row.type),
+    state=(words(DeliveryState), lambda row: row.state),
+    attempts=(COUNT, lambda row: row.attempts),
+    status=(nullable(COUNT), lambda row: row.status),
+    code=(nullable(TEXT), lambda row: row.code or None),
+    createdAt=(TIME, lambda row: instant(row.created_at)),
+    lastAttemptAt=(nullable(TIME), lambda row: instant(row.last_at)),
+    nextAttemptAt=(nullable(TIME), lambda row: instant(row.next_at)),
+    endedAt=(nullable(TIME), lambda row: instant(row.ended_at)),
 )
-DELIVERIES = closed("WebhookDeliveryPage", deliveries=listed(DELIVERY), total=COUNT, next=nullable(TEXT))
+DELIVERIES = page_answer("WebhookDeliveryPage", "deliveries", DELIVERY, "dlv")
 
 
 class NewWebhookRequest(Closed):
@@ -124,7 +126,7 @@ def webhook_registration(request: Request) -> Response:
         tenant_slug=given.get("tenantId", ""),
         now=timezone.now(),
     )
-    return Response(new_document(made), status=201)
+    return Response(NEW_WEBHOOK.document(made), status=201)
 
 
 @operation("unregisterWebhook", scope=webhooks.SCOPE, query=WebhookPlace, gives={204: None}, tag="webhooks")
@@ -144,8 +146,7 @@ def webhook_list(request: Request) -> Response:
     webhooks.check_manager(scope)
     given = checked(WebhooksQuery, query_of(request)).validated_data
     page = webhooks.list_webhooks(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
-    found = [webhook_document(each) for each in page.rows]
-    return Response({"webhooks": found, "total": page.total, "next": cursor("whk", page.after)})
+    return Response(WEBHOOKS.document(page))
 
 
 @operation(
@@ -158,21 +159,20 @@ def delivery_list(request: Request, webhook_id: str) -> Response:
     given = checked(DeliveriesQuery, query_of(request)).validated_data
     found, limit = ids.parse("whk", webhook_id), given.get("limit", DEFAULT_LIMIT)
     page = webhooks.list_deliveries(scope, found, after=given.get("after"), limit=limit)
-    rows = [delivery_document(each) for each in page.rows]
-    return Response({"deliveries": rows, "total": page.total, "next": cursor("dlv", page.after)})
+    return Response(DELIVERIES.document(page))
 
 
 @operation("redeliverWebhook", scope=webhooks.SCOPE, gives={200: DELIVERY}, tag="webhooks")
 @api_view(["POST"])
 def delivery_again(request: Request, webhook_id: str, delivery_id: str) -> Response:
     wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)
-    return Response(delivery_document(webhooks.redeliver(scope_of(request), *wanted, now=timezone.now())))
+    return Response(DELIVERY.document(webhooks.redeliver(scope_of(request), *wanted, now=timezone.now())))
 
 
 @operation("readWebhook", scope=webhooks.SCOPE, gives={200: WEBHOOK}, tag="webhooks")
 @api_view(["GET"])
 def webhook(request: Request, webhook_id: str) -> Response:
-    return Response(webhook_document(webhooks.find(scope_of(request), ids.parse("whk", webhook_id))))
+    return Response(WEBHOOK.document(webhooks.find(scope_of(request), ids.parse("whk", webhook_id))))
 
 
 @operation(
@@ -181,45 +181,4 @@ def webhook(request: Request, webhook_id: str) -> Response:
 @api_view(["POST"])
 def webhook_rotate(request: Request, webhook_id: str) -> Response:
     made = webhooks.rotate_secret(scope_of(request), ids.parse("whk", webhook_id), now=timezone.now())
-    return Response(new_document(made))
-
-
-def webhook_document(row: Webhook) -> JSONObject:
-    """A subscription as it is read; the secret is not in it."""
-    return {
-        "id": webhooks.wire_id(row),
-        "url": row.url,
-        "events": row.events,
-        "tags": row.tags,
-        "state": row.state,
-        "secretFingerprint": row.fingerprint,
-        "signatureAlgorithm": webhooks.ALGORITHM,
-        "createdBy": row.created_by,
-        "createdAt": instant(row.created_at),
-    }
-
-
-def new_document(made: NewSecret) -> JSONObject:
-    return {
-        "id": webhooks.wire_id(made.webhook),
-        "webhookId": webhooks.wire_id(made.webhook),
-        "secret": made.text,
-        "secretFingerprint": made.webhook.fingerprint,
-        "signatureAlgorithm": webhooks.ALGORITHM,
-    }
-
-
-def delivery_document(row: WebhookDelivery) -> JSONObject:
-    """A line of the log of deliveries; ``messageId`` is the ``webhook-id`` of every attempt."""
-    moments = {"lastAttemptAt": row.last_at, "nextAttemptAt": row.next_at, "endedAt": row.ended_at}
-    return {
-        "id": ids.wire("dlv", row.id),
-        "messageId": ids.wire("msg", row.id),
-        "type": row.type,
-        "state": row.state,
-        "attempts": row.attempts,
-        "status": row.status,
-        "code": row.code or None,
-        "createdAt": instant(row.created_at),
-        **{name: instant(moment) if moment else None for name, moment in moments.items()},
-    }
+    return Response(NEW_WEBHOOK.document(made))

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import orjson
 from django.conf import settings
@@ -23,6 +23,7 @@ from rest_framework.parsers import BaseParser
 from memory.host import ids
 from memory.host.errors import TooLarge
 from memory.host.json_types import JSONObject
+from memory.host.paging import Page, cursor
 
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 MAX_DEPTH = 64
@@ -30,6 +31,7 @@ TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 # The ``META`` key of the refusal for a body that the server did not read to its end.
 REFUSED = "openwop.refused"
 View = TypeVar("View", bound=Callable[..., Any])
+Row = TypeVar("Row")
 Serializer = type[serializers.Serializer[Any]]
 Schema = JSONObject
 Status = int | tuple[int, str]
@@ -282,6 +284,53 @@ def nullable(schema: Schema) -> Schema:
 def words(values: Iterable[object]) -> Schema:
     """Return the schema of one of these words."""
     return {"type": "string", "enum": [str(each) for each in values]}
+
+
+# The members of an answer: the schema of each, and its value of a row.
+Members: TypeAlias = dict[str, tuple[Schema, Callable[[Row], object]]]
+
+
+class Omittable(dict[str, Any]):
+    """The schema of a member that an answer leaves out when its value is None."""
+
+
+class Answer(dict[str, Any], Generic[Row]):
+    """An object of an answer: the JSON Schema of a closed object, which also makes the object from a row.
+
+    Each member is declared once, with its schema and its value of a row, in the order of the wire. A title makes the
+    schema a named component of the document.
+    """
+
+    def __init__(self, title: str = "", /, **members: tuple[Schema, Callable[[Row], object]]) -> None:
+        omittable = {name: schema for name, (schema, _) in members.items() if isinstance(schema, Omittable)}
+        needed = {name: schema for name, (schema, _) in members.items() if name not in omittable}
+        super().__init__(also(closed(title, **needed), **omittable))
+        self.members: Members[Row] = members
+        self._omittable = frozenset(omittable)
+
+    def document(self, row: Row) -> JSONObject:
+        """Return the object for ``row``."""
+        made = {name: value(row) for name, (_, value) in self.members.items()}
+        for name in self._omittable:
+            if made[name] is None:
+                del made[name]
+        return made
+
+    def documents(self, rows: Iterable[Row]) -> list[JSONObject]:
+        """Return the object for each row."""
+        return [self.document(row) for row in rows]
+
+
+def page_answer(title: str, name: str, item: Answer[Row], prefix: str = "") -> Answer[Page[Row]]:
+    """Return the answer of a list: its rows under ``name``, how many there are in all, and the cursor of the next page,
+    which is an id with this prefix or, without one, a name."""
+    rows: tuple[Schema, Callable[[Page[Row]], object]] = (listed(item), lambda page: item.documents(page.rows))
+    return Answer[Page[Row]](
+        title,
+        **{name: rows},
+        total=(COUNT, lambda page: page.total),
+        next=(nullable(TEXT), lambda page: cursor(prefix, page.after) if prefix else page.after),
+    )
 
 
 @dataclass(frozen=True, slots=True)

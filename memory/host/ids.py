@@ -6,6 +6,7 @@ Ids are made here and nowhere else, so they rise with time and carry no sequence
 import secrets
 import time
 from datetime import datetime, timedelta
+from typing import overload
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -37,9 +38,17 @@ def first_of(moment: datetime) -> UUID:
     return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
-def wire(prefix: str, value: UUID) -> str:
-    """Return the wire form of ``value``."""
-    return f"{prefix}_{value.hex}"
+@overload
+def wire(prefix: str, value: UUID) -> str: ...
+
+
+@overload
+def wire(prefix: str, value: UUID | None) -> str | None: ...
+
+
+def wire(prefix: str, value: UUID | None) -> str | None:
+    """Return the wire form of ``value``; None for None."""
+    return f"{prefix}_{value.hex}" if value else None
 
 
 def parse(prefix: str, text: str) -> UUID | None:

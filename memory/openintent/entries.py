@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
 from django.db import transaction
@@ -56,9 +56,17 @@ OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl")
 OUTSIDE = "openintent"
 
 
-def instant(at: datetime) -> str:
-    """``2026-02-08T10:00:00.123456+00:00``, which every Python that the client runs on can parse."""
-    return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat(timespec="microseconds")
+@overload
+def instant(at: datetime) -> str: ...
+
+
+@overload
+def instant(at: datetime | None) -> str | None: ...
+
+
+def instant(at: datetime | None) -> str | None:
+    """``2026-02-08T10:00:00.123456+00:00``, which every Python that the client runs on can parse; None for None."""
+    return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat(timespec="microseconds") if at else None
 
 
 def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObject:
@@ -89,7 +97,7 @@ def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObje
         "created_by": row.created_by or None,
         "created_at": instant(row.created_at),
         "updated_at": instant(row.updated_at),
-        "expires_at": instant(entry.expires_at) if entry.expires_at else None,
+        "expires_at": instant(entry.expires_at),
         "memory_ref": entry.memory_ref,
         "run_id": ids.wire("run", entry.run_id),
         "node_id": entry.node_id or None,

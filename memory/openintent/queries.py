@@ -549,8 +549,8 @@ class Summary:
                 "capacity": self.capacity,
                 "pinned_count": episodic.pinned,
                 "total_size_kb": ceil(episodic.size / KB),
-                "oldest_entry": instant(episodic.oldest) if episodic.oldest else None,
-                "newest_entry": instant(episodic.newest) if episodic.newest else None,
+                "oldest_entry": instant(episodic.oldest),
+                "newest_entry": instant(episodic.newest),
             },
             "semantic_namespaces_accessible": self.namespaces,
         }

@@ -59,7 +59,7 @@ def _row(row: AgentRow) -> dict[str, object]:
         "degraded": list(entry.degraded),
         "toolAllowlist": list(entry.tool_allowlist),
         "entries": row.entries,
-        "lastWrite": instant(row.last_write) if row.last_write else None,
+        "lastWrite": instant(row.last_write),
         "commitmentsArmed": row.armed,
     }
 

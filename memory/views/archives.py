@@ -91,7 +91,7 @@ def archive_row(row: Archive) -> dict[str, object]:
         "sha256": row.sha256,
         "indexUpdated": row.index_updated,
         "createdAt": instant(row.created_at),
-        "keepUntil": instant(row.keep_until) if row.keep_until else None,
+        "keepUntil": instant(row.keep_until),
         "withdrawnBecause": row.withdrawn_because or None,
         "runId": ids.wire("run", row.run_id),
     }

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import adapter, capabilities, policies, tasks
-from memory.api.passes import choice_of, look_alike_document
+from memory.api.passes import LOOK_ALIKE, choice_of
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, exports, ids, pages, registrations, tenancy
 from memory.host.errors import Conflict
@@ -174,7 +174,7 @@ def look_alikes(request: HttpRequest) -> HttpResponseBase:
     """The pairs that wait, newest first; of one ref or with one entry when the address says so."""
     scope = tenancy.scope_of(request)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (look_alike_document(pair) for pair in _pair_page(scope, request, size=lookalikes.MOST_LISTED).rows)
+        rows = (LOOK_ALIKE.document(pair) for pair in _pair_page(scope, request, size=lookalikes.MOST_LISTED).rows)
         return exports.listing(request.GET["format"], "look-alikes", rows, columns=PAIR_COLUMNS)
     return _shown(request, scope)
 

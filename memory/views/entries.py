@@ -210,7 +210,7 @@ def _lineage(kin: Kinship) -> dict[str, object]:
 
 
 def _kin(each: Kin) -> dict[str, object]:
-    return {"id": each.id, "kind": each.kind, "passId": ids.wire("pass", each.pass_id) if each.pass_id else None}
+    return {"id": each.id, "kind": each.kind, "passId": ids.wire("pass", each.pass_id)}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, policies, redaction, tasks
-from memory.api.serializers import hold_document
+from memory.api.serializers import HOLD
 from memory.forget import forgetting, holds, plans, receipts
 from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, tenancy
@@ -128,9 +128,9 @@ def _row(found: ForgetRequest) -> dict[str, object]:
         "subjectKey": found.subject_key,
         "requestedBy": found.requested_by,
         "reason": found.reason,
-        "confirmedAt": instant(found.confirmed_at) if found.confirmed_at else None,
+        "confirmedAt": instant(found.confirmed_at),
         "dueAt": instant(found.due_at),
-        "finishedAt": instant(found.finished_at) if found.finished_at else None,
+        "finishedAt": instant(found.finished_at),
     }
 
 
@@ -433,7 +433,7 @@ def hold_list(request: HttpRequest) -> HttpResponseBase:
     cursor = pages.Cursor.of(request, "hld")
     page = holds.newest(scope, before=cursor.after, limit=pages.PAGE)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (hold_document(each) for each in holds.export_holds(scope))
+        rows = (HOLD.document(each) for each in holds.export_holds(scope))
         return exports.listing(request.GET["format"], "holds", rows, columns=HOLD_COLUMNS)
     context = {
         "nav": "forget",
@@ -463,7 +463,7 @@ def hold(request: HttpRequest, hold_id: str) -> HttpResponse:
             return redirect("forget-hold", hold_id)
         conflict, status = sent.conflict, sent.status
     if request.GET.get("format") == "json":
-        return exports.document(hold_document(found))
+        return exports.document(HOLD.document(found))
     context = {
         "nav": "forget",
         "now": timezone.now(),

@@ -141,7 +141,7 @@ def document(work: Pass) -> dict[str, object]:
         "runId": ids.wire("run", work.run_id),
         "requestedBy": work.requested_by,
         "createdAt": instant(work.created_at),
-        "finishedAt": instant(work.finished_at) if work.finished_at else None,
+        "finishedAt": instant(work.finished_at),
     }
 
 

@@ -127,8 +127,8 @@ def _run_row(run: Run) -> dict[str, object]:
         "agentId": run.agent_id or None,
         "system": run.system,
         "createdAt": instant(run.created_at),
-        "startedAt": instant(run.started_at) if run.started_at else None,
-        "completedAt": instant(run.completed_at) if run.completed_at else None,
+        "startedAt": instant(run.started_at),
+        "completedAt": instant(run.completed_at),
     }
 
 

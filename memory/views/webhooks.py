@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory.api.webhooks import delivery_document, webhook_document
+from memory.api.webhooks import DELIVERY, WEBHOOK
 from memory.forms import WebhookForm
 from memory.host import exports, ids, pages, tenancy, webhooks
 from memory.host.tenancy import TenantScope
@@ -37,7 +37,7 @@ def webhook_list(request: HttpRequest) -> HttpResponse:
         return _create(request, scope)
     if request.GET.get("format") == "json":
         found = webhooks.list_webhooks(scope, limit=webhooks.MAX_WEBHOOKS).rows
-        return exports.document({"webhooks": [webhook_document(each) for each in found]})
+        return exports.document({"webhooks": WEBHOOK.documents(found)})
     return _list_page(request, scope, WebhookForm())
 
 
@@ -78,8 +78,8 @@ def webhook(request: HttpRequest, webhook_id: str) -> HttpResponse:
     cursor = pages.Cursor.of(request, "dlv")
     page = webhooks.list_deliveries(scope, row.id, after=cursor.after, limit=SHOWN)
     if request.GET.get("format") == "json":
-        listed = [delivery_document(each) for each in page.rows]
-        return exports.document(webhook_document(row) | {"deliveries": listed, "total": page.total})
+        listed = DELIVERY.documents(page.rows)
+        return exports.document(WEBHOOK.document(row) | {"deliveries": listed, "total": page.total})
     context = {
         "nav": "settings",
         "now": timezone.now(),

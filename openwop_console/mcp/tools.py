@@ -235,7 +235,7 @@ def _get(call: Call) -> Result:
     row = adapter.find_entry(call.scope, entry_id, now=call.now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
-    found = memory_wire.provenance_document(provenance.provenance_of_entry(call.scope, row))
+    found = memory_wire.PROVENANCE.document(provenance.provenance_of_entry(call.scope, row))
     document = {"memoryRef": row.memory_ref, "entry": memory_wire.entry_of(row), "provenance": found}
     return Result([resources.entry_text(row)], document | {"notice": resources.NOTICE}, [ids.wire("mem", row.id)])
 

@@ -281,7 +281,7 @@ def _controllable(scope: TenantScope, run_id: UUID | None) -> Run:
 
 
 def _when(run: Run) -> str | None:
-    return instant(run.paused_at) if run.paused_at else None
+    return instant(run.paused_at)
 
 
 def _note(scope: TenantScope, action: str, run: Run, now: datetime) -> None:

@@ -369,7 +369,9 @@ def _stand_in(caller: TenantScope, tenant: str, owned: str) -> TenantScope:
 
 
 def _list(owner: TenantScope, given: Given) -> Given:
-    return {"files": [wire.file_row(each) for each in workspace.list_files(owner, prefix=given.get("prefix", ""))]}
+    return {
+        "files": [wire.FILE_ROW.document(each) for each in workspace.list_files(owner, prefix=given.get("prefix", ""))]
+    }
 
 
 def _get(owner: TenantScope, given: Given) -> Given:

@@ -14,8 +14,10 @@ from memory.host.http import (
     STRING,
     TEXT,
     TIME,
+    Answer,
     Closed,
     Flag,
+    Members,
     Text,
     Whole,
     checked,
@@ -33,42 +35,56 @@ from proposals.models import Kind, PolicyChange, PolicyChangeState
 from proposals.policies import OVERRIDES, VOTES, Policy, Standing, Version, roles_with
 
 KIND = words(Kind.values)
-SETTINGS = {
-    "quorum": POSITIVE,
-    "eligibleRoles": listed(words(roles_with(VOTES))),
-    "overrideRoles": listed(words(roles_with(OVERRIDES))),
-    "overrideBypassesQuorum": FLAG,
-    "expiresSec": POSITIVE,
-    "uninstallOnArchive": FLAG,
+SETTINGS: Members[Policy] = {
+    "quorum": (POSITIVE, lambda policy: policy.quorum),
+    "eligibleRoles": (listed(words(roles_with(VOTES))), lambda policy: list(policy.eligible_roles)),
+    "overrideRoles": (listed(words(roles_with(OVERRIDES))), lambda policy: list(policy.override_roles)),
+    "overrideBypassesQuorum": (FLAG, lambda policy: policy.override_bypasses_quorum),
+    "expiresSec": (POSITIVE, lambda policy: policy.expires_s),
+    "uninstallOnArchive": (FLAG, lambda policy: policy.uninstall_on_archive),
 }
-POLICY = closed("ApprovalPolicy", number=COUNT, words=TEXT, **SETTINGS)
-CHANGE = closed(
+POLICY = Answer[Policy](
+    "ApprovalPolicy",
+    number=(COUNT, lambda policy: policy.number),
+    words=(TEXT, policies.in_words),
+    **SETTINGS,
+)
+WANTED = Answer[Policy](**SETTINGS)
+# A change that was asked for, whatever became of it.
+CHANGE = Answer[PolicyChange](
     "ApprovalPolicyChange",
-    id=TEXT,
-    kind=KIND,
-    basedOn=COUNT,
-    wanted=closed(**SETTINGS),
-    state=words(PolicyChangeState.values),
-    reason=STRING,
-    askedBy=TEXT,
-    askedAt=TIME,
-    decidedBy=nullable(TEXT),
-    decidedAt=nullable(TIME),
+    id=(TEXT, lambda change: ids.wire("chg", change.id)),
+    kind=(KIND, lambda change: change.kind),
+    basedOn=(COUNT, lambda change: change.based_on),
+    wanted=(WANTED, lambda change: WANTED.document(policies.wanted_by(change))),
+    state=(words(PolicyChangeState.values), lambda change: change.state),
+    reason=(STRING, lambda change: change.reason),
+    askedBy=(TEXT, lambda change: change.asked_by),
+    askedAt=(TIME, lambda change: instant(change.asked_at)),
+    decidedBy=(nullable(TEXT), lambda change: change.decided_by or None),
+    decidedAt=(nullable(TIME), lambda change: instant(change.decided_at)),
 )
-VERSION = closed(
+VERSION = Answer[Version](
     "ApprovalPolicyVersion",
-    policy=POLICY,
-    differences=listed(TEXT),
-    reason=STRING,
-    askedBy=TEXT,
-    confirmedBy=nullable(TEXT),
-    at=TIME,
+    policy=(POLICY, lambda version: POLICY.document(policies.policy_of_row(version.row))),
+    differences=(listed(TEXT), lambda version: version.differences),
+    reason=(STRING, lambda version: version.row.reason),
+    askedBy=(TEXT, lambda version: version.row.asked_by),
+    confirmedBy=(nullable(TEXT), lambda version: version.row.confirmed_by or None),
+    at=(TIME, lambda version: instant(version.row.at)),
 )
-STANDING = closed("StandingApprovalPolicy", kind=KIND, policy=POLICY, waiting=nullable(CHANGE))
+# The policy of a kind as it stands, and the change that waits.
+STANDING = Answer[Standing](
+    "StandingApprovalPolicy",
+    kind=(KIND, lambda standing: standing.kind),
+    policy=(POLICY, lambda standing: POLICY.document(standing.policy)),
+    waiting=(
+        nullable(CHANGE),
+        lambda standing: CHANGE.document(standing.waiting.change) if standing.waiting else None,
+    ),
+)
 ALL = closed("ApprovalPolicies", policies=listed(STANDING))
-DETAIL = closed(
-    "ApprovalPolicyDetail", kind=KIND, policy=POLICY, waiting=nullable(CHANGE), history=listed(VERSION), total=COUNT
-)
+DETAIL = closed("ApprovalPolicyDetail", **STANDING["properties"], history=listed(VERSION), total=COUNT)
 CALLED = {
     "quorum": "quorum",
     "eligible_roles": "eligibleRoles",
@@ -104,63 +120,16 @@ class ChangePolicy(Closed):
         return {"changes": changes, "based_on": given.get("basedOn"), "reason": given.get("reason", "")}
 
 
-def standing_document(standing: Standing) -> JSONObject:
-    """The policy of a kind as it stands, and the change that waits."""
-    return {
-        "kind": standing.kind,
-        "policy": _policy_document(standing.policy),
-        "waiting": change_document(standing.waiting.change) if standing.waiting else None,
-    }
-
-
 def detail_document(standing: Standing, versions: list[Version]) -> JSONObject:
     """The policy with all its versions, the newest first."""
-    history = [_version_document(each) for each in versions]
-    return standing_document(standing) | {"history": history, "total": len(history)}
-
-
-def change_document(change: PolicyChange) -> JSONObject:
-    """A change that was asked for, whatever became of it."""
-    return {
-        "id": ids.wire("chg", change.id),
-        "kind": change.kind,
-        "basedOn": change.based_on,
-        "wanted": _settings_document(policies.wanted_by(change)),
-        "state": change.state,
-        "reason": change.reason,
-        "askedBy": change.asked_by,
-        "askedAt": instant(change.asked_at),
-        "decidedBy": change.decided_by or None,
-        "decidedAt": instant(change.decided_at) if change.decided_at else None,
-    }
-
-
-def _version_document(version: Version) -> JSONObject:
-    row = version.row
-    return {
-        "policy": _policy_document(policies.policy_of_row(row)),
-        "differences": version.differences,
-        "reason": row.reason,
-        "askedBy": row.asked_by,
-        "confirmedBy": row.confirmed_by or None,
-        "at": instant(row.at),
-    }
-
-
-def _policy_document(policy: Policy) -> JSONObject:
-    told = {"number": policy.number, "words": policies.in_words(policy)}
-    return told | _settings_document(policy)
-
-
-def _settings_document(policy: Policy) -> JSONObject:
-    values = {name: getattr(policy, field) for field, name in CALLED.items()}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    history = VERSION.documents(versions)
+    return STANDING.document(standing) | {"history": history, "total": len(history)}
 
 
 @operation("listApprovalPolicies", scope=READS, gives={200: ALL}, tag="proposals")
 @api_view(["GET"])
 def policy_list(request: Request) -> Response:
-    return Response({"policies": [standing_document(each) for each in policies.overview(scope_of(request))]})
+    return Response({"policies": STANDING.documents(policies.overview(scope_of(request)))})
 
 
 @operation("getApprovalPolicy", method="GET", scope=READS, gives={200: DETAIL}, tag="proposals")
@@ -180,7 +149,7 @@ def policy(request: Request, kind: str) -> Response:
         asked = checked(ChangePolicy, request.data).asked()
         made = policies.request_change(scope, kind, **asked, called=CALLED, now=timezone.now())
         if isinstance(made, PolicyChange):
-            return Response(change_document(made), status=202)
+            return Response(CHANGE.document(made), status=202)
     return Response(detail_document(*policies.detail(scope, kind)))
 
 
@@ -199,4 +168,4 @@ def change_refuse(request: Request, change_id: str) -> Response:
 
 def _decided(request: Request, change_id: str, *, confirmed: bool) -> Response:
     wanted, now = ids.parse("chg", change_id), timezone.now()
-    return Response(change_document(policies.decide_change(scope_of(request), wanted, confirmed=confirmed, now=now)))
+    return Response(CHANGE.document(policies.decide_change(scope_of(request), wanted, confirmed=confirmed, now=now)))

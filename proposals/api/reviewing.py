@@ -23,25 +23,27 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
     Flag,
+    Omittable,
     Text,
     Whole,
-    also,
     checked,
     closed,
     listed,
     nullable,
     operation,
+    page_answer,
     query_of,
     words,
 )
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation
-from memory.host.paging import DEFAULT_LIMIT, Page, cursor
+from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import TenantScope, scope_of
 from memory.text import differences
-from memory.text.differences import DiffRow, Hunk, Piece
+from memory.text.differences import Diff, DiffRow, Hunk, Piece
 from memory.wire import instant
 from proposals import artifacts, comments, diffs, installation, lifecycle, review, revisions, rules
 from proposals.api.serializers import (
@@ -52,124 +54,143 @@ from proposals.api.serializers import (
     ArtifactParser,
     RejectProposal,
     RevisionsQuery,
-    ballot_document,
     before_the_body,
-    proposal_document,
     revisions_document,
 )
 from proposals.drafts import Change
 from proposals.models import Comment, Decision, Gate, Kind, Proposal, Purpose, Revision, State
 from proposals.policies import Policy
-from proposals.review import Detail
+from proposals.review import Ballot, Detail
 from proposals.rules import ASKED_OF_EACH
 
 INSTALLED, NOTHING = "installed", "nothing"
 Refusals = dict[str, Refusal | None]
-REFUSAL = also(closed("BarredAction", code=TEXT, message=TEXT), requiredScope=TEXT, rule=TEXT)
-ACTION = closed("ReviewAction", allowed=FLAG, refusal=nullable(REFUSAL))
-GATE_POLICY = closed(
+REFUSAL = Answer[Refusal](
+    "BarredAction",
+    code=(TEXT, lambda refusal: refusal.code),
+    message=(TEXT, lambda refusal: refusal.message),
+    requiredScope=(Omittable(TEXT), lambda refusal: refusal.details.get("requiredScope")),
+    rule=(Omittable(TEXT), lambda refusal: refusal.details.get("rule")),
+)
+ACTION = Answer["Refusal | None"](
+    "ReviewAction",
+    allowed=(FLAG, lambda refusal: refusal is None),
+    refusal=(nullable(REFUSAL), lambda refusal: REFUSAL.document(refusal) if refusal else None),
+)
+# The policy that the gate was opened under.
+GATE_POLICY = Answer[Gate](
     "PolicyOfGate",
-    number=COUNT,
-    quorum=POSITIVE,
-    eligibleRoles=listed(TEXT),
-    overrideRoles=listed(TEXT),
-    overrideBypassesQuorum=FLAG,
-    expiresAt=nullable(TIME),
+    number=(COUNT, lambda gate: gate.policy_number),
+    quorum=(POSITIVE, lambda gate: gate.quorum),
+    eligibleRoles=(listed(TEXT), lambda gate: gate.eligible_roles),
+    overrideRoles=(listed(TEXT), lambda gate: gate.override_roles),
+    overrideBypassesQuorum=(FLAG, lambda gate: gate.override_bypasses_quorum),
+    expiresAt=(nullable(TIME), lambda gate: instant(gate.expires_at)),
 )
-KIND_POLICY = closed(
+# The policy of the kind as it is now: that of the next gate.
+KIND_POLICY = Answer[Policy](
     "PolicyOfKind",
-    number=COUNT,
-    quorum=POSITIVE,
-    eligibleRoles=listed(TEXT),
-    overrideRoles=listed(TEXT),
-    overrideBypassesQuorum=FLAG,
-    expiresSec=POSITIVE,
-    uninstallOnArchive=FLAG,
+    number=(COUNT, lambda policy: policy.number),
+    quorum=(POSITIVE, lambda policy: policy.quorum),
+    eligibleRoles=(listed(TEXT), lambda policy: list(policy.eligible_roles)),
+    overrideRoles=(listed(TEXT), lambda policy: list(policy.override_roles)),
+    overrideBypassesQuorum=(FLAG, lambda policy: policy.override_bypasses_quorum),
+    expiresSec=(POSITIVE, lambda policy: policy.expires_s),
+    uninstallOnArchive=(FLAG, lambda policy: policy.uninstall_on_archive),
 )
-REVIEW_GATE = closed("GateUnderReview", **GATE["properties"], policy=GATE_POLICY)
-REVIEW = closed(
-    "ProposalReview",
-    proposalId=TEXT,
-    kind=words(Kind.values),
-    state=words(State.values),
-    purpose=words(Purpose.values),
-    revision=POSITIVE,
-    sha256=SHA256,
-    canonicalSha256=SHA256,
-    artifactName=STRING,
-    artifactVersion=STRING,
-    author=TEXT,
-    lastReviser=TEXT,
-    agentId=nullable(TEXT),
-    pendingApprovalId=nullable(TEXT),
-    gate=nullable(REVIEW_GATE),
-    policy=KIND_POLICY,
-    duplicateOf=nullable(TEXT),
-    evidence=listed({"type": "object", "additionalProperties": STRING}),
-    comments=COUNT,
-    installedArtifactRef=nullable(TEXT),
-    uninstalledRef=nullable(TEXT),
-    closedBy=nullable(TEXT),
-    closedAt=nullable(TIME),
-    closingReason=STRING,
-    actions=closed(**dict.fromkeys(ASKED_OF_EACH, ACTION)),
+REVIEW_GATE = Answer[Ballot](
+    "GateUnderReview", **GATE.members, policy=(GATE_POLICY, lambda ballot: GATE_POLICY.document(ballot.gate))
 )
-COMMENT = closed(
+# One proposal as its reviewers know it.
+DETAIL = Answer[Detail](
+    proposalId=(TEXT, lambda detail: ids.wire("prop", detail.proposal.id)),
+    kind=(words(Kind.values), lambda detail: detail.proposal.kind),
+    state=(words(State.values), lambda detail: detail.proposal.state),
+    purpose=(words(Purpose.values), lambda detail: detail.proposal.purpose),
+    revision=(POSITIVE, lambda detail: detail.current.number),
+    sha256=(SHA256, lambda detail: detail.current.sha256),
+    canonicalSha256=(SHA256, lambda detail: detail.current.canonical_sha256),
+    artifactName=(STRING, lambda detail: artifacts.name_in(detail.proposal.kind, detail.current.text)),
+    artifactVersion=(STRING, lambda detail: artifacts.version_in(detail.proposal.kind, detail.current.text)),
+    author=(TEXT, lambda detail: detail.proposal.author),
+    lastReviser=(TEXT, lambda detail: detail.proposal.last_reviser),
+    agentId=(nullable(TEXT), lambda detail: detail.proposal.agent_id or None),
+    pendingApprovalId=(nullable(TEXT), lambda detail: ids.wire("gate", detail.gate.id) if detail.gate else None),
+    gate=(
+        nullable(REVIEW_GATE),
+        lambda detail: next((REVIEW_GATE.document(each) for each in detail.ballots if each.gate == detail.gate), None),
+    ),
+    policy=(KIND_POLICY, lambda detail: KIND_POLICY.document(detail.policy)),
+    duplicateOf=(nullable(TEXT), lambda detail: detail.proposal.duplicate_of),
+    evidence=(listed({"type": "object", "additionalProperties": STRING}), lambda detail: detail.proposal.evidence),
+    comments=(COUNT, lambda detail: len(detail.comments)),
+    installedArtifactRef=(nullable(TEXT), lambda detail: detail.proposal.installed_ref),
+    uninstalledRef=(nullable(TEXT), lambda detail: detail.proposal.uninstalled_ref or None),
+    closedBy=(nullable(TEXT), lambda detail: detail.proposal.closed_by or None),
+    closedAt=(nullable(TIME), lambda detail: instant(detail.proposal.closed_at)),
+    closingReason=(STRING, lambda detail: detail.proposal.closing_reason),
+)
+# The same for the principal that asks: the refusals are its own.
+REVIEW = closed("ProposalReview", **DETAIL["properties"], actions=closed(**dict.fromkeys(ASKED_OF_EACH, ACTION)))
+COMMENT = Answer[Comment](
     "ProposalComment",
-    commentId=TEXT,
-    revision=POSITIVE,
-    line=nullable(COUNT),
-    author=TEXT,
-    text=STRING,
-    at=TIME,
+    commentId=(TEXT, lambda comment: ids.wire("cmnt", comment.id)),
+    revision=(POSITIVE, lambda comment: comment.revision),
+    line=(nullable(COUNT), lambda comment: comment.line),
+    author=(TEXT, lambda comment: comment.author),
+    text=(STRING, lambda comment: comment.text),
+    at=(TIME, lambda comment: instant(comment.at)),
 )
-COMMENTS = closed("ProposalComments", proposalId=TEXT, total=COUNT, comments=listed(COMMENT))
+# The oldest first.
+COMMENTS = Answer[Detail](
+    "ProposalComments",
+    proposalId=(TEXT, lambda detail: ids.wire("prop", detail.proposal.id)),
+    total=(COUNT, lambda detail: len(detail.comments)),
+    comments=(listed(COMMENT), lambda detail: COMMENT.documents(detail.comments)),
+)
+ENDED = Answer[Proposal](
+    proposalId=(TEXT, lambda proposal: ids.wire("prop", proposal.id)),
+    state=(words(State.values), lambda proposal: proposal.state),
+)
 BULK = closed(
     "EndedProposals",
     action=words(("reject", "archive")),
-    proposals=listed(closed(proposalId=TEXT, state=words(State.values))),
+    proposals=listed(ENDED),
 )
-SIDE = closed(label=TEXT, revision=nullable(POSITIVE), ref=nullable(TEXT), sha256=nullable(SHA256))
-LINE = closed(
+LINE = Answer[DiffRow](
     "DiffLine",
-    kind=words((differences.SAME, differences.ADDED, differences.REMOVED, differences.CHANGED)),
-    oldNumber=nullable(POSITIVE),
-    newNumber=nullable(POSITIVE),
-    old=nullable(STRING),
-    new=nullable(STRING),
+    kind=(words((differences.SAME, differences.ADDED, differences.REMOVED, differences.CHANGED)), lambda row: row.kind),
+    oldNumber=(nullable(POSITIVE), lambda row: row.old_number),
+    newNumber=(nullable(POSITIVE), lambda row: row.new_number),
+    old=(nullable(STRING), lambda row: _joined(row.old)),
+    new=(nullable(STRING), lambda row: _joined(row.new)),
 )
-HUNK = closed("DiffHunk", skipped=COUNT, lines=listed(LINE))
-DIFF = closed(
-    "ProposalDiff",
-    proposalId=TEXT,
-    older=SIDE,
-    newer=SIDE,
-    added=COUNT,
-    removed=COUNT,
-    notCompared=COUNT,
-    skippedAfter=COUNT,
-    hunks=listed(HUNK),
+HUNK = Answer[Hunk](
+    "DiffHunk",
+    skipped=(COUNT, lambda hunk: hunk.skipped),
+    lines=(listed(LINE), lambda hunk: LINE.documents(hunk.rows)),
 )
-INSTALLED_VERSION = closed(
+# An installed version without its text, which stands under its ref.
+INSTALLED_VERSION = Answer[Installation](
     "InstalledVersion",
-    id=TEXT,
-    ref=TEXT,
-    kind=words(ArtifactKind.values),
-    name=TEXT,
-    version=TEXT,
-    sha256=SHA256,
-    source=TEXT,
-    partOf=nullable(TEXT),
-    current=FLAG,
-    disabled=FLAG,
-    disabledAt=nullable(TIME),
-    disabledBy=nullable(TEXT),
-    disabledReason=nullable(STRING),
-    installedBy=TEXT,
-    installedAt=TIME,
-    supersededAt=nullable(TIME),
+    id=(TEXT, lambda row: ids.wire("inst", row.id)),
+    ref=(TEXT, lambda row: row.ref),
+    kind=(words(ArtifactKind.values), lambda row: row.kind),
+    name=(TEXT, lambda row: row.name),
+    version=(TEXT, lambda row: row.version),
+    sha256=(SHA256, lambda row: row.sha256),
+    source=(TEXT, lambda row: row.source),
+    partOf=(nullable(TEXT), lambda row: row.part_of.ref if row.part_of_id else None),
+    current=(FLAG, lambda row: row.superseded_at is None),
+    disabled=(FLAG, lambda row: _disabled(row) is not None),
+    disabledAt=(nullable(TIME), lambda row: instant(stop.disabled_at) if (stop := _disabled(row)) else None),
+    disabledBy=(nullable(TEXT), lambda row: stop.disabled_by if (stop := _disabled(row)) else None),
+    disabledReason=(nullable(STRING), lambda row: stop.disabled_reason if (stop := _disabled(row)) else None),
+    installedBy=(TEXT, lambda row: row.installed_by),
+    installedAt=(TIME, lambda row: instant(row.installed_at)),
+    supersededAt=(nullable(TIME), lambda row: instant(row.superseded_at)),
 )
-INSTALLED_VERSIONS = closed("InstalledVersions", artifacts=listed(INSTALLED_VERSION), total=COUNT, next=nullable(TEXT))
+INSTALLED_VERSIONS = page_answer("InstalledVersions", "artifacts", INSTALLED_VERSION, "inst")
 MOST_REVISIONS = 2**31 - 1
 TAG = "proposals"
 READ = "proposals:read"
@@ -190,25 +211,41 @@ class Side:
     ref: str | None = None
     sha256: str | None = None
 
-    def document(self) -> JSONObject:
-        return {"label": self.label, "revision": self.revision, "ref": self.ref, "sha256": self.sha256}
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two sides of a proposal and how they differ."""
+
+    proposal: Proposal
+    older: Side
+    newer: Side
+    diff: Diff
 
 
-def diff_document(told: Detail, older: str, newer: int | None) -> JSONObject:
-    """The diff between two sides of the proposal; without a word of what, the last step against the one before it."""
+SIDE = Answer[Side](
+    label=(TEXT, lambda side: side.label),
+    revision=(nullable(POSITIVE), lambda side: side.revision),
+    ref=(nullable(TEXT), lambda side: side.ref),
+    sha256=(nullable(SHA256), lambda side: side.sha256),
+)
+DIFF = Answer[Compared](
+    "ProposalDiff",
+    proposalId=(TEXT, lambda compared: ids.wire("prop", compared.proposal.id)),
+    older=(SIDE, lambda compared: SIDE.document(compared.older)),
+    newer=(SIDE, lambda compared: SIDE.document(compared.newer)),
+    added=(COUNT, lambda compared: compared.diff.added),
+    removed=(COUNT, lambda compared: compared.diff.removed),
+    notCompared=(COUNT, lambda compared: compared.diff.not_compared),
+    skippedAfter=(COUNT, lambda compared: compared.diff.skipped_after),
+    hunks=(listed(HUNK), lambda compared: HUNK.documents(compared.diff.hunks)),
+)
+
+
+def compare(told: Detail, older: str, newer: int | None) -> Compared:
+    """Compare two sides of the proposal; without a word of what, the last step with the one before it."""
     new = _numbered(told, newer) if newer else told.current
     before, after = _older(told, older, new), _of_revision(new)
-    found = diffs.between(before.text, after.text)
-    return {
-        "proposalId": ids.wire("prop", told.proposal.id),
-        "older": before.document(),
-        "newer": after.document(),
-        "added": found.added,
-        "removed": found.removed,
-        "notCompared": found.not_compared,
-        "skippedAfter": found.skipped_after,
-        "hunks": [_hunk(each) for each in found.hunks],
-    }
+    return Compared(told.proposal, before, after, diffs.between(before.text, after.text))
 
 
 def _older(told: Detail, chosen: str, new: Revision) -> Side:
@@ -239,20 +276,6 @@ def _numbered(told: Detail, number: int) -> Revision:
     return found
 
 
-def _hunk(hunk: Hunk) -> JSONObject:
-    return {"skipped": hunk.skipped, "lines": [_line(row) for row in hunk.rows]}
-
-
-def _line(row: DiffRow) -> JSONObject:
-    return {
-        "kind": row.kind,
-        "oldNumber": row.old_number,
-        "newNumber": row.new_number,
-        "old": _joined(row.old),
-        "new": _joined(row.new),
-    }
-
-
 def _joined(pieces: list[Piece] | None) -> str | None:
     return None if pieces is None else "".join(piece.text for piece in pieces)
 
@@ -260,142 +283,14 @@ def _joined(pieces: list[Piece] | None) -> str | None:
 # The wire forms of a review: what the closed Proposal cannot hold, and what each action would be answered with.
 
 
-def review_document(told: Detail, refusals: Refusals) -> JSONObject:
-    """One proposal as its reviewers know it, for the principal that asks: ``refusals`` are its own."""
-    proposal, current = told.proposal, told.current
-    gate = told.gate
-    return {
-        "proposalId": ids.wire("prop", proposal.id),
-        "kind": proposal.kind,
-        "state": proposal.state,
-        "purpose": proposal.purpose,
-        "revision": current.number,
-        "sha256": current.sha256,
-        "canonicalSha256": current.canonical_sha256,
-        "artifactName": artifacts.name_in(proposal.kind, current.text),
-        "artifactVersion": artifacts.version_in(proposal.kind, current.text),
-        "author": proposal.author,
-        "lastReviser": proposal.last_reviser,
-        "agentId": proposal.agent_id or None,
-        "pendingApprovalId": ids.wire("gate", gate.id) if gate else None,
-        "gate": _gate_document(told) if gate else None,
-        "policy": _policy_document(told.policy),
-        "duplicateOf": proposal.duplicate_of,
-        "evidence": proposal.evidence,
-        "comments": len(told.comments),
-        **_how_it_ended(proposal),
-        "actions": {action: _action_document(refusal) for action, refusal in refusals.items()},
-    }
+def _disabled(row: Installation) -> Installation | None:
+    """The version that was disabled, itself or its pack: who disabled it and why stand there."""
+    return row if row.disabled_at else row.part_of if row.is_disabled else None
 
 
-def _how_it_ended(proposal: Proposal) -> JSONObject:
-    return {
-        "installedArtifactRef": proposal.installed_ref,
-        "uninstalledRef": proposal.uninstalled_ref or None,
-        "closedBy": proposal.closed_by or None,
-        "closedAt": instant(proposal.closed_at) if proposal.closed_at else None,
-        "closingReason": proposal.closing_reason,
-    }
-
-
-def _gate_document(told: Detail) -> JSONObject:
-    ballot = next(each for each in told.ballots if each.gate == told.gate)
-    return {**ballot_document(ballot), "policy": _policy_of_gate(ballot.gate)}
-
-
-def _policy_of_gate(gate: Gate) -> JSONObject:
-    """The policy that the gate was opened under."""
-    return {
-        "number": gate.policy_number,
-        "quorum": gate.quorum,
-        "eligibleRoles": gate.eligible_roles,
-        "overrideRoles": gate.override_roles,
-        "overrideBypassesQuorum": gate.override_bypasses_quorum,
-        "expiresAt": instant(gate.expires_at) if gate.expires_at else None,
-    }
-
-
-def _policy_document(policy: Policy) -> JSONObject:
-    """The policy of the kind as it is now: that of the next gate."""
-    return {
-        "number": policy.number,
-        "quorum": policy.quorum,
-        "eligibleRoles": list(policy.eligible_roles),
-        "overrideRoles": list(policy.override_roles),
-        "overrideBypassesQuorum": policy.override_bypasses_quorum,
-        "expiresSec": policy.expires_s,
-        "uninstallOnArchive": policy.uninstall_on_archive,
-    }
-
-
-def _action_document(refusal: Refusal | None) -> JSONObject:
-    if refusal is None:
-        return {"allowed": True, "refusal": None}
-    told = {name: refusal.details[name] for name in ("requiredScope", "rule") if name in refusal.details}
-    return {"allowed": False, "refusal": {"code": refusal.code, "message": refusal.message, **told}}
-
-
-def comment_document(comment: Comment) -> JSONObject:
-    return {
-        "commentId": ids.wire("cmnt", comment.id),
-        "revision": comment.revision,
-        "line": comment.line,
-        "author": comment.author,
-        "text": comment.text,
-        "at": instant(comment.at),
-    }
-
-
-def comments_document(told: Detail) -> JSONObject:
-    """What was said, the oldest first."""
-    return {
-        "proposalId": ids.wire("prop", told.proposal.id),
-        "total": len(told.comments),
-        "comments": [comment_document(each) for each in told.comments],
-    }
-
-
-def ended_document(action: str, ended: list[Proposal]) -> JSONObject:
-    states = [{"proposalId": ids.wire("prop", each.id), "state": each.state} for each in ended]
-    return {"action": action, "proposals": states}
-
-
-def installed_document(page: Page[Installation]) -> JSONObject:
-    return {
-        "artifacts": [version_document(each) for each in page.rows],
-        "total": page.total,
-        "next": cursor("inst", page.after),
-    }
-
-
-def version_document(installed: Installation) -> JSONObject:
-    """An installed version without its text, which stands under its ref."""
-    return {
-        "id": ids.wire("inst", installed.id),
-        "ref": installed.ref,
-        "kind": installed.kind,
-        "name": installed.name,
-        "version": installed.version,
-        "sha256": installed.sha256,
-        "source": installed.source,
-        "partOf": installed.part_of.ref if installed.part_of_id else None,
-        "current": installed.superseded_at is None,
-        **_stop_document(installed),
-        "installedBy": installed.installed_by,
-        "installedAt": instant(installed.installed_at),
-        "supersededAt": instant(installed.superseded_at) if installed.superseded_at else None,
-    }
-
-
-def _stop_document(installed: Installation) -> JSONObject:
-    """Whether it is disabled, by itself or with its pack; who disabled it and why stand with what was disabled."""
-    stopped = installed if installed.disabled_at else installed.part_of if installed.is_disabled else None
-    return {
-        "disabled": stopped is not None,
-        "disabledAt": instant(stopped.disabled_at) if stopped and stopped.disabled_at else None,
-        "disabledBy": stopped.disabled_by if stopped else None,
-        "disabledReason": stopped.disabled_reason if stopped else None,
-    }
+def review_document(detail: Detail, refusals: Refusals) -> JSONObject:
+    """The review of a proposal for the principal whose refusals these are, by action."""
+    return DETAIL.document(detail) | {"actions": {name: ACTION.document(each) for name, each in refusals.items()}}
 
 
 def reason_text(**options: object) -> Text:
@@ -576,7 +471,7 @@ def proposal_diff(request: Request, proposal_id: str) -> Response:
     """The readable lines of two sides, and what became of them."""
     given = checked(DiffQuery, query_of(request)).validated_data
     told = review.detail(scope_of(request), ids.parse("prop", proposal_id))
-    return Response(diff_document(told, given.get("from", ""), given.get("to")))
+    return Response(DIFF.document(compare(told, given.get("from", ""), given.get("to"))))
 
 
 @operation("listComments", method="GET", scope=READ, gives={200: COMMENTS}, tag=TAG)
@@ -593,10 +488,10 @@ def proposal_comments(request: Request, proposal_id: str) -> Response:
     """The discussion, the oldest first; or one word more."""
     scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
     if request.method == "GET":
-        return Response(comments_document(review.detail(scope, wanted)))
+        return Response(COMMENTS.document(review.detail(scope, wanted)))
     with before_the_body(scope, "comment", proposal_id=wanted, now=now):
         text = checked(CommentOn, request.data).validated_data["text"]
-    return Response(comment_document(comments.add(scope, wanted, text, now=now)), status=201)
+    return Response(COMMENT.document(comments.add(scope, wanted, text, now=now)), status=201)
 
 
 @operation("endProposals", scope=READ, takes=EndMany, gives={200: BULK}, tag=TAG)
@@ -608,7 +503,7 @@ def proposal_bulk(request: Request) -> Response:
         given = checked(EndMany, request.data).validated_data
     action = given["action"]
     ended = lifecycle.end_many(scope, action, given["ids"], reason=given["reason"], now=now)
-    return Response(ended_document(action, ended))
+    return Response({"action": action, "proposals": ENDED.documents(ended)})
 
 
 @operation(
@@ -623,9 +518,8 @@ def artifact_list(request: Request) -> Response:
     """Every version that was ever installed, the latest first; the text of one stands under its ref."""
     given = dict(checked(ArtifactsQuery, query_of(request)).validated_data)
     before, limit = given.pop("after", None), given.pop("limit", DEFAULT_LIMIT)
-    return Response(
-        installed_document(installation.list_installed(scope_of(request), **given, before=before, limit=limit))
-    )
+    page = installation.list_installed(scope_of(request), **given, before=before, limit=limit)
+    return Response(INSTALLED_VERSIONS.document(page))
 
 
 @operation("rollBackArtifact", scope="proposals:create", takes=RollBack, gives={201: PROPOSAL}, tag=TAG)
@@ -636,7 +530,7 @@ def artifact_rollback(request: Request, ref: str) -> Response:
     with before_the_body(scope, "create", now=now):
         rationale = checked(RollBack, request.data).validated_data.get("rationale", "")
     made = lifecycle.propose(scope, ref, rationale=rationale, now=now)
-    return Response(proposal_document(revisions.standing(made)), status=201)
+    return Response(PROPOSAL.document(revisions.standing(made)), status=201)
 
 
 @operation(
@@ -669,4 +563,4 @@ def _stopped_or_started(request: Request, ref: str, act: Callable[..., Installat
     scope, now = scope_of(request), timezone.now()
     artifact_stops.authorize(scope, now=now)
     reason = checked(StopReason, request.data).validated_data["reason"]
-    return Response(version_document(act(scope, ref, reason=reason, now=now)))
+    return Response(INSTALLED_VERSION.document(act(scope, ref, reason=reason, now=now)))

@@ -28,17 +28,19 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
+    Omittable,
     StrictJSONParser,
-    also,
     closed,
     listed,
     nullable,
+    page_answer,
     words,
 )
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation
-from memory.host.paging import Page, cursor
+from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
 from proposals import artifacts, denials
@@ -52,69 +54,87 @@ DEFAULT_LIMIT, DEFAULT_REVISIONS = 100, 20
 MAX_BODY = 2 * artifacts.MAX_BYTES
 SPACE = " \t\n\r"
 ARTIFACT = "artifact"
-PROPOSAL = closed(
+SOURCES = Answer[Proposal](
+    sourceRunIds=(listed(TEXT), lambda proposal: proposal.source_run_ids),
+    synthesizerModel=(Omittable(STRING), lambda proposal: proposal.synthesizer_model or None),
+)
+ACTIVATION = Answer[Proposal](
+    approvalId=(nullable(TEXT), lambda proposal: ids.wire("gate", proposal.approval_id)),
+    installedArtifactRef=(TEXT, lambda proposal: proposal.installed_ref),
+)
+# The Proposal of the schema, with the artifact of the revision that stands.
+PROPOSAL = Answer[Revision](
     "Proposal",
-    id=TEXT,
-    kind=words(Kind.values),
-    state=words(State.values),
-    title=STRING,
-    rationale=STRING,
-    artifact=OBJECT,
-    provenance=also(closed(sourceRunIds=listed(TEXT)), synthesizerModel=STRING),
-    duplicateOf=nullable(TEXT),
-    owner=closed(tenant=TEXT, principal=TEXT),
-    activation=nullable(closed(approvalId=nullable(TEXT), installedArtifactRef=TEXT)),
-    createdAt=TIME,
-    updatedAt=TIME,
+    id=(TEXT, lambda revision: ids.wire("prop", revision.proposal.id)),
+    kind=(words(Kind.values), lambda revision: revision.proposal.kind),
+    state=(words(State.values), lambda revision: revision.proposal.state),
+    title=(STRING, lambda revision: revision.proposal.title),
+    rationale=(STRING, lambda revision: revision.proposal.rationale),
+    artifact=(OBJECT, lambda revision: json.loads(revision.text)),
+    provenance=(SOURCES, lambda revision: SOURCES.document(revision.proposal)),
+    duplicateOf=(nullable(TEXT), lambda revision: revision.proposal.duplicate_of),
+    owner=(
+        closed(tenant=TEXT, principal=TEXT),
+        lambda revision: {"tenant": revision.proposal.tenant.slug, "principal": revision.proposal.author},
+    ),
+    activation=(
+        nullable(ACTIVATION),
+        lambda revision: ACTIVATION.document(revision.proposal) if revision.proposal.state == State.APPLIED else None,
+    ),
+    createdAt=(TIME, lambda revision: instant(revision.proposal.created_at)),
+    updatedAt=(TIME, lambda revision: instant(revision.proposal.updated_at)),
 )
-PROPOSALS = closed("Proposals", proposals=listed(PROPOSAL), total=COUNT, next=nullable(TEXT))
+PROPOSALS = page_answer("Proposals", "proposals", PROPOSAL, "prop")
 APPLIED = closed("AppliedProposal", installedArtifactRef=TEXT)
-PENDING = closed(
+PENDING = Answer[Gate](
     "PendingActivation",
-    state={"const": "pending"},
-    activation={"const": "approval-gate"},
-    proposalId=TEXT,
-    approvalId=TEXT,
-    runId=TEXT,
-    nodeId=TEXT,
+    state=({"const": "pending"}, lambda gate: "pending"),
+    activation=({"const": "approval-gate"}, lambda gate: "approval-gate"),
+    proposalId=(TEXT, lambda gate: ids.wire("prop", gate.proposal_id)),
+    approvalId=(TEXT, lambda gate: ids.wire("gate", gate.id)),
+    runId=(TEXT, lambda gate: ids.wire("run", gate.run_id)),
+    nodeId=(TEXT, lambda gate: gate.node_id),
 )
-REVISION = closed(
+REVISION = Answer[Revision](
     "Revision",
-    revision=POSITIVE,
-    title=STRING,
-    rationale=STRING,
-    note=STRING,
-    text=STRING,
-    sha256=SHA256,
-    canonicalSha256=SHA256,
-    revisedBy=TEXT,
-    createdAt=TIME,
+    revision=(POSITIVE, lambda revision: revision.number),
+    title=(STRING, lambda revision: revision.title),
+    rationale=(STRING, lambda revision: revision.rationale),
+    note=(STRING, lambda revision: revision.note),
+    text=(STRING, lambda revision: revision.text),
+    sha256=(SHA256, lambda revision: revision.sha256),
+    canonicalSha256=(SHA256, lambda revision: revision.canonical_sha256),
+    revisedBy=(TEXT, lambda revision: revision.revised_by),
+    createdAt=(TIME, lambda revision: instant(revision.created_at)),
 )
-VOTE = closed(
+VOTE = Answer[Vote](
     "Vote",
-    principal=TEXT,
-    person=TEXT,
-    decision=words(Decision.values),
-    override=FLAG,
-    reason=STRING,
-    revision=POSITIVE,
-    sha256=SHA256,
-    at=TIME,
+    principal=(TEXT, lambda vote: vote.principal),
+    person=(TEXT, lambda vote: vote.person),
+    decision=(words(Decision.values), lambda vote: vote.decision),
+    override=(FLAG, lambda vote: vote.overrides),
+    reason=(STRING, lambda vote: vote.reason),
+    revision=(POSITIVE, lambda vote: vote.revision),
+    sha256=(SHA256, lambda vote: vote.sha256),
+    at=(TIME, lambda vote: instant(vote.at)),
 )
-GATE = closed(
+GATE = Answer[Ballot](
     "Gate",
-    approvalId=TEXT,
-    runId=TEXT,
-    nodeId=TEXT,
-    state=words(GateState.values),
-    revision=POSITIVE,
-    sha256=SHA256,
-    quorum=closed(granted=COUNT, required=POSITIVE),
-    requiredScope=TEXT,
-    openedBy=TEXT,
-    openedAt=TIME,
-    closedAt=nullable(TIME),
-    votes=listed(VOTE),
+    approvalId=(TEXT, lambda ballot: ids.wire("gate", ballot.gate.id)),
+    runId=(TEXT, lambda ballot: ids.wire("run", ballot.gate.run_id)),
+    nodeId=(TEXT, lambda ballot: ballot.gate.node_id),
+    state=(words(GateState.values), lambda ballot: ballot.gate.state),
+    revision=(POSITIVE, lambda ballot: ballot.gate.revision),
+    sha256=(SHA256, lambda ballot: ballot.gate.sha256),
+    quorum=(
+        closed(granted=COUNT, required=POSITIVE),
+        lambda ballot: {"granted": ballot.grants, "required": ballot.gate.quorum},
+    ),
+    requiredScope=(TEXT, lambda ballot: ballot.gate.required_scope),
+    openedBy=(TEXT, lambda ballot: ballot.gate.opened_by),
+    openedAt=(TIME, lambda ballot: instant(ballot.gate.opened_at)),
+    closedAt=(nullable(TIME), lambda ballot: instant(ballot.gate.closed_at)),
+    votes=(listed(VOTE), lambda ballot: VOTE.documents(ballot.votes)),
 )
 REVISIONS = closed(
     "Revisions",
@@ -124,19 +144,20 @@ REVISIONS = closed(
     revisions=listed(REVISION),
     gates=listed(GATE),
 )
-INSTALLATION = closed(
+# An installed artifact: its bytes as ``text``, and their SHA-256.
+INSTALLATION = Answer[Installation](
     "InstalledArtifact",
-    ref=TEXT,
-    kind=words(ArtifactKind.values),
-    name=TEXT,
-    version=TEXT,
-    text=STRING,
-    sha256=SHA256,
-    source=TEXT,
-    installedBy=TEXT,
-    installedAt=TIME,
-    supersededAt=nullable(TIME),
-    disabled=FLAG,
+    ref=(TEXT, lambda installed: installed.ref),
+    kind=(words(ArtifactKind.values), lambda installed: installed.kind),
+    name=(TEXT, lambda installed: installed.name),
+    version=(TEXT, lambda installed: installed.version),
+    text=(STRING, lambda installed: installed.text),
+    sha256=(SHA256, lambda installed: installed.sha256),
+    source=(TEXT, lambda installed: installed.source),
+    installedBy=(TEXT, lambda installed: installed.installed_by),
+    installedAt=(TIME, lambda installed: instant(installed.installed_at)),
+    supersededAt=(nullable(TIME), lambda installed: instant(installed.superseded_at)),
+    disabled=(FLAG, lambda installed: installed.is_disabled),
 )
 
 
@@ -302,56 +323,11 @@ class RejectProposal(Closed):
         return str(given.get("reason") or given.get("note", ""))
 
 
-def proposal_document(revision: Revision) -> JSONObject:
-    """The Proposal of the schema, with the artifact of the revision that stands."""
-    proposal = revision.proposal
-    applied = proposal.state == State.APPLIED
-    provenance = {"sourceRunIds": proposal.source_run_ids}
-    if proposal.synthesizer_model:
-        provenance["synthesizerModel"] = proposal.synthesizer_model
-    return {
-        "id": ids.wire("prop", proposal.id),
-        "kind": proposal.kind,
-        "state": proposal.state,
-        "title": proposal.title,
-        "rationale": proposal.rationale,
-        "artifact": json.loads(revision.text),
-        "provenance": provenance,
-        "duplicateOf": proposal.duplicate_of,
-        "owner": {"tenant": proposal.tenant.slug, "principal": proposal.author},
-        "activation": _activation(proposal) if applied else None,
-        "createdAt": instant(proposal.created_at),
-        "updatedAt": instant(proposal.updated_at),
-    }
-
-
-def listing_document(found: Page[Revision]) -> JSONObject:
-    return {
-        "proposals": [proposal_document(each) for each in found.rows],
-        "total": found.total,
-        "next": cursor("prop", found.after),
-    }
-
-
-def _activation(proposal: Proposal) -> JSONObject:
-    approval = ids.wire("gate", proposal.approval_id) if proposal.approval_id else None
-    return {"approvalId": approval, "installedArtifactRef": proposal.installed_ref}
-
-
 def applied_document(activation: Activation) -> tuple[JSONObject, int]:
     """What apply answers: installed, or pending at the gate and without any word of an installed ref."""
     if activation.gate is None:
         return {"installedArtifactRef": activation.installed_ref}, 200
-    pending = {
-        "state": "pending",
-        "activation": "approval-gate",
-        "proposalId": ids.wire("prop", activation.proposal.id),
-    }
-    return pending | _gate_address(activation.gate), 202
-
-
-def _gate_address(gate: Gate) -> JSONObject:
-    return {"approvalId": ids.wire("gate", gate.id), "runId": ids.wire("run", gate.run_id), "nodeId": gate.node_id}
+    return PENDING.document(activation.gate), 202
 
 
 def revisions_document(proposal: Proposal, page: Page[Revision], ballots: list[Ballot]) -> JSONObject:
@@ -360,67 +336,6 @@ def revisions_document(proposal: Proposal, page: Page[Revision], ballots: list[B
         "proposalId": ids.wire("prop", proposal.id),
         "total": page.total,
         "next": page.after,
-        "revisions": [_revision_document(each) for each in page.rows],
-        "gates": [ballot_document(each) for each in ballots],
-    }
-
-
-def _revision_document(revision: Revision) -> JSONObject:
-    return {
-        "revision": revision.number,
-        "title": revision.title,
-        "rationale": revision.rationale,
-        "note": revision.note,
-        "text": revision.text,
-        "sha256": revision.sha256,
-        "canonicalSha256": revision.canonical_sha256,
-        "revisedBy": revision.revised_by,
-        "createdAt": instant(revision.created_at),
-    }
-
-
-def ballot_document(ballot: Ballot) -> JSONObject:
-    """A gate with its votes."""
-    gate = ballot.gate
-    return {
-        **_gate_address(gate),
-        "state": gate.state,
-        "revision": gate.revision,
-        "sha256": gate.sha256,
-        "quorum": {"granted": ballot.grants, "required": gate.quorum},
-        "requiredScope": gate.required_scope,
-        "openedBy": gate.opened_by,
-        "openedAt": instant(gate.opened_at),
-        "closedAt": instant(gate.closed_at) if gate.closed_at else None,
-        "votes": [_vote_document(vote) for vote in ballot.votes],
-    }
-
-
-def _vote_document(vote: Vote) -> JSONObject:
-    return {
-        "principal": vote.principal,
-        "person": vote.person,
-        "decision": vote.decision,
-        "override": vote.overrides,
-        "reason": vote.reason,
-        "revision": vote.revision,
-        "sha256": vote.sha256,
-        "at": instant(vote.at),
-    }
-
-
-def installation_document(installed: Installation) -> JSONObject:
-    """An installed artifact: its bytes as ``text``, and their SHA-256."""
-    return {
-        "ref": installed.ref,
-        "kind": installed.kind,
-        "name": installed.name,
-        "version": installed.version,
-        "text": installed.text,
-        "sha256": installed.sha256,
-        "source": installed.source,
-        "installedBy": installed.installed_by,
-        "installedAt": instant(installed.installed_at),
-        "supersededAt": instant(installed.superseded_at) if installed.superseded_at else None,
-        "disabled": installed.is_disabled,
+        "revisions": REVISION.documents(page.rows),
+        "gates": GATE.documents(ballots),
     }

@@ -14,14 +14,20 @@ from rest_framework.response import Response
 from memory import artifact_stops
 from memory.api.passes import WORK
 from memory.host import ids
-from memory.host.http import Closed, Flag, checked, closed, operation, query_of
-from memory.host.json_types import JSONObject
+from memory.host.http import (
+    Answer,
+    Closed,
+    Flag,
+    checked,
+    operation,
+    query_of,
+)
 from memory.host.tenancy import scope_of
 from memory.models import Pass
-from memory.wire import instant
 from proposals import inbox, learning, lifecycle, review, revisions, tasks
 from proposals.api import serializers
 from proposals.api.serializers import (
+    INSTALLATION,
     ArtifactParser,
     CreateProposal,
     ListQuery,
@@ -29,12 +35,10 @@ from proposals.api.serializers import (
     ReviseProposal,
     applied_document,
     before_the_body,
-    installation_document,
-    listing_document,
-    proposal_document,
 )
 
-SYNTHESIS = closed("Synthesis", **WORK)
+# Of a dry run, ``outcome`` has titles too.
+SYNTHESIS = Answer[Pass]("Synthesis", **WORK)
 READ, RUN = "proposals:read", "passes:run"
 TAG = "proposals"
 ROUTE = "v1/host/console/synthesis"
@@ -48,7 +52,7 @@ def proposal_list(request: Request) -> Response:
     """The newest first; ``next`` is what to ask for with ``after``."""
     query = checked(ListQuery, query_of(request))
     found = inbox.list_rows(scope_of(request), query.wanted(), **query.part(), now=timezone.now())
-    return Response(listing_document(found))
+    return Response(serializers.PROPOSALS.document(found))
 
 
 @operation(
@@ -61,7 +65,7 @@ def proposal_create(request: Request) -> Response:
     with before_the_body(scope, "create", now=now):
         draft = checked(CreateProposal, request.data).draft()
     made = lifecycle.create(scope, draft, now=now)
-    return Response(proposal_document(revisions.standing(made)), status=201)
+    return Response(serializers.PROPOSAL.document(revisions.standing(made)), status=201)
 
 
 @operation("getProposal", method="GET", scope="proposals:read", gives={200: serializers.PROPOSAL}, tag="proposals")
@@ -88,7 +92,7 @@ def proposal(request: Request, proposal_id: str) -> Response:
         found = lifecycle.archive(scope, wanted, now=now)
     else:
         found = review.find(scope, wanted)
-    return Response(proposal_document(revisions.standing(found)))
+    return Response(serializers.PROPOSAL.document(revisions.standing(found)))
 
 
 @operation(
@@ -118,13 +122,13 @@ def proposal_reject(request: Request, proposal_id: str) -> Response:
     with before_the_body(scope, "reject", proposal_id=wanted, now=now):
         reason = checked(RejectProposal, request.data).given_reason()
     rejected = lifecycle.reject(scope, wanted, reason=reason, now=now)
-    return Response(proposal_document(revisions.standing(rejected)))
+    return Response(serializers.PROPOSAL.document(revisions.standing(rejected)))
 
 
 @operation("getInstalledArtifact", scope="artifacts:read", gives={200: serializers.INSTALLATION}, tag="proposals")
 @api_view(["GET"])
 def artifact(request: Request, ref: str) -> Response:
-    return Response(installation_document(artifact_stops.find(scope_of(request), ref)))
+    return Response(INSTALLATION.document(artifact_stops.find(scope_of(request), ref)))
 
 
 class SynthesisOptions(Closed):
@@ -148,26 +152,6 @@ class Nothing(Closed):
     """No body, or an empty one."""
 
 
-def synthesis_document(row: Pass) -> JSONObject:
-    """A synthesis, whatever became of it. ``outcome`` is numbers, codes and ids; of a dry run, titles too."""
-    return {
-        "id": ids.wire("pass", row.id),
-        "state": row.state,
-        "trigger": row.trigger,
-        "dryRun": row.dry_run,
-        "options": row.options,
-        "done": row.done,
-        "total": row.total,
-        "doing": row.doing,
-        "code": row.code or None,
-        "outcome": row.outcome,
-        "runId": ids.wire("run", row.run_id),
-        "requestedBy": row.requested_by,
-        "createdAt": instant(row.created_at),
-        "finishedAt": instant(row.finished_at) if row.finished_at else None,
-    }
-
-
 @operation("orderSynthesis", scope=RUN, takes=OrderSynthesis, gives={202: SYNTHESIS}, tag=TAG)
 @api_view(["POST"])
 @transaction.atomic
@@ -176,13 +160,13 @@ def synthesis_order(request: Request) -> Response:
     wanted = checked(OrderSynthesis, request.data).wanted()
     row = learning.order(scope_of(request), **wanted, now=timezone.now())
     tasks.enqueue_synthesis(row)
-    return Response(synthesis_document(row), status=202)
+    return Response(SYNTHESIS.document(row), status=202)
 
 
 @operation("getSynthesis", scope=READ, gives={200: SYNTHESIS}, tag=TAG)
 @api_view(["GET"])
 def one_synthesis(request: Request, pass_id: str) -> Response:
-    return Response(synthesis_document(learning.find(scope_of(request), ids.parse("pass", pass_id))))
+    return Response(SYNTHESIS.document(learning.find(scope_of(request), ids.parse("pass", pass_id))))
 
 
 @operation("stopSynthesis", scope=RUN, gives={202: SYNTHESIS}, tag=TAG)
@@ -191,7 +175,7 @@ def synthesis_stop(request: Request, pass_id: str) -> Response:
     """The synthesis leaves off before its next proposal; what it has proposed stands."""
     checked(Nothing, request.data)
     row = learning.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
-    return Response(synthesis_document(row), status=202)
+    return Response(SYNTHESIS.document(row), status=202)
 
 
 urlpatterns = [

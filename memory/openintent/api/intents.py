@@ -1,6 +1,5 @@
 """Intents, tasks, coordinators, agents and their events over HTTP: the work surface of RFC-0015."""
 
-from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -13,7 +12,6 @@ from memory.host.errors import Invalid, PreconditionRequired
 from memory.host.event_log import Recorded
 from memory.host.http import checked, listed, query_of
 from memory.host.json_types import JSONObject
-from memory.models import Agent, Coordinator, Intent, Task
 from memory.openintent import events, queries, work
 from memory.openintent.access import READ, WRITE, Caller
 from memory.openintent.api import schemas, serializers
@@ -80,112 +78,6 @@ def require_voice(caller: Caller, intent_id: str) -> None:
     authority.require_voice(caller.scope, about, caller.agent_id, now=timezone.now())
 
 
-def _at(moment: datetime | None) -> str | None:
-    return instant(moment) if moment else None
-
-
-def intent_document(row: Intent) -> Document:
-    return {
-        "id": ids.wire("intent", row.id),
-        "title": row.title,
-        "description": row.description,
-        "version": row.version,
-        "status": row.status,
-        "state": row.state,
-        "constraints": row.constraints,
-        "parent_intent_id": ids.wire("intent", row.parent_intent_id) if row.parent_intent_id else None,
-        "depends_on": row.record.get("depends_on", []),
-        "agents": row.agents,
-        "created_by": row.created_by,
-        "created_at": instant(row.created_at),
-        "updated_at": instant(row.updated_at),
-        "confidence": 0,
-        "governance_policy": None,
-    }
-
-
-def task_document(row: Task) -> Document:
-    """The memory policy is as it was given; what holds is told by what the host refuses (R72)."""
-    kept = row.record
-    return {
-        "id": ids.wire("task", row.id),
-        "intent_id": ids.wire("intent", row.intent_id),
-        "plan_id": kept.get("plan_id"),
-        "name": row.name,
-        "description": row.description or None,
-        "status": row.status,
-        "version": row.version,
-        "priority": kept.get("priority", "normal"),
-        "input": kept.get("input", {}),
-        "output": kept.get("output"),
-        "artifacts": kept.get("artifacts", []),
-        "assigned_agent": row.assigned_agent or None,
-        "lease_id": None,
-        "capabilities_required": kept.get("capabilities_required", []),
-        "depends_on": kept.get("depends_on", []),
-        "blocks": kept.get("blocks", []),
-        "parent_task_id": ids.wire("task", row.parent_task_id) if row.parent_task_id else None,
-        "retry_policy": kept.get("retry_policy"),
-        "timeout_seconds": kept.get("timeout_seconds"),
-        "attempt": kept.get("attempt", 1),
-        "max_attempts": kept.get("max_attempts", 3),
-        "permissions": kept.get("permissions", "inherit"),
-        "memory_policy": row.memory_policy,
-        "requires_tools": kept.get("requires_tools", []),
-        "blocked_reason": kept.get("blocked_reason"),
-        "error": kept.get("error"),
-        "metadata": kept.get("metadata", {}),
-        "created_by": row.created_by,
-        "created_at": instant(row.created_at),
-        "updated_at": instant(row.updated_at),
-        "started_at": kept.get("started_at"),
-        "completed_at": _at(row.ended_at),
-    }
-
-
-def coordinator_document(row: Coordinator) -> Document:
-    kept = row.record
-    return {
-        "id": ids.wire("coord", row.id),
-        "intent_id": ids.wire("intent", row.intent_id),
-        "portfolio_id": None,
-        "agent_id": row.agent_id,
-        "role": kept.get("role", "coordinator"),
-        "supervisor_id": kept.get("supervisor_id"),
-        "coordinator_type": kept.get("coordinator_type", "llm"),
-        "scope": "intent",
-        "status": row.status,
-        "guardrails": row.guardrails,
-        "heartbeat_interval_seconds": kept.get("heartbeat_interval_seconds", 60),
-        "last_heartbeat": kept.get("last_heartbeat"),
-        "granted_at": instant(row.created_at),
-        "expires_at": _at(row.expires_at),
-        "version": row.version,
-        "metadata": kept.get("metadata", {}),
-    }
-
-
-def agent_document(row: Agent) -> Document:
-    """The record, and what bounds the agent's own memory."""
-    kept = row.record
-    return {
-        "agent_id": row.agent_id,
-        "status": row.status,
-        "role_id": kept.get("role_id"),
-        "name": kept.get("name"),
-        "capabilities": kept.get("capabilities", []),
-        "capacity": kept.get("capacity"),
-        "endpoint": kept.get("endpoint"),
-        "heartbeat_config": kept.get("heartbeat_config"),
-        "metadata": kept.get("metadata", {}),
-        "drain_timeout_seconds": kept.get("drain_timeout_seconds"),
-        "registered_at": _at(row.registered_at),
-        "last_heartbeat_at": kept.get("last_heartbeat_at"),
-        "version": kept.get("version", 1),
-        "episodic_memory": {"capacity": row.capacity, "pinned_namespaces": row.pinned_namespaces},
-    }
-
-
 def event_document(intent_id: str, recorded: Recorded, note: Document) -> Document:
     """An event that was just logged, as the log will tell it (R68)."""
     kind, actor, at = recorded.payload["kind"], recorded.payload["actor"], instant(recorded.timestamp)
@@ -216,7 +108,7 @@ def intent_list(request: Request) -> Response:
         return _create(request)
     asked = work_page(request, serializers.IntentPage)
     rows, total = work.list_intents(caller_of(request).scope, **asked)
-    shown = [intent_document(row) for row in rows]
+    shown = schemas.INTENT.documents(rows)
     return Response({"intents": shown, "total": total, "limit": asked["limit"], "offset": asked["offset"]})
 
 
@@ -232,14 +124,14 @@ def _create(request: Request) -> Response:
         depends_on=tuple(sent.get("depends_on") or ()),
     )
     row = work.create_intent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
-    return versioned(intent_document(row), status=201)
+    return versioned(schemas.INTENT.document(row), status=201)
 
 
 @described("getIntent", scope=READ, gives={200: schemas.INTENT})
 @api_view(["GET"])
 def intent(request: Request, intent_id: str) -> Response:
     """One intent."""
-    return versioned(intent_document(work.find_intent(caller_of(request).scope, intent_id)))
+    return versioned(schemas.INTENT.document(work.find_intent(caller_of(request).scope, intent_id)))
 
 
 @described(
@@ -266,7 +158,7 @@ def intent_status(request: Request, intent_id: str) -> Response:
         actor=caller.agent_id,
         now=timezone.now(),
     )
-    return versioned(intent_document(row))
+    return versioned(schemas.INTENT.document(row))
 
 
 @described(
@@ -283,7 +175,7 @@ def intent_state(request: Request, intent_id: str) -> Response:
     row = work.update_state(
         caller.scope, intent_id, patches, version=version, actor=caller.agent_id, now=timezone.now()
     )
-    return versioned(intent_document(row))
+    return versioned(schemas.INTENT.document(row))
 
 
 @described("listIntentAgents", method="GET", scope=READ, gives={200: listed(schemas.PARTICIPANT)})
@@ -331,7 +223,7 @@ def task_list(request: Request) -> Response:
     caller = caller_of(request)
     draft = checked(serializers.TaskCreate, request.data).draft()
     row = work.create_task(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
-    return versioned(task_document(row), status=201)
+    return versioned(schemas.TASK.document(row), status=201)
 
 
 @described("getTask", method="GET", scope=READ, gives={200: schemas.TASK})
@@ -349,13 +241,13 @@ def task(request: Request, task_id: str) -> Response:
     """One task: read, changed, claimed, handed over or ended."""
     caller = caller_of(request)
     if request.method == "GET":
-        return versioned(task_document(work.find_task(caller.scope, task_id)))
+        return versioned(schemas.TASK.document(work.find_task(caller.scope, task_id)))
     now = timezone.now()
     with permitted_first(lambda: work.require_task_change(caller.scope, task_id, actor=caller.agent_id, now=now)):
         version = version_in(request)
         change = checked(serializers.TaskUpdate, request.data).change()
     row = work.update_task(caller.scope, task_id, change, version=version, actor=caller.agent_id, now=now)
-    return versioned(task_document(row))
+    return versioned(schemas.TASK.document(row))
 
 
 @described("listIntentTasks", scope=READ, query=serializers.TaskPage, gives={200: listed(schemas.TASK)})
@@ -364,7 +256,7 @@ def intent_tasks(request: Request, intent_id: str) -> Response:
     """The tasks of an intent."""
     about = work.find_intent(caller_of(request).scope, intent_id)
     rows, total = work.list_tasks(about, **work_page(request, serializers.TaskPage))
-    return bare_list([task_document(row) for row in rows], total)
+    return bare_list(schemas.TASK.documents(rows), total)
 
 
 @described("createCoordinator", scope=WRITE, takes=serializers.CoordinatorCreate, gives={201: schemas.COORDINATOR})
@@ -375,7 +267,7 @@ def coordinator_list(request: Request) -> Response:
     caller = caller_of(request)
     draft = checked(serializers.CoordinatorCreate, request.data).draft()
     row = work.create_coordinator(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
-    return versioned(coordinator_document(row), status=201)
+    return versioned(schemas.COORDINATOR.document(row), status=201)
 
 
 @described("getCoordinator", method="GET", scope=READ, gives={200: schemas.COORDINATOR})
@@ -393,7 +285,7 @@ def coordinator(request: Request, coordinator_id: str) -> Response:
     """The change of a status or of guardrails is this host's own: the published client has no method for it."""
     caller = caller_of(request)
     if request.method == "GET":
-        return versioned(coordinator_document(work.find_coordinator(caller.scope, coordinator_id)))
+        return versioned(schemas.COORDINATOR.document(work.find_coordinator(caller.scope, coordinator_id)))
     with permitted_first(lambda: _require_coordinator_change(caller, coordinator_id)):
         version = version_in(request)
         sent = checked(serializers.CoordinatorUpdate, request.data).validated_data
@@ -401,7 +293,7 @@ def coordinator(request: Request, coordinator_id: str) -> Response:
     row = work.update_coordinator(
         caller.scope, coordinator_id, change, version=version, actor=caller.agent_id, now=timezone.now()
     )
-    return versioned(coordinator_document(row))
+    return versioned(schemas.COORDINATOR.document(row))
 
 
 @described("beatCoordinator", scope=WRITE, gives={200: schemas.COORDINATES})
@@ -419,7 +311,7 @@ def coordinator_heartbeat(request: Request, coordinator_id: str) -> Response:
 def intent_coordinators(request: Request, intent_id: str) -> Response:
     """Who coordinates an intent."""
     rows = work.coordinators_of_intent(work.find_intent(caller_of(request).scope, intent_id))
-    return bare_list([coordinator_document(row) for row in rows], len(rows))
+    return bare_list(schemas.COORDINATOR.documents(rows), len(rows))
 
 
 def _require_coordinator_change(caller: Caller, coordinator_id: str) -> None:
@@ -431,7 +323,7 @@ def _require_coordinator_change(caller: Caller, coordinator_id: str) -> None:
 def agent_list(request: Request) -> Response:
     """The agents that have registered."""
     rows, total = work.list_agents(caller_of(request).scope, **work_page(request, serializers.AgentPage))
-    return bare_list([agent_document(row) for row in rows], total)
+    return bare_list(schemas.AGENT.documents(rows), total)
 
 
 @described("registerAgent", scope=WRITE, takes=serializers.AgentRegister, gives={201: schemas.AGENT})
@@ -442,14 +334,14 @@ def agent_registration(request: Request) -> Response:
     draft = checked(serializers.AgentRegister, request.data).draft()
     caller = caller_of(request, otherwise=draft.agent_id)
     row = work.register_agent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
-    return Response(agent_document(row), status=201)
+    return Response(schemas.AGENT.document(row), status=201)
 
 
 @described("getAgentRecord", scope=READ, gives={200: schemas.AGENT})
 @api_view(["GET"])
 def agent_record(request: Request, agent_id: str) -> Response:
     """One agent."""
-    return Response(agent_document(work.find_agent(caller_of(request).scope, agent_id)))
+    return Response(schemas.AGENT.document(work.find_agent(caller_of(request).scope, agent_id)))
 
 
 @described("beatAgent", scope=WRITE, takes=serializers.AgentHeartbeat, gives={200: schemas.ALIVE})
@@ -472,7 +364,7 @@ def agent_status(request: Request, agent_id: str) -> Response:
     caller = caller_of(request)
     word = checked(serializers.AgentStatusChange, request.data).validated_data["status"]
     row = work.update_agent_status(caller.scope, agent_id, word, actor=caller.agent_id, now=timezone.now())
-    return Response(agent_document(row))
+    return Response(schemas.AGENT.document(row))
 
 
 LONGEST_TYPE = 64

@@ -23,8 +23,7 @@ from memory.openintent.api import intents, schemas
 from memory.openintent.api.entries import version_of
 from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, described, page_of, permitted_first
 from memory.openintent.api.serializers import AgentId, Moment, Word, is_clean
-from memory.openintent.entries import instant
-from memory.openintent.namespaces import MAX_RULES, SEPARATOR, Labelled, NamespaceView, Permissions
+from memory.openintent.namespaces import MAX_RULES, SEPARATOR, Labelled, Permissions
 from memory.openintent.queries import MAX_LIMIT
 from memory.openintent.work import grants
 from memory.openintent.work.grants import MAX_GRANTS, PERMISSIONS, NewGrant
@@ -83,7 +82,7 @@ def listing(request: Request) -> Response:
         listed, total = [{"namespace": each} for each in names.names], names.total
     else:
         page = namespaces.list_namespaces(caller, limit=limit, offset=offset, now=now)
-        listed, total = [_document(each) for each in page.found], page.total
+        listed, total = schemas.NAMESPACE.documents(page.found), page.total
     return Response({"namespaces": listed, "total": total, "limit": limit, "offset": offset})
 
 
@@ -125,7 +124,7 @@ def namespace(request: Request, name: str) -> Response:
         found = namespaces.change(caller, name, wanted, version=version, now=now)
     else:
         found = namespaces.get_namespace(caller, name, now=now)
-    return Response(_document(found), headers={"ETag": f'"{found.row.version}"'})
+    return Response(schemas.NAMESPACE.document(found), headers={"ETag": f'"{found.row.version}"'})
 
 
 def _wanted(body: object) -> Permissions:
@@ -133,20 +132,6 @@ def _wanted(body: object) -> Permissions:
     nested = isinstance(body, dict) and "permissions" in body
     given = checked(ChangeBody if nested else PermissionsBody, body).validated_data
     return Permissions(**(given["permissions"] if nested else given))
-
-
-def _document(held: NamespaceView) -> JSONObject:
-    row = held.row
-    return {
-        "namespace": row.name,
-        "access": held.access,
-        "entry_count": held.entry_count,
-        "permissions": {"default": row.default, "allow": row.allow},
-        "version": row.version,
-        "created_by": row.created_by,
-        "created_at": instant(row.created_at),
-        "updated_at": instant(row.updated_at),
-    }
 
 
 urlpatterns: list[URLPattern] = [
@@ -198,7 +183,7 @@ def acl_entries(request: Request, intent_id: str) -> Response:
     with permitted_first(lambda: intents.require_direction(caller, intent_id)):
         given = _wanted_grant(checked(GrantBody, request.data).validated_data)
     row = grants.grant(caller.scope, intent_id, given, actor=caller.agent_id, now=timezone.now())
-    return Response(_grant_document(row), status=201)
+    return Response(schemas.GRANT.document(row), status=201)
 
 
 @described("revokeAccess", scope=WRITE, gives={204: None})
@@ -219,21 +204,7 @@ def _acl_document(about: Intent, rows: list[Grant]) -> JSONObject:
     return {
         "intent_id": ids.wire("intent", about.id),
         "default_policy": CLOSED,
-        "entries": [_grant_document(row) for row in rows],
-    }
-
-
-def _grant_document(row: Grant) -> JSONObject:
-    return {
-        "id": ids.wire("acl", row.id),
-        "principal_id": row.agent_id,
-        "principal_type": "agent",
-        "permission": row.permission,
-        "task_id": ids.wire("task", row.task_id) if row.task_id else None,
-        "granted_by": row.granted_by,
-        "granted_at": instant(row.granted_at),
-        "expires_at": instant(row.expires_at) if row.expires_at else None,
-        "reason": None,
+        "entries": schemas.GRANT.documents(rows),
     }
 
 

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from memory import addresses
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.embeddings import RANKINGS, WHY
+from memory.host import ids
 from memory.host.http import (
     COUNT,
     FLAG,
@@ -15,6 +16,7 @@ from memory.host.http import (
     STRING,
     TEXT,
     TIME,
+    Answer,
     Schema,
     also,
     closed,
@@ -23,9 +25,10 @@ from memory.host.http import (
     words,
 )
 from memory.host.json_types import JSONObject
-from memory.models import Namespace
+from memory.models import Agent, Coordinator, Grant, Intent, Namespace, Task
 from memory.openintent import batches, queries
-from memory.openintent.namespaces import MAX_RULES
+from memory.openintent.entries import instant
+from memory.openintent.namespaces import MAX_RULES, NamespaceView
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT, MAX_QUERY
 
 ANY: Schema = {}
@@ -72,16 +75,19 @@ REMOVED = closed("OpenIntentRemoved", status={"const": "deleted"}, entry_id=TEXT
 BATCH_WRITTEN = closed("OpenIntentBatchWritten", entries=listed(ENTRY), created=COUNT, updated=COUNT)
 BATCH_DELETED = closed("OpenIntentBatchDeleted", deleted=COUNT, ids=listed(TEXT))
 RULE = closed(agent=TEXT, access=words(Namespace.ACCESS))
-NAMESPACE = closed(
+NAMESPACE = Answer[NamespaceView](
     "OpenIntentNamespace",
-    namespace=TEXT,
-    access=words(Namespace.ACCESS),
-    entry_count=COUNT,
-    permissions=closed(default=words(Namespace.ACCESS), allow=listed(RULE)),
-    version=COUNT,
-    created_by=STRING,
-    created_at=TIME,
-    updated_at=TIME,
+    namespace=(TEXT, lambda held: held.row.name),
+    access=(words(Namespace.ACCESS), lambda held: held.access),
+    entry_count=(COUNT, lambda held: held.entry_count),
+    permissions=(
+        closed(default=words(Namespace.ACCESS), allow=listed(RULE)),
+        lambda held: {"default": held.row.default, "allow": held.row.allow},
+    ),
+    version=(COUNT, lambda held: held.row.version),
+    created_by=(STRING, lambda held: held.row.created_by),
+    created_at=(TIME, lambda held: instant(held.row.created_at)),
+    updated_at=(TIME, lambda held: instant(held.row.updated_at)),
 )
 NAMESPACES = closed(
     "OpenIntentNamespaces",
@@ -107,17 +113,17 @@ SUMMARY = also(
     ),
     openwop=closed(entry_count=COUNT),
 )
-GRANT = closed(
+GRANT = Answer[Grant](
     "OpenIntentGrant",
-    id=TEXT,
-    principal_id=TEXT,
-    principal_type={"const": "agent"},
-    permission=TEXT,
-    task_id=MAYBE,
-    granted_by=STRING,
-    granted_at=TIME,
-    expires_at=nullable(TIME),
-    reason=MAYBE,
+    id=(TEXT, lambda row: ids.wire("acl", row.id)),
+    principal_id=(TEXT, lambda row: row.agent_id),
+    principal_type=({"const": "agent"}, lambda row: "agent"),
+    permission=(TEXT, lambda row: row.permission),
+    task_id=(MAYBE, lambda row: ids.wire("task", row.task_id)),
+    granted_by=(STRING, lambda row: row.granted_by),
+    granted_at=(TIME, lambda row: instant(row.granted_at)),
+    expires_at=(nullable(TIME), lambda row: instant(row.expires_at)),
+    reason=(MAYBE, lambda row: None),
 )
 ACL = closed("OpenIntentAcl", intent_id=TEXT, default_policy=TEXT, entries=listed(GRANT))
 EVENT = also(
@@ -138,99 +144,104 @@ EVENT = also(
     trace_id=MAYBE,
     parent_event_id=MAYBE,
 )
-INTENT = closed(
+INTENT = Answer[Intent](
     "OpenIntentIntent",
-    id=TEXT,
-    title=STRING,
-    description=STRING,
-    version=COUNT,
-    status=TEXT,
-    state=OBJECT,
-    constraints=OBJECT,
-    parent_intent_id=MAYBE,
-    depends_on=listed(STRING),
-    agents=listed(STRING),
-    created_by=STRING,
-    created_at=TIME,
-    updated_at=TIME,
-    confidence={"type": "number"},
-    governance_policy=MAYBE,
+    id=(TEXT, lambda row: ids.wire("intent", row.id)),
+    title=(STRING, lambda row: row.title),
+    description=(STRING, lambda row: row.description),
+    version=(COUNT, lambda row: row.version),
+    status=(TEXT, lambda row: row.status),
+    state=(OBJECT, lambda row: row.state),
+    constraints=(OBJECT, lambda row: row.constraints),
+    parent_intent_id=(MAYBE, lambda row: ids.wire("intent", row.parent_intent_id)),
+    depends_on=(listed(STRING), lambda row: row.record.get("depends_on", [])),
+    agents=(listed(STRING), lambda row: row.agents),
+    created_by=(STRING, lambda row: row.created_by),
+    created_at=(TIME, lambda row: instant(row.created_at)),
+    updated_at=(TIME, lambda row: instant(row.updated_at)),
+    confidence=({"type": "number"}, lambda row: 0),
+    governance_policy=(MAYBE, lambda row: None),
 )
 INTENTS = closed("OpenIntentIntents", intents=listed(INTENT), total=COUNT, limit=COUNT, offset=COUNT)
 PARTICIPANT = closed("OpenIntentParticipant", intent_id=TEXT, agent_id=TEXT)
 PARTICIPATION = closed(
     "OpenIntentParticipation", intent_id=TEXT, agent_id=TEXT, status=words(("assigned", "unassigned"))
 )
-TASK = closed(
+# The memory policy is as it was given; what holds is told by what the host refuses (R72).
+TASK = Answer[Task](
     "OpenIntentTask",
-    id=TEXT,
-    intent_id=TEXT,
-    plan_id=MAYBE,
-    name=STRING,
-    description=MAYBE,
-    status=TEXT,
-    version=COUNT,
-    priority=STRING,
-    input=OBJECT,
-    output=nullable(OBJECT),
-    artifacts=listed(STRING),
-    assigned_agent=MAYBE,
-    lease_id=MAYBE,
-    capabilities_required=listed(STRING),
-    depends_on=listed(STRING),
-    blocks=listed(STRING),
-    parent_task_id=MAYBE,
-    retry_policy=MAYBE,
-    timeout_seconds=nullable(NUMBER),
-    attempt=NUMBER,
-    max_attempts=NUMBER,
-    permissions=STRING,
-    memory_policy=nullable(OBJECT),
-    requires_tools=listed(OBJECT),
-    blocked_reason=MAYBE,
-    error=MAYBE,
-    metadata=OBJECT,
-    created_by=STRING,
-    created_at=TIME,
-    updated_at=TIME,
-    started_at=nullable(TIME),
-    completed_at=nullable(TIME),
+    id=(TEXT, lambda row: ids.wire("task", row.id)),
+    intent_id=(TEXT, lambda row: ids.wire("intent", row.intent_id)),
+    plan_id=(MAYBE, lambda row: row.record.get("plan_id")),
+    name=(STRING, lambda row: row.name),
+    description=(MAYBE, lambda row: row.description or None),
+    status=(TEXT, lambda row: row.status),
+    version=(COUNT, lambda row: row.version),
+    priority=(STRING, lambda row: row.record.get("priority", "normal")),
+    input=(OBJECT, lambda row: row.record.get("input", {})),
+    output=(nullable(OBJECT), lambda row: row.record.get("output")),
+    artifacts=(listed(STRING), lambda row: row.record.get("artifacts", [])),
+    assigned_agent=(MAYBE, lambda row: row.assigned_agent or None),
+    lease_id=(MAYBE, lambda row: None),
+    capabilities_required=(listed(STRING), lambda row: row.record.get("capabilities_required", [])),
+    depends_on=(listed(STRING), lambda row: row.record.get("depends_on", [])),
+    blocks=(listed(STRING), lambda row: row.record.get("blocks", [])),
+    parent_task_id=(MAYBE, lambda row: ids.wire("task", row.parent_task_id)),
+    retry_policy=(MAYBE, lambda row: row.record.get("retry_policy")),
+    timeout_seconds=(nullable(NUMBER), lambda row: row.record.get("timeout_seconds")),
+    attempt=(NUMBER, lambda row: row.record.get("attempt", 1)),
+    max_attempts=(NUMBER, lambda row: row.record.get("max_attempts", 3)),
+    permissions=(STRING, lambda row: row.record.get("permissions", "inherit")),
+    memory_policy=(nullable(OBJECT), lambda row: row.memory_policy),
+    requires_tools=(listed(OBJECT), lambda row: row.record.get("requires_tools", [])),
+    blocked_reason=(MAYBE, lambda row: row.record.get("blocked_reason")),
+    error=(MAYBE, lambda row: row.record.get("error")),
+    metadata=(OBJECT, lambda row: row.record.get("metadata", {})),
+    created_by=(STRING, lambda row: row.created_by),
+    created_at=(TIME, lambda row: instant(row.created_at)),
+    updated_at=(TIME, lambda row: instant(row.updated_at)),
+    started_at=(nullable(TIME), lambda row: row.record.get("started_at")),
+    completed_at=(nullable(TIME), lambda row: instant(row.ended_at)),
 )
-COORDINATOR = closed(
+COORDINATOR = Answer[Coordinator](
     "OpenIntentCoordinator",
-    id=TEXT,
-    intent_id=TEXT,
-    portfolio_id=MAYBE,
-    agent_id=TEXT,
-    role=STRING,
-    supervisor_id=MAYBE,
-    coordinator_type=TEXT,
-    scope=TEXT,
-    status=TEXT,
-    guardrails=nullable(OBJECT),
-    heartbeat_interval_seconds=NUMBER,
-    last_heartbeat=nullable(TIME),
-    granted_at=TIME,
-    expires_at=nullable(TIME),
-    version=COUNT,
-    metadata=OBJECT,
+    id=(TEXT, lambda row: ids.wire("coord", row.id)),
+    intent_id=(TEXT, lambda row: ids.wire("intent", row.intent_id)),
+    portfolio_id=(MAYBE, lambda row: None),
+    agent_id=(TEXT, lambda row: row.agent_id),
+    role=(STRING, lambda row: row.record.get("role", "coordinator")),
+    supervisor_id=(MAYBE, lambda row: row.record.get("supervisor_id")),
+    coordinator_type=(TEXT, lambda row: row.record.get("coordinator_type", "llm")),
+    scope=(TEXT, lambda row: "intent"),
+    status=(TEXT, lambda row: row.status),
+    guardrails=(nullable(OBJECT), lambda row: row.guardrails),
+    heartbeat_interval_seconds=(NUMBER, lambda row: row.record.get("heartbeat_interval_seconds", 60)),
+    last_heartbeat=(nullable(TIME), lambda row: row.record.get("last_heartbeat")),
+    granted_at=(TIME, lambda row: instant(row.created_at)),
+    expires_at=(nullable(TIME), lambda row: instant(row.expires_at)),
+    version=(COUNT, lambda row: row.version),
+    metadata=(OBJECT, lambda row: row.record.get("metadata", {})),
 )
-AGENT = closed(
+# The record, and what bounds the agent's own memory.
+AGENT = Answer[Agent](
     "OpenIntentAgent",
-    agent_id=TEXT,
-    status=TEXT,
-    role_id=MAYBE,
-    name=MAYBE,
-    capabilities=listed(STRING),
-    capacity=nullable(OBJECT),
-    endpoint=MAYBE,
-    heartbeat_config=nullable(OBJECT),
-    metadata=OBJECT,
-    drain_timeout_seconds=nullable(NUMBER),
-    registered_at=nullable(TIME),
-    last_heartbeat_at=nullable(TIME),
-    version=COUNT,
-    episodic_memory=closed(capacity=nullable(COUNT), pinned_namespaces=listed(STRING)),
+    agent_id=(TEXT, lambda row: row.agent_id),
+    status=(TEXT, lambda row: row.status),
+    role_id=(MAYBE, lambda row: row.record.get("role_id")),
+    name=(MAYBE, lambda row: row.record.get("name")),
+    capabilities=(listed(STRING), lambda row: row.record.get("capabilities", [])),
+    capacity=(nullable(OBJECT), lambda row: row.record.get("capacity")),
+    endpoint=(MAYBE, lambda row: row.record.get("endpoint")),
+    heartbeat_config=(nullable(OBJECT), lambda row: row.record.get("heartbeat_config")),
+    metadata=(OBJECT, lambda row: row.record.get("metadata", {})),
+    drain_timeout_seconds=(nullable(NUMBER), lambda row: row.record.get("drain_timeout_seconds")),
+    registered_at=(nullable(TIME), lambda row: instant(row.registered_at)),
+    last_heartbeat_at=(nullable(TIME), lambda row: row.record.get("last_heartbeat_at")),
+    version=(COUNT, lambda row: row.record.get("version", 1)),
+    episodic_memory=(
+        closed(capacity=nullable(COUNT), pinned_namespaces=listed(STRING)),
+        lambda row: {"capacity": row.capacity, "pinned_namespaces": row.pinned_namespaces},
+    ),
 )
 ALIVE = closed("OpenIntentAlive", status={"const": "ok"}, server_timestamp=TIME, next_heartbeat_at=TIME)
 COORDINATES = closed("OpenIntentCoordinatorAlive", status={"const": "ok"}, next_heartbeat_at=TIME)

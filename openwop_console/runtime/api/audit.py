@@ -15,6 +15,7 @@ from memory.host.http import (
     STRING,
     TEXT,
     TIME,
+    Answer,
     Closed,
     Instant,
     Schema,
@@ -35,14 +36,23 @@ from openwop_console.runtime.api.serializers import EVENT, event_document
 SEQUENCE: Schema = COUNT
 DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 CHECKPOINT = closed(checkpoint=TEXT, atSequence=SEQUENCE, merkleRoot=DIGEST, signature=TEXT)
-ANOMALY = closed(atSeq=SEQUENCE, expectedPrevHash=TEXT, actualPrevHash=STRING)
-AUDIT_VERIFIED = closed(
-    fromSeq=SEQUENCE,
-    toSeq=SEQUENCE,
-    chainValid=FLAG,
-    checkpointsValid=FLAG,
-    checkpoints={"type": "array", "items": CHECKPOINT},
-    anomalies={"type": "array", "items": ANOMALY},
+# The first record has nothing before it; the schema wants a text all the same.
+ANOMALY = Answer[Break](
+    atSeq=(SEQUENCE, lambda found: found.at_seq),
+    expectedPrevHash=(TEXT, lambda found: found.expected or "null"),
+    actualPrevHash=(STRING, lambda found: found.actual),
+)
+# The AuditVerifyResult.
+AUDIT_VERIFIED = Answer[Finding](
+    fromSeq=(SEQUENCE, lambda found: found.first),
+    toSeq=(SEQUENCE, lambda found: found.last),
+    chainValid=(FLAG, lambda found: found.intact),
+    checkpointsValid=(FLAG, lambda found: not found.forged),
+    checkpoints=(
+        {"type": "array", "items": CHECKPOINT},
+        lambda found: [_checkpoint_document(each) for each in found.checkpoints],
+    ),
+    anomalies=({"type": "array", "items": ANOMALY}, lambda found: ANOMALY.documents(found.breaks)),
 )
 HASHED = closed(
     tenant=TEXT,
@@ -130,25 +140,8 @@ class TenantEventsQuery(Closed):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
 
 
-def finding_document(found: Finding) -> JSONObject:
-    """The AuditVerifyResult."""
-    return {
-        "fromSeq": found.first,
-        "toSeq": found.last,
-        "chainValid": found.intact,
-        "checkpointsValid": not found.forged,
-        "checkpoints": [_checkpoint_document(each) for each in found.checkpoints],
-        "anomalies": [_anomaly_document(each) for each in found.breaks],
-    }
-
-
 def _checkpoint_document(checkpoint: AuditCheckpoint) -> JSONObject:
     return {**audit_chain.checkpoint_statement(checkpoint), "signature": checkpoint.signature}
-
-
-def _anomaly_document(found: Break) -> JSONObject:
-    """The first record has nothing before it; the schema wants a text all the same."""
-    return {"atSeq": found.at_seq, "expectedPrevHash": found.expected or "null", "actualPrevHash": found.actual}
 
 
 def records_document(page: AuditPage) -> JSONObject:
@@ -165,7 +158,7 @@ def records_document(page: AuditPage) -> JSONObject:
 @api_view(["GET"])
 def audit_verify(request: Request) -> Response:
     first, last = checked(AuditRange, query_of(request)).ends()
-    return Response(finding_document(audit_log.verify(scope_of(request), first=first, last=last)))
+    return Response(AUDIT_VERIFIED.document(audit_log.verify(scope_of(request), first=first, last=last)))
 
 
 @operation("listAuditRecords", scope="audit:read", query=AuditQuery, gives={200: AUDIT_RECORDS}, tag="audit")

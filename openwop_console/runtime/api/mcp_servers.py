@@ -8,16 +8,33 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import vault
-from memory.host.http import COUNT, TEXT, TIME, Closed, Text, checked, closed, listed, nullable, operation, query_of
-from memory.host.json_types import JSONObject
+from memory.host.http import (
+    TEXT,
+    TIME,
+    Answer,
+    Closed,
+    Text,
+    checked,
+    nullable,
+    operation,
+    page_answer,
+    query_of,
+)
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from memory.wire import instant
 from openwop_console.runtime import mcp_servers
 from openwop_console.runtime.models import McpServer
 
-SERVER = closed("McpServer", name=TEXT, url=TEXT, secret=nullable(TEXT), changedBy=TEXT, changedAt=TIME)
-SERVERS = closed("McpServerPage", servers=listed(SERVER), total=COUNT, next=nullable(TEXT))
+SERVER = Answer[McpServer](
+    "McpServer",
+    name=(TEXT, lambda row: row.name),
+    url=(TEXT, lambda row: row.url),
+    secret=(nullable(TEXT), lambda row: row.secret or None),
+    changedBy=(TEXT, lambda row: row.changed_by),
+    changedAt=(TIME, lambda row: instant(row.changed_at)),
+)
+SERVERS = page_answer("McpServerPage", "servers", SERVER)
 TAG = "mcp-servers"
 
 
@@ -35,23 +52,13 @@ class ServersQuery(Closed):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=200)
 
 
-def server_document(row: McpServer) -> JSONObject:
-    return {
-        "name": row.name,
-        "url": row.url,
-        "secret": row.secret or None,
-        "changedBy": row.changed_by,
-        "changedAt": instant(row.changed_at),
-    }
-
-
 @operation("listMcpServers", scope=mcp_servers.SCOPE, query=ServersQuery, gives={200: SERVERS}, tag=TAG)
 @api_view(["GET"])
 def server_list(request: Request) -> Response:
     given = checked(ServersQuery, query_of(request)).validated_data
     limit = given.get("limit", DEFAULT_LIMIT)
     page = mcp_servers.list_servers(scope_of(request), after=given.get("after", ""), limit=limit)
-    return Response({"servers": [server_document(row) for row in page.rows], "total": page.total, "next": page.after})
+    return Response(SERVERS.document(page))
 
 
 @operation(
@@ -66,7 +73,7 @@ def server(request: Request, name: str) -> Response:
         return Response(status=204)
     given = checked(PutServer, request.data).validated_data
     row, is_new = mcp_servers.put_server(scope, name, given["url"], secret=given.get("secret", ""), now=timezone.now())
-    return Response(server_document(row), status=201 if is_new else 200)
+    return Response(SERVER.document(row), status=201 if is_new else 200)
 
 
 urlpatterns = [

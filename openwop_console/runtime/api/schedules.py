@@ -12,7 +12,25 @@ from rest_framework.response import Response
 from memory.host import cron, ids, scheduling
 from memory.host.events import payload_of
 from memory.host.heartbeats import HeartbeatOrder, Verdict
-from memory.host.http import COUNT, FLAG, OBJECT, TEXT, TIME, Closed, Instant, Text, checked, operation, query_of
+from memory.host.http import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    TEXT,
+    TIME,
+    Answer,
+    Closed,
+    Instant,
+    Omittable,
+    Text,
+    checked,
+    closed,
+    listed,
+    nullable,
+    operation,
+    page_answer,
+    query_of,
+)
 from memory.host.json_types import JSONObject
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
 from memory.host.paging import DEFAULT_LIMIT
@@ -22,96 +40,76 @@ from memory.wire import instant
 from openwop_console.runtime.timed import heartbeats, schedules
 from openwop_console.runtime.timed.schedules import POLICY
 
-Schema = JSONObject
-TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
-TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 LONGEST_INTERVAL_S = 90 * 86_400
 NOT_A_NAME = "must be letters, digits, '.', '_' and '-', at most 128"
 READ, MANAGE = "schedules:read", "schedules:manage"
 TAG = "schedules"
 
 
-def _object(*optional: str, **properties: Schema) -> Schema:
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
-
-
-def _page_schema(name: str, item: Schema) -> Schema:
-    return _object(**{name: {"type": "array", "items": item}, "total": COUNT, "next": TEXT_OR_NULL})
-
-
-SCHEDULE = _object(
-    "agentId",
-    "cron",
-    "timezone",
-    "at",
-    name=TEXT,
-    workflowId=TEXT,
-    agentId=TEXT,
-    inputs=OBJECT,
-    cron=TEXT,
-    timezone=TEXT,
-    at=TIME,
-    missedFirePolicy={"enum": ["skip", "fire-once"]},
-    enabled=FLAG,
-    principal=TEXT,
-    createdAt=TIME,
-    nextTick=TIME_OR_NULL,
-    nextTicks={"type": "array", "items": TIME, "maxItems": 5},
+SCHEDULE = Answer[Schedule](
+    name=(TEXT, lambda row: row.name),
+    workflowId=(TEXT, lambda row: row.workflow_id),
+    agentId=(Omittable(TEXT), lambda row: row.agent_id or None),
+    inputs=(OBJECT, lambda row: row.inputs),
+    at=(Omittable(TIME), lambda row: instant(row.at)),
+    cron=(Omittable(TEXT), lambda row: None if row.at else row.cron),
+    timezone=(Omittable(TEXT), lambda row: None if row.at else row.timezone),
+    missedFirePolicy=({"enum": ["skip", "fire-once"]}, lambda row: row.missed),
+    enabled=(FLAG, lambda row: row.enabled),
+    principal=(TEXT, lambda row: row.principal),
+    createdAt=(TIME, lambda row: instant(row.created_at)),
+    nextTick=(nullable(TIME), lambda row: instant(row.next_at)),
+    nextTicks=(
+        listed(TIME) | {"maxItems": scheduling.SHOWN_TICKS},
+        lambda row: [instant(tick) for tick in scheduling.coming(row)],
+    ),
 )
+SCHEDULES = page_answer("", "schedules", SCHEDULE)
 
 
-SCHEDULES = _page_schema("schedules", SCHEDULE)
+def _outcome(tick: ScheduleTick) -> str:
+    without = "skipped" if tick.code == scheduling.SKIPPED else "refused"
+    return "fired" if tick.run_id else without
 
 
-TICK = _object(
-    "runId",
-    "code",
-    tickAt=TIME,
-    firedAt=TIME,
-    outcome={"enum": ["fired", "skipped", "refused"]},
-    runId=TEXT,
-    code=TEXT,
-    missed=COUNT,
-    missedIsExact=FLAG,
+# ``missed`` is how many ticks before it got no run of their own.
+TICK = Answer[ScheduleTick](
+    tickAt=(TIME, lambda tick: instant(tick.tick_at)),
+    firedAt=(TIME, lambda tick: instant(tick.fired_at)),
+    outcome=({"enum": ["fired", "skipped", "refused"]}, _outcome),
+    runId=(Omittable(TEXT), lambda tick: ids.wire("run", tick.run_id)),
+    code=(Omittable(TEXT), lambda tick: None if tick.run_id else tick.code),
+    missed=(COUNT, lambda tick: tick.missed),
+    missedIsExact=(FLAG, lambda tick: tick.missed < cron.COUNTED),
 )
-
-
-TICKS = _page_schema("ticks", TICK)
-
-
-HEARTBEAT = _object(
-    heartbeatId=TEXT,
-    name=TEXT,
-    intervalSec={"type": "integer", "minimum": 60},
-    predicate=OBJECT,
-    workflowId=TEXT_OR_NULL,
-    inputs=OBJECT,
-    enabled=FLAG,
-    principal=TEXT,
-    createdAt=TIME,
-    nextTick=TIME_OR_NULL,
-    lastEvaluatedAt=TIME_OR_NULL,
-    lastStatus={"enum": ["ok", "timeout", "error", None]},
-    lastState={"oneOf": [{"type": "null"}, _object(sha256=TEXT, state={})]},
-    lastRunId=TEXT_OR_NULL,
-    lastCode=TEXT_OR_NULL,
+TICKS = closed(ticks=listed(TICK), total=COUNT, next=nullable(TIME))
+HEARTBEAT = Answer[Heartbeat](
+    heartbeatId=(TEXT, lambda heartbeat: ids.wire("hbt", heartbeat.id)),
+    name=(TEXT, lambda heartbeat: heartbeat.name),
+    intervalSec=({"type": "integer", "minimum": 60}, lambda heartbeat: heartbeat.interval_s),
+    predicate=(OBJECT, lambda heartbeat: heartbeat.predicate),
+    workflowId=(nullable(TEXT), lambda heartbeat: heartbeat.workflow_id or None),
+    inputs=(OBJECT, lambda heartbeat: heartbeat.inputs),
+    enabled=(FLAG, lambda heartbeat: heartbeat.enabled),
+    principal=(TEXT, lambda heartbeat: heartbeat.principal),
+    createdAt=(TIME, lambda heartbeat: instant(heartbeat.created_at)),
+    nextTick=(nullable(TIME), lambda heartbeat: instant(heartbeat.next_at)),
+    lastEvaluatedAt=(nullable(TIME), lambda heartbeat: instant(heartbeat.last_at)),
+    lastStatus=({"enum": ["ok", "timeout", "error", None]}, lambda heartbeat: heartbeat.last_status or None),
+    lastState=(
+        {"oneOf": [{"type": "null"}, closed(sha256=TEXT, state={})]},
+        lambda heartbeat: (
+            {name: heartbeat.prior_state[name] for name in ("sha256", "state")} if heartbeat.prior_state else None
+        ),
+    ),
+    lastRunId=(nullable(TEXT), lambda heartbeat: ids.wire("run", heartbeat.last_run_id)),
+    lastCode=(nullable(TEXT), lambda heartbeat: heartbeat.last_code or None),
 )
-
-
-HEARTBEATS = _page_schema("heartbeats", HEARTBEAT)
-
-
-FIRED = _object(runsFired=COUNT)
-
-
-EVALUATED = _object(heartbeatId=TEXT, status={"enum": ["ok", "timeout", "error"]}, changed=FLAG)
-
-
-CHANGED = _object(**{"heartbeatId": TEXT, "from": OBJECT, "to": OBJECT})
-
-
-BEAT = _object(
+HEARTBEATS = page_answer("", "heartbeats", HEARTBEAT)
+FIRED = closed(runsFired=COUNT)
+EVALUATED = closed(heartbeatId=TEXT, status={"enum": ["ok", "timeout", "error"]}, changed=FLAG)
+CHANGED = closed(**{"heartbeatId": TEXT, "from": OBJECT, "to": OBJECT})
+BEAT = closed(
     evaluated={"type": "array", "items": EVALUATED, "maxItems": 1},
     stateChanged={"type": "array", "items": CHANGED, "maxItems": 1},
     enqueuedRuns={"enum": [0, 1]},
@@ -214,58 +212,6 @@ class TickHeartbeat(Closed):
     simulateSlowMs = serializers.IntegerField(required=False, min_value=0, max_value=60_000)
 
 
-def schedule_document(schedule: Schedule) -> JSONObject:
-    coming = [instant(tick) for tick in scheduling.coming(schedule)]
-    time = {"at": instant(schedule.at)} if schedule.at else {"cron": schedule.cron, "timezone": schedule.timezone}
-    return {
-        "name": schedule.name,
-        "workflowId": schedule.workflow_id,
-        **({"agentId": schedule.agent_id} if schedule.agent_id else {}),
-        "inputs": schedule.inputs,
-        **time,
-        "missedFirePolicy": schedule.missed,
-        "enabled": schedule.enabled,
-        "principal": schedule.principal,
-        "createdAt": instant(schedule.created_at),
-        "nextTick": coming[0] if coming else None,
-        "nextTicks": coming,
-    }
-
-
-def tick_document(tick: ScheduleTick) -> JSONObject:
-    """``missed`` is how many ticks before it got no run of their own."""
-    without = "skipped" if tick.code == scheduling.SKIPPED else "refused"
-    return {
-        "tickAt": instant(tick.tick_at),
-        "firedAt": instant(tick.fired_at),
-        "outcome": "fired" if tick.run_id else without,
-        **({"runId": ids.wire("run", tick.run_id)} if tick.run_id else {"code": tick.code}),
-        "missed": tick.missed,
-        "missedIsExact": tick.missed < cron.COUNTED,
-    }
-
-
-def heartbeat_document(heartbeat: Heartbeat) -> JSONObject:
-    seen = heartbeat.prior_state
-    return {
-        "heartbeatId": ids.wire("hbt", heartbeat.id),
-        "name": heartbeat.name,
-        "intervalSec": heartbeat.interval_s,
-        "predicate": heartbeat.predicate,
-        "workflowId": heartbeat.workflow_id or None,
-        "inputs": heartbeat.inputs,
-        "enabled": heartbeat.enabled,
-        "principal": heartbeat.principal,
-        "createdAt": instant(heartbeat.created_at),
-        "nextTick": instant(heartbeat.next_at) if heartbeat.next_at else None,
-        "lastEvaluatedAt": instant(heartbeat.last_at) if heartbeat.last_at else None,
-        "lastStatus": heartbeat.last_status or None,
-        "lastState": {"sha256": seen["sha256"], "state": seen["state"]} if seen else None,
-        "lastRunId": ids.wire("run", heartbeat.last_run_id) if heartbeat.last_run_id else None,
-        "lastCode": heartbeat.last_code or None,
-    }
-
-
 def verdict_document(verdict: Verdict, heartbeat_id: str, *, started: bool) -> JSONObject:
     """What one tick of a seam came to; the facts name the heartbeat as the caller does."""
     facts = [verdict.evaluated, *([verdict.transition] if verdict.transition else [])]
@@ -287,11 +233,10 @@ def schedule_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "POST":
         order = checked(CreateSchedule, request.data).order(scope.principal.id)
-        return Response(schedule_document(schedules.create(scope, order, now=timezone.now())), status=201)
+        return Response(SCHEDULE.document(schedules.create(scope, order, now=timezone.now())), status=201)
     after, size = _place(request)
     page = schedules.page(scope, after=after, size=size)
-    listed = [schedule_document(row) for row in page.rows]
-    return Response({"schedules": listed, "total": page.total, "next": page.after})
+    return Response(SCHEDULES.document(page))
 
 
 @operation("getSchedule", method="GET", scope=READ, gives={200: SCHEDULE}, tag=TAG)
@@ -312,8 +257,8 @@ def schedule(request: Request, name: str) -> Response:
         return Response(status=204)
     if request.method == "PATCH":
         changes = checked(ScheduleChanges, request.data).changes()
-        return Response(schedule_document(schedules.change(scope, name, changes, now=timezone.now())))
-    return Response(schedule_document(schedules.read(scope, name)))
+        return Response(SCHEDULE.document(schedules.change(scope, name, changes, now=timezone.now())))
+    return Response(SCHEDULE.document(schedules.read(scope, name)))
 
 
 @operation("listScheduleTicks", scope=READ, query=TicksQuery, gives={200: TICKS}, tag=TAG)
@@ -322,8 +267,7 @@ def schedule_ticks(request: Request, name: str) -> Response:
     given = checked(TicksQuery, query_of(request)).validated_data
     size = given.get("limit", DEFAULT_LIMIT)
     page = schedules.ticks_of(scope_of(request), name, before=given.get("before"), size=size)
-    following = instant(page.after) if page.after else None
-    return Response({"ticks": [tick_document(row) for row in page.rows], "total": page.total, "next": following})
+    return Response({"ticks": TICK.documents(page.rows), "total": page.total, "next": instant(page.after)})
 
 
 @operation("listHeartbeats", method="GET", scope=READ, query=NamesQuery, gives={200: HEARTBEATS}, tag=TAG)
@@ -340,11 +284,10 @@ def heartbeat_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "POST":
         order = checked(CreateHeartbeat, request.data).order(scope.principal.id)
-        return Response(heartbeat_document(heartbeats.create(scope, order, now=timezone.now())), status=201)
+        return Response(HEARTBEAT.document(heartbeats.create(scope, order, now=timezone.now())), status=201)
     after, size = _place(request)
     page = heartbeats.page(scope, after=after, size=size)
-    listed = [heartbeat_document(row) for row in page.rows]
-    return Response({"heartbeats": listed, "total": page.total, "next": page.after})
+    return Response(HEARTBEATS.document(page))
 
 
 @operation("getHeartbeat", method="GET", scope=READ, gives={200: HEARTBEAT}, tag=TAG)
@@ -365,8 +308,8 @@ def heartbeat(request: Request, name: str) -> Response:
         return Response(status=204)
     if request.method == "PATCH":
         changes = checked(HeartbeatChanges, request.data).changes()
-        return Response(heartbeat_document(heartbeats.change(scope, name, changes, now=timezone.now())))
-    return Response(heartbeat_document(heartbeats.read(scope, name)))
+        return Response(HEARTBEAT.document(heartbeats.change(scope, name, changes, now=timezone.now())))
+    return Response(HEARTBEAT.document(heartbeats.read(scope, name)))
 
 
 def _place(request: Request) -> tuple[str, int]:

@@ -18,12 +18,14 @@ from memory.host.http import (
     TEXT,
     TIME,
     After,
+    Answer,
     Closed,
     Instant,
+    Omittable,
     Schema,
     Text,
-    also,
     closed,
+    listed,
     nullable,
 )
 from memory.host.json_types import JSONObject
@@ -79,26 +81,22 @@ EVENT: Schema = {
 }
 EVENTS = closed(events={"type": "array", "items": EVENT}, isComplete=FLAG)
 STREAM: Schema = {"type": "string", "description": "Server-sent events, each with the number of its event as id."}
-RUNS = closed(
-    runs={
-        "type": "array",
-        "items": also(
-            closed(
-                runId=TEXT,
-                workflowId=TEXT,
-                status=STATUS,
-                agentId=nullable(TEXT),
-                system=FLAG,
-                createdAt=TIME,
-                startedAt=nullable(TIME),
-                completedAt=nullable(TIME),
-            ),
-            kind={"const": "external"},
-        ),
-    },
-    total=COUNT,
-    totalIsExact=FLAG,
-    next=nullable(TEXT),
+LISTED_RUN = Answer[Run](
+    runId=(TEXT, lambda run: ids.wire("run", run.id)),
+    workflowId=(TEXT, lambda run: run.workflow_id),
+    status=(STATUS, lambda run: run.status),
+    agentId=(nullable(TEXT), lambda run: run.agent_id or None),
+    system=(FLAG, lambda run: run.system),
+    kind=(Omittable({"const": EXTERNAL}), lambda run: EXTERNAL if run.external else None),
+    createdAt=(TIME, lambda run: instant(run.created_at)),
+    startedAt=(nullable(TIME), lambda run: instant(run.started_at)),
+    completedAt=(nullable(TIME), lambda run: instant(run.completed_at)),
+)
+RUNS = Answer[RunPage](
+    runs=(listed(LISTED_RUN), lambda page: LISTED_RUN.documents(page.runs)),
+    total=(COUNT, lambda page: page.total),
+    totalIsExact=(FLAG, lambda page: not page.inexact),
+    next=(nullable(TEXT), lambda page: cursor("run", page.after)),
 )
 RUN_CREATED = closed(runId=TEXT, workflowId=TEXT, status=STATUS, startedAt=TIME, eventsUrl=TEXT, statusUrl=TEXT)
 RUN: Schema = {
@@ -144,14 +142,15 @@ WORKFLOW: Schema = {
     },
 }
 INTERRUPT_RESOLVED = closed(runId=TEXT, nodeId=TEXT, status=STATUS)
-INTERRUPT_ASKED = closed(
-    runId=TEXT,
-    nodeId=TEXT,
-    interruptId=TEXT,
-    kind={"type": "string", "enum": list(Interrupt.KINDS)},
-    data=OBJECT,
-    intent={"type": "string", "enum": ["resolve", "inspect"]},
-    expiresAt=TIME,
+# What a token asks about.
+INTERRUPT_ASKED = Answer[Asked](
+    runId=(TEXT, lambda asked: ids.wire("run", asked.interrupt.run_id)),
+    nodeId=(TEXT, lambda asked: asked.interrupt.node_id),
+    interruptId=(TEXT, lambda asked: ids.wire("int", asked.interrupt.id)),
+    kind=({"type": "string", "enum": list(Interrupt.KINDS)}, lambda asked: asked.interrupt.kind),
+    data=(OBJECT, lambda asked: redaction.mask_of_run(asked.run).data(asked.interrupt.data)),
+    intent=({"type": "string", "enum": ["resolve", "inspect"]}, lambda asked: asked.claims.intent),
+    expiresAt=(TIME, lambda asked: instant(asked.claims.expires_at)),
 )
 
 
@@ -169,28 +168,6 @@ class RunsQuery(Closed):
     def wanted(self) -> RunFilter:
         given = self.validated_data
         return RunFilter(given.get("workflowId", ""), given.get("status", ""), given.get("since"), given.get("until"))
-
-
-def runs_document(page: RunPage) -> JSONObject:
-    return {
-        "runs": [
-            {
-                "runId": ids.wire("run", run.id),
-                "workflowId": run.workflow_id,
-                "status": run.status,
-                "agentId": run.agent_id or None,
-                "system": run.system,
-                **({"kind": EXTERNAL} if run.external else {}),
-                "createdAt": instant(run.created_at),
-                "startedAt": instant(run.started_at) if run.started_at else None,
-                "completedAt": instant(run.completed_at) if run.completed_at else None,
-            }
-            for run in page.runs
-        ],
-        "total": page.total,
-        "totalIsExact": not page.inexact,
-        "next": cursor("run", page.after),
-    }
 
 
 class CreateRun(Closed):
@@ -344,13 +321,13 @@ def run_document(state: RunState, *, origin: str = "") -> JSONObject:
     optional = {
         "currentNodeId": run.current_node or None,
         "pausedAt": instant(run.paused_at) if run.paused_at and not run.draining else None,
-        "startedAt": instant(run.started_at) if run.started_at else None,
-        "completedAt": instant(run.completed_at) if run.completed_at else None,
+        "startedAt": instant(run.started_at),
+        "completedAt": instant(run.completed_at),
         "error": run.error,
         "agent": _agent_document(run, definition),
         "kind": EXTERNAL if run.external else None,
         "traceId": traces.trace_id(run.traceparent) or None,
-        "sourceRunId": ids.wire("run", run.source_run_id) if run.source_run_id else None,
+        "sourceRunId": ids.wire("run", run.source_run_id),
         "sourceOwner": _source_owner(run),
         "forkMode": run.fork_mode or None,
         "fromSeq": run.from_seq,
@@ -404,20 +381,6 @@ def _interrupt_document(interrupt: Interrupt, mask: Mask, token: str, origin: st
         "payload": mask.data(interrupt.data),
         **({"timeoutAt": instant(interrupt.timeout_at)} if interrupt.timeout_at else {}),
         **addressed,
-    }
-
-
-def asked_document(asked: Asked) -> JSONObject:
-    """What a token asks about."""
-    interrupt = asked.interrupt
-    return {
-        "runId": ids.wire("run", interrupt.run_id),
-        "nodeId": interrupt.node_id,
-        "interruptId": ids.wire("int", interrupt.id),
-        "kind": interrupt.kind,
-        "data": redaction.mask_of_run(asked.run).data(interrupt.data),
-        "intent": asked.claims.intent,
-        "expiresAt": instant(asked.claims.expires_at),
     }
 
 

@@ -21,6 +21,7 @@ from memory.wire import instant
 from openwop_console.runtime import interrupts, replay, runs
 from openwop_console.runtime.api import serializers
 from openwop_console.runtime.api.serializers import (
+    INTERRUPT_ASKED,
     BulkCancel,
     CancelRun,
     CreateRun,
@@ -31,11 +32,9 @@ from openwop_console.runtime.api.serializers import (
     ResumeRun,
     RunsQuery,
     artifact_document,
-    asked_document,
     cancelled_document,
     created_document,
     run_document,
-    runs_document,
 )
 
 UNCACHED = {"Cache-Control": "private, no-store"}
@@ -64,7 +63,9 @@ def console_runs(request: Request) -> Response:
     given = query.validated_data
     limit = given.get("limit", DEFAULT_LIMIT)
     return Response(
-        runs_document(run_timeline.run_page(scope_of(request), query.wanted(), before=given.get("after"), size=limit))
+        serializers.RUNS.document(
+            run_timeline.run_page(scope_of(request), query.wanted(), before=given.get("after"), size=limit)
+        )
     )
 
 
@@ -183,7 +184,7 @@ def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
 @api_view(["GET", "POST"])
 def interrupt_token(request: Request, token: str) -> Response:
     if request.method == "GET":
-        return Response(asked_document(interrupts.inspect(token, now=timezone.now())), headers=UNCACHED)
+        return Response(INTERRUPT_ASKED.document(interrupts.inspect(token, now=timezone.now())), headers=UNCACHED)
     interrupts.require_genuine(token, now=timezone.now())
     value = checked(ResolveByToken, request.data).validated_data["resumeValue"]
     asked = interrupts.resolve_by_token(token, value, now=timezone.now())

@@ -97,7 +97,7 @@ def _record_firing(row: Commitment, memory_id: UUID, started: UUID | None, now: 
         memory_ref=row.memory_ref,
         condition=row.condition,
         memory_id=memory_id,
-        enqueued_run_id=ids.wire("run", started) if started else None,
+        enqueued_run_id=ids.wire("run", started),
     )
     runs.complete(run, event, now=now)
     return run
