@@ -25,10 +25,10 @@ class Command(DatabaseCommand):
         parser.add_argument("--agent", action="append", default=[], metavar="ID", help="act as this agent and no other")
         parser.add_argument("--name", default="", help="what the key is for")
         parser.add_argument(
-            "--expires", default="", metavar="WHEN", help="90d, 12h or 2027-01-31T00:00:00Z; never without"
+            "--expires", default="", metavar="WHEN", help="90d, 12h or 2027-01-31T00:00:00Z; no expiry without it"
         )
         parser.add_argument(
-            "--for", dest="person", default="", metavar="EMAIL", help="whose key it is; a service account's without"
+            "--for", dest="person", default="", metavar="EMAIL", help="whose key it is; a service account's without it"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

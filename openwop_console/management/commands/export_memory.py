@@ -11,7 +11,7 @@ from openwop_console.management.base import DatabaseCommand, refusals_as_errors,
 
 
 class Command(DatabaseCommand):
-    help = "Print every memory entry that can be read, one line of JSON each, for import_memory on another host."
+    help = "Print every readable memory entry as a line of JSON, for import_memory on another host."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--tenant", required=True, metavar="SLUG")

@@ -36,7 +36,9 @@ class Command(DatabaseCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument("--tenant", required=True, metavar="SLUG")
         parser.add_argument("--format", choices=sorted(transfers.FORMS), default="jsonl")
-        parser.add_argument("--dry-run", action="store_true", help="say what would become of each line, change nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print what would become of each line, and change nothing"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)

@@ -19,13 +19,13 @@ SCOPES = frozenset({"agents:manage", "memory:read", "memory:write"})
 
 
 class Command(DatabaseCommand):
-    help = "Import an OpenIntent workflow file (YAML); what it made, or would make, is printed as JSON."
+    help = "Import an OpenIntent workflow file (YAML); what was created is printed as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--tenant", required=True, metavar="SLUG")
         parser.add_argument("--as", dest="operator", default="", metavar="EMAIL", help="the operator who imports it")
-        parser.add_argument("--dry-run", action="store_true", help="tell what would be made and change nothing")
+        parser.add_argument("--dry-run", action="store_true", help="print what would be created, and change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()

@@ -86,9 +86,9 @@ HELP = {
     "override": "grant above the policy, with a reason that stays on record",
     "withdraw": "cancel the gate under way",
     "revise": "add a revision",
-    "reject": "reject the proposal for good",
-    "archive": "archive the proposal",
-    "comment": "say something about it",
+    "reject": "reject it for good",
+    "archive": "archive it",
+    "comment": "add a comment",
     "rollback": "propose to make an earlier installed version the current one",
 }
 NAMES_ITS_BYTES = {*DECIDES, "override"}

@@ -10,7 +10,7 @@ from openwop_console.management.base import DatabaseCommand, administrator_scope
 
 
 class Command(DatabaseCommand):
-    help = "Require a second factor of everyone who signs in to a tenant with a password, or no longer."
+    help = "Require a second factor of everyone who signs in to a tenant with a password; --off ends that."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--tenant", required=True, metavar="SLUG")

@@ -10,7 +10,7 @@ from openwop_console.management.base import DatabaseCommand, key_named, refusals
 
 
 class Command(DatabaseCommand):
-    help = "Give an API key a new secret. It is printed once; the old one opens nothing from now on."
+    help = "Give an API key a new secret. It is printed once; the old one stops working at once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("id", help="key_..., as list_api_keys shows it")

@@ -16,14 +16,14 @@ SCOPES = frozenset({"memory:read", "passes:run"})
 
 
 class Command(DatabaseCommand):
-    help = "Carry a pass over memory out, here and now; what came of it is printed as JSON."
+    help = "Run a pass over a memory ref now; the outcome is printed as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=sorted(orders.KINDS))
         parser.add_argument("--tenant", required=True, metavar="SLUG")
-        parser.add_argument("--ref", required=True, metavar="REF", help="the memory_ref to go over")
+        parser.add_argument("--ref", required=True, metavar="REF", help="the memory_ref to run it over")
         parser.add_argument("--budget", type=int, metavar="N", help="tokens that a distillation may use")
-        parser.add_argument("--dry-run", action="store_true", help="tell what would happen and change nothing")
+        parser.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
         parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="VALUE is JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,12 +13,14 @@ SCOPES = frozenset({"passes:run"})
 
 
 class Command(DatabaseCommand):
-    help = "Propose what a tenant's own traces suggest; what came of it is printed as JSON."
+    help = "Create proposals from patterns in a tenant's own runs; the outcome is printed as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--tenant", required=True, metavar="SLUG")
-        parser.add_argument("--dry-run", action="store_true", help="tell what would be proposed and propose nothing")
-        parser.add_argument("--endpoint", action="store_true", help="let the tenant's endpoint word the proposals")
+        parser.add_argument("--dry-run", action="store_true", help="print what would be proposed, and propose nothing")
+        parser.add_argument(
+            "--endpoint", action="store_true", help="have the tenant's model endpoint write the texts of the proposals"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)
