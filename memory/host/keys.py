@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memory.host import access, ids
 from memory.host.access import NewKey
-from memory.host.errors import Forbidden, Invalid, NotFound
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.expiry import has_expired
 from memory.host.models import ApiKey, Operator
 from memory.host.paging import Page, read_page
@@ -90,11 +90,18 @@ def revoke(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> None:
 
 
 @transaction.atomic
-def rotate(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> NewKey:
-    """Give the key a new secret; id, name, role, agents, person and expiry stay, and the old text stops working."""
+def rotate(scope: TenantScope, key_id: UUID | None, *, last: str | None = None, now: datetime) -> NewKey:
+    """Give the key a new secret; id, name, role, agents, person and expiry stay, and the old text stops working.
+
+    ``last`` is when it was rotated before, as the caller has seen it (ISO 8601; empty for never): another rotation
+    since then is refused as a conflict, so that a form that is sent again does not end the key it has just shown.
+    """
     check_manager(scope, SCOPE)
     _check_maker(scope)
-    found = _row(scope, key_id).id
+    row = _row(scope, key_id, lock=True)
+    if last is not None and last != (row.rotated_at.isoformat() if row.rotated_at else ""):
+        raise Conflict("This key has been rotated since. If its new text is lost, rotate it again from the list.")
+    found = row.id
     check_manager(scope, SCOPE, *access.roles_of(scope.tenant_id, ids.wire("key", found)))
     return access.rotate_api_key(scope.tenant_id, found, actor=scope.principal.id, now=now)
 
@@ -177,8 +184,9 @@ def state_of(row: ApiKey, *, now: datetime) -> str:
     return EXPIRED if has_expired(row.expires_at, now) else ACTIVE
 
 
-def _row(scope: TenantScope, key_id: UUID | None) -> ApiKey:
-    row: ApiKey | None = ApiKey.objects.of(scope.tenant_id).filter(id=key_id).first() if key_id else None
+def _row(scope: TenantScope, key_id: UUID | None, *, lock: bool = False) -> ApiKey:
+    rows = ApiKey.objects.of(scope.tenant_id)
+    row: ApiKey | None = (rows.select_for_update() if lock else rows).filter(id=key_id).first() if key_id else None
     if row is None:
         raise NotFound("There is no key by that id.")
     return row

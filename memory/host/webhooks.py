@@ -90,13 +90,17 @@ def create_webhook(
 
 
 @transaction.atomic
-def rotate_secret(scope: TenantScope, webhook_id: UUID | None, *, now: datetime) -> NewSecret:
+def rotate_secret(scope: TenantScope, webhook_id: UUID | None, *, current: str = "", now: datetime) -> NewSecret:
     """Give the webhook a new secret and return it; the previous one signs as well for OVERLAP. Audited.
 
-    A third secret that is still in its overlap stops signing.
+    A third secret that is still in its overlap stops signing. ``current`` is the fingerprint that the caller has seen:
+    when another secret is current by now, the rotation is refused as a conflict, since a form that is sent again would
+    end the one that receivers still use.
     """
     check_manager(scope)
     webhook = _locked(scope, webhook_id)
+    if current not in ("", webhook.fingerprint):
+        raise Conflict("The secret has been rotated since. If the new one is lost, rotate it again from this page.")
     held, secret = vault.open_webhook_secrets(webhook.tenant_id, wire_id(webhook)), _new_secret()
     _store_secret(webhook, PREVIOUS, held[CURRENT], now)
     _store_secret(webhook, CURRENT, secret, now)

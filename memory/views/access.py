@@ -118,8 +118,14 @@ def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
 def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     """The same key under a new secret, which the answer shows once."""
     scope = tenancy.scope_of(request)
-    made = keys.rotate(scope, ids.parse("key", key_id), now=timezone.now())
-    return _keys_page(request, scope, _key_form(scope), made=made)
+    last = request.POST.get("last")
+    sent = pages.submit(
+        pages.PlainForm({}), lambda _: keys.rotate(scope, ids.parse("key", key_id), last=last, now=timezone.now())
+    )
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    status = 200 if sent.result else sent.status
+    return _keys_page(request, scope, _key_form(scope), made=sent.result, status=status)
 
 
 @pages.parameters("after", "seen")

@@ -103,8 +103,17 @@ def _secret_page(request: HttpRequest, made: NewSecret) -> HttpResponse:
 
 @require_POST
 def rotate(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    made = webhooks.rotate_secret(tenancy.scope_of(request), ids.parse("whk", webhook_id), now=timezone.now())
-    return _secret_page(request, made)
+    """A new secret, shown in this one answer; refused when another one came since the page that asks was shown."""
+    scope, current = tenancy.scope_of(request), request.POST.get("current", "")
+    wanted = ids.parse("whk", webhook_id)
+    sent = pages.submit(
+        pages.PlainForm({}), lambda _: webhooks.rotate_secret(scope, wanted, current=current, now=timezone.now())
+    )
+    if sent.result:
+        return _secret_page(request, sent.result)
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    return redirect("webhook", webhook_id)
 
 
 @require_POST
