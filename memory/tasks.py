@@ -1,7 +1,5 @@
 """What django-q2 calls: plain arguments, one domain call each. The clock is read here."""
 
-import os
-import socket
 from datetime import datetime
 from uuid import UUID
 
@@ -13,17 +11,13 @@ from django_q.tasks import async_task
 from memory import embeddings, entry_selection, external_runs, ledger_exports, passes, retention, search
 from memory.forget import forgetting
 from memory.host import audit_chain, idempotency, sql, throttle, webhooks
+from memory.host.leases import worker_name
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
 from memory.passes import consolidation, lookalikes, nights, orders, schedules
 
 # Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
 TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
-
-
-def worker_name() -> str:
-    """Who holds a lease: this instance of the console, and this process."""
-    return f"{os.environ.get('OPENWOP_INSTANCE', socket.gethostname())}/{os.getpid()}"
 
 
 def enqueue_preview(request: ForgetRequest) -> None:

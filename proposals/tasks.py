@@ -7,9 +7,10 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
+from memory.host.leases import worker_name
 from memory.models import Pass
 from memory.passes import orders
-from memory.tasks import TASKS_ABOVE, worker_name
+from memory.tasks import TASKS_ABOVE
 from proposals import learning
 
 

@@ -232,7 +232,7 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "agents/agent_id": lambda world: world.agent,
     "approval-policies/kind": lambda world: "automation",
     "archives/archive_id": lambda world: world.archive,
-    "artifacts/artifact_id": lambda world: artifacts.id_of("write"),
+    "artifacts/artifact_id": lambda world: artifacts.artifact_id("write"),
     "artifacts/ref": lambda world: world.template,
     "changes/change_id": lambda world: world.policy_change,
     "commitments/commitment_id": lambda world: world.commitment,

@@ -4,6 +4,8 @@ The lease of a dead holder expires, and the next to claim takes the row over. ``
 only ``while_held``, so one that was overtaken changes nothing.
 """
 
+import os
+import socket
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar, cast
@@ -24,6 +26,11 @@ def decide_in_turn(tenant_id: UUID, what: str) -> None:
     lock of a run and before any other. On SQLite transactions that write take turns already.
     """
     sql.lock_name(f"{tenant_id}/{what}")
+
+
+def worker_name() -> str:
+    """The holder of a lease: this instance of the console, and this process."""
+    return f"{os.environ.get('OPENWOP_INSTANCE', socket.gethostname())}/{os.getpid()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from django.db import close_old_connections, connection
 
 from memory.host import event_log, ids, outbound, traces, vault, webhooks
 from memory.host.json_types import JSONObject
+from memory.host.leases import worker_name
 from memory.host.models import Run, Webhook, WebhookDelivery, WebhookState
-from memory.tasks import worker_name
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.runtime.api.serializers import event_document

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from memory import redaction
 from memory.host.errors import ArtifactNotFound
-from memory.host.events import ArtifactCreated
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from openwop_console.runtime import steps
@@ -26,16 +25,9 @@ class RunArtifact:
     created_at: datetime
 
 
-def id_of(node_id: str) -> str:
+def artifact_id(node_id: str) -> str:
     """The id of a node's artifact inside its run, which a replay reproduces."""
     return f"art_{hashlib.sha256(node_id.encode()).hexdigest()[:32]}"
-
-
-def facts_of(node: JSONObject) -> list[ArtifactCreated]:
-    """The events of a completed node besides its completion."""
-    if kind := node.get("artifactType"):
-        return [ArtifactCreated(id_of(node["id"]), kind, node["id"])]
-    return []
 
 
 def artifacts_of_run(run: Run) -> Iterator[RunArtifact]:
@@ -44,7 +36,7 @@ def artifacts_of_run(run: Run) -> Iterator[RunArtifact]:
     mask = redaction.mask_of_run(run)
     for node_id, step in steps.steps_of_run(run.tenant_id, run.id).items():
         if step.state == StepState.DONE and kinds.get(node_id):
-            yield RunArtifact(id_of(node_id), kinds[node_id], node_id, mask.value(step.outputs), step.started_at)
+            yield RunArtifact(artifact_id(node_id), kinds[node_id], node_id, mask.value(step.outputs), step.started_at)
 
 
 def find(run: Run, artifact_id: str) -> RunArtifact:

@@ -54,8 +54,7 @@ from memory.recordings import Served
 from memory.text.matching import FORGOTTEN
 from openwop_console.runtime import chains, execution, graph, run_options, steps, workflows
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.context import getting, listing
-from openwop_console.runtime.execution import Position
+from openwop_console.runtime.execution import Position, getting, listing
 from openwop_console.runtime.models import Step, StepState
 
 log = logging.getLogger(__name__)

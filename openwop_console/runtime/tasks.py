@@ -8,9 +8,9 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memory.host import heartbeats, runs, scheduling
+from memory.host.leases import worker_name
 from memory.host.models import Heartbeat
 from memory.host.scheduling import Timer
-from memory.tasks import worker_name
 from openwop_console.runtime import engine
 from openwop_console.runtime.timed import commitments
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats

@@ -21,8 +21,8 @@ from memory.host import event_log, runs, tenancy
 from memory.host.errors import CapabilityNotProvided, Forbidden
 from memory.host.http import Closed, Text, checked, operation
 from memory.host.json_types import JSONObject
+from memory.host.leases import worker_name
 from memory.host.tenancy import TenantScope, scope_of
-from memory.tasks import worker_name
 from openwop_console.runtime import engine
 from openwop_console.test_seams import principals
 from openwop_console.test_seams.principals import seam

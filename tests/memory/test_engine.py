@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from memory.host import event_log, node_types, runs, vault
 from memory.host.errors import Forbidden, Invalid, NotFound
+from memory.host.leases import worker_name
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
-from memory.tasks import worker_name
 from openwop_console.process import recovery, scheduler
 from openwop_console.runtime import engine, graph, workflows
 from openwop_console.runtime import runs as run_service

@@ -18,7 +18,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, WorkspaceFile
 from memory.workspace import MAX_FILE_BYTES, FileDraft, Precondition
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.context import NodeFiles
+from openwop_console.runtime.execution import NodeFiles
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
