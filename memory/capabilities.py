@@ -60,7 +60,10 @@ DIMENSIONS = (
     Dimension("read", "memory.supported", "agents start without memory", lambda d: _supported(_memory(d))),
     Dimension("write", "memory.writable", "nothing an agent learns is kept", _writes),
     Dimension(
-        "search", "memory.search", "memory is listed, not searched", lambda d: _supported(_memory(d).get("search"))
+        "search",
+        "memory.search",
+        "memory is listed, not searched",
+        lambda d: _supported(_memory(d).get("search")),
     ),
     Dimension("long-term-durability", "agents.memoryBackends", "memory is lost when the host restarts", _long_term),
     Dimension("compaction", "memory.compaction", "memory grows and is never condensed", _compacts),

@@ -18,10 +18,10 @@ from uuid import UUID
 import numpy as np
 import orjson
 
-from memory import adapter, ledger, policies, redaction
+from memory import adapter, ledger, memory_policy, redaction
 from memory.host.errors import EndpointFailed
+from memory.memory_policy import Policy
 from memory.models import VectorSpace
-from memory.policies import Policy
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Key = tuple[UUID, str, bytes]
@@ -84,7 +84,7 @@ def source_of(policy: Policy) -> str:
 
 def meaning_of(tenant_id: UUID, query: str) -> Meaning:
     """The vector of a query, requested or cached. Never raises: without a vector there is a reason."""
-    policy = policies.policy_of(tenant_id)
+    policy = memory_policy.policy_of(tenant_id)
     if not policy.embeds or not query.strip():
         return Meaning()
     source, space = source_of(policy), ledger.vector_space(tenant_id)
@@ -140,7 +140,7 @@ def embed_entries(*, clock: Callable[[], datetime]) -> int:
     """Entries without a vector get theirs, a batch of each tenant at a time, until none is left or ``ROUND_SECONDS``
     are over; vectors that are of no use any more go. How many entries that were."""
     ends, done = time.monotonic() + ROUND_SECONDS, 0
-    waiting = sorted({*policies.embedding_tenants(), *ledger.tenants_with_vectors()})
+    waiting = sorted({*memory_policy.embedding_tenants(), *ledger.tenants_with_vectors()})
     while waiting and time.monotonic() < ends:
         left = []
         for tenant_id in waiting:
@@ -169,7 +169,7 @@ def progress_of(tenant_id: UUID, policy: Policy) -> str:
 
 def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
     """How many entries more the tenant's space reaches over; 0 when there is nothing more to do now."""
-    policy, space = policies.policy_of(tenant_id), ledger.vector_space(tenant_id)
+    policy, space = memory_policy.policy_of(tenant_id), ledger.vector_space(tenant_id)
     source = source_of(policy) if policy.embeds else ""
     if space is not None and space.source != source:
         while not ledger.drop_vectors(tenant_id):

@@ -24,7 +24,7 @@ from memory.host.models import SecretScope
 from memory.host.outbound import OutboundFailed
 
 if TYPE_CHECKING:
-    from memory.policies import Policy
+    from memory.memory_policy import Policy
 
 TOTAL_SECONDS = 60.0
 MAX_BYTES = 1_048_576

@@ -13,14 +13,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, entry_drafts, ledger, passes, redaction, search
+from memory import adapter, entry_drafts, ledger, ledger_search, passes, redaction
 from memory.host import ids, pages, sql, tenancy
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
+from memory.ledger_search import LedgerFilter
 from memory.models import Pass
 from memory.passes import PassOrder
-from memory.search import LedgerFilter
 from memory.text.matching import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def apply_to_all(
     """How many entries were changed, or the pass that is on record to change them, which the caller queues. Entries
     whose tags are not a person's to change are left."""
     require_possible(scope, action)
-    every = chain.from_iterable(search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
+    every = chain.from_iterable(ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
     found = list(islice(every, AT_ONCE + 1))
     if len(found) <= AT_ONCE:
         chosen = _possible(scope, action, found, now=now) if action in TAGGING else found
@@ -140,7 +140,7 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
     if FORGOTTEN in (tag, *work.options["filter"].values()):
         raise Conflict("The filter or the tag named a subject that was forgotten.")
     scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
-    every = search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
+    every = ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
     found = list(chain.from_iterable(every))
     changed = 0
     for place, part in enumerate(sql.in_chunks(found, STEP)):

@@ -14,15 +14,15 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import adapter, passes, redaction, search, transfers
+from memory import adapter, ledger_search, passes, redaction, transfers
 from memory.host import access, audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, Invalid, NotFound
 from memory.host.expiry import expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
+from memory.ledger_search import LedgerFilter
 from memory.models import ExportPart, Pass, PassState
 from memory.passes import PassOrder
-from memory.search import LedgerFilter
 from memory.text.matching import FORGOTTEN
 
 WRITER = "memory.ledger_exports"
@@ -161,7 +161,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=now)
     wanted, form = LedgerFilter.of_document(work.options["filter"]), work.options["format"]
     _remove_parts(work.tenant_id, [work.id])
-    page = search.ledger_page(scope, wanted, size=1, now=now)
+    page = ledger_search.ledger_page(scope, wanted, size=1, now=now)
     total, rows, left_out, number = page.total if page.total_is_exact else 0, 0, 0, -1
     try:
         for number, (body, count, kept_back) in enumerate(_bodies(scope, wanted, form, now)):
@@ -184,13 +184,13 @@ def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) 
     if form == JSON_LINES:
         # What has no filter goes in the order in which it was written, as ``export_memory`` prints it.
         every = wanted.is_empty
-        chunks = adapter.export_all(scope, now=now) if every else search.export_chunks(scope, wanted, now=now)
+        chunks = adapter.export_all(scope, now=now) if every else ledger_search.export_chunks(scope, wanted, now=now)
         for chunk in chunks:
             lines = [line for entry in chunk if (line := transfers.json_line(entry))]
             yield b"".join(lines), len(lines), len(chunk) - len(lines)
         return
     counts: list[int] = [0]
-    chunks = search.export_chunks(scope, wanted, now=now)
+    chunks = ledger_search.export_chunks(scope, wanted, now=now)
     for text in transfers.csv_parts(_counted(chunks, counts)):
         yield text.encode(), counts.pop(), 0
 

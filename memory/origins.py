@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 
-from memory.host import traces
+from memory.host import trace_context
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 
@@ -17,7 +17,7 @@ MAX_SOURCES = 32
 LARGEST_STEP = 2**53 - 1
 NO_TEXT = f"must be a text of 1 to {MAX_TEXT} characters without control characters"
 TEXTS = ("system", "runId", "threadId", "checkpointId", "node")
-STEP, TRACE, SOURCES = "step", traces.HEADER, "sourceIds"
+STEP, TRACE, SOURCES = "step", trace_context.HEADER, "sourceIds"
 MEMBERS = (*TEXTS, STEP, TRACE, SOURCES)
 REST = ("checkpointId", STEP, TRACE, SOURCES)
 
@@ -88,7 +88,7 @@ def problems(said: object) -> Iterator[tuple[str, str]]:
             yield name, NO_TEXT
     if STEP in said and not _is_step(said[STEP]):
         yield STEP, f"must be a whole number, or {NO_TEXT.removeprefix('must be ')}"
-    if TRACE in said and not traces.is_traceparent(said[TRACE]):
+    if TRACE in said and not trace_context.is_traceparent(said[TRACE]):
         yield TRACE, "must be a traceparent of W3C Trace Context"
     sources = said.get(SOURCES, [])
     if not (isinstance(sources, list) and len(sources) <= MAX_SOURCES and all(map(is_text, sources))):

@@ -14,14 +14,14 @@ from uuid import UUID
 
 from django.db.models import Count, Min, Q
 
-from memory import adapter, ledger, policies
+from memory import adapter, ledger, memory_policy
 from memory.adapter import RetentionFigures, WeekOf
 from memory.host import sql
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
+from memory.memory_policy import Policy
 from memory.models import Archive, ArchiveState
 from memory.passes import archives
-from memory.policies import Policy
 
 # Writers wait while a file is rebuilt: 0.4 s for 100 MB and 13 s for a gigabyte, as measured on two busy cores. A large
 # one is rebuilt more rarely than every minute, and a larger one by hand alone (VACUUM).
@@ -114,7 +114,7 @@ def sweep_merged(*, now: datetime) -> int:
 
 def _sweep_merged_of(tenant_id: UUID, now: datetime) -> int:
     removed = 0
-    before = now - timedelta(days=policies.policy_of(tenant_id).restore_days)
+    before = now - timedelta(days=memory_policy.policy_of(tenant_id).restore_days)
     while rows := ledger.merged_away_rows(tenant_id, before=before):
         for kind in sorted({kind for _, kind in rows}):
             of_kind = tuple(row for row, its in rows if its == kind)
@@ -219,7 +219,7 @@ def outlook(scope: TenantScope, *, now: datetime) -> Outlook:
     timeless = adapter.count_timeless(scope)
     return Outlook(
         adapter.retention_figures(scope, now=now),
-        policies.policy_of(scope.tenant_id),
+        memory_policy.policy_of(scope.tenant_id),
         _archives(scope),
         sorted(timeless.items(), key=lambda each: (-each[1], each[0])),
     )
@@ -238,7 +238,7 @@ class Shortening:
 
 def shortening(scope: TenantScope, wanted: Policy, *, now: datetime) -> Shortening | None:
     """What ``wanted`` would remove; None when it shortens nothing of the current policy."""
-    before = policies.policy_of(scope.tenant_id)
+    before = memory_policy.policy_of(scope.tenant_id)
     shorter = [name for name in DAYS if getattr(wanted, name) < getattr(before, name)]
     if not shorter:
         return None

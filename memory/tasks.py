@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import embeddings, entry_selection, external_runs, ledger_exports, passes, retention, search
-from memory.forget import forgetting
+from memory import embeddings, entry_selection, external_runs, ledger_exports, ledger_search, passes, retention
+from memory.forget import execution
 from memory.host import audit_chain, idempotency, sql, throttle, webhooks
 from memory.host.leases import worker_name
 from memory.models import ForgetRequest, Pass, PassState
@@ -26,7 +26,7 @@ def enqueue_preview(request: ForgetRequest) -> None:
 
 
 def build_preview(tenant: str, request: str) -> None:
-    forgetting.build(UUID(hex=tenant), UUID(hex=request), holder=worker_name(), clock=timezone.now)
+    execution.build(UUID(hex=tenant), UUID(hex=request), holder=worker_name(), clock=timezone.now)
 
 
 def enqueue_forget(request: ForgetRequest) -> None:
@@ -37,7 +37,7 @@ def enqueue_forget(request: ForgetRequest) -> None:
 def forget(tenant: str, request: str) -> None:
     """Carry out the request; the next forget of the tenant that waits is queued."""
     tenant_id, request_id = UUID(hex=tenant), UUID(hex=request)
-    ended = forgetting.execute(tenant_id, request_id, holder=worker_name(), now=timezone.now(), clock=timezone.now)
+    ended = execution.execute(tenant_id, request_id, holder=worker_name(), now=timezone.now(), clock=timezone.now)
     if ended and ended.pass_id and (following := passes.next_waiting(tenant_id, ended.pass_id, now=timezone.now())):
         _enqueue(following)
     if sql.is_postgres():
@@ -83,7 +83,7 @@ def checkpoint_audit() -> int:
 
 
 def lapse_previews() -> int:
-    return forgetting.lapse_previews(now=timezone.now())
+    return execution.lapse_previews(now=timezone.now())
 
 
 def enqueue_unattended() -> int:
@@ -95,10 +95,10 @@ def enqueue_unattended() -> int:
 
 
 def _enqueue(row: Pass) -> None:
-    if row.kind == forgetting.KIND:
+    if row.kind == execution.KIND:
         request_id = row.window.partition("/")[0]
         async_task("memory.tasks.forget", row.tenant_id.hex, request_id, timeout=settings.PASS_TIMEOUT)
-    elif row.kind == forgetting.PREVIEW:
+    elif row.kind == execution.PREVIEW:
         async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=settings.PASS_TIMEOUT)
     elif row.kind in orders.KINDS or row.kind == entry_selection.KIND:
         enqueue_pass(row)
@@ -165,7 +165,7 @@ def order_nights() -> int:
 
 def index_words() -> int:
     """Index entries after the marks of full text (SQLite)."""
-    return search.index_what_waits()
+    return ledger_search.index_what_waits()
 
 
 def embed_entries() -> int:

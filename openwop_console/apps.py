@@ -8,7 +8,7 @@ from django.apps import AppConfig
 from django.conf import settings
 
 from memory.host.json_types import JSONObject
-from openwop_console.process import supervision
+from openwop_console.process import supervisor
 
 
 class ConsoleConfig(AppConfig):
@@ -25,7 +25,7 @@ class ConsoleConfig(AppConfig):
         if settings.OPENWOP_TELEMETRY:
             event_log.on_append(_tell_telemetry)
         if "OPENWOP_PROCESS" in os.environ:
-            supervision.tie_descendants()
+            supervisor.tie_descendants()
         # Imported modules stay: each collection that scanned them took 80 ms of a transaction, or of the event loop.
         gc.freeze()
 

@@ -26,9 +26,9 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
-from memory.forget import forgetting, holds, receipts
+from memory.forget import execution, holds, receipts
 from memory.forget import journal as erasure_journal
-from memory.forget.forgetting import Clock
+from memory.forget.execution import Clock
 from memory.forget.journal import Erasure, JournalBroken, JournalCut, Mark
 from memory.host import audit, audit_chain, signing, tenancy, vault
 from memory.host.json_types import JSONObject
@@ -490,9 +490,9 @@ def _forget_again(erasure: Erasure, clock: Clock) -> bool:
     # The reason stays on record, so it must not name the subject.
     reason = "—" if is_mentioned(erasure.terms, search_form(REASON)) else REASON
     holds.end_for_restore(tenant.id, erasure.terms, now=clock())
-    found = forgetting.preview(scope, list(erasure.terms), now=clock())
+    found = execution.preview(scope, list(erasure.terms), now=clock())
     suspected = {row.hex for holding in found.holdings for row in holding.suspected}
-    asked = forgetting.confirm(
+    asked = execution.confirm(
         scope,
         found.request.id,
         typed=erasure.terms[0],
@@ -500,7 +500,7 @@ def _forget_again(erasure: Erasure, clock: Clock) -> bool:
         ticked=suspected.intersection(erasure.chosen),
         now=clock(),
     )
-    ended = forgetting.execute(tenant.id, asked.id, holder="restore", now=clock(), clock=clock)
+    ended = execution.execute(tenant.id, asked.id, holder="restore", now=clock(), clock=clock)
     if ended is None or ended.state != ForgetState.FORGOTTEN:
         raise BackupRefused("What was forgotten after the copy could not be forgotten again completely.")
     return True

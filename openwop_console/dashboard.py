@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memory import adapter, agents, commitments, redaction, run_timeline
 from memory.agents import AgentRow
-from memory.forget import forgetting, plans
+from memory.forget import execution, plans
 from memory.host import access, interrupts, pages, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt
@@ -173,7 +173,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
     return Attention(
         waiting=found,
         titles={each.id: _title_of(each) for each in asked.rows} if asked else {},
-        subjects={each.id: ", ".join(forgetting.terms_of(scope, each)) for each in previews.rows} if previews else {},
+        subjects={each.id: ", ".join(execution.terms_of(scope, each)) for each in previews.rows} if previews else {},
         sentences=commitments.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
         policies=approval_policies.awaiting_me(scope) if reads else None,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,

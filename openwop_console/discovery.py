@@ -20,9 +20,9 @@ from memory.forget import receipts
 from memory.host import access, audit_chain, audit_log, heartbeats, registry, runs, scheduling, webhooks
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode
+from memory.memory_policy import Policy
 from memory.models import Condition
 from memory.passes import compaction, distillation
-from memory.policies import Policy
 from memory.text import token_budget
 from memory.workspace import MAX_FILE_BYTES
 from openwop_console import VERSION

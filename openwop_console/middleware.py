@@ -41,7 +41,7 @@ from memory.host.http import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import errors, health, idempotency, sign_in
 from openwop_console.oauth import server as oauth
-from openwop_console.process import listening
+from openwop_console.process import bind_address
 from openwop_console.templatetags.console import with_visible_bidi
 
 EXTENSION = "/v1/host/console/"
@@ -205,7 +205,7 @@ def _repeated_parameters(request: HttpRequest, view: Callable[..., HttpResponse]
 
 
 def _principal(request: HttpRequest, face: str) -> Principal | None:
-    if request.path in listening.PROBES:
+    if request.path in bind_address.PROBES:
         return None
     if face == "page":
         return sign_in.session_principal(request)

@@ -10,13 +10,13 @@ from uuid import UUID
 from django.urls import reverse
 
 from memory import adapter, agents, artifact_stops, commitments
-from memory import search as memory_search
+from memory import ledger_search as memory_search
 from memory.forget import holds, plans
 from memory.host import ids, pages, registrations, runs
 from memory.host.models import Installation, Run
 from memory.host.tenancy import TenantScope
+from memory.ledger_search import LedgerFilter
 from memory.passes import archives, orders
-from memory.search import LedgerFilter
 from proposals import review
 from proposals.models import UNDER_REVIEW, Proposal
 

@@ -40,7 +40,7 @@ from opentelemetry.trace import (
     Tracer,
 )
 
-from memory.host import ids, runs, traces
+from memory.host import ids, runs, trace_context
 from memory.host.events import (
     AgentToolReturned,
     CallAnswered,
@@ -58,10 +58,10 @@ from memory.host.events import (
 from memory.host.models import Run, RunEvent
 from memory.host.node_types import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE
 from openwop_console import VERSION
-from openwop_console.process import listening
+from openwop_console.process import bind_address
 from openwop_console.runtime import completions, mcp_servers, workflows
 from openwop_console.runtime.calls import OK, PROVIDER
-from openwop_console.runtime.execution import kind_of
+from openwop_console.runtime.node_execution import kind_of
 
 log = logging.getLogger(__name__)
 NAME = "openwop-console"
@@ -161,11 +161,11 @@ class Requests:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path in listening.PROBES:
+        if request.path in bind_address.PROBES:
             return self.get_response(request)
         method = request.method if request.method in METHODS else "_OTHER"
         told: Attributes = {"http.request.method": str(method)}
-        parent = _parent(traces.accepted(request.headers.get(traces.HEADER)))
+        parent = _parent(trace_context.accepted(request.headers.get(trace_context.HEADER)))
         began = time.monotonic()
         # The message of an exception may quote memory.
         with sdk().tracer.start_as_current_span(
@@ -238,7 +238,7 @@ class _Told:
 
     def __init__(self, run: Run, now: datetime) -> None:
         self.run, self.now, self.sdk = run, now, sdk()
-        self.trace_id = int(traces.trace_id(run.traceparent) or run.id.hex, 16)
+        self.trace_id = int(trace_context.trace_id(run.traceparent) or run.id.hex, 16)
 
     def end(self, event: Event) -> None:
         """Record the span of the whole run, in the caller's trace or in a trace of its own."""
@@ -252,7 +252,7 @@ class _Told:
             told["error.type"] = event.error.code
         began = run.started_at or run.created_at
         name = f"invoke_workflow {run.workflow_id}"
-        self._span(name, told, began, parent=_parent(run.traceparent), span_id=traces.span_id(run.id))
+        self._span(name, told, began, parent=_parent(run.traceparent), span_id=trace_context.span_id(run.id))
         self.sdk.runs.add(1, {"openwop.run.status": status})
 
     def node(self, event: NodeCompleted | NodeFailed | NodeCancelled) -> None:
@@ -270,7 +270,7 @@ class _Told:
         if isinstance(event, NodeFailed):
             told["error.type"] = event.error.code
         name = f"{told.get(OPERATION, 'node')} {type_id}"
-        span_id = traces.span_id(self.run.id, event.node_id)
+        span_id = trace_context.span_id(self.run.id, event.node_id)
         self._span(name, told, first.timestamp, parent=self._within(), span_id=span_id)
 
     def call(self, event: CallAnswered, model: str) -> None:
@@ -327,7 +327,7 @@ class _Told:
         if flags is None:
             decided = self.sdk.provider.sampler.should_sample(None, self.trace_id, "").decision
             flags = TraceFlags(TraceFlags.SAMPLED if decided is Decision.RECORD_AND_SAMPLE else TraceFlags.DEFAULT)
-        return _context(self.trace_id, traces.span_id(self.run.id, node_id), flags, remote=False)
+        return _context(self.trace_id, trace_context.span_id(self.run.id, node_id), flags, remote=False)
 
     def _span(
         self,

@@ -17,7 +17,7 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import artifact_stops, policies
+from memory import artifact_stops, memory_policy
 from memory.forms import AuditedForm
 from memory.host import access, audit_log, exports, ids, keys, pages, registrations, registry, tenancy
 from memory.host.errors import NotFound
@@ -31,7 +31,7 @@ from openwop_console.dashboard import Attention
 from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
 from openwop_console.oauth import server as oauth
-from openwop_console.runtime.timed import schedules
+from openwop_console.runtime import schedules
 from proposals import denials, diffs, lifecycle, rules
 from proposals import policies as approval_policies
 from proposals.views.actions import rolled_back
@@ -381,7 +381,7 @@ def host_health(request: HttpRequest) -> HttpResponse:
     state = health.host_state(now=now)
     if request.GET.get("format") == "json":
         return exports.document(_health_document(state))
-    policy = policies.policy_of(scope.tenant_id)
+    policy = memory_policy.policy_of(scope.tenant_id)
     context = {
         "nav": "settings",
         "now": now,

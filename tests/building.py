@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from memory import adapter, agents, ledger, search
+from memory import adapter, agents, ledger, ledger_search
 from memory.entry_drafts import EntryDraft
 from memory.host import access, ids, registrations, runs, tenancy
 from memory.host.errors import KeyExpired
@@ -162,7 +162,9 @@ def remember(
     owner = scope(slug)
     run = execute(owner, name, subject=subject, **inputs)
     assert run.status == "completed", run.error
-    found = search.ledger_page(owner, search.LedgerFilter(run=ids.wire("run", run.id)), size=1000, now=timezone.now())
+    found = ledger_search.ledger_page(
+        owner, ledger_search.LedgerFilter(run=ids.wire("run", run.id)), size=1000, now=timezone.now()
+    )
     return Remembered(run, [ids.wire("mem", row.id) for row in reversed(found.entries)])
 
 

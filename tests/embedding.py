@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from django.utils import timezone
 
-from memory import embeddings, policies
+from memory import embeddings, memory_policy
 from memory.host import vault
 from tests import building
 
@@ -103,4 +103,4 @@ def switch_on(slug: str, endpoint: Endpoint, model: str = "small") -> None:
     now = timezone.now()
     vault.put(building.tenant(slug).id, "embedding-key", KEY, now=now)
     named = {"embedding_url": endpoint.url, "embedding_model": model, "embedding_secret": "embedding-key"}
-    policies.change(building.scope(slug), named, now=now)
+    memory_policy.change(building.scope(slug), named, now=now)

@@ -19,7 +19,7 @@ import psutil
 import pytest
 from django.conf import settings
 
-from openwop_console.process import supervision
+from openwop_console.process import supervisor
 from tests import plugin, templates
 
 # Commands that one process runs one after the other: to start Django takes longer than each of them.
@@ -98,7 +98,7 @@ class ConsoleProcess:
                 stderr=log,
                 start_new_session=True,
                 # A killed test run leaves no console behind.
-                preexec_fn=partial(supervision.die_with_parent, os.getpid()),
+                preexec_fn=partial(supervisor.die_with_parent, os.getpid()),
             )
         announced = self.output.count("Console: http")
         deadline = time.monotonic() + 300  # with the migrations, on a machine that is busy

@@ -16,16 +16,15 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
-from memory import policies as memory_policies
-from memory.forget import forgetting, holds
+from memory import memory_policy as memory_policies
+from memory.forget import execution, holds
 from memory.host import ids, registry, webhooks
 from memory.host.http import Operation, operations_of
 from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.models import Commitment, CommitmentState
 from memory.passes import lookalikes, orders
 from memory.passes.orders import Wanted
-from openwop_console.runtime import artifacts, interrupts
-from openwop_console.runtime.timed import commitments
+from openwop_console.runtime import artifacts, commitments, interrupts
 from proposals import policies
 from proposals.models import Proposal
 from tests import archiving, building, proposing
@@ -87,7 +86,7 @@ class World:
 
     @cached_property
     def forget(self) -> str:
-        found = forgetting.preview(self.scope, ["somebody"], now=timezone.now())
+        found = execution.preview(self.scope, ["somebody"], now=timezone.now())
         return ids.wire("fgt", found.request.id)
 
     @cached_property
@@ -418,7 +417,7 @@ def _first_of_two(world: World) -> None:
     building.operator(world.slug, email=f"rosa.owner@{world.slug}.example")
     memory_policies.change(world.scope, {"forget_second_person": True}, now=timezone.now())
     request = ids.parse("fgt", world.forget)
-    forgetting.confirm(world.scope, request, typed="somebody", reason="a test", now=timezone.now())
+    execution.confirm(world.scope, request, typed="somebody", reason="a test", now=timezone.now())
 
 
 def _superseded(world: World) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import policies
+from memory import memory_policy as policies
 from memory.host import ids
 from memory.host.http import (
     COUNT,
@@ -40,9 +40,9 @@ from memory.host.http import (
 from memory.host.json_types import JSONObject
 from memory.host.paging import DEFAULT_LIMIT, Page, cursor
 from memory.host.tenancy import scope_of
+from memory.memory_policy import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_DISTILL_ABOVE, MOST_TARGET, Policy
 from memory.models import Archive, ArchiveState
 from memory.passes import archive_reports, archives
-from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_DISTILL_ABOVE, MOST_TARGET, Policy
 from memory.wire import instant
 from memory.workspace import Precondition
 

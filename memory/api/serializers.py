@@ -59,7 +59,7 @@ from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, VerdictKind, Write
-from memory.search import ORDERS, STATES, LedgerFilter, LedgerPage
+from memory.ledger_search import ORDERS, STATES, LedgerFilter, LedgerPage
 from memory.wire import ADDRESS, address_document, entry_document, instant
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft
 

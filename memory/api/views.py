@@ -7,10 +7,10 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, agents, external_runs, provenance, search, tasks, workspace
+from memory import adapter, agents, external_runs, ledger_search, provenance, tasks, workspace
 from memory.api import serializers
 from memory.api import serializers as wire
-from memory.forget import forgetting, holds, plans
+from memory.forget import execution, holds, plans
 from memory.host import ids, registrations, vault
 from memory.host.errors import Invalid, NotFound, WorkspaceTooLarge
 from memory.host.http import StrictJSONParser, checked, operation, query_of
@@ -45,9 +45,9 @@ def memory_list(request: Request) -> Response:
     given = query.validated_data
     if wanted := query.injection():
         place, narrowed = given["memoryRef"], {name: given[name] for name in ("tag", "limit") if name in given}
-        found = search.within_budget(scope_of(request), place, wanted, now=timezone.now(), **narrowed)
+        found = ledger_search.within_budget(scope_of(request), place, wanted, now=timezone.now(), **narrowed)
         return Response(wire.page_document(found, place))
-    page = search.ledger_page(
+    page = ledger_search.ledger_page(
         scope_of(request),
         query.filter(),
         after=given.get("after"),
@@ -130,7 +130,7 @@ def secret(request: Request, name: str) -> Response:
 @transaction.atomic
 def forget_previews(request: Request) -> Response:
     given = checked(wire.ForgetSubject, request.data).validated_data
-    asked = forgetting.request_preview(
+    asked = execution.request_preview(
         scope_of(request), [given["subject"], *given.get("aliases", [])], now=timezone.now()
     )
     tasks.enqueue_preview(asked)
@@ -148,7 +148,7 @@ def forget_preview(request: Request, preview_id: str) -> Response:
     if found.state not in (ForgetState.PREVIEWED, ForgetState.AWAITING):
         return Response(wire.preview_document(found, []))
     rows, last = plans.suspects(found, after=given.get("after"), limit=size)
-    terms = forgetting.terms_of(scope, found)
+    terms = execution.terms_of(scope, found)
     shown, on_hold = plans.suspects_in_context(found, terms, rows), holds.active_on(found.tenant_id, terms)
     return Response(wire.preview_document(found, shown, cursor("sus", last), on_hold))
 
@@ -207,7 +207,7 @@ def hold_end(request: Request, hold_id: str) -> Response:
 @api_view(["POST"])
 def forget_list(request: Request) -> Response:
     given = checked(wire.ForgetConfirmation, request.data).validated_data
-    confirmed = forgetting.confirm(
+    confirmed = execution.confirm(
         scope_of(request),
         ids.parse("fgt", given["previewId"]),
         typed=given["subject"],
@@ -224,7 +224,7 @@ def forget_list(request: Request) -> Response:
 @api_view(["POST"])
 def forget_withdrawal(request: Request, forget_id: str) -> Response:
     """A request that awaits a second person is over; nothing was removed."""
-    ended = forgetting.withdraw(scope_of(request), ids.parse("fgt", forget_id), now=timezone.now())
+    ended = execution.withdraw(scope_of(request), ids.parse("fgt", forget_id), now=timezone.now())
     return Response(wire.forget_document(ended))
 
 

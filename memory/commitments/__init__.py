@@ -1,12 +1,12 @@
 """Standing commitments: inferred from what runs write, armed, put off, cancelled, fired, stale (RFC 0068 C).
 
 Created and cancelled are records of this console; the wire knows ``commitment.fired`` alone. Who fires them is
-``openwop_console.runtime.timed.commitments``, because a firing may start a run.
+``openwop_console.runtime.commitments``, because a firing may start a run.
 """
 
 from memory.commitments.firing import Claim, abandon, claim, due_commitments, record_ended_runs, review_open, settle
 from memory.commitments.inference import DueTenants, due_tenants, read_next
-from memory.commitments.rows import (
+from memory.commitments.lifecycle import (
     LEASE,
     LIVING,
     OPEN,

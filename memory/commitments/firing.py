@@ -9,9 +9,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, policies, provenance
+from memory import adapter, memory_policy, provenance
 from memory.adapter import EntryFate, News
-from memory.commitments import rows
+from memory.commitments import lifecycle
 from memory.host import cron, event_log, registry, sql
 from memory.host.events import RunCompleted, RunFailed
 from memory.host.json_types import JSONObject
@@ -28,7 +28,7 @@ LIVE, FORGOTTEN = "live", "forgotten"
 TAKEN_IN = frozenset({LineageKind.MERGED, LineageKind.COMPACTED})
 LONGEST_LINEAGE = 20
 NOWHERE = EntryFate("", there=False)
-UNFIRED, GONE, FAILED, MERGED = rows.UNFIRED, rows.GONE, rows.FAILED, rows.MERGED
+UNFIRED, GONE, FAILED, MERGED = lifecycle.UNFIRED, lifecycle.GONE, lifecycle.FAILED, lifecycle.MERGED
 PART = sql.CHUNK
 
 
@@ -51,9 +51,13 @@ def record_statements(
     by_ref: dict[str, list[News]] = defaultdict(list)
     for entry in entries:
         by_ref[entry.memory_ref].append(entry)
-    waiting = rows.lock_watching(tenant_id, by_ref, *rows.OPEN) + rows.lock_lost(tenant_id, by_ref) if entries else []
+    waiting = (
+        lifecycle.lock_watching(tenant_id, by_ref, *lifecycle.OPEN) + lifecycle.lock_lost(tenant_id, by_ref)
+        if entries
+        else []
+    )
     denying = {entry.memory_ref for entry in entries if intentions.DENIAL.search(entry.content)}
-    waiting += rows.lock_watching(tenant_id, denying, CommitmentState.FIRED) if denying else []
+    waiting += lifecycle.lock_watching(tenant_id, denying, CommitmentState.FIRED) if denying else []
     refs = {row.memory_ref for row in waiting}
     known = {each.id: intentions.vocabulary(each.content, each.tags) for each in entries if each.memory_ref in refs}
     changed = [
@@ -63,7 +67,7 @@ def record_statements(
             row, _later(by_ref[row.memory_ref], written_at.get(row.entry_id, -1)), known, stale_after, now
         )
     ]
-    rows.record_conditions(changed)
+    lifecycle.record_conditions(changed)
 
 
 def _later(entries: Iterable[News], position: int) -> Iterable[News]:
@@ -107,14 +111,14 @@ def record_ended_runs(tenant_id: UUID, *, now: datetime) -> None:
     An event is committed a moment after the time it bears, so the last minute is always looked at again; what was
     true already does not change by it.
     """
-    watch = rows.lock_watch(tenant_id)
+    watch = lifecycle.lock_watch(tenant_id)
     since = max(watch.runs_until or now - event_log.LATEST, now - FARTHEST_BACK)
-    ended = event_log.streams_with(tenant_id, ENDS, since=since) if rows.has_watching(tenant_id) else []
-    waiting = rows.lock_watching(tenant_id, None, *rows.OPEN) if ended else []
+    ended = event_log.streams_with(tenant_id, ENDS, since=since) if lifecycle.has_watching(tenant_id) else []
+    waiting = lifecycle.lock_watching(tenant_id, None, *lifecycle.OPEN) if ended else []
     texts = _texts(tenant_id, ended)
     changed = [row for row in waiting if not row.holds and _came_true(row, ended, texts, now)]
-    rows.record_conditions(changed)
-    rows.advance_watch(watch, runs_until=now)
+    lifecycle.record_conditions(changed)
+    lifecycle.advance_watch(watch, runs_until=now)
 
 
 Ended = Sequence[tuple[UUID, str, datetime]]
@@ -273,7 +277,9 @@ def duplicates_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUI
     if len(entries) == 1:
         return {}
     alike = [
-        each for each in rows.open_of_entries(row.tenant_id, entries) if _condition_key(each) == _condition_key(row)
+        each
+        for each in lifecycle.open_of_entries(row.tenant_id, entries)
+        if _condition_key(each) == _condition_key(row)
     ]
     found = current_sources(row.tenant_id, {each.entry_id for each in alike}, now=now)
     here = [(each, found[each.entry_id]) for each in alike if found[each.entry_id].today == source.today]
@@ -293,7 +299,7 @@ class Claim:
 
 def due_commitments(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -> list[UUID]:
     """Commitments whose time has come or whose condition has become true, the longest due first."""
-    mine = Commitment.objects.of(tenant_id).filter(state__in=rows.OPEN, due_at__lte=now)
+    mine = Commitment.objects.of(tenant_id).filter(state__in=lifecycle.OPEN, due_at__lte=now)
     return list(mine.order_by("due_at", "id").values_list("id", flat=True)[:limit])
 
 
@@ -302,11 +308,11 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | Non
 
     One that is too old, whose entry is gone, or that an earlier one says already is stale instead.
     """
-    row = rows.locked(tenant_id, commitment_id)
-    if row.state not in rows.OPEN or row.due_at is None or row.due_at > now:
+    row = lifecycle.locked(tenant_id, commitment_id)
+    if row.state not in lifecycle.OPEN or row.due_at is None or row.due_at > now:
         return None
     if row.stale_at is not None and row.condition == Condition.TIME and row.stale_at <= now:
-        rows.make_stale(tenant_id, [row.id], UNFIRED, now=now)
+        lifecycle.make_stale(tenant_id, [row.id], UNFIRED, now=now)
         return None
     source = current_source(tenant_id, row.entry_id, now=now)
     if source.today is None:
@@ -326,9 +332,9 @@ def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
     of them. Only the first one touches the others, so that no two wait for each other's lock."""
     later = duplicates_of(row, source, now=now)
     if row.id in later:
-        rows.make_stale(row.tenant_id, [row.id], MERGED, now=now)
+        lifecycle.make_stale(row.tenant_id, [row.id], MERGED, now=now)
         return True
-    rows.make_stale(row.tenant_id, [each for each, first in later.items() if first == row.id], MERGED, now=now)
+    lifecycle.make_stale(row.tenant_id, [each for each, first in later.items() if first == row.id], MERGED, now=now)
     return False
 
 
@@ -345,7 +351,7 @@ def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
 
 def settle(claimed: Claim, firing: Firing, *, now: datetime) -> None:
     """Record that the commitment fired on its occasion; it ends or is armed again."""
-    rows.record_firing(claimed.row, firing)
+    lifecycle.record_firing(claimed.row, firing)
     _rest(claimed, now=now)
 
 
@@ -353,15 +359,15 @@ def _rest(claimed: Claim, *, now: datetime) -> None:
     """Armed while it may fire again: at its next instant, or when the denied condition becomes true."""
     row, denied = claimed.row, claimed.row.condition == Condition.PREDICATE and not claimed.row.holds
     state = CommitmentState.ARMED if claimed.next_at or denied else CommitmentState.FIRED
-    rows.change_state(row, state, now=now, due_at=claimed.next_at, snoozed_until=None)
+    lifecycle.change_state(row, state, now=now, due_at=claimed.next_at, snoozed_until=None)
 
 
 @transaction.atomic
 def abandon(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
     """End a commitment that cannot fire because of a fault of this host, so that it is not retried forever."""
-    row = rows.locked(tenant_id, commitment_id)
-    if row.state in rows.OPEN:
-        rows.make_stale(tenant_id, [row.id], FAILED, now=now, last_code=FAILED)
+    row = lifecycle.locked(tenant_id, commitment_id)
+    if row.state in lifecycle.OPEN:
+        lifecycle.make_stale(tenant_id, [row.id], FAILED, now=now, last_code=FAILED)
 
 
 @transaction.atomic
@@ -369,36 +375,36 @@ def review_open(tenant_id: UUID, *, now: datetime) -> None:
     """Review the next 500 commitments: end snoozes, wake dormant ones near their time, make stale what is too old or
     lost its entry, arm it again when the entry is restored, keep the first of duplicates whose entries were merged, and
     remove those of forgotten entries. A possible one becomes stale when it is not armed in time."""
-    watch = rows.lock_watch(tenant_id)
-    part = rows.next_to_review(tenant_id, after=watch.looked_until, limit=PART)
-    rows.advance_watch(watch, looked_until=part[-1].id if len(part) == PART else None)
+    watch = lifecycle.lock_watch(tenant_id)
+    part = lifecycle.next_to_review(tenant_id, after=watch.looked_until, limit=PART)
+    lifecycle.advance_watch(watch, looked_until=part[-1].id if len(part) == PART else None)
     found = current_sources(tenant_id, {row.entry_id for row in part}, now=now) if part else {}
-    rows.remove(tenant_id, [row.id for row in part if found[row.entry_id].forgotten])
+    lifecycle.remove(tenant_id, [row.id for row in part if found[row.entry_id].forgotten])
     known = [(row, found[row.entry_id]) for row in part if not found[row.entry_id].forgotten]
     _review_lost(tenant_id, [each for each in known if each[0].state == CommitmentState.STALE], now)
-    _review_armed(tenant_id, [each for each in known if each[0].state in rows.OPEN], now)
+    _review_armed(tenant_id, [each for each in known if each[0].state in lifecycle.OPEN], now)
     _review_possible(tenant_id, [each for each in known if each[0].state == CommitmentState.POSSIBLE], now)
 
 
 def _review_possible(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
-    rows.make_stale(tenant_id, [row.id for row, _ in found if _is_too_old(row, now)], UNFIRED, now=now)
+    lifecycle.make_stale(tenant_id, [row.id for row, _ in found if _is_too_old(row, now)], UNFIRED, now=now)
     gone = [row.id for row, source in found if source.today is None and not source.returns]
-    rows.make_stale(tenant_id, gone, GONE, now=now)
+    lifecycle.make_stale(tenant_id, gone, GONE, now=now)
 
 
 def _review_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     over = [row.id for row, source in found if _is_too_old(row, now) or not (source.today or source.returns)]
-    rows.make_stale(tenant_id, over, GONE, now=now)
+    lifecycle.make_stale(tenant_id, over, GONE, now=now)
     back = {row.id for row, source in found if source.today} - set(over)
-    rows.restore(tenant_id, sorted(back), now=now)
+    lifecycle.restore(tenant_id, sorted(back), now=now)
 
 
 def _review_armed(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     old = [row.id for row, _ in found if _is_too_old(row, now) and (row.due_at is None or row.condition == "time")]
-    rows.make_stale(tenant_id, old, UNFIRED, now=now)
+    lifecycle.make_stale(tenant_id, old, UNFIRED, now=now)
     _mark_lost(tenant_id, [each for each in found if each[1].today is None], now)
-    rows.make_stale(tenant_id, list(find_duplicates(tenant_id, _armed_today(found))), MERGED, now=now)
-    rows.rearm(tenant_id, [row.id for row, _ in found if _has_slept(row, now)], now=now)
+    lifecycle.make_stale(tenant_id, list(find_duplicates(tenant_id, _armed_today(found))), MERGED, now=now)
+    lifecycle.rearm(tenant_id, [row.id for row, _ in found if _has_slept(row, now)], now=now)
 
 
 def _is_too_old(row: Commitment, now: datetime) -> bool:
@@ -417,8 +423,8 @@ def _armed_today(found: Sequence[Spoken]) -> list[Spoken]:
 
 def _mark_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     """A commitment whose entry is gone is stale: until the entry is restored, or for good when it cannot be."""
-    rows.make_stale(tenant_id, [row.id for row, source in found if not source.returns], GONE, now=now)
+    lifecycle.make_stale(tenant_id, [row.id for row, source in found if not source.returns], GONE, now=now)
     away = [row.id for row, source in found if source.returns]
     if away:
-        until = now + timedelta(days=policies.policy_of(tenant_id).stale_days)
-        rows.mark_lost(tenant_id, away, until=until, now=now)
+        until = now + timedelta(days=memory_policy.policy_of(tenant_id).stale_days)
+        lifecycle.mark_lost(tenant_id, away, until=until, now=now)

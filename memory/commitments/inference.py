@@ -14,14 +14,14 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import OuterRef, Q, Subquery
 
-from memory import adapter, policies
+from memory import adapter, memory_policy
 from memory.adapter import News
-from memory.commitments import firing, rows
+from memory.commitments import firing, lifecycle
 from memory.host import event_log, sql
 from memory.host.models import Tenant
 from memory.host.paging import behind
+from memory.memory_policy import Policy
 from memory.models import Commitment, CommitmentState, Condition
-from memory.policies import Policy
 from memory.text import intentions
 from memory.text.intentions import FARTHEST, Intention
 
@@ -34,23 +34,25 @@ PART = sql.CHUNK
 def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     """Read the next part of the ledger: arm its intentions (as possible where they are in doubt), and record what it
     says about others. Whether there may be more."""
-    watch = rows.lock_watch(tenant_id)
+    watch = lifecycle.lock_watch(tenant_id)
     entries, reached = adapter.news_after(tenant_id, after=watch.position, limit=limit, now=now)
     if reached == watch.position:
         return False
-    policy = policies.policy_of(tenant_id)
+    policy = memory_policy.policy_of(tenant_id)
     fresh = [each for entry in entries for each in infer_commitments(tenant_id, entry, policy, now)]
     if replaced := {entry.id for entry in entries if entry.changed_at}:
         kept = [each for each in fresh if each.entry_id not in replaced]
         fresh = [
             *kept,
-            *rows.follow_replacement(tenant_id, replaced, [each for each in fresh if each.entry_id in replaced]),
+            *lifecycle.follow_replacement(tenant_id, replaced, [each for each in fresh if each.entry_id in replaced]),
         ]
     written_at = {entry.id: entry.position for entry in entries}
-    rows.store(fresh)
+    lifecycle.store(fresh)
     _cancel_called_off(tenant_id, entries, now)
     firing.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
-    rows.advance_watch(watch, position=reached, **({"lease_until": rows.LEASE.end(now)} if watch.holder else {}))
+    lifecycle.advance_watch(
+        watch, position=reached, **({"lease_until": lifecycle.LEASE.end(now)} if watch.holder else {})
+    )
     return len(entries) == limit
 
 
@@ -58,11 +60,11 @@ def _cancel_called_off(tenant_id: UUID, entries: Iterable[News], now: datetime) 
     """Cancel the commitment that a later entry of the ref calls off, when only one can be meant."""
     for entry in entries:
         for words in intentions.called_off(entry.content):
-            open_now = [row for row in rows.lock_living(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
+            open_now = [row for row in lifecycle.lock_living(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
             texts = adapter.stored_texts(tenant_id, {row.entry_id for row in open_now})
             meant = [row for row in open_now if set(words) <= _words(texts.get(row.entry_id, ""), row)]
             if len(meant) == 1:
-                rows.change_state(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)
+                lifecycle.change_state(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)
 
 
 def _words(text: str, row: Commitment) -> set[str]:
@@ -122,7 +124,7 @@ def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now:
     asked = _of_open("due", Q(due_at__lte=now), by="due_at") | _of_open("waiting", Q(condition=Condition.PREDICATE))
     if whole:
         asked |= _of_open("open", Q()) | {"possible": _first(Q(state=CommitmentState.POSSIBLE))}
-        asked |= {"lost": _first(rows.MAY_RETURN)}
+        asked |= {"lost": _first(lifecycle.MAY_RETURN)}
     page = Tenant.objects.annotate(**asked).values("id", *asked)
     part = list(behind(page, after, "id")[:PART])
     found = adapter.tenants_with_news([each["id"] for each in part], now=now)
@@ -133,7 +135,7 @@ def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now:
 
 
 def _of_open(name: str, of: Q, *, by: str = "id") -> dict[str, Subquery]:
-    return {f"{name}_{state}": _first(of & Q(state=state), by=by) for state in rows.OPEN}
+    return {f"{name}_{state}": _first(of & Q(state=state), by=by) for state in lifecycle.OPEN}
 
 
 def _first(of: Q, *, by: str = "id") -> Subquery:

@@ -1,6 +1,6 @@
 """The registry of erasers, one per store: each finds what it holds of a subject, and erases it.
 
-``memory.forget.forgetting`` runs them; an app that stores personal text registers its eraser from its ``apps.py``.
+``memory.forget.execution`` runs them; an app that stores personal text registers its eraser from its ``apps.py``.
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ class EarlierLook:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forget.forgetting``.
+    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forget.execution``.
 
     Each search has its own instance: stores that need the same scan share its result in ``seen``, by the name of what
     was scanned, so that a large table is scanned once per search and not once per store.

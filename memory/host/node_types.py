@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Protocol
 
-from memory.host import traces
+from memory.host import trace_context
 from memory.host.events import Ask
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
@@ -73,7 +73,7 @@ class Sending:
 
     @property
     def trace(self) -> dict[str, str]:
-        return {traces.HEADER: self.traceparent} if self.traceparent else {}
+        return {trace_context.HEADER: self.traceparent} if self.traceparent else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory.host import access, ids, traces
+from memory.host import access, ids, trace_context
 from memory.host.errors import Forbidden, Invalid, Unauthenticated
 from memory.host.models import Membership, Operator, Run, Tenant
 from memory.host.registrations import Registrations
@@ -261,4 +261,4 @@ def scope_of(request: object) -> TenantScope:
     principal: Principal | None = getattr(asked, "principal", None)
     if principal is None:
         raise Unauthenticated
-    return TenantScope(principal, traces.accepted(asked.headers.get(traces.HEADER)))
+    return TenantScope(principal, trace_context.accepted(asked.headers.get(trace_context.HEADER)))

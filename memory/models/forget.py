@@ -39,7 +39,7 @@ class ForgetRequest(TenantOwned):
     it out. ``AWAITING`` a second person it has the reason and the decisions of ``first_confirmed_by``.
     """
 
-    writer = "memory.forget.forgetting"
+    writer = "memory.forget.execution"
     personal = Personal("reasons of forget requests", ("reason",))
     impersonal = {
         "first_confirmed_by": PRINCIPAL,
@@ -126,7 +126,7 @@ class Suspect(TenantOwned):
     The ids rise in the order of the stores, so that a page continues after the last row of the one before.
     """
 
-    writer = "memory.forget.forgetting"
+    writer = "memory.forget.execution"
     impersonal = {"decision": STATE, "store": "the name of a store, of the host's own"}
 
     request_id = models.UUIDField()

@@ -159,7 +159,7 @@ class MemoryPolicy(TenantOwned):
     since its last archive (0: none). With ``forget_second_person`` a forget is confirmed by two people.
     """
 
-    writer = "memory.policies"
+    writer = "memory.memory_policy"
     personal = Personal(
         "memory policy",
         (

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import BinaryField, QuerySet
 from django.db.models.functions import Substr
 
-from memory import adapter, ledger, passes, policies, provenance, redaction, wire, workspace
+from memory import adapter, ledger, memory_policy, passes, provenance, redaction, wire, workspace
 from memory.host import access, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, NotFound
 from memory.host.json_types import JSONObject
@@ -460,7 +460,7 @@ def withdraw_expired(*, now: datetime) -> int:
         for tenant_id, rows in lapsed.items():
             withdrawn += withdraw(tenant_id, rows, RETENTION, now=now)
     for tenant_id in Distillate.objects.order_by().values_list("tenant_id", flat=True).distinct():
-        oldest = ids.first_of(now - timedelta(days=policies.policy_of(tenant_id).archive_days))
+        oldest = ids.first_of(now - timedelta(days=memory_policy.policy_of(tenant_id).archive_days))
         Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__lt=oldest).delete()
     return withdrawn
 

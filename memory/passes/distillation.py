@@ -16,7 +16,7 @@ from uuid import UUID
 import rfc8785
 from django.db import transaction
 
-from memory import adapter, ledger, passes, policies, provenance, redaction
+from memory import adapter, ledger, memory_policy, passes, provenance, redaction
 from memory.adapter import CorpusEntry
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, UNSTORABLE, UNSTORABLE_IN_LABEL, EntryDraft
 from memory.host import access, event_log, ids, sql, tenancy
@@ -25,10 +25,10 @@ from memory.host.events import DistillationFigures, MemoryCompacted
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Derivation
+from memory.memory_policy import ENDPOINT, Policy
 from memory.models import Archive, LineageKind, Pass, Trigger
 from memory.passes import archives
 from memory.passes.archives import ArchiveDraft
-from memory.policies import ENDPOINT, Policy
 from memory.provenance import Descent
 from memory.text import distillers, token_budget
 from memory.text.distillers import (
@@ -490,7 +490,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     assert scope is not None, "a pass is over a ref of its tenant"
     ledger.require_writable(scope, work.run)
     ledger.require_durable("memory.distillation")
-    asked, policy = Asked.parse(work.options), policies.policy_of(work.tenant_id)
+    asked, policy = Asked.parse(work.options), memory_policy.policy_of(work.tenant_id)
     for _ in range(ATTEMPTS):
         keep_until = clock() + timedelta(days=policy.archive_days)
         gathered = gather(work, scope, asked, keep_until, clock)
@@ -540,7 +540,7 @@ def compare(scope: TenantScope, archive_id: UUID | None, *, clock: Callable[[], 
 def _distil_again(row: Archive, clock: Callable[[], datetime]) -> str | None:
     work = passes.find_by_run(row.tenant_id, row.run_id)
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref) if work else None
-    policy = policies.policy_of(row.tenant_id)
+    policy = memory_policy.policy_of(row.tenant_id)
     if work is None or scope is None or row.keep_until is None or policy.distiller == ENDPOINT:
         return None
     if not _is_small(scope, row, clock()):

@@ -20,7 +20,7 @@ from django.db.models import BigIntegerField, Count, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
-from memory import adapter, consolidation_state, passes, policies, redaction
+from memory import adapter, consolidation_state, memory_policy, passes, redaction
 from memory.adapter import RefFigures
 from memory.host import cron, scheduling
 from memory.host.errors import Invalid
@@ -48,11 +48,11 @@ def order_due(*, queue: Queue, now: datetime) -> int:
         return bool(order_night(tenant_id, queue=queue, now=now))
 
     def skip(tenant_id: UUID) -> None:
-        policies.claim_night(tenant_id, now=now)
+        memory_policy.claim_night(tenant_id, now=now)
 
     if settings.OPENWOP_MEMORY_INSTANCE:
         return 0  # what is gone at the next start is not put together
-    due = policies.nights_due(now=now)
+    due = memory_policy.nights_due(now=now)
     return scheduling.fire_each("Night", due, order_one, give_up=skip)
 
 
@@ -63,7 +63,7 @@ def order_night(tenant_id: UUID, *, queue: Queue, now: datetime) -> list[Pass]:
     comes first in the next night.
     """
     wanted = plan_night(tenant_id, now=now)
-    tick_at = policies.claim_night(tenant_id, now=now)
+    tick_at = memory_policy.claim_night(tenant_id, now=now)
     if tick_at is None:
         return []
     window, made = f"night/{instant(tick_at)}", []
@@ -92,7 +92,7 @@ def _order(tenant_id: UUID, wanted: Wanted, window: str, queue: Queue, now: date
 
 def plan_night(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
     """Refs to consolidate, then refs to distil, the longest waiting first; a ref that contains a secret is left out."""
-    clean, above = redaction.for_tenant(tenant_id).redact_json, policies.policy_of(tenant_id).distill_above
+    clean, above = redaction.for_tenant(tenant_id).redact_json, memory_policy.policy_of(tenant_id).distill_above
     refs = [each for each in adapter.ref_figures(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref]
     return [
         Wanted(kind, memory_ref, trigger=Trigger.SCHEDULED)
@@ -184,7 +184,7 @@ class Figures:
 
 def night_of(scope: TenantScope, day: date | None, *, now: datetime) -> Night:
     """The night that begins on that day, or the last one; a day that has not come is refused."""
-    policy = policies.policy_of(scope.tenant_id)
+    policy = memory_policy.policy_of(scope.tenant_id)
     at, zone = time.fromisoformat(policy.night_at), ZoneInfo(policy.timezone)
     local = now.astimezone(zone)
     last = local.date() if local.time() >= at else local.date() - DAY

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, entry_drafts, ledger, passes, policies, redaction
+from memory import adapter, addresses, entry_drafts, ledger, memory_policy, passes, redaction
 from memory.adapter import RetiredCounts
 from memory.host import audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
@@ -273,4 +273,4 @@ def _restore(scope: TenantScope, work: Pass, taken: dict[UUID, datetime], reason
 
 
 def _restorable_since(scope: TenantScope, now: datetime) -> datetime:
-    return now - timedelta(days=policies.policy_of(scope.tenant_id).restore_days)
+    return now - timedelta(days=memory_policy.policy_of(scope.tenant_id).restore_days)

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from memory import adapter, passes, policies, provenance
+from memory import adapter, memory_policy, passes, provenance
 from memory.adapter import RetiredCounts
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
@@ -163,7 +163,7 @@ def _groups(scope: TenantScope, links: list[_Link], now: datetime, *, may_restor
     targets = {link.target: None for link in links if link.target}
     places = _places(scope, [*(link.source for link in links), *targets], now)
     strengths = adapter.source_strengths(scope, list(targets))
-    window = timedelta(days=policies.policy_of(scope.tenant_id).restore_days if may_restore else 0)
+    window = timedelta(days=memory_policy.policy_of(scope.tenant_id).restore_days if may_restore else 0)
     found = []
     for _, together in groupby(links, key=lambda link: link.group):
         of_group = list(together)

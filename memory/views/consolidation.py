@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import adapter, capabilities, policies, tasks
+from memory import adapter, capabilities, memory_policy, tasks
 from memory.api.passes import LOOK_ALIKE, choice_of
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, exports, ids, pages, registrations, tenancy
@@ -90,7 +90,7 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
     """What stands around the list: the forms, the schedules, and whether a repeated pass was idle."""
     page = schedules.page(scope, size=SCHEDULES_SHOWN)
     last = schedules.last_passes(scope, page.rows)
-    policy = policies.policy_of(scope.tenant_id)
+    policy = memory_policy.policy_of(scope.tenant_id)
     return {
         "form": form,
         "times": times,

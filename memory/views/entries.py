@@ -15,7 +15,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, corrections, entry_selection, ledger, provenance, recordings, search, tasks, transfers
+from memory import (
+    adapter,
+    corrections,
+    entry_selection,
+    ledger,
+    ledger_search,
+    provenance,
+    recordings,
+    tasks,
+    transfers,
+)
 from memory.entry_selection import Matching
 from memory.forget import plans
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm, TagForm
@@ -315,7 +325,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
     scope, now = tenancy.scope_of(request), timezone.now()
     entry_selection.require_possible(scope, action)
     query = given.get("matching", "")
-    wanted = replace(ledger_pages.filter_of(query, now), order=search.NEWEST)
+    wanted = replace(ledger_pages.filter_of(query, now), order=ledger_search.NEWEST)
     shown = pages.as_number(given.get("upto", ""))
     form, conflict, status = _selection_form(request, action), None, 200
     if request.method == "POST" and shown is not None:
@@ -329,7 +339,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
             return redirect(back)
         conflict, status = sent.conflict, sent.status
     matching = Matching.now(scope, wanted)
-    page = search.ledger_page(scope, wanted, size=SAMPLE, now=now)
+    page = ledger_search.ledger_page(scope, wanted, size=SAMPLE, now=now)
     context = {"nav": "memory", "now": now, "entries": page.entries, "page": page, "action": action, "back": back}
     context |= {"form": form, "conflict": conflict, "permalink": "", "query": query, "upto": matching.upto}
     context |= {"is_tagging": action in entry_selection.TAGGING}

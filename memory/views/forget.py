@@ -14,9 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, policies, redaction, tasks
+from memory import adapter, memory_policy, redaction, tasks
 from memory.api.serializers import HOLD
-from memory.forget import forgetting, holds, plans, receipts
+from memory.forget import execution, holds, plans, receipts
 from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
@@ -97,7 +97,7 @@ def _preview(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 @transaction.atomic
 def _request_preview(scope: TenantScope, names: list[str]) -> ForgetRequest:
     """Asked for and queued together, or neither."""
-    found = forgetting.request_preview(scope, names, now=timezone.now())
+    found = execution.request_preview(scope, names, now=timezone.now())
     tasks.enqueue_preview(found)
     return found
 
@@ -112,7 +112,7 @@ def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -
         "form": form,
         "holds": on_hold.rows,
         "holds_total": on_hold.total,
-        "by_two": policies.policy_of(scope.tenant_id).forget_second_person,
+        "by_two": memory_policy.policy_of(scope.tenant_id).forget_second_person,
         "names": _setters(scope, on_hold.rows),
         "requests": page.rows,
         "total": page.total,
@@ -223,14 +223,14 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
     """Step 2. Suspects come by page, each with the words around its mention."""
     cursor = pages.Cursor.of(request, "sus")
     rows, last = plans.suspects(found, after=cursor.after, limit=pages.PAGE)
-    suspects = plans.suspects_in_context(found, forgetting.terms_of(scope, found), rows)
+    suspects = plans.suspects_in_context(found, execution.terms_of(scope, found), rows)
     stores, empty = _stores(found)
     context = _context(request, found, forget_id) | {
         "stores": stores,
         "empty": empty,
         "totals": _totals(found),
         "decided": _decided(found),
-        "is_first": found.state == ForgetState.AWAITING and forgetting.is_first_person(scope, found),
+        "is_first": found.state == ForgetState.AWAITING and execution.is_first_person(scope, found),
         "suspects": suspects,
         **_on_hold(scope, found),
         **cursor.links(len(suspects), last),
@@ -247,7 +247,7 @@ def _setters(scope: TenantScope, rows: list[ForgetHold]) -> dict[str, str]:
 
 def _on_hold(scope: TenantScope, found: ForgetRequest) -> dict[str, object]:
     """The holds in force for which a preview cannot be confirmed, and what those are called who set them."""
-    on_hold = holds.active_on(scope.tenant_id, forgetting.terms_of(scope, found))
+    on_hold = holds.active_on(scope.tenant_id, execution.terms_of(scope, found))
     people = [found.requested_by, found.first_confirmed_by]
     return {"holds": on_hold, "names": _setters(scope, on_hold) | access.names_of(scope.tenant_id, people)}
 
@@ -278,9 +278,9 @@ def suspects(request: HttpRequest, forget_id: str) -> HttpResponse:
     """What was decided on a page of suspects stands; on to the next page, or to the confirmation."""
     scope, now = tenancy.scope_of(request), timezone.now()
     found = plans.find(scope, ids.parse("fgt", forget_id))
-    forgetting.decide(scope, found.id, _decisions(request), now=now)
+    execution.decide(scope, found.id, _decisions(request), now=now)
     if (decision := request.POST.get("rest")) in (Decision.TICKED, Decision.SPARED):
-        forgetting.decide_rest(scope, found.id, decision, now=now)
+        execution.decide_rest(scope, found.id, decision, now=now)
     if "confirm" in request.POST:
         return redirect("forget-confirm", forget_id)
     return redirect(pages.back(request, reverse("forget-request", args=[forget_id])))
@@ -297,7 +297,7 @@ def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Step 3. The form that is shown posts the subject, and only that confirms."""
     scope = tenancy.scope_of(request)
     found = plans.find(scope, ids.parse("fgt", forget_id))
-    is_shut = found.state == ForgetState.AWAITING and forgetting.is_first_person(scope, found)
+    is_shut = found.state == ForgetState.AWAITING and execution.is_first_person(scope, found)
     if found.state not in CONFIRMABLE or (is_shut and request.method != "POST"):
         return redirect("forget-request", forget_id)
     if request.method == "POST":
@@ -329,7 +329,7 @@ def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any], e
     now = timezone.now()
     access.require_password(email, data["password"], field="password", now=now)
     given = {"typed": data["typed"], "reason": data["reason"], "now": now}
-    return forgetting.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)
+    return execution.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)
 
 
 def _confirmation_page(
@@ -338,12 +338,12 @@ def _confirmation_page(
     certain, decided = _totals(found)["erase"], _decided(found)
     context = _context(request, found, ids.wire("fgt", found.id)) | {
         "step": "Confirm",
-        "subject": ", ".join(forgetting.terms_of(scope, found)),
+        "subject": ", ".join(execution.terms_of(scope, found)),
         "form": form,
         "certain": certain,
         "decided": decided,
         "going": certain + decided[Decision.TICKED],
-        "by_two": policies.policy_of(scope.tenant_id).forget_second_person,
+        "by_two": memory_policy.policy_of(scope.tenant_id).forget_second_person,
         **_on_hold(scope, found),
     }
     return pages.render(request, "memory/forget_confirm.html", context, status=status)
@@ -365,7 +365,7 @@ def copy(request: HttpRequest, forget_id: str) -> HttpResponseBase:
     """Everything about the subject of a preview, as a download. A POST, since it is put on record."""
     scope = tenancy.scope_of(request)
     found = plans.find(scope, ids.parse("fgt", forget_id))
-    sent = pages.submit(PlainForm({}), lambda _: forgetting.open_copy(scope, found.id, now=timezone.now()))
+    sent = pages.submit(PlainForm({}), lambda _: execution.open_copy(scope, found.id, now=timezone.now()))
     if sent.conflict:
         return _refused(request, scope, found, sent.conflict)
     assert sent.result is not None, "an empty form holds nothing invalid"
@@ -379,7 +379,7 @@ def copy(request: HttpRequest, forget_id: str) -> HttpResponseBase:
 def withdraw(request: HttpRequest, forget_id: str) -> HttpResponse:
     """A request that awaits a second person is over."""
     scope = tenancy.scope_of(request)
-    forgetting.withdraw(scope, ids.parse("fgt", forget_id), now=timezone.now())
+    execution.withdraw(scope, ids.parse("fgt", forget_id), now=timezone.now())
     messages.success(request, "The request is withdrawn. Nothing was removed.")
     return redirect("forget-request", forget_id)
 
@@ -389,7 +389,7 @@ def withdraw(request: HttpRequest, forget_id: str) -> HttpResponse:
 def preview_again(request: HttpRequest, forget_id: str) -> HttpResponse:
     """A fresh preview of the same subject, after the world has changed or the old preview lapsed."""
     scope = tenancy.scope_of(request)
-    fresh = forgetting.request_again(scope, ids.parse("fgt", forget_id), now=timezone.now())
+    fresh = execution.request_again(scope, ids.parse("fgt", forget_id), now=timezone.now())
     tasks.enqueue_preview(fresh)
     return redirect("forget-request", ids.wire("fgt", fresh.id))
 
@@ -409,7 +409,7 @@ def retry(request: HttpRequest, forget_id: str) -> HttpResponse:
 
 
 def _run_again(scope: TenantScope, found: ForgetRequest) -> ForgetRequest:
-    confirmed = forgetting.retry(scope, found.id, now=timezone.now())
+    confirmed = execution.retry(scope, found.id, now=timezone.now())
     tasks.enqueue_forget(confirmed)
     return confirmed
 

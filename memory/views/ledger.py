@@ -14,13 +14,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, ledger_exports, saved_filters, search, tasks, transfers
+from memory import adapter, ledger_exports, ledger_search, saved_filters, tasks, transfers
 from memory.forms import ExportForm, SavedFilterForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
+from memory.ledger_search import FacetCounts, LedgerFilter
 from memory.models import Pass
-from memory.search import FacetCounts, LedgerFilter
 
 FIELDS = {
     "agent": "agent",
@@ -113,11 +113,11 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     scope, now = tenancy.scope_of(request), timezone.now()
     wanted = wanted_of(request, now)
     cursor = pages.Cursor.of(request, "mem")
-    page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
+    page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if request.GET.get("format") == "csv":
-        return exports.download("entries", transfers.csv_parts(search.export_chunks(scope, wanted, now=now)))
+        return exports.download("entries", transfers.csv_parts(ledger_search.export_chunks(scope, wanted, now=now)))
     if request.GET.get("format") == "json":
-        entries = map(transfers.document_of, search.export_entries(scope, wanted, now=now))
+        entries = map(transfers.document_of, ledger_search.export_entries(scope, wanted, now=now))
         return exports.listing("json", "entries", entries, columns=())
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= _acts(scope, wanted, page, now)
@@ -214,7 +214,7 @@ def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, Any]:
     return {"views": offered, "query": query, "me": scope.principal.id}
 
 
-def _acts(scope: TenantScope, wanted: LedgerFilter, page: search.LedgerPage, now: datetime) -> dict[str, Any]:
+def _acts(scope: TenantScope, wanted: LedgerFilter, page: ledger_search.LedgerPage, now: datetime) -> dict[str, Any]:
     """What can be done with entries that are selected, and the filter of all that match, when a page is not all."""
     of_subject = page.entries[0] if page.entries and wanted.subject and scope.can("memory:forget") else None
     return {
@@ -241,16 +241,16 @@ def filter_of(query: str, now: datetime) -> LedgerFilter:
 def wanted_of(request: HttpRequest, now: datetime) -> LedgerFilter:
     """The filter that an address of the ledger says."""
     given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
-    state = pages.word_of(request, "state", search.STATES) or "present"
-    order = pages.word_of(request, "order", search.ORDERS)
-    age = pages.word_of(request, "age", search.AGES)
+    state = pages.word_of(request, "state", ledger_search.STATES) or "present"
+    order = pages.word_of(request, "order", ledger_search.ORDERS)
+    age = pages.word_of(request, "age", ledger_search.AGES)
     since, until = pages.moment_of(request, "since"), pages.moment_of(request, "until", end=True)
     if age:
-        since = max(filter(None, (since, now - search.AGES[age])))
+        since = max(filter(None, (since, now - ledger_search.AGES[age])))
     return LedgerFilter(**(given | {"state": state, "order": order}), since=since, until=until)
 
 
-def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:
+def _addresses(request: HttpRequest, page: ledger_search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:
     """Where the links of the list lead, each with the filter that is set."""
     return {
         "oob": pages.wants_fragment(request),
@@ -274,7 +274,7 @@ def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now:
     """The choices beside the list; an older page of it has the same."""
     if pages.wants_fragment(request) and request.GET.get("after"):
         return {}
-    counted = search.facet_counts(scope, wanted, now=now)
+    counted = ledger_search.facet_counts(scope, wanted, now=now)
     age, bounds = pages.text_of(request, "age"), {name: pages.text_of(request, name) for name in BOUNDS}
     offered = [
         _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"),
@@ -353,7 +353,7 @@ def _page(
         status = pages.poll_status(request, over=found is None or not found.is_open)
     else:
         context |= {"form": form, "conflict": conflict, "chips": chips_of(request)}
-        context["page"] = search.ledger_page(scope, wanted, size=1, now=now)
+        context["page"] = ledger_search.ledger_page(scope, wanted, size=1, now=now)
     return pages.render(request, "memory/export.html", context, fragment="memory/export_state.html", status=status)
 
 

@@ -20,13 +20,13 @@ from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
+from memory.memory_policy import policy_of
 from memory.models import Pass, PassState
 from memory.passes import nights as tenant_nights
 from memory.passes import orders, pass_reports
 from memory.passes.nights import REMOVALS, SHOWS, Night
 from memory.passes.orders import Restored
 from memory.passes.pass_reports import Group, Place, Report
-from memory.policies import policy_of
 from memory.wire import instant
 
 SOURCES = 20

@@ -10,12 +10,12 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from memory import embeddings, policies
+from memory import embeddings, memory_policy
 from memory import retention as memory_retention
 from memory.forms import PolicyForm
 from memory.host import exports, pages, tenancy
 from memory.host.tenancy import TenantScope
-from memory.policies import Policy
+from memory.memory_policy import Policy
 from memory.retention import Growth, Shortening
 
 LISTED = 20
@@ -49,7 +49,7 @@ def _figures(week: object) -> dict[str, int]:
 
 
 def _form(scope: TenantScope) -> PolicyForm:
-    return PolicyForm(initial=asdict(policies.policy_of(scope.tenant_id)))
+    return PolicyForm(initial=asdict(memory_policy.policy_of(scope.tenant_id)))
 
 
 def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
@@ -67,8 +67,8 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 def _step(scope: TenantScope, data: dict[str, Any], confirmed: bool) -> Policy | Shortening:
     """What a shorter time would touch, until somebody has seen that; then the policy as it was changed."""
     now = timezone.now()
-    preview = None if confirmed else memory_retention.shortening(scope, policies.checked(scope, data), now=now)
-    return preview or policies.change(scope, data, now=now)
+    preview = None if confirmed else memory_retention.shortening(scope, memory_policy.checked(scope, data), now=now)
+    return preview or memory_policy.change(scope, data, now=now)
 
 
 def _page(

@@ -19,9 +19,9 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.db import transaction
 
-from memory import agents, passes, policies
+from memory import agents, memory_policy, passes
 from memory.addresses import Address, Tier
-from memory.forget import forgetting, plans
+from memory.forget import execution, plans
 from memory.host import access, ids, registrations, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
@@ -259,16 +259,16 @@ def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
     """
     operator, key = _operator(tenant, wanted.by), plans.subject_key(tenant.id, wanted.subject)
     asked = ForgetRequest.objects.of(tenant.id).filter(subject_key=key).exclude(state=ForgetState.LAPSED)
-    request = asked.order_by("id").last() or forgetting.request_preview(operator, [wanted.subject], now=clock())
+    request = asked.order_by("id").last() or execution.request_preview(operator, [wanted.subject], now=clock())
     before = request.state
     if request.state == ForgetState.BUILDING:
-        forgetting.build(tenant.id, request.id, holder=_holder(), clock=clock)
+        execution.build(tenant.id, request.id, holder=_holder(), clock=clock)
         request.refresh_from_db()
     if request.state == ForgetState.PREVIEWED:
-        forgetting.confirm(operator, request.id, typed=wanted.subject, reason=wanted.reason, now=clock())
+        execution.confirm(operator, request.id, typed=wanted.subject, reason=wanted.reason, now=clock())
         request.refresh_from_db()
     if request.state == ForgetState.CONFIRMED:
-        forgetting.execute(tenant.id, request.id, holder=_holder(), now=clock(), clock=clock)
+        execution.execute(tenant.id, request.id, holder=_holder(), now=clock(), clock=clock)
         request.refresh_from_db()
     ordered = [ids.parse("pass", each) for each in (request.receipt or {}).get("distilledAnewBy", ())]
     for anew in passes.find_many(tenant.id, [each for each in ordered if each]):
@@ -406,10 +406,10 @@ def _secrets(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None
 
 def _endpoint(tenant: Tenant, address: str, *, now: datetime) -> None:
     """Point the tenant's agents to the demo's model, unless an operator has chosen another one."""
-    policy = policies.policy_of(tenant.id)
+    policy = memory_policy.policy_of(tenant.id)
     if policy.endpoint_model in ("", model.NAME) and policy.endpoint_url != address:
         endpoint = {"endpoint_url": address, "endpoint_model": model.NAME, "endpoint_secret": model.SECRET}
-        policies.change(tenancy.host_scope(tenant, scopes=frozenset({"policies:manage"})), endpoint, now=now)
+        memory_policy.change(tenancy.host_scope(tenant, scopes=frozenset({"policies:manage"})), endpoint, now=now)
 
 
 def _installations(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None:

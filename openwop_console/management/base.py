@@ -62,10 +62,10 @@ def refusal_of(act: Callable[[], object]) -> str:
 def new_tenant(slug: str, *, name: str, now: datetime) -> Tenant:
     """Create a tenant as an administrator does: with its nightly passes."""
     # Imported here, as below: it takes longer than most commands, and only some need it.
-    from memory import policies
+    from memory import memory_policy
 
     tenant = access.create_tenant(slug, name=name, now=now)
-    policies.begin_nights(tenant.id, now=now)
+    memory_policy.begin_nights(tenant.id, now=now)
     return tenant
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.host import traces
+from memory.host import trace_context
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 
@@ -37,7 +37,7 @@ class Message:
     @property
     def traceparent(self) -> str:
         """The trace that the request belongs to, as its ``_meta`` says; empty when that says none."""
-        return traces.accepted(self._meta(traces.HEADER))
+        return trace_context.accepted(self._meta(trace_context.HEADER))
 
     def _meta(self, name: str) -> Any:
         meta = self.params.get("_meta")

@@ -15,7 +15,7 @@ import orjson
 from django.db import transaction
 from rest_framework.exceptions import APIException
 
-from memory import adapter, external_runs, provenance, search
+from memory import adapter, external_runs, ledger_search, provenance
 from memory.api import serializers as memory_schemas
 from memory.api import serializers as memory_wire
 from memory.host import access, audit, denials, idempotency, ids
@@ -24,8 +24,8 @@ from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, 
 from memory.host.idempotency import StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
+from memory.ledger_search import LedgerFilter, LedgerPage
 from memory.origin_fields import ORIGIN
-from memory.search import LedgerFilter, LedgerPage
 from openwop_console import errors
 from openwop_console.mcp import resources
 from openwop_console.mcp.protocol import INVALID_PARAMS, Message, RpcError
@@ -215,7 +215,7 @@ def _list(call: Call) -> Result:
 
 def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     size = call.given.get("limit", DEFAULT_LIMIT)
-    page = search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
+    page = ledger_search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
     document = memory_wire.page_document(page, wanted.memory_ref) | {"notice": resources.NOTICE}
     told = [ids.wire("mem", row.id) for row in page.entries]
     return Result([*map(resources.entry_text, page.entries), _count(page)], document, told)

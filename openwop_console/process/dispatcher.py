@@ -24,7 +24,7 @@ import httpx
 import orjson
 from django.db import close_old_connections, connection
 
-from memory.host import event_log, ids, outbound, traces, vault, webhooks
+from memory.host import event_log, ids, outbound, trace_context, vault, webhooks
 from memory.host.json_types import JSONObject
 from memory.host.leases import worker_name
 from memory.host.models import Run, Webhook, WebhookDelivery, WebhookState
@@ -215,8 +215,8 @@ def _trace_headers(tenant_id: UUID, event: JSONObject) -> dict[str, str]:
     """Return a ``traceparent`` below the event's node or run, so that the receiver's spans join the run's trace."""
     run_id = ids.parse("run", event.get("runId", ""))
     run: Run | None = Run.objects.of(tenant_id).only("traceparent").filter(id=run_id).first() if run_id else None
-    trace = traces.within_node(run.traceparent, run.id, event.get("nodeId", "")) if run else ""
-    return {traces.HEADER: trace} if trace else {}
+    trace = trace_context.within_node(run.traceparent, run.id, event.get("nodeId", "")) if run else ""
+    return {trace_context.HEADER: trace} if trace else {}
 
 
 def signed_headers(delivery: WebhookDelivery, secrets: list[str], body: bytes, *, now: datetime) -> dict[str, str]:

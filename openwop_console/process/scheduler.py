@@ -19,8 +19,7 @@ from django.utils import timezone
 from memory import tasks as memory_tasks
 from memory.host import audit_chain, runs, scheduling
 from memory.host.scheduling import Timer
-from openwop_console.runtime import tasks
-from openwop_console.runtime.timed import schedules
+from openwop_console.runtime import schedules, tasks
 
 logger = logging.getLogger(__name__)
 

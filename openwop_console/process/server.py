@@ -29,7 +29,7 @@ from memory.host.errors import Refusal
 from memory.host.json_types import JSONObject
 from openwop_console import errors as error_table
 from openwop_console.discovery import Answer, Documents, Headers, encoded
-from openwop_console.process import listening
+from openwop_console.process import bind_address
 from openwop_console.runtime import streams
 
 Scope = JSONObject
@@ -138,8 +138,10 @@ class Console:
                 await send(message)
             return
         environ = environ_of(scope)
-        if environ["PATH_INFO"] in listening.PROBES:  # requested by the process's address, which no host list contains
-            environ["HTTP_HOST"] = listening.served_host()
+        if (
+            environ["PATH_INFO"] in bind_address.PROBES
+        ):  # requested by the process's address, which no host list contains
+            environ["HTTP_HOST"] = bind_address.served_host()
         try:
             body = await self._body(environ, receive)
             if environ["PATH_INFO"] == settings.LOGIN_URL and environ["REQUEST_METHOD"] not in READS:
@@ -155,7 +157,7 @@ class Console:
         may all be taken."""
         for headers in ([], [(b"x-forwarded-proto", b"https")]):
             environ = environ_of({**HEALTH, "headers": headers})
-            self._computed(environ | {"HTTP_HOST": listening.served_host(), "wsgi.input": BytesIO()})
+            self._computed(environ | {"HTTP_HOST": bind_address.served_host(), "wsgi.input": BytesIO()})
 
     def _hear_of_the_end(self) -> None:
         """End the streams and polls when a signal ends this process. The loop's own handler runs as well: it gets the

@@ -22,16 +22,16 @@ class RuntimeConfig(AppConfig):
             automations,
             chains,
             completions,
-            execution,
             http_requests,
             interrupts,
             mcp_servers,
+            node_execution,
             nodes,
             workflows,
         )
 
         interrupts.register()
-        run_timeline.register_reporter(self.label, execution.reports_of_run)
+        run_timeline.register_reporter(self.label, node_execution.reports_of_run)
         workflows.register_builtins()
         declared.register_tables("runtime")
         registry.register(chains.INSTALLER)

@@ -20,7 +20,7 @@ from uuid import UUID
 from django.conf import settings
 
 from memory import recordings, redaction
-from memory.host import ids, leases, runs, traces
+from memory.host import ids, leases, runs, trace_context
 from memory.host.events import (
     AgentToolCalled,
     AgentToolReturned,
@@ -37,9 +37,9 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run, Tenant
 from memory.host.node_types import Call, NodeFailure, Sending
 from memory.host.outbound import OutboundFailed
-from openwop_console.runtime import execution, expressions, steps
-from openwop_console.runtime.execution import Acted, Position
+from openwop_console.runtime import expressions, node_execution, steps
 from openwop_console.runtime.models import Step, StepState
+from openwop_console.runtime.node_execution import Acted, Position
 
 log = logging.getLogger(__name__)
 OK = "ok"
@@ -51,7 +51,7 @@ TURN = timedelta(seconds=5)
 # Bounds of the delay before a run that waits for a worker for its call is tried again.
 SOONEST, LATEST = timedelta(seconds=0.5), timedelta(seconds=5)
 LONGEST = settings.TASK_TIMEOUT - 15.0
-FAILED = execution.CRASHED
+FAILED = node_execution.CRASHED
 FINISHED = {each: each for each in ("stop", "length", "tool_calls", "content_filter")}  # the contract's values
 PROVIDER = "openai-compatible"  # all that is known of an endpoint's provider
 TRY_AGAIN = frozenset({408, 425, 429})
@@ -171,7 +171,7 @@ def make(under_way: UnderWay, keep: Callable[[], bool]) -> Ended | None:
     except NodeFailure as failed:
         return Ended(took, {}, Failure(failed.code, failed.message), failed.final)
     except Exception as bug:
-        log.exception("a call of kind %s crashed: %s", under_way.call.kind, execution.kind_of(bug), exc_info=False)
+        log.exception("a call of kind %s crashed: %s", under_way.call.kind, node_execution.kind_of(bug), exc_info=False)
         return Ended(took, {}, FAILED)
 
 
@@ -195,7 +195,7 @@ def _sent(under_way: UnderWay) -> Iterator[concurrent.futures.Future[JSONObject]
 
 async def _awaited(under_way: UnderWay) -> JSONObject:
     run, node_id = under_way.position.run, under_way.position.node_id
-    trace = traces.within_node(run.traceparent, run.id, node_id)
+    trace = trace_context.within_node(run.traceparent, run.id, node_id)
     sending = Sending(under_way.idempotency_key, under_way.seconds, under_way.said.append, trace)
     try:
         async with asyncio.timeout(under_way.seconds + SLACK):
@@ -282,7 +282,7 @@ def record_act(position: Position, step: Step, acted: Acted, now: datetime) -> b
     recordings.finish_call(run, call_id, acted.answer)
     steps.settle(step, StepState.STARTED)
     error = Failure(**acted.answer["error"]) if "error" in acted.answer else None
-    status = ("forbidden" if error.code == execution.NOT_ALLOWED.code else "error") if error else OK
+    status = ("forbidden" if error.code == node_execution.NOT_ALLOWED.code else "error") if error else OK
     called = AgentToolCalled(act.agent_id, act.tool, call_id, "native", node_id)
     returned = AgentToolReturned(act.agent_id, act.tool, call_id, status, int(acted.took * 1000), node_id, error)
     runs.progress(run, called, returned, ready_at=runs.LEASE.end(now), now=now)

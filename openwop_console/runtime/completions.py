@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memory import agents, endpoint, policies
+from memory import agents, endpoint, memory_policy
 from memory.host import registry, runs, vault
 from memory.host.events import AgentDecided, AgentReasoned
 from memory.host.json_types import JSONObject
@@ -28,7 +28,7 @@ from memory.host.node_types import (
     node_type,
 )
 from memory.host.outbound import OutboundFailed
-from memory.policies import Policy
+from memory.memory_policy import Policy
 from memory.text import token_budget
 from openwop_console.runtime import calls, workflows
 from openwop_console.runtime.expressions import fill, is_storable
@@ -217,7 +217,7 @@ def _request_completion(
     tools: Sequence[str],
 ) -> Call:
     """A call of the model with all ``messages``; only those from index ``asked`` on are recorded with the request."""
-    policy = policies.policy_of(ctx.run.tenant_id)
+    policy = memory_policy.policy_of(ctx.run.tenant_id)
     if not policy.endpoint_url:
         raise NodeFailure("endpoint_missing", "The memory policy of the tenant names no endpoint.", final=True)
     key = _key(ctx, policy)

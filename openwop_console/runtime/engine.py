@@ -35,9 +35,9 @@ from memory.host.waking import Topic
 from openwop_console.runtime import calls, chains, graph, replay, run_options, steps, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.calls import UnderWay
-from openwop_console.runtime.execution import TOO_HEAVY, Acted, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.expressions import TooHeavy
 from openwop_console.runtime.models import Step, StepState
+from openwop_console.runtime.node_execution import TOO_HEAVY, Acted, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.steps import IN_FLIGHT
 
 log = logging.getLogger(__name__)

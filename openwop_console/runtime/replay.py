@@ -52,10 +52,10 @@ from memory.host.tenancy import TenantScope
 from memory.models import WorkspaceFile
 from memory.recordings import Served
 from memory.text.matching import FORGOTTEN
-from openwop_console.runtime import chains, execution, graph, run_options, steps, workflows
+from openwop_console.runtime import chains, graph, node_execution, run_options, steps, workflows
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.execution import Position, getting, listing
 from openwop_console.runtime.models import Step, StepState
+from openwop_console.runtime.node_execution import Position, getting, listing
 
 log = logging.getLogger(__name__)
 # The maximum events applied per transaction, and the seconds after which it applies no more: other SQLite writers wait
@@ -263,7 +263,7 @@ def _call(telling: Telling, recorded: Step, fact: Recorded) -> None:
     try:
         with transaction.atomic():
             position = Position(run, telling.definition, node_id, telling.steps)
-            _require_same(execution.call_again(position, recorded, memory, fact.timestamp), recorded)
+            _require_same(node_execution.call_again(position, recorded, memory, fact.timestamp), recorded)
         memory.require_all_done()
     except SourceMissing:
         raise Halt(fact.sequence) from None
@@ -321,13 +321,13 @@ def _call_first(telling: Telling, step: Step, now: datetime) -> bool:
         if on_replay_of(position.node["typeId"]) != OnReplay.CALLED or telling.is_erased:
             raise SourceMissing
         with transaction.atomic():
-            outcome = execution.call_again(position, step, nothing_kept, at)
+            outcome = node_execution.call_again(position, step, nothing_kept, at)
             while isinstance(outcome, Sleep) and at < outcome.until:
                 at = outcome.until
-                outcome = execution.call_again(position, step, nothing_kept, at)
+                outcome = node_execution.call_again(position, step, nothing_kept, at)
             if not isinstance(outcome, Done):
                 raise SourceMissing
-        return execution.settle(position, step, outcome, now)
+        return node_execution.settle(position, step, outcome, now)
     except NodeFailure as failed:
         failure = Failure(failed.code, failed.message)
         steps.fail(step, failure)

@@ -11,9 +11,8 @@ from memory.host import heartbeats, runs, scheduling
 from memory.host.leases import worker_name
 from memory.host.models import Heartbeat
 from memory.host.scheduling import Timer
-from openwop_console.runtime import engine
-from openwop_console.runtime.timed import commitments
-from openwop_console.runtime.timed import heartbeats as timed_heartbeats
+from openwop_console.runtime import commitments, engine
+from openwop_console.runtime import heartbeats as timed_heartbeats
 
 
 def enqueue(tenant_id: UUID, run_id: UUID) -> None:

@@ -40,8 +40,8 @@ from memory.passes import compaction, orders
 from memory.passes.orders import Wanted
 from memory.text import intentions
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
+from openwop_console.runtime import commitments as timed_commitments
 from openwop_console.runtime import streams
-from openwop_console.runtime.timed import commitments as timed_commitments
 from openwop_console.test_seams import principals
 from openwop_console.test_seams.principals import seam
 

@@ -19,9 +19,9 @@ from memory.host.http import checked, operation
 from memory.host.models import Heartbeat
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope, scope_of
+from openwop_console.runtime import heartbeats as timed_heartbeats
+from openwop_console.runtime import schedules as timed_schedules
 from openwop_console.runtime.api import schedules
-from openwop_console.runtime.timed import heartbeats as timed_heartbeats
-from openwop_console.runtime.timed import schedules as timed_schedules
 from openwop_console.test_seams.principals import seam
 
 WORKFLOW = "conformance-noop"

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory import adapter, policies, recordings, redaction
+from memory import adapter, memory_policy, recordings, redaction
 from memory.commitments import firing
 from memory.host import event_log, ids, interrupts, registry, sql
 from memory.host.events import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
@@ -483,7 +483,7 @@ def traces_of(tenant_id: UUID, *, now: datetime) -> Traces:
         prompts=prompts_of(tenant_id),
         schedules=schedules_of(tenant_id),
         chains=chains_of(tenant_id),
-        timezone=policies.policy_of(tenant_id).timezone,
+        timezone=memory_policy.policy_of(tenant_id).timezone,
     )
 
 

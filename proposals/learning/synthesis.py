@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import passes, policies, redaction
+from memory import memory_policy, passes, redaction
 from memory.host import access, audit, ids
 from memory.host.errors import Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -99,7 +99,7 @@ def order(scope: TenantScope, *, dry_run: bool = False, endpoint: bool = False, 
     """
     scope.check(ORDERS)
     options = checked({ENDPOINT: True} if endpoint else {})
-    if endpoint and not wording.is_configured(policies.policy_of(scope.tenant_id)):
+    if endpoint and not wording.is_configured(memory_policy.policy_of(scope.tenant_id)):
         errors = [{"field": f"options.{ENDPOINT}", "message": "needs an endpoint in the tenant's memory policy"}]
         raise Invalid("There is no endpoint to word proposals.", errors=errors)
     window = f"asked/{ids.new_id().hex}"
@@ -143,7 +143,7 @@ def order_daily(tenant_id: UUID, *, endpoint: bool, now: datetime) -> Pass | Non
     access.lock_tenant(tenant_id)
     if not _is_due(tenant_id, now):
         return None
-    worded = endpoint and wording.is_configured(policies.policy_of(tenant_id))
+    worded = endpoint and wording.is_configured(memory_policy.policy_of(tenant_id))
     options = {ENDPOINT: True} if worded else {}
     wanted = PassOrder(KIND, _window_of(now), HOST, options=options, trigger=Trigger.HOST_MANAGED)
     return passes.request(tenant_id, wanted, now=now)

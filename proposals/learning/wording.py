@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from memory import policies, redaction
+from memory import memory_policy, redaction
 from memory.host.json_types import JSONObject
-from memory.policies import Policy
+from memory.memory_policy import Policy
 from proposals import drafts
 from proposals.learning.miners.traces import Finding
 from proposals.learning.proposing import Figures, ask, attempt
@@ -121,7 +121,7 @@ class Voice:
         self.model = ""
         if not self.wanted:
             return finding
-        policy = policies.policy_of(self.tenant_id)
+        policy = memory_policy.policy_of(self.tenant_id)
         said, why_not = self._request_wording(policy, finding)
         answer, why_not = _read(said) if said is not None else (None, why_not)
         taken, why_not = _accept_answer(self.tenant_id, finding, answer) if answer is not None else (None, why_not)

@@ -144,7 +144,7 @@ def test_sql_is_written_by_hand_in_the_adapter_the_ledger_and_the_log_alone() ->
         "openwop_console/management/commands/console.py",  # the lock under which hosts migrate
         "memory/host/waking.py",  # NOTIFY and LISTEN
         "openwop_console/sqlite/base.py",  # how long a connection waits for a lock
-    } | places(r"forgetting\.execute\(")
+    } | places(r"execution\.execute\(")
     once = {"memory/host/vault.py", "memory/host/access.py"}  # statements of the ORM, written once
     assert {place for place in places(r"\bsql\.rows\(") if not place.startswith(HOT)} <= once
 
@@ -188,11 +188,11 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/process/server.py",  # a body that was not read: the middleware answers
         "openwop_console/management/base.py",
         "memory/openintent/api/http.py",  # raised again after the permission was asked
-        "openwop_console/runtime/execution.py",  # a node that was refused has failed
-        "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
+        "openwop_console/runtime/node_execution.py",  # a node that was refused has failed
+        "openwop_console/runtime/schedules.py",  # a firing that was refused is on record
         "memory/passes/orders.py",  # a pass that was refused has that outcome
         "memory/embeddings.py",  # without an endpoint a search goes by words
-        "memory/forget/forgetting.py",  # a preview that was asked to stop has lapsed
+        "memory/forget/execution.py",  # a preview that was asked to stop has lapsed
         "proposals/learning/proposing.py",  # a draft that cannot be installed is counted
         "openwop_console/runtime/nodes.py",  # a probe whose secret is not there yet brings its own
         "memory/host/pages.py",  # a form that was refused is shown again

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import policies
+from memory import memory_policy
 from memory.host import audit, ids, vault
 from memory.models import Archive
 from memory.passes import archives
@@ -117,8 +117,8 @@ def test_a_policy_is_read_by_whoever_reads_memory_and_changed_by_owners(client: 
     changed = put(client, {"archiveDays": 60, "timezone": "Europe/Paris", "distiller": "endpoint", **endpoint})
     assert (changed.status_code, changed.json()["restoreDays"]) == (200, 30)
     assert put(client, {"staleDays": 7}).json() == {**changed.json(), "staleDays": 7}
-    assert policies.policy_of(building.tenant().id).endpoint_secret == "model-key"
-    assert policies.policy_of(building.tenant("globex").id) == policies.Policy()
+    assert memory_policy.policy_of(building.tenant().id).endpoint_secret == "model-key"
+    assert memory_policy.policy_of(building.tenant("globex").id) == memory_policy.Policy()
     (record, *_) = audit.newest(building.tenant().id, limit=1)
     assert (record.action, record.details) == ("memory.policy-changed", {"changed": ["stale_days"]})
 
@@ -153,4 +153,4 @@ def test_a_policy_that_is_none_is_refused_and_nothing_changes(client: Client, bo
     answer = put(client, body)
     assert answer.status_code == 400
     assert field in {error["field"] for error in answer.json()["details"]["errors"]}
-    assert policies.policy_of(building.tenant().id) == policies.Policy()
+    assert memory_policy.policy_of(building.tenant().id) == memory_policy.Policy()

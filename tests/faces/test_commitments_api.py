@@ -12,7 +12,7 @@ from memory import ledger
 from memory.host import ids, tenancy
 from memory.host.models import RunEvent
 from memory.models import Commitment, Firing
-from openwop_console.runtime.timed import commitments
+from openwop_console.runtime import commitments
 from tests import building
 from tests.conformance import schemas
 

@@ -142,7 +142,7 @@ def test_a_crash_of_a_page_is_a_page_without_its_words(client: Client, monkeypat
     def broken(*args: Any, **options: Any) -> None:
         raise ZeroDivisionError("tok-secret-1234")
 
-    monkeypatch.setattr("memory.search.ledger_page", broken)
+    monkeypatch.setattr("memory.ledger_search.ledger_page", broken)
     client.raise_request_exception = False
     client.force_login(building.operator(), backend="allauth.account.auth_backends.AuthenticationBackend")
     answer = client.get("/memory")

@@ -13,7 +13,7 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import access, audit, idempotency, ids, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer
@@ -341,11 +341,11 @@ def test_a_forgotten_subject_is_in_no_stored_answer(ada: Caller) -> None:
     ada.send("/v1/host/console/secrets/ana@x.org", {"value": "s3cret-value"}, method="PUT")
     ada.send("/v1/runs", NOOP)
     owner, now = building.scope(), timezone.now()
-    found = forgetting.preview(owner, ["ana@x.org"], now=now)
+    found = execution.preview(owner, ["ana@x.org"], now=now)
     held = {each.store: each for each in found.holdings}["idempotency cache"]
     assert (len(held.erase), len(kept())) == (2, 3)
-    request = forgetting.confirm(owner, found.request.id, typed="ana@x.org", reason="r", ticked=set(), now=now)
-    done = forgetting.execute(request.tenant_id, request.id, holder="test/1", now=now, clock=timezone.now)
+    request = execution.confirm(owner, found.request.id, typed="ana@x.org", reason="r", ticked=set(), now=now)
+    done = execution.execute(request.tenant_id, request.id, holder="test/1", now=now, clock=timezone.now)
     assert done
     assert done.receipt["stores"]["idempotency cache"]["erased"] == 2
     assert [record.endpoint for record in kept()] == ["POST /v1/runs"]

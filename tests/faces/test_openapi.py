@@ -17,7 +17,7 @@ from drf_spectacular.validation import validate_schema
 from memory.host import access
 from memory.host.http import operations_of
 from openwop_console import middleware, openapi
-from openwop_console.process import listening
+from openwop_console.process import bind_address
 from tests import building
 from tests.pages.conftest import body_of
 
@@ -82,7 +82,7 @@ def test_every_operation_has_a_name_of_its_own_a_tag_and_known_permissions() -> 
 def test_what_needs_no_permission_is_public_or_opened_by_a_token() -> None:
     for path, _, each in operations():
         if "x-required-scope" not in each:
-            assert path.startswith((*middleware.PUBLIC, *listening.PROBES)) or "{token}" in path, path
+            assert path.startswith((*middleware.PUBLIC, *bind_address.PROBES)) or "{token}" in path, path
             assert each["security"] == []
         else:
             assert each["security"] == [{"bearer": []}, {"apiKey": []}]

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memory import external_runs
 from memory.entry_drafts import EntryDraft
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import ids, tenancy, vault
 from memory.host.models import Run
 from memory.models import EntryOrigin, ExternalRun, ForgetRequest, ForgetState
@@ -36,11 +36,11 @@ DOOR = "/v1/host/console/memory"
 
 def forget(slug: str, subject: str) -> ForgetRequest:
     owner = building.scope(slug)
-    found = forgetting.preview(owner, [subject], now=timezone.now())
-    asked = forgetting.confirm(
+    found = execution.preview(owner, [subject], now=timezone.now())
+    asked = execution.confirm(
         owner, found.request.id, typed=subject, reason="asked to", ticked=[], spared=[], now=timezone.now()
     )
-    done = forgetting.execute(owner.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(owner.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     return done
 

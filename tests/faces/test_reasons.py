@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import artifact_stops, corrections, event_notes, ledger
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import audit, event_log, ids, runs, vault
 from memory.host.models import AuditReason, AuditRecord, Run
 from memory.models import ForgetRequest
@@ -20,8 +20,8 @@ from memory.models.entry import MemoryEntry
 from memory.passes import orders
 from memory.passes.orders import Wanted
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import schedules
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import schedules
 from proposals import lifecycle
 from proposals.models import Gate
 from tests import building, proposing
@@ -59,11 +59,11 @@ def event(acme: World, run: Run, kind: str) -> dict[str, Any]:
 
 def forget(acme: World, *, ticked: bool = False) -> ForgetRequest:
     now = timezone.now()
-    found = forgetting.preview(acme.scope, [PERSON], now=now)
+    found = execution.preview(acme.scope, [PERSON], now=now)
     suspects = {row.hex for each in found.holdings for row in each.suspected}
     given: dict[str, Any] = {"typed": PERSON, "ticked": suspects if ticked else set(), "reason": "asked", "now": now}
-    forgetting.confirm(acme.scope, found.request.id, **given)
-    forgetting.execute(acme.scope.tenant_id, found.request.id, holder="test/1", now=now, clock=timezone.now)
+    execution.confirm(acme.scope, found.request.id, **given)
+    execution.execute(acme.scope.tenant_id, found.request.id, holder="test/1", now=now, clock=timezone.now)
     return ForgetRequest.objects.of(acme.scope.tenant_id).get(id=found.request.id)
 
 
@@ -276,7 +276,7 @@ def test_the_reason_of_an_act_is_shown_with_its_audit_record_until_its_subject_i
 def test_a_reason_that_may_name_the_subject_is_offered_and_goes_when_it_is_ticked(acme: World) -> None:
     a_restore(acme, f"jo{PERSON} asked for it")
     (before,) = AuditReason.objects.of(acme.scope.tenant_id)
-    found = forgetting.preview(acme.scope, [PERSON], now=timezone.now())
+    found = execution.preview(acme.scope, [PERSON], now=timezone.now())
     assert [row for each in found.holdings for row in each.suspected] == [before.id]
     done = forget(acme, ticked=True)
     assert done.receipt["stores"]["reasons on the audit log"]["erased"] == 1

@@ -11,8 +11,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from memory import adapter, policies, tasks, workspace
-from memory.forget import forgetting, receipts
+from memory import adapter, memory_policy, tasks, workspace
+from memory.forget import execution, receipts
 from memory.forget.erasers.entries import Archives
 from memory.host import audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Gone, NotFound
@@ -35,17 +35,17 @@ def fresh(row: Archive) -> Archive:
 
 
 def forget(owner: TenantScope, *, ticked: frozenset[str] = frozenset(), name: str = MARTA) -> ForgetRequest:
-    found = forgetting.preview(owner, [name], now=timezone.now())
-    asked = forgetting.confirm(
+    found = execution.preview(owner, [name], now=timezone.now())
+    asked = execution.confirm(
         owner, found.request.id, typed=name, reason="ticket 17", ticked=set(ticked), now=timezone.now()
     )
-    done = forgetting.execute(owner.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(owner.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     return done
 
 
 def planned(owner: TenantScope, name: str = MARTA) -> dict[str, Any]:
-    holdings = forgetting.preview(owner, [name], now=timezone.now()).holdings
+    holdings = execution.preview(owner, [name], now=timezone.now()).holdings
     return {
         each.store: {"erase": [row.hex for row in each.erase], "suspected": [row.hex for row in each.suspected]}
         for each in holdings
@@ -520,8 +520,8 @@ def test_an_archive_that_still_rests_on_something_forgotten_is_residue(monkeypat
     left = forget(acme)
     assert (left.state, left.receipt["residue"]["archives"]) == (ForgetState.RESIDUE, 1)
     monkeypatch.undo()
-    again = forgetting.retry(acme, left.id, now=timezone.now())
-    done = forgetting.execute(acme.tenant_id, again.id, holder="test/2", now=timezone.now(), clock=timezone.now)
+    again = execution.retry(acme, left.id, now=timezone.now())
+    done = execution.execute(acme.tenant_id, again.id, holder="test/2", now=timezone.now(), clock=timezone.now)
     assert done is not None
     assert done.state == ForgetState.FORGOTTEN
 
@@ -530,7 +530,7 @@ def test_an_archive_that_still_rests_on_something_forgotten_is_residue(monkeypat
 def test_a_preview_opens_the_archives_that_would_go() -> None:
     acme = building.scope()
     made = archiving.distilled("acme", f"{MARTA} wants a refund")
-    (holding,) = [each for each in forgetting.preview(acme, [MARTA], now=timezone.now()).holdings
+    (holding,) = [each for each in execution.preview(acme, [MARTA], now=timezone.now()).holdings
                   if each.store == "archives"]  # fmt: skip
     assert holding.erase == (made.id,)
     assert "wants a refund" in Archives(Archive).texts(acme.tenant_id, [made.id])[made.id][0]
@@ -548,9 +548,9 @@ def test_a_policy_with_the_subject_in_it_loses_that_and_asks_no_endpoint_any_mor
         "endpoint_model": "small",
         "endpoint_secret": f"of {MARTA}",
     }
-    policies.change(acme, {"distiller": "endpoint", "stale_days": 7, **endpoint}, now=timezone.now())
+    memory_policy.change(acme, {"distiller": "endpoint", "stale_days": 7, **endpoint}, now=timezone.now())
     assert forget(acme).receipt["stores"]["memory policy"]["erased"] == 1
-    left = policies.policy_of(acme.tenant_id)
+    left = memory_policy.policy_of(acme.tenant_id)
     assert (left.distiller, left.endpoint_secret, left.endpoint_model, left.stale_days) == (
         "extractive",
         "",

@@ -8,13 +8,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import audit, ids, registry, runs, scheduling, vault
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.models import Run, Schedule
 from memory.wire import instant
 from openwop_console.runtime import automations, engine
-from openwop_console.runtime.timed import schedules as timed_schedules
+from openwop_console.runtime import schedules as timed_schedules
 from proposals import lifecycle, review
 from proposals.drafts import Change
 from proposals.models import Proposal
@@ -242,9 +242,9 @@ def test_it_has_an_address_like_every_schedule() -> None:
 def test_a_forgotten_subject_goes_from_what_an_automation_gives_its_runs_and_it_can_still_go() -> None:
     acme, now = building.scope(), timezone.now()
     install(**MINUTELY, inputs={"to": "marta.kowalska"})
-    asked = forgetting.preview(acme, ["marta.kowalska"], now=now).request
-    forgetting.confirm(acme, asked.id, typed="marta.kowalska", reason="asked", ticked=set(), now=now)
-    forgetting.execute(acme.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
+    asked = execution.preview(acme, ["marta.kowalska"], now=now).request
+    execution.confirm(acme, asked.id, typed="marta.kowalska", reason="asked", ticked=set(), now=now)
+    execution.execute(acme.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
     [kept] = schedules()
     assert (kept.inputs, kept.enabled) == ({"to": "[FORGOTTEN]"}, True)
     install(**MINUTELY | {"version": "2.0.0"})
@@ -254,9 +254,9 @@ def test_a_forgotten_subject_goes_from_what_an_automation_gives_its_runs_and_it_
 def test_one_that_is_called_after_the_subject_stands_still_and_its_removal_finds_nothing() -> None:
     acme, now = building.scope(), timezone.now()
     made = install(automationId="marta.kowalska")
-    asked = forgetting.preview(acme, ["marta.kowalska"], now=now).request
-    forgetting.confirm(acme, asked.id, typed="marta.kowalska", reason="asked", ticked=set(), now=now)
-    forgetting.execute(acme.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
+    asked = execution.preview(acme, ["marta.kowalska"], now=now).request
+    execution.confirm(acme, asked.id, typed="marta.kowalska", reason="asked", ticked=set(), now=now)
+    execution.execute(acme.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
     [kept] = schedules()
     assert (kept.name.startswith("forgotten-"), kept.enabled) == (True, False)
     installed = registry.by_ref(acme.tenant_id, made.installed_ref or "")

@@ -13,8 +13,8 @@ from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid, NotFound, StreamClosed
 from memory.host.models import Run
+from memory.ledger_search import LedgerFilter, ledger_page
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
-from memory.search import LedgerFilter, ledger_page
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]

@@ -8,15 +8,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import event_log, ids, registry, runs, vault
 from memory.host.errors import ChainParameterInvalid, Conflict, Invalid, Unprocessable, WorkflowNotFound
 from memory.host.models import ArtifactKind, Definition, Run
-from openwop_console.runtime import chains, replay, workflows
+from openwop_console.runtime import chains, replay, schedules, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import schedules
 from proposals import lifecycle, review
 from tests import building, proposing
 from tests.conformance import schemas
@@ -361,9 +360,9 @@ def test_what_is_given_as_a_parameter_is_kept_with_the_inputs_alone_and_forgotte
     told = "".join(str(event.payload) for event in event_log.read(acme.tenant_id, first.id))
     assert "marta@" not in told
     now, name = timezone.now(), "marta@acme.example"
-    asked = forgetting.preview(acme, [name], now=now).request
-    forgetting.confirm(acme, asked.id, typed=name, reason="asked", ticked=set(), now=now)
-    forgetting.execute(acme.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
+    asked = execution.preview(acme, [name], now=now).request
+    execution.confirm(acme, asked.id, typed=name, reason="asked", ticked=set(), now=now)
+    execution.execute(acme.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
     assert "marta@" not in str(runs.find(acme.tenant_id, first.id).inputs)
     assert building.contents(acme) == ["Call Ben in 3 days."]
 

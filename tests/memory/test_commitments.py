@@ -11,10 +11,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, agents, commitments, ledger, policies, provenance
-from memory.commitments import firing, rows
+from memory import adapter, agents, commitments, ledger, memory_policy, provenance
+from memory.commitments import firing, lifecycle
 from memory.entry_drafts import EntryDraft
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.forget.erasers.records import CommitmentRows
 from memory.host import ids, runs, vault
 from memory.host.erasure import Identifiers
@@ -23,9 +23,8 @@ from memory.host.models import Run, RunEvent
 from memory.ledger import Hidden
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from memory.provenance import Descent
-from openwop_console.runtime import replay
-from openwop_console.runtime.timed import commitments as timed_commitments
-from openwop_console.runtime.timed import schedules
+from openwop_console.runtime import commitments as timed_commitments
+from openwop_console.runtime import replay, schedules
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +90,7 @@ def test_an_intention_that_a_run_wrote_is_armed_and_bound_to_its_entry_ref_and_t
 def test_reading_again_from_the_beginning_arms_nothing_twice(desk: Desk) -> None:
     desk.says("Call Ana in 3 days. When the invoice clears, tell finance.")
     desk.keeps()
-    CommitmentWatch.objects.written_by(rows.WRITER).filter(tenant_id=desk.tenant_id).update(position=0)
+    CommitmentWatch.objects.written_by(lifecycle.WRITER).filter(tenant_id=desk.tenant_id).update(position=0)
     desk.keeps()
     assert len(desk.all) == 2
 
@@ -116,7 +115,7 @@ def test_what_passes_and_the_host_wrote_was_retired_or_has_expired_makes_no_comm
 
 
 def test_the_zone_is_the_tenants(desk: Desk) -> None:
-    policies.change(desk.scope, {"timezone": "Asia/Tokyo"}, now=desk.at)
+    memory_policy.change(desk.scope, {"timezone": "Asia/Tokyo"}, now=desk.at)
     desk.says("Call Ana tomorrow at 9:30.")
     desk.keeps()
     assert (desk.only.due_at, desk.only.timezone) == (datetime(2026, 11, 17, 0, 30, tzinfo=UTC), "Asia/Tokyo")
@@ -192,7 +191,7 @@ def test_after_an_outage_the_latest_instant_stands_for_all(desk: Desk) -> None:
 
 
 def test_a_time_that_nobody_looked_at_for_too_long_is_stale(desk: Desk) -> None:
-    policies.change(desk.scope, {"stale_days": 2}, now=desk.at)
+    memory_policy.change(desk.scope, {"stale_days": 2}, now=desk.at)
     desk.says("Call Ana in 3 days.")
     desk.keeps()
     assert desk.keeps(hours=24 * 6) == 0
@@ -272,7 +271,7 @@ def started(desk: Desk) -> list[Run]:
 
 def test_a_firing_starts_the_workflow_that_the_tenant_chose_as_the_host_and_tells_it_ids(desk: Desk) -> None:
     building.install("acme", building.definition("on-commitment", building.remember_node("Fired.")))
-    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    memory_policy.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
     entry = desk.says("Call Ana in 3 days.")
     desk.keeps(hours=72)
     (run,) = started(desk)
@@ -287,7 +286,7 @@ def test_a_firing_starts_the_workflow_that_the_tenant_chose_as_the_host_and_tell
 def test_a_start_that_is_refused_is_on_record_with_its_code_and_the_commitment_has_fired(desk: Desk) -> None:
     needs = [{"name": "who", "type": "string", "required": True}]
     building.install("acme", building.definition("on-commitment", building.remember_node("x"), variables=needs))
-    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    memory_policy.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
     desk.says("Call Ana in 3 days.")
     assert desk.keeps(hours=72) == 1
     fired = Firing.objects.of(desk.tenant_id).get()
@@ -298,7 +297,7 @@ def test_a_start_that_is_refused_is_on_record_with_its_code_and_the_commitment_h
 
 def test_a_crash_between_the_run_and_the_firing_leaves_neither(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     building.install("acme", building.definition("on-commitment", building.remember_node("x")))
-    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    memory_policy.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
     desk.says("Call Ana in 3 days.")
     desk.keeps()
 
@@ -435,9 +434,9 @@ def test_a_condition_that_did_not_come_true_for_too_long_is_stale(desk: Desk) ->
 def test_no_state_follows_another_but_by_the_table(desk: Desk) -> None:
     desk.says("Call Ana in 3 days.")
     desk.keeps(hours=72)
-    for to in set(S) - rows.NEXT_STATES[S.FIRED]:
+    for to in set(S) - lifecycle.NEXT_STATES[S.FIRED]:
         with pytest.raises(Conflict):
-            rows.change_state(desk.only, to, now=desk.at)
+            lifecycle.change_state(desk.only, to, now=desk.at)
 
 
 # --- where it came from -----------------------------------------------------------------------------------------------
@@ -477,13 +476,13 @@ def test_a_forgotten_subject_takes_its_commitments_along(desk: Desk) -> None:
     desk.says("When the invoice of Zebedee Quux clears, tell finance.")
     desk.says("Call Bob in 3 days.")
     desk.keeps()
-    found = forgetting.preview(desk.scope, ["Zebedee Quux"], now=desk.at)
+    found = execution.preview(desk.scope, ["Zebedee Quux"], now=desk.at)
     stores = {holding.store: len(holding.erase) for holding in found.holdings}
     assert stores["standing commitments"] == 2
-    request = forgetting.confirm(
+    request = execution.confirm(
         desk.scope, found.request.id, typed="Zebedee Quux", reason="asked", ticked=set(), now=desk.at
     )
-    done = forgetting.execute(desk.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(desk.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     assert done.state == "forgotten"
     shown = commitments.find(desk.scope, desk.only.id, now=timezone.now())
@@ -563,7 +562,7 @@ def at_once(count: int, act: Callable[[], Any]) -> None:
 def test_workers_at_once_arm_each_intention_once_and_fire_each_occasion_once() -> None:
     desk = Desk()
     building.install("acme", building.definition("on-commitment", building.remember_node("x")))
-    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    memory_policy.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
     for number in range(5):
         desk.says(f"Call customer {number} in 3 days. When invoice {number} clears, tell finance.")
         desk.says(f"Invoice {number} cleared.")

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory import commitments, ledger, provenance, retention
 from memory.commitments import firing
 from memory.entry_drafts import EntryDraft
-from memory.forget import forgetting, plans
+from memory.forget import execution, plans
 from memory.forget.erasers.records import CommitmentRows
 from memory.host import ids
 from memory.host.erasure import Identifiers
@@ -19,7 +19,7 @@ from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
 from memory.passes import orders
 from memory.passes.orders import Wanted
 from memory.provenance import Descent
-from openwop_console.runtime.timed import commitments as timed_commitments
+from openwop_console.runtime import commitments as timed_commitments
 from tests import building
 from tests.memory.test_commitments import Desk as Keeping
 
@@ -54,12 +54,12 @@ class Desk(Keeping):
         return UUID(str(into.id))
 
     def forgets(self, name: str) -> ForgetRequest:
-        found = forgetting.preview(self.scope, [name], now=timezone.now())
-        request = forgetting.confirm(
+        found = execution.preview(self.scope, [name], now=timezone.now())
+        request = execution.confirm(
             self.scope, found.request.id, typed=name, reason="asked", ticked=set(), now=timezone.now()
         )
         clock = timezone.now
-        done = forgetting.execute(self.tenant_id, request.id, holder="test/1", now=clock(), clock=clock)
+        done = execution.execute(self.tenant_id, request.id, holder="test/1", now=clock(), clock=clock)
         assert done is not None
         return done
 
@@ -262,7 +262,7 @@ def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_lef
 def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) -> None:
     desk.says("When Zebediah pays the invoice, tell finance.")
     desk.keeps()
-    request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
+    request = execution.preview(desk.scope, ["zebed"], now=timezone.now()).request
     suspects, _ = plans.suspects(request, after=None, limit=9)
     [suspect] = [each for each in suspects if each.row_id == desk.only.id]
     [shown] = plans.suspects_in_context(request, ("zebed",), [suspect])
@@ -274,7 +274,7 @@ def test_a_commitment_of_a_suspected_entry_is_undecided_until_a_person_decides(d
     entry = desk.says("When Zebediah pays the invoice, tell finance.")
     desk.keeps()
     Commitment.objects.written_by(Commitment.writer).update(predicate={"words": ["invoic"]})
-    request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
+    request = execution.preview(desk.scope, ["zebed"], now=timezone.now()).request
     assert request.plan["standing commitments"]["suspected"] == 1
     eraser, subject, row = CommitmentRows(commitments.remove), Identifiers(("zebed",)), desk.only.id
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory import policies
-from memory.forget import forgetting
+from memory import memory_policy
+from memory.forget import execution
 from memory.host import event_log, runs, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
@@ -48,7 +48,7 @@ def point_at(server: Server, slug: str = "acme") -> None:
     now = timezone.now()
     vault.put(building.tenant(slug).id, "model-key", KEY, now=now)
     endpoint = {"endpoint_url": f"{server.url}/v1", "endpoint_model": "small", "endpoint_secret": "model-key"}
-    policies.change(building.scope(slug), {"distiller": "endpoint", **endpoint}, now=now)
+    memory_policy.change(building.scope(slug), {"distiller": "endpoint", **endpoint}, now=now)
 
 
 def install(config: dict[str, Any], *more: dict[str, Any], agent: bool = False, **options: Any) -> None:
@@ -229,7 +229,7 @@ def test_a_model_that_has_said_all_and_keeps_the_stream_open_is_not_waited_for(m
 
 
 def test_a_tenant_without_an_endpoint_has_no_model() -> None:
-    policies.change(
+    memory_policy.change(
         building.scope(),
         {"distiller": "extractive", "endpoint_url": "", "endpoint_model": "", "endpoint_secret": ""},
         now=timezone.now(),
@@ -368,9 +368,9 @@ def test_a_forget_takes_a_name_out_of_what_was_asked_and_said_though_it_came_in_
     model.answers = serving.streams("Write to marta.kow", "alska@example.com.")
     run, marta = executed(PROMPT), "marta.kowalska@example.com"
     acme = building.scope()
-    found = forgetting.preview(acme, [marta], now=timezone.now())
-    request = forgetting.confirm(acme, found.request.id, typed=marta, reason="x 17", ticked=set(), now=timezone.now())
-    forgetting.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
+    found = execution.preview(acme, [marta], now=timezone.now())
+    request = execution.confirm(acme, found.request.id, typed=marta, reason="x 17", ticked=set(), now=timezone.now())
+    execution.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
     kept = KeptCall.objects.of(run.tenant_id).get()
     assert "kow" not in json.dumps([kept.request, kept.answer, outputs_of(run)])
     assert {each["chunk"] for each in told(run, "ai.message.chunk")} == {"[erased]"}

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from memory import adapter, ledger
-from memory.forget import forgetting, receipts
+from memory.forget import execution, receipts
 from memory.host import access, audit, audit_chain, event_log, ids, operators, runs
 from memory.host.errors import LastOwner, NotFound
 from memory.host.models import AuditRecord, ForkMode, Membership, Run
@@ -93,14 +93,14 @@ def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
     building.remember("acme", *[f"{number} of {name}" for number in range(60)], "the Gold plan")
     asked = []
     for _ in range(4):
-        found = forgetting.preview(acme, [name], now=timezone.now())
+        found = execution.preview(acme, [name], now=timezone.now())
         asked.append(
-            forgetting.confirm(acme, found.request.id, typed=name, reason="r", ticked=set(), now=timezone.now())
+            execution.confirm(acme, found.request.id, typed=name, reason="r", ticked=set(), now=timezone.now())
         )
 
     def act(number: int) -> str:
         given: dict[str, Any] = {"holder": f"worker/{number}", "now": timezone.now(), "clock": timezone.now}
-        ended = forgetting.execute(acme.tenant_id, asked[number % 4].id, **given)
+        ended = execution.execute(acme.tenant_id, asked[number % 4].id, **given)
         return str(ended and ended.state)
 
     for _ in range(4):  # one at a time goes over the tenant; the others wait for their turn

@@ -11,9 +11,9 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from memory import adapter, ledger, passes, policies, provenance, retention
+from memory import adapter, ledger, memory_policy, passes, provenance, retention
 from memory.adapter import RunView
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import event_log, ids, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
@@ -316,7 +316,7 @@ def test_behind_the_window_it_is_gone_with_a_tombstone(desk: Desk) -> None:
     desk.say(*SAME, OLD, NEW)
     done = desk.consolidate()
     now = timezone.now()
-    policies.change(desk.owner, {"restore_days": 2}, now=now)
+    memory_policy.change(desk.owner, {"restore_days": 2}, now=now)
 
     assert retention.sweep_merged(now=now + timedelta(days=1)) == 0
     assert retention.sweep_merged(now=now + timedelta(days=3)) == 2
@@ -370,11 +370,11 @@ def test_a_forget_takes_the_signatures_along(desk: Desk) -> None:
 
 
 def forget(owner: TenantScope, name: str) -> None:
-    found = forgetting.preview(owner, [name], now=timezone.now())
-    request = forgetting.confirm(
+    found = execution.preview(owner, [name], now=timezone.now())
+    request = execution.confirm(
         owner, found.request.id, typed=name, reason="ticket 17", ticked=set(), now=timezone.now()
     )
-    done = forgetting.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     assert done.state == "forgotten"
 

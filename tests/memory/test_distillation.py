@@ -14,7 +14,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import adapter, endpoint, ledger, passes, policies, provenance, workspace
+from memory import adapter, endpoint, ledger, memory_policy, passes, provenance, workspace
 from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
@@ -179,13 +179,13 @@ def test_an_archive_has_a_quarter_of_what_there_was_to_read_unless_the_policy_or
     assert usual.outcome["targetTokens"] == document_of(usual)["targetTokens"] == read // 4
     assert read // 5 < usual.outcome["outputTokens"] <= read // 4
     assert usual.outcome["sourceCount"] == 60
-    policies.change(acme, {"target_tokens": 150}, now=timezone.now())
+    memory_policy.change(acme, {"target_tokens": 150}, now=timezone.now())
     assert 100 < distil(acme).outcome["outputTokens"] <= 150
     asked = distil(acme, targetTokens=80)
     assert asked.outcome["outputTokens"] <= asked.outcome["targetTokens"] == 80
     assert asked.outcome["archiveChecksum"] != usual.outcome["archiveChecksum"]
     with pytest.raises(Invalid):
-        policies.change(acme, {"target_tokens": 100_001}, now=timezone.now())
+        memory_policy.change(acme, {"target_tokens": 100_001}, now=timezone.now())
 
 
 def test_a_budget_that_cannot_be_met_leaves_nothing_behind_and_its_minimum_is_enough() -> None:
@@ -552,7 +552,7 @@ def endpoint_policy(owner: TenantScope) -> None:
         "endpoint_model": "small",
         "endpoint_secret": "llm",
     }
-    policies.change(owner, changes, now=timezone.now())
+    memory_policy.change(owner, changes, now=timezone.now())
 
 
 def test_an_endpoint_is_asked_once_for_the_same_sources_and_budget(monkeypatch: pytest.MonkeyPatch) -> None:

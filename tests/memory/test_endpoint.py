@@ -20,7 +20,7 @@ from memory import endpoint
 from memory.host import outbound, vault
 from memory.host.errors import EndpointFailed
 from memory.host.models import SecretScope
-from memory.policies import Policy
+from memory.memory_policy import Policy
 from openwop_console import settings as configured
 from tests import building
 

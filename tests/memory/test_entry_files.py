@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, search, transfers
+from memory import adapter, ledger_search, transfers
 from memory.host import exports
 from memory.host.tenancy import TenantScope
 from tests import building
@@ -27,7 +27,7 @@ def acme() -> TenantScope:
 
 
 def chunks(scope: TenantScope, **wanted: Any) -> Iterator[list[adapter.Exported]]:
-    return search.export_chunks(scope, search.LedgerFilter(**wanted), now=timezone.now())
+    return ledger_search.export_chunks(scope, ledger_search.LedgerFilter(**wanted), now=timezone.now())
 
 
 def table(scope: TenantScope) -> list[dict[str, str]]:

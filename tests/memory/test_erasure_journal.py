@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.forget import journal as erasure_journal
 from memory.forget.journal import JournalBroken, JournalCut, JournalUnavailable, Mark
 from memory.host import ids
@@ -29,13 +29,13 @@ def journal(settings: Any, tmp_path: Path) -> Path:
 
 def confirm(name: str = MARTA) -> ForgetRequest:
     owner = building.scope()
-    found = forgetting.preview(owner, [name], now=timezone.now())
-    return forgetting.confirm(owner, found.request.id, typed=name, reason="ticket 17", ticked=set(), now=timezone.now())
+    found = execution.preview(owner, [name], now=timezone.now())
+    return execution.confirm(owner, found.request.id, typed=name, reason="ticket 17", ticked=set(), now=timezone.now())
 
 
 def forget(name: str = MARTA) -> None:
     asked = confirm(name)
-    forgetting.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    execution.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
 
 
 def test_a_forget_is_in_the_journal_once_sealed_and_for_its_owner_alone(
@@ -44,7 +44,7 @@ def test_a_forget_is_in_the_journal_once_sealed_and_for_its_owner_alone(
     with django_capture_on_commit_callbacks(execute=True):
         asked = confirm()
     first = journal.read_bytes()
-    forgetting.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    execution.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
 
     assert [each.terms for each in erasure_journal.read(BEGINNING)] == [(MARTA,)]
     assert journal.read_bytes() == first
@@ -143,12 +143,12 @@ def test_nothing_is_forgotten_that_the_journal_cannot_hold(settings: Any) -> Non
 def test_the_rows_that_a_person_chose_are_in_the_journal(journal: Path) -> None:
     owner = building.scope()
     building.remember("acme", "martakowalska went home", "unrelated")
-    found = forgetting.preview(owner, ["kowalska"], now=timezone.now())
+    found = execution.preview(owner, ["kowalska"], now=timezone.now())
     suspected = {row.hex for holding in found.holdings for row in holding.suspected}
-    asked = forgetting.confirm(
+    asked = execution.confirm(
         owner, found.request.id, typed="kowalska", reason="ticket 17", ticked=suspected, now=timezone.now()
     )
-    forgetting.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    execution.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
 
     [written] = erasure_journal.read(BEGINNING)
     assert suspected

@@ -28,12 +28,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import Task
 
-from memory import ledger, passes, retention, search
+from memory import ledger, ledger_search, passes, retention
 from memory.adapter import forget as adapter_forget
-from memory.forget import forgetting, plans, receipts
+from memory.forget import execution, plans, receipts
 from memory.forget import plans as forget_plans
 from memory.forget.erasers import entries
-from memory.forget.forgetting import Preview
+from memory.forget.execution import Preview
 from memory.host import access, audit, erasure, event_log, ids, interrupts, signing, sql, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Interrupt, InterruptVote, Run, RunEvent, Secret
@@ -56,16 +56,16 @@ MARTA = "marta.kowalska@example.com"
 
 
 def preview(owner: TenantScope, *names: str) -> Preview:
-    return forgetting.preview(owner, list(names) or [MARTA], now=timezone.now())
+    return execution.preview(owner, list(names) or [MARTA], now=timezone.now())
 
 
 def confirm(owner: TenantScope, found: Preview, **options: Any) -> ForgetRequest:
     given = {"typed": MARTA, "reason": "ticket 17", "ticked": set(), "now": timezone.now(), **options}
-    return forgetting.confirm(owner, found.request.id, **given)
+    return execution.confirm(owner, found.request.id, **given)
 
 
 def carry_out(request: ForgetRequest) -> ForgetRequest:
-    done = forgetting.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     return done
 
@@ -106,7 +106,7 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: py
     assert done.state == ForgetState.FORGOTTEN
     assert whole_log(acme, run_ids) == before
     assert RunEvent.objects.count() == events + 4  # the runs of its two passes have started and completed
-    page = search.ledger_page(acme, search.LedgerFilter(state="all"), now=timezone.now())
+    page = ledger_search.ledger_page(acme, ledger_search.LedgerFilter(state="all"), now=timezone.now())
     left = [row.content for row in page.entries if not row.memory_ref.startswith("runs/")]
     assert left == ["Somebody else wrote."] * 2
     assert Archive.objects.of(acme.tenant_id).get(id=archived.id).withdrawn_because == "forgotten"
@@ -189,7 +189,7 @@ def test_a_whole_name_is_exact_and_a_part_of_another_is_suspected(text: str, exa
 @pytest.mark.parametrize("names", [[], [""], ["ab"], ["x" * 257], ["a\x00bc"], [f"name {n}" for n in range(11)]])
 def test_a_subject_that_cannot_be_looked_for_is_refused(names: list[str]) -> None:
     with pytest.raises(Invalid):
-        preview(building.scope(), *names) if names else forgetting.preview(building.scope(), [], now=timezone.now())
+        preview(building.scope(), *names) if names else execution.preview(building.scope(), [], now=timezone.now())
     assert ForgetRequest.objects.count() == 0
 
 
@@ -205,7 +205,7 @@ def test_a_confirmation_that_is_not_one_erases_nothing(options: dict[str, Any]) 
         confirm(acme, found, **options)
     assert forget_plans.find(acme, found.request.id).state == ForgetState.PREVIEWED
     assert (
-        forgetting.execute(acme.tenant_id, found.request.id, holder="t", now=timezone.now(), clock=timezone.now) is None
+        execution.execute(acme.tenant_id, found.request.id, holder="t", now=timezone.now(), clock=timezone.now) is None
     )
     assert MemoryEntry.objects.count() == 1
 
@@ -214,7 +214,7 @@ def test_a_preview_lapses() -> None:
     acme = building.scope()
     building.remember("acme", MARTA)
     with pytest.raises(Conflict, match="too old"):
-        confirm(acme, preview(acme), now=timezone.now() + forgetting.LIFETIME + timedelta(seconds=1))
+        confirm(acme, preview(acme), now=timezone.now() + execution.LIFETIME + timedelta(seconds=1))
     assert MemoryEntry.objects.count() == 1
 
 
@@ -248,7 +248,7 @@ def test_a_request_is_confirmed_once_and_carried_out_once() -> None:
     with pytest.raises(Conflict, match="confirmed already"):
         confirm(acme, found)
     carry_out(confirmed)
-    again = forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
+    again = execution.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
     assert again is None
 
 
@@ -271,12 +271,11 @@ def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytes
     assert MemoryEntry.objects.count() == 3
     assert forget_plans.find(acme, confirmed.id).state == ForgetState.CONFIRMED
     assert (
-        forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
-        is None
+        execution.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now) is None
     )
 
     later = timezone.now() + timedelta(minutes=5)
-    done = forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=later, clock=lambda: later)
+    done = execution.execute(acme.tenant_id, confirmed.id, holder="test/2", now=later, clock=lambda: later)
     assert done is not None
     assert done.state == ForgetState.FORGOTTEN
     assert MemoryEntry.objects.count() == 0
@@ -291,7 +290,7 @@ def test_a_store_that_keeps_something_is_never_called_forgotten(monkeypatch: pyt
     assert left.receipt == {"residue": {"memory entries": 1, **dict.fromkeys(other_stores(), 0)}}
     assert left.signature == ""
     monkeypatch.undo()
-    done = carry_out(forgetting.retry(acme, left.id, now=timezone.now()))
+    done = carry_out(execution.retry(acme, left.id, now=timezone.now()))
     assert done.state == ForgetState.FORGOTTEN
     assert MemoryEntry.objects.count() == 0
 
@@ -389,8 +388,8 @@ def test_beside_a_whole_name_a_suspected_one_in_the_same_run_stays_unless_ticked
 def test_a_preview_that_nobody_confirmed_forgets_its_subject() -> None:
     acme = building.scope()
     left = preview(acme).request
-    assert forgetting.lapse_previews(now=timezone.now()) == 0
-    assert forgetting.lapse_previews(now=timezone.now() + timedelta(days=1)) == 1
+    assert execution.lapse_previews(now=timezone.now()) == 0
+    assert execution.lapse_previews(now=timezone.now() + timedelta(days=1)) == 1
     row = ForgetRequest.objects.of(acme.tenant_id).get(id=left.id)
     assert (row.state, bytes(row.sealed_terms), row.plan) == (ForgetState.LAPSED, b"", {})
 
@@ -429,11 +428,11 @@ def test_a_work_whose_workers_keep_dying_is_given_up_and_can_be_run_again(monkey
                 execute_at(confirmed, at)
         given_up = execute_at(confirmed, now + timedelta(hours=1))
     assert given_up.state == ForgetState.RESIDUE
-    assert execute_at(forgetting.retry(acme, confirmed.id, now=now), now).state == ForgetState.FORGOTTEN
+    assert execute_at(execution.retry(acme, confirmed.id, now=now), now).state == ForgetState.FORGOTTEN
 
 
 def execute_at(request: ForgetRequest, at: Any) -> ForgetRequest:
-    done = forgetting.execute(request.tenant_id, request.id, holder="test/1", now=at, clock=lambda: at)
+    done = execution.execute(request.tenant_id, request.id, holder="test/1", now=at, clock=lambda: at)
     assert done is not None
     return done
 
@@ -474,7 +473,7 @@ def test_a_receipt_that_names_neither_tenant_nor_host_is_genuine_and_shown(clien
     for member in ("tenant", "host"):
         del done.receipt[member]
     done.signature = receipts.signature_of(done.receipt or {})
-    done.save(by=forgetting.WRITER)
+    done.save(by=execution.WRITER)
     assert receipts.is_genuine(done)
     client.force_login(owner)
     page = client.get(f"/forget/{ids.wire('fgt', done.id)}")
@@ -538,7 +537,7 @@ def test_the_verification_finds_what_is_on_any_page_of_any_of_its_readers(monkey
 
 def test_a_transaction_is_as_large_as_what_the_last_four_took_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    pace, sizes = forgetting.Pace(), []
+    pace, sizes = execution.Pace(), []
     for milliseconds_a_row in (0.1, 0.1, 0.1, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, 4, 4, 4, 4):
         pace.breathe(pace.size, pace.size * milliseconds_a_row / 1000)
         sizes.append(pace.size)
@@ -713,7 +712,7 @@ def test_a_receipt_with_undecided_suspects_is_amber_until_they_are_decided(clien
     assert "Forgotten and verified" not in shown
     assert "suspects undecided" in client.get("/forget").content.decode()
     again = preview(acme)
-    forgetting.decide_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
+    execution.decide_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
     spared = carry_out(confirm(acme, again))
     assert (spared.receipt["stores"]["memory entries"]["spared"], spared.undecided) == (1, 0)
     for each in (done, spared):
@@ -814,19 +813,19 @@ def in_files(cursor: Any, text: str) -> dict[str, int]:
 
 
 def built(request: ForgetRequest, at: Any, *, holder: str = "test/1") -> ForgetRequest | None:
-    return forgetting.build(request.tenant_id, request.id, holder=holder, clock=lambda: at)
+    return execution.build(request.tenant_id, request.id, holder=holder, clock=lambda: at)
 
 
 def test_a_preview_is_built_once_and_lives_from_when_it_is_ready() -> None:
     acme, now = building.scope(), timezone.now()
     building.remember("acme", MARTA)
-    asked = forgetting.request_preview(acme, [MARTA], now=now)
+    asked = execution.request_preview(acme, [MARTA], now=now)
     assert (asked.state, asked.plan) == (ForgetState.BUILDING, {})
     with pytest.raises(Conflict, match="still being built"):
-        forgetting.confirm(acme, asked.id, typed=MARTA, reason="r", now=now)
+        execution.confirm(acme, asked.id, typed=MARTA, reason="r", now=now)
     later = now + timedelta(minutes=10)
     ready = built(asked, later)
-    assert (ready.state, ready.lapses_at) == (ForgetState.PREVIEWED, later + forgetting.LIFETIME)
+    assert (ready.state, ready.lapses_at) == (ForgetState.PREVIEWED, later + execution.LIFETIME)
     assert built(asked, later, holder="test/2") is None
     assert ready.plan["memory entries"]["erase"] == 1
 
@@ -834,7 +833,7 @@ def test_a_preview_is_built_once_and_lives_from_when_it_is_ready() -> None:
 def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
     building.remember("acme", MARTA, f"jo{MARTA}")
-    asked = forgetting.request_preview(acme, [MARTA], now=now)
+    asked = execution.request_preview(acme, [MARTA], now=now)
 
     class Killed(BaseException):
         """Nothing is caught of a process that is gone."""
@@ -857,8 +856,8 @@ def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch:
 @pytest.mark.engines
 def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subject() -> None:
     acme, now = building.scope(), timezone.now()
-    asked = forgetting.request_preview(acme, [MARTA], now=now)
-    assert forgetting.lapse_previews(now=now + timedelta(hours=2)) == 1
+    asked = execution.request_preview(acme, [MARTA], now=now)
+    assert execution.lapse_previews(now=now + timedelta(hours=2)) == 1
     row = forget_plans.find(acme, asked.id)
     assert (row.state, bytes(row.sealed_terms), row.background.state) == (ForgetState.LAPSED, b"", "cancelled")
     assert built(asked, now + timedelta(hours=2)) is None
@@ -867,7 +866,7 @@ def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subjec
 @pytest.mark.engines
 def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
-    asked = forgetting.request_preview(acme, [MARTA], now=now)
+    asked = execution.request_preview(acme, [MARTA], now=now)
 
     def broken(*args: Any, **options: Any) -> Any:
         raise OSError("the disk is full")
@@ -1132,7 +1131,7 @@ def test_a_ticked_row_that_is_gone_before_the_work_begins_hinders_nothing() -> N
         for row in rows:
             Suspect(
                 tenant_id=acme.tenant_id, request_id=confirmed.id, store=store, row_id=row, decision=Decision.TICKED
-            ).insert(by=forgetting.WRITER)
+            ).insert(by=execution.WRITER)
     assert carry_out(confirmed).state == ForgetState.FORGOTTEN
 
 
@@ -1151,7 +1150,7 @@ def test_a_suspect_that_only_decoding_shows_is_undecided_on_the_receipt_until_it
     building.remember("acme", MARTA, *hidden)
     run = building.execute(acme, "conformance-noop", customer=hidden[0])
     found = preview(acme)
-    forgetting.decide_rest(acme, found.request.id, decision, now=timezone.now())
+    execution.decide_rest(acme, found.request.id, decision, now=timezone.now())
     done = carry_out(confirm(acme, found))
     undecided = {store: counts["undecided"] for store, counts in done.receipt["stores"].items() if counts["undecided"]}
     left = {"memory entries": 3, "run inputs and variables": 2} if decision == Decision.UNDECIDED else {}
@@ -1168,7 +1167,7 @@ def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> No
     forget(acme)
     assert forget_plans.find(acme, first.id).undecided == first.undecided
     again = preview(acme, MARTA, alias)
-    forgetting.decide_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
+    execution.decide_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
     carry_out(confirm(acme, again))
     assert forget_plans.find(acme, first.id).undecided == 0
 
@@ -1189,16 +1188,16 @@ def test_a_writer_that_never_stops_leaves_residue_instead_of_a_forget_without_en
     with monkeypatch.context() as patching:
         patching.setattr(entries.LedgerEntries, "remains", written_meanwhile)
         left = carry_out(confirmed)
-    assert (left.state, left.signature, len(looks)) == (ForgetState.RESIDUE, "", forgetting.ROUNDS)
-    assert carry_out(forgetting.retry(acme, left.id, now=timezone.now())).state == ForgetState.FORGOTTEN
+    assert (left.state, left.signature, len(looks)) == (ForgetState.RESIDUE, "", execution.ROUNDS)
+    assert carry_out(execution.retry(acme, left.id, now=timezone.now())).state == ForgetState.FORGOTTEN
 
 
 def test_two_forgets_of_overlapping_subjects_are_both_carried_out() -> None:
     acme = building.scope()
     building.remember("acme", f"{MARTA} and bob@x.org", f"jo{MARTA} bob@x.org", "bob@x.org.uk")
     first, second = preview(acme), preview(acme, "bob@x.org")
-    forgetting.decide_rest(acme, first.request.id, Decision.TICKED, now=timezone.now())
-    forgetting.decide_rest(acme, second.request.id, Decision.TICKED, now=timezone.now())
+    execution.decide_rest(acme, first.request.id, Decision.TICKED, now=timezone.now())
+    execution.decide_rest(acme, second.request.id, Decision.TICKED, now=timezone.now())
     one, two = confirm(acme, first), confirm(acme, second, typed="bob@x.org")
     assert [carry_out(two).state, carry_out(one).state] == [ForgetState.FORGOTTEN] * 2
     assert MemoryEntry.objects.count() == 0

@@ -19,7 +19,7 @@ from django_q.models import Task
 
 from memory import external_runs, ledger, saved_filters
 from memory.entry_drafts import EntryDraft
-from memory.forget import forgetting, holds
+from memory.forget import execution, holds
 from memory.forget.erasers.declared import Declared
 from memory.host import audit, erasure, interrupts
 from memory.host.models import AuditReason, Interrupt, InterruptVote
@@ -126,8 +126,8 @@ def everything(name: str) -> TenantScope:
     vote = InterruptVote(tenant_id=acme.tenant_id, interrupt_id=question.id, voter="someone", action="accept")
     vote.principal, vote.at = acme.principal.id, now
     vote.insert(by=interrupts.WRITER)
-    other = forgetting.preview(acme, ["bob@x.org"], now=now).request
-    asked_for = forgetting.confirm(acme, other.id, typed="bob@x.org", reason=f"{name} asked for it", now=now)
+    other = execution.preview(acme, ["bob@x.org"], now=now).request
+    asked_for = execution.confirm(acme, other.id, typed="bob@x.org", reason=f"{name} asked for it", now=now)
     carry_out(asked_for)
     return acme
 
@@ -177,9 +177,9 @@ def plant(acme: TenantScope, *texts: str, beside: Any = None) -> dict[str, Any]:
 def settled(acme: TenantScope, decision: str, name: str = ANA) -> ForgetRequest:
     """The subject is forgotten; every suspect was decided so."""
     now = timezone.now()
-    found = forgetting.preview(acme, [name], now=now).request
-    forgetting.decide_rest(acme, found.id, decision, now=now)
-    return carry_out(forgetting.confirm(acme, found.id, typed=name, reason="ticket 17", now=now))
+    found = execution.preview(acme, [name], now=now).request
+    execution.decide_rest(acme, found.id, decision, now=now)
+    return carry_out(execution.confirm(acme, found.id, typed=name, reason="ticket 17", now=now))
 
 
 def stored(*texts: str) -> list[str]:
@@ -204,7 +204,7 @@ def problems_of(done: ForgetRequest) -> dict[str, Any]:
 
 
 def offered(acme: TenantScope, name: str = ANA) -> dict[str, erasure.Holding]:
-    return {each.store: each for each in forgetting.preview(acme, [name], now=timezone.now()).holdings}
+    return {each.store: each for each in execution.preview(acme, [name], now=timezone.now()).holdings}
 
 
 def is_json(store: Any, name: str) -> bool:

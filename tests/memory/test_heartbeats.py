@@ -15,7 +15,7 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from memory import agents
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import access, event_log, heartbeats, ids, registrations, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
@@ -23,7 +23,7 @@ from memory.host.models import Heartbeat, Run
 from memory.host.tenancy import TenantScope
 from openwop_console.process import scheduler
 from openwop_console.runtime import expressions, tasks
-from openwop_console.runtime.timed import heartbeats as timed_heartbeats
+from openwop_console.runtime import heartbeats as timed_heartbeats
 from tests import building
 from tests.conformance import schemas
 
@@ -451,9 +451,9 @@ def test_a_forgotten_subject_is_in_no_heartbeat_any_more() -> None:
     acme, now = building.scope(), datetime(2026, 3, 2, tzinfo=UTC)
     make(acme, "list", inputs={"to": "ana@x.org"})
     make(acme, "one", predicate=LIVE | {"tag": "ana@x.org"})
-    request = forgetting.preview(acme, ["ana@x.org"], now=now).request
-    forgetting.confirm(acme, request.id, typed="ana@x.org", reason="asked", ticked=set(), now=now)
-    forgetting.execute(acme.tenant_id, request.id, holder="test/1", now=now, clock=lambda: now)
+    request = execution.preview(acme, ["ana@x.org"], now=now).request
+    execution.confirm(acme, request.id, typed="ana@x.org", reason="asked", ticked=set(), now=now)
+    execution.execute(acme.tenant_id, request.id, holder="test/1", now=now, clock=lambda: now)
     request.refresh_from_db()
     assert request.receipt is not None
     kept = [heartbeats.find(acme.tenant_id, name) for name in ("list", "one")]

@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import event_log, runs, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
@@ -383,9 +383,9 @@ def test_a_forget_reaches_what_was_asked_and_answered(server: Server) -> None:
     server.answers = serving.says({"name": "Marta Kowalska"})
     run = executed({"url": server.url, "method": "POST", "body": "who is marta.kowalska@example.com?"})
     acme, marta = building.scope(), "marta.kowalska@example.com"
-    found = forgetting.preview(acme, [marta, "Marta Kowalska"], now=timezone.now())
-    request = forgetting.confirm(acme, found.request.id, typed=marta, reason="x 17", ticked=set(), now=timezone.now())
-    forgetting.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
+    found = execution.preview(acme, [marta, "Marta Kowalska"], now=timezone.now())
+    request = execution.confirm(acme, found.request.id, typed=marta, reason="x 17", ticked=set(), now=timezone.now())
+    execution.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
     kept = KeptCall.objects.of(run.tenant_id).get()
     assert "arta" not in json.dumps([kept.request, kept.answer])
 

@@ -16,7 +16,7 @@ from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import KeptRead
 from memory.text import token_budget
-from openwop_console.runtime.execution import listing
+from openwop_console.runtime.node_execution import listing
 from tests import building
 
 pytestmark = pytest.mark.django_db

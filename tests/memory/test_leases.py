@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from memory import commitments, passes
-from memory.commitments import rows
+from memory.commitments import lifecycle
 from memory.host import heartbeats, idempotency, runs
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.leases import Lease
@@ -23,7 +23,7 @@ LEASES: dict[str, Lease[Any]] = {
     "run": runs.LEASE,
     "pass": passes.LEASE,
     "heartbeat": heartbeats.LEASE,
-    "commitments": rows.LEASE,
+    "commitments": lifecycle.LEASE,
     "request": idempotency.LEASE,
 }
 

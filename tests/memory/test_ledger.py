@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import adapter, entry_drafts, ledger, search
+from memory import adapter, entry_drafts, ledger, ledger_search
 from memory.adapter import RunView, console
 from memory.host import audit, event_log, ids, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, StreamClosed
@@ -149,7 +149,7 @@ def test_an_expired_entry_is_gone_to_the_millisecond_before_any_sweep() -> None:
     assert adapter.get_entry(scope, written.id, now=just_before)
     assert building.contents(acme, now=end) == []
     assert adapter.get_entry(scope, written.id, now=end) is None
-    assert search.ledger_page(acme, search.LedgerFilter(), now=end).total == 0
+    assert ledger_search.ledger_page(acme, ledger_search.LedgerFilter(), now=end).total == 0
     assert adapter.find_entry(acme, written.id, now=end) is None
 
 
@@ -173,8 +173,8 @@ def test_retire_hides_and_restore_shows_again() -> None:
     written = building.write(acme, building.open_run(acme), "stale")
     ledger.retire_entry(acme, written.id, reason="no longer true", now=timezone.now())
     assert building.contents(acme) == []
-    assert search.ledger_page(acme, search.LedgerFilter(), now=timezone.now()).total == 0
-    assert search.ledger_page(acme, search.LedgerFilter(state="retired"), now=timezone.now()).total == 1
+    assert ledger_search.ledger_page(acme, ledger_search.LedgerFilter(), now=timezone.now()).total == 0
+    assert ledger_search.ledger_page(acme, ledger_search.LedgerFilter(state="retired"), now=timezone.now()).total == 1
     ledger.restore_entry(acme, written.id, now=timezone.now())
     assert building.contents(acme) == ["stale"]
     assert adapter.count_entries(acme, now=timezone.now()) == 1
@@ -315,8 +315,8 @@ def test_search_finds_every_word_in_any_case_and_alphabet() -> None:
     building.write(acme, run, "something else")
 
     def total(text: str) -> int:
-        wanted = search.LedgerFilter(text=text, order=search.NEWEST)
-        return search.ledger_page(acme, wanted, now=timezone.now()).total
+        wanted = ledger_search.LedgerFilter(text=text, order=ledger_search.NEWEST)
+        return ledger_search.ledger_page(acme, wanted, now=timezone.now()).total
 
     assert [total(text) for text in ["übung", "łódź ÜB", "kurs", "übung else", "100%", "_"]] == [1, 1, 1, 0, 0, 0]
 
@@ -329,7 +329,9 @@ def test_the_ledger_pages_to_its_end_with_a_true_total() -> None:
     seen: list[str] = []
     after = None
     while True:
-        page = search.ledger_page(acme, search.LedgerFilter(), after=after, seen=len(seen), size=10, now=timezone.now())
+        page = ledger_search.ledger_page(
+            acme, ledger_search.LedgerFilter(), after=after, seen=len(seen), size=10, now=timezone.now()
+        )
         assert (page.total, page.total_is_exact) == (23, True)
         assert (page.first, page.last) == (len(seen) + 1, len(seen) + len(page.entries))
         seen += [row.content for row in page.entries]

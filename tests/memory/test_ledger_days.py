@@ -12,10 +12,10 @@ from memory import adapter, ledger
 from memory.addresses import Address, Tier
 from memory.host import runs
 from memory.ledger import Given, Hidden
+from memory.ledger_search import LedgerFilter, ledger_page
 from memory.models.entry import LedgerDay, MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
-from memory.search import LedgerFilter, ledger_page
 from tests import building
 from tests.memory.test_forgetting import MARTA, forget
 

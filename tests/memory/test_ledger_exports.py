@@ -14,14 +14,14 @@ from django.utils import timezone
 
 from memory import adapter, ledger, ledger_exports, passes, tasks
 from memory.addresses import Address, Tier
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import erasure, ids, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound
 from memory.host.models import AuditRecord
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, New
+from memory.ledger_search import LedgerFilter
 from memory.models import ExportPart, ForgetState, Pass, PassState
-from memory.search import LedgerFilter
 from tests import building
 from tests.memory.test_forgetting import carry_out
 
@@ -199,8 +199,8 @@ def test_a_file_is_gone_after_a_day(acme: TenantScope) -> None:
 
 
 def forgotten(scope: TenantScope) -> Any:
-    found = forgetting.preview(scope, [ANA], now=timezone.now()).request
-    return carry_out(forgetting.confirm(scope, found.id, typed=ANA, reason="ticket 17", now=timezone.now()))
+    found = execution.preview(scope, [ANA], now=timezone.now()).request
+    return carry_out(execution.confirm(scope, found.id, typed=ANA, reason="ticket 17", now=timezone.now()))
 
 
 def test_a_forget_removes_every_file_of_its_tenant_and_no_other(acme: TenantScope) -> None:

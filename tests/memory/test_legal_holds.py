@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.forget import forgetting, holds
+from memory.forget import execution, holds
 from memory.forget.erasers import entries
-from memory.forget.forgetting import Preview
+from memory.forget.execution import Preview
 from memory.forget.journal import Erasure
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, SubjectOnHold
@@ -80,7 +80,7 @@ def test_a_forget_with_residue_is_not_run_again_while_its_subject_is_on_hold(mon
         assert carry_out(asked).state == ForgetState.RESIDUE
     hold(acme)
     with pytest.raises(SubjectOnHold):
-        forgetting.retry(acme, asked.id, now=timezone.now())
+        execution.retry(acme, asked.id, now=timezone.now())
 
 
 def test_a_subject_that_is_being_forgotten_is_not_put_on_hold() -> None:

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from memory import policies
+from memory import memory_policy
 from memory.addresses import Address, Tier
 from memory.host import scheduling, vault
 from memory.host.errors import Invalid
@@ -30,7 +30,7 @@ LONG = "Invoice {n} of supplier {n} was paid in week {n} by the team in hall {n}
 
 def switched_on(**changes: Any) -> datetime:
     """Acme's nights are on; the instant of the first."""
-    policies.change(building.scope(), {"nightly": True, **changes}, now=timezone.now())
+    memory_policy.change(building.scope(), {"nightly": True, **changes}, now=timezone.now())
     return next_night()
 
 
@@ -70,7 +70,7 @@ def test_the_night_of_a_new_tenant_consolidates_what_its_runs_wrote() -> None:
 def test_a_new_tenant_has_an_hour_before_its_first_night() -> None:
     made = datetime(2026, 3, 2, 2, 30, tzinfo=UTC)
     acme = building.tenant()
-    policies.begin_nights(acme.id, now=made)
+    memory_policy.begin_nights(acme.id, now=made)
     assert next_night() == datetime(2026, 3, 3, 3, tzinfo=UTC)
 
 
@@ -79,7 +79,7 @@ def test_a_provisioned_tenant_has_its_nights_and_one_that_was_there_keeps_its_ow
     file = tmp_path / "world.json"
     file.write_text('{"tenants": [{"slug": "acme"}, {"slug": "globex"}]}')
     call_command("provision", str(file))
-    nightly = {each.slug: policies.policy_of(each.id).nightly for each in Tenant.objects.all()}
+    nightly = {each.slug: memory_policy.policy_of(each.id).nightly for each in Tenant.objects.all()}
     assert nightly == {"acme": True, "globex": False}
 
 
@@ -87,7 +87,7 @@ def test_a_tenant_whose_nights_are_off_has_none() -> None:
     first = switched_on()
     building.remember("acme", SAME, SAME)
     building.remember("globex", SAME, SAME)
-    policies.change(building.scope(), {"nightly": False}, now=timezone.now())
+    memory_policy.change(building.scope(), {"nightly": False}, now=timezone.now())
     assert come(first + timedelta(days=2)) == []
     assert Pass.objects.count() == 0
 
@@ -155,7 +155,7 @@ def test_a_ref_is_distilled_when_it_has_grown_by_more_than_the_policy_says() -> 
     assert kinds(come(next_night())) == [("consolidate", "notes", "done")]
     building.remember("acme", *(LONG.format(n=n) for n in range(30, 60)))
     assert kinds(come(next_night())) == [("consolidate", "notes", "done"), ("distill", "notes", "done")]
-    policies.change(building.scope(), {"distill_above": 0}, now=timezone.now())
+    memory_policy.change(building.scope(), {"distill_above": 0}, now=timezone.now())
     building.remember("acme", *(LONG.format(n=n) for n in range(60, 90)))
     assert kinds(come(next_night())) == [("consolidate", "notes", "done")]
 
@@ -184,23 +184,23 @@ def test_what_a_full_night_leaves_for_the_next_is_on_record_with_its_number(monk
 
 
 def test_the_night_comes_by_the_clock_of_the_tenants_zone() -> None:
-    policies.change(
+    memory_policy.change(
         building.scope(),
         {"nightly": True, "night_at": "02:30", "timezone": "America/New_York"},
         now=datetime(2026, 7, 1, 12, tzinfo=UTC),
     )
     assert next_night() == datetime(2026, 7, 2, 6, 30, tzinfo=UTC)
     changed = datetime(2026, 7, 3, 12, tzinfo=UTC)
-    policies.change(building.scope(), {"stale_days": 60}, now=changed)
+    memory_policy.change(building.scope(), {"stale_days": 60}, now=changed)
     assert next_night() == datetime(2026, 7, 2, 6, 30, tzinfo=UTC)  # one that was missed is not lost
-    policies.change(building.scope(), {"night_at": "04:00"}, now=changed)
+    memory_policy.change(building.scope(), {"night_at": "04:00"}, now=changed)
     assert next_night() == datetime(2026, 7, 4, 8, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("night_at", ["3:00", "24:00", "03:60", "noon", ""])
 def test_a_time_that_is_none_is_refused(night_at: str) -> None:
     with pytest.raises(Invalid) as refused:
-        policies.change(building.scope(), {"night_at": night_at}, now=timezone.now())
+        memory_policy.change(building.scope(), {"night_at": night_at}, now=timezone.now())
     assert refused.value.details["errors"][0]["field"] == "night_at"
 
 
@@ -208,7 +208,7 @@ def test_the_due_loop_begins_the_night_and_workers_carry_it_out(drain: Any) -> N
     switched_on()
     building.remember("acme", SAME, SAME)
     now = timezone.now()
-    MemoryPolicy.objects.written_by(policies.WRITER).update(next_night_at=now)
+    MemoryPolicy.objects.written_by(memory_policy.WRITER).update(next_night_at=now)
     scheduling.keep_timers([each for each in TIMERS if each.name == "nights"], now=now - scheduling.QUIET_START)
     Scheduler().tick(now)
     drain()
@@ -228,7 +228,7 @@ def test_a_night_goes_over_no_ref_that_holds_a_secret_and_over_nothing_of_openin
 
 def test_a_night_that_cannot_be_looked_up_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     first = switched_on()
-    policies.begin_nights(building.tenant("globex").id, now=timezone.now())
+    memory_policy.begin_nights(building.tenant("globex").id, now=timezone.now())
     building.remember("globex", SAME, SAME)
     acme, look = building.tenant().id, nights.plan_night
 

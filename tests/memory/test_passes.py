@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import passes, tasks
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import event_log, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, PassCancelled, TokenBudgetExceeded
 from memory.host.models import AuditRecord, Run
@@ -282,11 +282,11 @@ def test_a_forgotten_subject_is_in_no_pass_and_in_no_schedule_of_one(flow: Count
     kept = pass_schedules.set_schedule(acme, PassTimes("counting", f"of/{MARTA}", "* * * * *"), now=NOW)
     other = pass_schedules.set_schedule(acme, PassTimes("counting", "notes", "* * * * *"), now=NOW)
     carry_out(rows[0])
-    found = forgetting.preview(acme, [MARTA], now=timezone.now())
+    found = execution.preview(acme, [MARTA], now=timezone.now())
     agreed: dict[str, Any] = {"typed": MARTA, "reason": "ticket 17", "ticked": set(), "now": timezone.now()}
-    request = forgetting.confirm(acme, found.request.id, **agreed)
+    request = execution.confirm(acme, found.request.id, **agreed)
     now = timezone.now()
-    done = forgetting.execute(acme.tenant_id, request.id, holder="test/1", now=now, clock=timezone.now)
+    done = execution.execute(acme.tenant_id, request.id, holder="test/1", now=now, clock=timezone.now)
     assert done
     assert done.state == "forgotten"
     for table in (Pass, PassSchedule):

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from memory import adapter, passes, policies
+from memory import adapter, memory_policy, passes
 from memory.host import event_log, ids
 from memory.host.errors import Conflict, PassCancelled
 from memory.models import Pass, PassState
@@ -151,7 +151,7 @@ def test_an_equal_that_outlives_the_one_that_expires_meanwhile_stays_as_it_was(
 
 @pytest.mark.parametrize("including", [False, True])
 def test_an_archive_holds_what_expires_before_it_only_when_that_is_asked_for(desk: Desk, including: bool) -> None:
-    kept = timedelta(days=policies.policy_of(desk.owner.tenant_id).archive_days)
+    kept = timedelta(days=memory_policy.policy_of(desk.owner.tenant_id).archive_days)
     desk.say("The door code of Anna is four seven one one.", expires_at=desk.start + timedelta(hours=1))
     desk.say("The badge of Anna works for a month.", expires_at=desk.start + kept - timedelta(minutes=1))
     desk.say("The lease of the office ends in two years.", expires_at=desk.start + kept + timedelta(days=1))

@@ -11,7 +11,7 @@ from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, NotFound
 from memory.models import Commitment, CommitmentState, Firing
 from memory.text.intentions import found_in
-from openwop_console.runtime.timed import commitments as timed_commitments
+from openwop_console.runtime import commitments as timed_commitments
 from tests import building
 
 SUNDAY = datetime(2026, 11, 22, 10, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from memory import recordings, retention
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.forget.erasers.declared import Declared
 from memory.host import event_log, ids, node_types
 from memory.host.erasure import Identifiers
@@ -150,13 +150,13 @@ def test_a_forgotten_text_is_blanked_its_digest_stays_and_a_replay_of_it_is_refu
     run, other = recalled(), recalled(memory_ref="elsewhere")
     acme = building.scope()
     before = event_log.read(run.tenant_id, run.id)
-    found = forgetting.preview(acme, [MARTA], now=timezone.now())
+    found = execution.preview(acme, [MARTA], now=timezone.now())
     holding = next(each for each in found.holdings if each.store == "recorded reads")
     assert (len(holding.erase), len(holding.suspected)) == (1, 0)
-    request = forgetting.confirm(
+    request = execution.confirm(
         acme, found.request.id, typed=MARTA, reason="ticket 17", ticked=set(), now=timezone.now()
     )
-    done = forgetting.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
     assert done.state == ForgetState.FORGOTTEN
     assert done.receipt["stores"]["recorded reads"]["erased"] == 1
     assert sorted(content.text is None for content in KeptContent.objects.all()) == [False, True]
@@ -198,9 +198,9 @@ def test_a_run_whose_inputs_were_forgotten_is_replayed_from_what_is_on_record() 
     building.install("acme", document)
     run = building.execute(building.scope(), "echo", mail=MARTA)
     acme = building.scope()
-    found = forgetting.preview(acme, [MARTA], now=timezone.now())
-    request = forgetting.confirm(acme, found.request.id, typed=MARTA, reason="x 17", ticked=set(), now=timezone.now())
-    forgetting.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
+    found = execution.preview(acme, [MARTA], now=timezone.now())
+    request = execution.confirm(acme, found.request.id, typed=MARTA, reason="x 17", ticked=set(), now=timezone.now())
+    execution.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
     made = replay(run)
     assert made.status == "completed"
     assert made.inputs == {"mail": "[FORGOTTEN]"}

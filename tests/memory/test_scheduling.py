@@ -12,14 +12,14 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import access, audit, cron, ids, scheduling, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import ApiKey, RoleGrant, Run, Schedule, ScheduleTick
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from openwop_console.process import scheduler
-from openwop_console.runtime.timed import schedules
+from openwop_console.runtime import schedules
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -559,9 +559,9 @@ def test_a_forgotten_subject_is_in_no_schedule_any_more() -> None:
     acme = building.scope()
     make(acme, "marta.kowalska")
     make(acme, "list", inputs={"to": ["marta.kowalska", "ana"]})
-    request = forgetting.preview(acme, ["marta.kowalska"], now=NOW).request
-    forgetting.confirm(acme, request.id, typed="marta.kowalska", reason="asked", ticked=set(), now=NOW)
-    forgetting.execute(acme.tenant_id, request.id, holder="test/1", now=NOW, clock=lambda: NOW)
+    request = execution.preview(acme, ["marta.kowalska"], now=NOW).request
+    execution.confirm(acme, request.id, typed="marta.kowalska", reason="asked", ticked=set(), now=NOW)
+    execution.execute(acme.tenant_id, request.id, holder="test/1", now=NOW, clock=lambda: NOW)
     request.refresh_from_db()
     assert request.receipt is not None
     kept = {row.name: row for row in scheduling.page(acme.tenant_id, size=10).rows}

@@ -14,14 +14,14 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import adapter, ledger, search, tasks
+from memory import adapter, ledger, ledger_search, tasks
 from memory.adapter import fulltext
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import index as ledger_index
+from memory.ledger_search import LedgerPage
 from memory.models.search_index import BLOCK, MARK, OFFSET, POSTING
-from memory.search import LedgerPage
 from memory.text import search_words
 from memory.text.matching import search_form
 from memory.text.search_words import sought, words_of
@@ -41,9 +41,11 @@ def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 
 def page(owner: TenantScope, text: str, **options: Any) -> LedgerPage:
     """A page newest first, unless another order is asked for."""
-    options = {"order": search.NEWEST} | options
+    options = {"order": ledger_search.NEWEST} | options
     paging = {name: options.pop(name) for name in ("after", "seen", "size") if name in options}
-    return search.ledger_page(owner, search.LedgerFilter(text=text, **options), now=timezone.now(), **paging)
+    return ledger_search.ledger_page(
+        owner, ledger_search.LedgerFilter(text=text, **options), now=timezone.now(), **paging
+    )
 
 
 def found(owner: TenantScope, text: str, **options: Any) -> list[str]:
@@ -121,8 +123,8 @@ def test_what_is_found_is_newest_first_paged_to_the_end_with_a_true_total() -> N
     assert found(acme, "apple order", size=7) == expected
     last = page(acme, "apple order", size=20)
     assert ([row.content for row in last.entries], last.after) == (expected, None)
-    wanted = search.LedgerFilter(text="apple order", order=search.NEWEST)
-    everything = search.export_entries(acme, wanted, now=timezone.now())
+    wanted = ledger_search.LedgerFilter(text="apple order", order=ledger_search.NEWEST)
+    everything = ledger_search.export_entries(acme, wanted, now=timezone.now())
     assert [row.content for row in everything] == expected
 
 
@@ -221,7 +223,7 @@ def test_the_sum_of_a_common_word_is_exact_up_to_a_limit(monkeypatch: pytest.Mon
 
 
 def ranked(owner: TenantScope, text: str, **options: Any) -> list[str]:
-    return found(owner, text, order=search.RELEVANCE, **options)
+    return found(owner, text, order=ledger_search.RELEVANCE, **options)
 
 
 @pytest.mark.usefixtures("index")
@@ -284,7 +286,7 @@ def test_what_is_ranked_is_paged_to_its_end_and_filtered() -> None:
     assert (first.total, first.total_is_exact, first.is_ranked) == (20, True, True)
     everything = ranked(acme, "apple pie", size=7)
     assert everything == [f"apple {n} pie" for n in range(19, 0, -2)] + [f"apple {n}" for n in range(18, -1, -2)]
-    exported = search.export_entries(acme, search.LedgerFilter(text="apple pie"), now=timezone.now())
+    exported = ledger_search.export_entries(acme, ledger_search.LedgerFilter(text="apple pie"), now=timezone.now())
     assert [row.content for row in exported] == everything
 
 
@@ -315,7 +317,7 @@ def test_the_words_of_another_tenant_do_not_weigh() -> None:
     write(acme, "refund zebra", "order lion", "refund", "refund")
     before = ranked(acme, "order refund")
     write(globex, *["order"] * 40)
-    search.index_what_waits()
+    ledger_search.index_what_waits()
     assert ranked(acme, "order refund") == before == ["order lion", "refund", "refund", "refund zebra"]
 
 
@@ -344,7 +346,7 @@ def test_entries_are_indexed_in_batches_and_a_long_one_at_once(monkeypatch: pyte
 def test_the_worker_indexes_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     write(acme, "one", "two", "three")
-    monkeypatch.setattr(search, "INDEXED_AT_ONCE", 2)
+    monkeypatch.setattr(ledger_search, "INDEXED_AT_ONCE", 2)
     assert tasks.index_words() == 3
     assert (marked(acme), tasks.index_words()) == (3, 0)
     assert found(acme, "two") == ["two"]
@@ -474,8 +476,8 @@ def test_a_file_has_what_the_orm_would_have_read() -> None:
     for micro in (0, 120_000, 123_456):
         at = timezone.now().replace(microsecond=micro) - timedelta(hours=1)
         building.write(acme, run, f"at {micro}", tags=["a", "b c"], now=at, expires_at=at + timedelta(days=1))
-    rows = list(search.export_entries(acme, search.LedgerFilter(memory_ref="notes"), now=timezone.now()))
-    page = search.ledger_page(acme, search.LedgerFilter(memory_ref="notes"), now=timezone.now())
+    rows = list(ledger_search.export_entries(acme, ledger_search.LedgerFilter(memory_ref="notes"), now=timezone.now()))
+    page = ledger_search.ledger_page(acme, ledger_search.LedgerFilter(memory_ref="notes"), now=timezone.now())
     assert [
         (ids.wire("mem", each.id), each.content, each.tags, ids.wire("run", each.run_id), each.node_id, each.agent_id)
         for each in page.entries

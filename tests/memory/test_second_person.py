@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import policies
-from memory.forget import forgetting, holds, plans, receipts
-from memory.forget.forgetting import LIFETIME_FOR_SECOND
+from memory import memory_policy
+from memory.forget import execution, holds, plans, receipts
+from memory.forget.execution import LIFETIME_FOR_SECOND
 from memory.forget.journal import Erasure
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, SecondPersonNeeded, SubjectOnHold
@@ -29,7 +29,7 @@ REASON = "ticket 17"
 
 
 def ask_for_two(owner: TenantScope, on: bool = True) -> None:
-    policies.change(owner, {"forget_second_person": on}, now=timezone.now())
+    memory_policy.change(owner, {"forget_second_person": on}, now=timezone.now())
 
 
 @pytest.fixture
@@ -42,11 +42,11 @@ def people() -> tuple[Any, Any]:
 
 def confirm(owner: TenantScope, request: ForgetRequest, reason: str = REASON, **more: Any) -> ForgetRequest:
     given = {"typed": MARTA, "reason": reason, "now": timezone.now(), **more}
-    return forgetting.confirm(owner, request.id, **given)
+    return execution.confirm(owner, request.id, **given)
 
 
 def execute(request: ForgetRequest) -> ForgetRequest | None:
-    return forgetting.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    return execution.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
 
 
 def previewed(owner: TenantScope) -> ForgetRequest:
@@ -87,7 +87,7 @@ def test_the_second_person_decides_about_no_suspects_and_sees_what_the_first_dec
     with pytest.raises(Invalid):
         confirm(rosa, request, spared=suspects[:1])
     with pytest.raises(Conflict):
-        forgetting.decide_rest(rosa, request.id, "spared", now=timezone.now())
+        execution.decide_rest(rosa, request.id, "spared", now=timezone.now())
     execute(confirm(rosa, request))
     assert building.contents(ada) == []
 
@@ -124,7 +124,7 @@ def test_a_request_that_no_second_person_confirmed_in_a_week_is_over(people: tup
     with pytest.raises(Conflict) as refused:
         confirm(rosa, request, now=later)
     assert refused.value.details["state"] == ForgetState.LAPSED
-    assert forgetting.lapse_previews(now=later) == 1
+    assert execution.lapse_previews(now=later) == 1
     row = ForgetRequest.objects.of(ada.tenant_id).get(id=request.id)
     assert (row.state, bytes(row.sealed_terms)) == (ForgetState.LAPSED, b"")
 
@@ -135,11 +135,11 @@ def test_either_person_withdraws_what_awaits_a_second_one_and_no_other_request_i
     ada, rosa = (building.scope(owner=each) for each in people)
     request = previewed(ada)
     with pytest.raises(Conflict):
-        forgetting.withdraw(ada, request.id, now=timezone.now())
-    assert forgetting.withdraw(rosa, confirm(ada, request).id, now=timezone.now()).state == ForgetState.LAPSED
+        execution.withdraw(ada, request.id, now=timezone.now())
+    assert execution.withdraw(rosa, confirm(ada, request).id, now=timezone.now()).state == ForgetState.LAPSED
     assert building.contents(ada) == [f"write to {MARTA}"]
     with pytest.raises(NotFound):
-        forgetting.withdraw(building.scope("globex"), request.id, now=timezone.now())
+        execution.withdraw(building.scope("globex"), request.id, now=timezone.now())
 
 
 def test_both_confirmations_and_a_withdrawal_are_on_record(people: tuple[Any, Any]) -> None:
@@ -147,7 +147,7 @@ def test_both_confirmations_and_a_withdrawal_are_on_record(people: tuple[Any, An
     request = confirm(ada, previewed(ada))
     confirm(rosa, request, "seen with the data protection officer")
     other = confirm(ada, previewed(ada))
-    forgetting.withdraw(ada, other.id, now=timezone.now())
+    execution.withdraw(ada, other.id, now=timezone.now())
     records = {each.action: each for each in audit.newest(ada.tenant_id, limit=8)}
     assert records["forget.first-confirmed"].actor == ada.principal.id
     assert records["forget.confirmed"].actor == rosa.principal.id

@@ -9,17 +9,17 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory import adapter, external_runs, ledger, provenance, search, transfers
+from memory import adapter, external_runs, ledger, ledger_search, provenance, transfers
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, ids, runs, vault
 from memory.ledger import Given, New
+from memory.ledger_search import LedgerFilter
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.origins import Origin
-from memory.search import LedgerFilter
 from tests import building
 from tests.faces.test_origins import forget
 
@@ -224,7 +224,7 @@ def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(tmp_
         assert found
         told = provenance.provenance_of_entry(globex, found)
         assert (told.verdict, told.origin, len(told.writes)) == (verdict, origin, 1)
-    listed = search.ledger_page(globex, LedgerFilter(thread="t-1"), now=timezone.now()).entries
+    listed = ledger_search.ledger_page(globex, LedgerFilter(thread="t-1"), now=timezone.now()).entries
     assert [(row.id, row.origin) for row in listed] == [(kept.id, ORIGIN), (said.id, ORIGIN)]
 
 

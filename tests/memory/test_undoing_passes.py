@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import ledger, passes, policies, provenance
+from memory import ledger, memory_policy, passes, provenance
 from memory.addresses import Address, Tier
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid
@@ -92,7 +92,7 @@ def test_an_entry_that_a_later_pass_took_away_is_not_brought_back_by_undoing_the
 
 def test_after_the_restore_window_nothing_is_offered_or_brought_back() -> None:
     work = consolidated("The door is blue.", "The door is blue.")
-    late = timezone.now() + timedelta(days=policies.policy_of(work.tenant_id).restore_days)
+    late = timezone.now() + timedelta(days=memory_policy.policy_of(work.tenant_id).restore_days)
     assert undone(work, now=late).entries == 0
     assert retired() == 1
 

@@ -19,7 +19,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from memory import adapter, embeddings, ledger, policies, search, tasks
+from memory import adapter, embeddings, ledger, ledger_search, memory_policy, tasks
 from memory.adapter import vectors as nearest_vectors
 from memory.addresses import Address, Sensitivity, Tier
 from memory.host import audit, sql, vault
@@ -27,9 +27,9 @@ from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, New
 from memory.ledger import vectors as stored_vectors
+from memory.ledger_search import LedgerPage
 from memory.models import vector_signs
 from memory.models import vectors as layout
-from memory.search import LedgerPage
 from tests import building, embedding
 from tests.embedding import Endpoint, switch_on, vector_of
 
@@ -75,7 +75,7 @@ def given(said: str, sensitivity: str = "") -> Given:
 
 
 def page(owner: TenantScope, text: str, **options: Any) -> LedgerPage:
-    return search.ledger_page(owner, search.LedgerFilter(text=text, **options), now=timezone.now())
+    return ledger_search.ledger_page(owner, ledger_search.LedgerFilter(text=text, **options), now=timezone.now())
 
 
 def found(owner: TenantScope, text: str, **options: Any) -> list[str]:
@@ -136,7 +136,7 @@ def test_both_orders_are_made_one_and_filters_hold(endpoint: Endpoint) -> None:
     assert found(acme, "doctor", memory_ref="other") == ["physician elsewhere"]
     assert found(acme, 'doctor "of the family"') == ["physician of the family"]
     assert found(building.scope(agents=("acme.nobody",)), "doctor") == []
-    exported = search.export_entries(acme, search.LedgerFilter(text="family doctor"), now=timezone.now())
+    exported = ledger_search.export_entries(acme, ledger_search.LedgerFilter(text="family doctor"), now=timezone.now())
     assert [row.content for row in exported] == found(acme, "family doctor")
 
 
@@ -146,11 +146,11 @@ def test_a_context_takes_what_the_query_means(endpoint: Endpoint) -> None:
     write(acme, ANSWER, *[f"chatter number {number} about lunch" for number in range(6)])
     wanted = adapter.Injection(token_budget=12, rank="relevance", query=QUESTION)
     assert ANSWER not in [
-        row.content for row in search.within_budget(acme, "notes", wanted, now=timezone.now()).entries
+        row.content for row in ledger_search.within_budget(acme, "notes", wanted, now=timezone.now()).entries
     ]
     switch_on("acme", endpoint)
     tasks.embed_entries()
-    assert search.within_budget(acme, "notes", wanted, now=timezone.now()).entries[0].content == ANSWER
+    assert ledger_search.within_budget(acme, "notes", wanted, now=timezone.now()).entries[0].content == ANSWER
 
 
 @pytest.mark.usefixtures("storage")
@@ -218,7 +218,7 @@ def test_a_worker_that_died_is_succeeded_where_it_was(endpoint: Endpoint) -> Non
     write(acme, "one", "two")
     switch_on("acme", endpoint)
     now = timezone.now()
-    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(policies.policy_of(acme.tenant_id)), now=now)
+    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
     space = ledger.vector_space(acme.tenant_id)
     assert space is not None
     assert ledger.claim_vectors(space, now=now)
@@ -234,13 +234,15 @@ def test_an_endpoint_that_fails_is_asked_again_ever_later(endpoint: Endpoint) ->
     endpoint.answers = lambda _: (503, b"")
     now = timezone.now()
     assert embeddings.embed_entries(clock=lambda: now) == 0
-    assert "answered with an error" in embeddings.progress_of(acme.tenant_id, policies.policy_of(acme.tenant_id))
+    assert "answered with an error" in embeddings.progress_of(acme.tenant_id, memory_policy.policy_of(acme.tenant_id))
     for seconds, asked in ((29, 1), (31, 2), (60, 2), (120, 3)):
         embeddings.embed_entries(clock=partial(now.__add__, timedelta(seconds=seconds)))
         assert len(endpoint.asked) == asked
     endpoint.answers = embedding.vectors
     assert embeddings.embed_entries(clock=lambda: now + timedelta(hours=1)) == 1
-    assert embeddings.progress_of(acme.tenant_id, policies.policy_of(acme.tenant_id)) == "Every entry has its vector."
+    assert (
+        embeddings.progress_of(acme.tenant_id, memory_policy.policy_of(acme.tenant_id)) == "Every entry has its vector."
+    )
 
 
 def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpoint) -> None:
@@ -279,7 +281,7 @@ def test_what_is_switched_off_leaves_no_vector(endpoint: Endpoint) -> None:
     write(acme, ANSWER)
     switch_on("acme", endpoint)
     tasks.embed_entries()
-    policies.change(acme, {"embedding_url": ""}, now=timezone.now())
+    memory_policy.change(acme, {"embedding_url": ""}, now=timezone.now())
     shown = page(acme, QUESTION)
     assert (shown.entries, shown.meaning) == ([], embeddings.Meaning())
     tasks.embed_entries()
@@ -308,7 +310,7 @@ def test_an_entry_that_goes_while_it_is_told_gets_no_vector(endpoint: Endpoint) 
     gone, _ = write(acme, ANSWER, "two")
     switch_on("acme", endpoint)
     now = timezone.now()
-    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(policies.policy_of(acme.tenant_id)), now=now)
+    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
     space = ledger.vector_space(acme.tenant_id)
     assert space is not None
     made = {each: np.ones(4, np.float32) / 2 for each in positions(acme)}
@@ -519,7 +521,7 @@ def test_every_face_says_how_it_ranked(endpoint: Endpoint, client: Client) -> No
 def test_the_policy_says_who_makes_vectors_and_that_it_is_whole(endpoint: Endpoint, client: Client) -> None:
     acme = building.scope()
     with pytest.raises(Invalid) as refused:
-        policies.change(
+        memory_policy.change(
             acme, {"embedding_url": "https://me:pw@models.example", "embedding_secret": "none"}, now=timezone.now()
         )
     assert {each["field"] for each in refused.value.details["errors"]} == {
@@ -532,8 +534,8 @@ def test_the_policy_says_who_makes_vectors_and_that_it_is_whole(endpoint: Endpoi
     shown = client.get("/retention").content.decode()
     assert endpoint.url in shown
     assert "No entry has its vector yet" in shown
-    form = {name: value for name, value in asdict(policies.policy_of(acme.tenant_id)).items() if value}
+    form = {name: value for name, value in asdict(memory_policy.policy_of(acme.tenant_id)).items() if value}
     assert client.post("/retention", {**form, "embedding_model": "larger"}).status_code == 302
-    assert policies.policy_of(acme.tenant_id).embedding_model == "larger"
+    assert memory_policy.policy_of(acme.tenant_id).embedding_model == "larger"
     client.post("/retention", {**form, "embedding_url": ""})
-    assert not policies.policy_of(acme.tenant_id).embeds
+    assert not memory_policy.policy_of(acme.tenant_id).embeds

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import passes
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import event_log, ids, tenancy, webhooks
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import OutboxEvent, Run
@@ -41,9 +41,9 @@ def fork(run: Run, mode: str) -> Run:
 def forget(subject: str) -> UUID:
     """The id of a request by which the subject was forgotten."""
     scope, now = building.scope(), timezone.now()
-    found = forgetting.preview(scope, [subject], now=now).request
-    forgetting.confirm(scope, found.id, typed=subject, reason="r", ticked=set(), now=now)
-    done = forgetting.execute(scope.tenant_id, found.id, holder="test/1", now=now, clock=timezone.now)
+    found = execution.preview(scope, [subject], now=now).request
+    execution.confirm(scope, found.id, typed=subject, reason="r", ticked=set(), now=now)
+    done = execution.execute(scope.tenant_id, found.id, holder="test/1", now=now, clock=timezone.now)
     assert done
     return found.id
 

@@ -15,8 +15,8 @@ from memory.forget.erasers.entries import NAMES_BESIDE_ENTRIES
 from memory.host.erasure import Identifiers
 from memory.passes import PassOrder
 from openwop_console.process import scheduler
+from openwop_console.runtime import commitments as timed_commitments
 from openwop_console.runtime import tasks
-from openwop_console.runtime.timed import commitments as timed_commitments
 from tests import building
 from tests.memory.test_commitments import Desk
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import workspace
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import audit, event_log, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.models import Run, RunEvent
@@ -18,8 +18,8 @@ from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, WorkspaceFile
 from memory.workspace import MAX_FILE_BYTES, FileDraft, Precondition
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.execution import NodeFiles
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.node_execution import NodeFiles
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
@@ -355,12 +355,12 @@ def test_a_tenant_without_files_pays_one_query_for_the_snapshot_of_a_run() -> No
 
 
 def forget(owner: TenantScope, *names: str, tick: bool = False) -> ForgetRequest:
-    found = forgetting.preview(owner, list(names), now=timezone.now())
+    found = execution.preview(owner, list(names), now=timezone.now())
     suspected = {row.hex for holding in found.holdings for row in holding.suspected} if tick else set()
-    confirmed = forgetting.confirm(
+    confirmed = execution.confirm(
         owner, found.request.id, typed=names[0], reason="ticket 17", ticked=suspected, now=timezone.now()
     )
-    done = forgetting.execute(owner.tenant_id, confirmed.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(owner.tenant_id, confirmed.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     return done
 

@@ -18,7 +18,7 @@ from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.passes import archives, distillation, orders
 from memory.passes.orders import Wanted
-from openwop_console.runtime.execution import NodeMemory
+from openwop_console.runtime.node_execution import NodeMemory
 from tests import building
 
 pytestmark = pytest.mark.django_db

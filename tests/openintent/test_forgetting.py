@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from memory import ledger
 from memory.addresses import Address, Tier
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.forget.erasers.declared import Declared
 from memory.forget.erasers.entries import SEALED_VALUES
-from memory.forget.forgetting import Preview
+from memory.forget.execution import Preview
 from memory.host import erasure, event_log
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given
@@ -220,7 +220,7 @@ def test_what_is_kept_of_a_sealed_value_is_never_called_forgotten(acme: TenantSc
         left = forget(acme)
     assert left.state == ForgetState.RESIDUE
     assert left.receipt["residue"][SEALED_VALUES.store] == 1
-    assert carry_out(forgetting.retry(acme, left.id, now=timezone.now())).state == ForgetState.FORGOTTEN
+    assert carry_out(execution.retry(acme, left.id, now=timezone.now())).state == ForgetState.FORGOTTEN
 
 
 @pytest.mark.engines

@@ -25,13 +25,13 @@ TOOLS = ["openwop:memory.search", "openwop:memory.write"]
 INSTALL = """
 import json
 from django.utils import timezone
-from memory import policies
+from memory import memory_policy
 from memory.host import vault
 from tests import building
 given, now = json.loads({given!r}), timezone.now()
 vault.put(building.tenant("acme").id, "model-key", "key-of-the-model", now=now)
 endpoint = dict(endpoint_url=given["url"], endpoint_model="small", endpoint_secret="model-key")
-policies.change(building.scope(), endpoint, now=now)
+memory_policy.change(building.scope(), endpoint, now=now)
 building.install_agent("acme", given["agent"])
 building.install("acme", given["workflow"])
 """

@@ -174,12 +174,12 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
 BEGIN_TO_FORGET = f"""
 from django.utils import timezone
 from memory import passes
-from memory.forget import forgetting
+from memory.forget import execution
 from tests import building
 acme, now = building.scope(), timezone.now()
 building.remember("acme", "{MARTA} is on the Gold plan")
-request = forgetting.preview(acme, ["{MARTA}"], now=now).request
-request = forgetting.confirm(acme, request.id, typed="{MARTA}", reason="ticket 18", now=now)
+request = execution.preview(acme, ["{MARTA}"], now=now).request
+request = execution.confirm(acme, request.id, typed="{MARTA}", reason="ticket 18", now=now)
 print(passes.claim(acme.tenant_id, request.pass_id, holder="first/1", now=now) is not None)
 """
 

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from openwop_console.management.commands.console import Command
-from openwop_console.process import supervision
+from openwop_console.process import supervisor as process_supervisor
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
 Found = TypeVar("Found")
@@ -130,8 +130,8 @@ def test_a_web_process_that_is_being_replaced_does_not_outlive_a_killed_supervis
 FORK_LATE = """
 import os, time
 os.register_at_fork(after_in_child=lambda: time.sleep(0.5))
-from openwop_console.process import supervision
-supervision.tie_descendants()
+from openwop_console.process import supervisor
+supervisor.tie_descendants()
 if os.fork() == 0:
     time.sleep(10)
     print("The child lives on.")
@@ -183,7 +183,7 @@ def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_p
     console_process.start("--only", "web", "--web-processes", "1", "--web-threads", "1")
     (web,) = console_process.child("granian").children()
     few, most = web.rlimit(psutil.RLIMIT_NOFILE)
-    assert few >= min(most, supervision.CONNECTIONS) or few == psutil.RLIM_INFINITY
+    assert few >= min(most, process_supervisor.CONNECTIONS) or few == psutil.RLIM_INFINITY
     with console_process.client("acme") as client:
         run = client.post("/v1/runs", json={"workflowId": "conformance-noop"}).json()["runId"]
         time.sleep(0.5)
@@ -236,7 +236,7 @@ def refused(tmp_path, settings):
     settings.OPENWOP_DATA_DIR = tmp_path
 
     def refused(*options):
-        handlers = {number: signal.getsignal(number) for number in supervision.stop_signals()}
+        handlers = {number: signal.getsignal(number) for number in process_supervisor.stop_signals()}
         try:
             with pytest.raises(CommandError) as refusal:
                 call_command("console", *options)

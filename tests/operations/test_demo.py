@@ -18,9 +18,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import adapter, agents, ledger, policies, provenance, workspace
+from memory import adapter, agents, ledger, memory_policy, provenance, workspace
 from memory.commitments import inference
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import access, event_log, ids, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, AuditRecord, Operator, Run, Schedule, Secret
 from memory.models import Archive, Commitment, ForgetRequest, Intent, Pass, Task
@@ -293,7 +293,7 @@ def test_acme_and_globex_share_no_entry_run_or_agent_and_both_know_marta(acme, g
 def test_to_forget_marta_finds_her_in_several_runs_and_only_suspects_her_namesakes(acme):
     kept = {entry.id: entry for entry in every_entry(acme)}
 
-    preview = forgetting.preview(signed_in("ada@acme.example"), [MARTA, "Marta Kowalska"], now=timezone.now())
+    preview = execution.preview(signed_in("ada@acme.example"), [MARTA, "Marta Kowalska"], now=timezone.now())
 
     held = next(holding for holding in preview.holdings if holding.store == "memory entries")
     hers = [kept[row] for row in held.erase]
@@ -425,9 +425,9 @@ def test_every_thing_that_can_happen_in_a_month_has_a_page_of_the_demo_that_show
 def test_an_endpoint_that_an_operator_has_chosen_stays(acme, folder):
     ada = signed_in("ada@acme.example")
     theirs = {"endpoint_url": "https://models.example/v1", "endpoint_model": "large"}
-    policies.change(ada, theirs, now=timezone.now())
+    memory_policy.change(ada, theirs, now=timezone.now())
     seed(folder)
-    assert policies.policy_of(acme.id).endpoint_url == theirs["endpoint_url"]
+    assert memory_policy.policy_of(acme.id).endpoint_url == theirs["endpoint_url"]
 
 
 def test_the_model_is_where_it_was_and_elsewhere_when_its_port_is_taken(tmp_path):
@@ -551,9 +551,9 @@ def test_after_an_approval_and_a_forget_seeding_again_brings_nothing_back(acme, 
     _, gate = waiting(acme)
     lifecycle.decide(ada, gate.proposal_id, revision=2, sha256=gate.sha256, decision="granted", now=timezone.now())
     seeding.to_rest(acme.id, gate.run_id, timezone.now)
-    request = forgetting.preview(ada, [MARTA], now=timezone.now()).request
-    forgetting.confirm(ada, request.id, typed=MARTA, reason="asked for", ticked=set(), now=timezone.now())
-    forgetting.execute(acme.id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    request = execution.preview(ada, [MARTA], now=timezone.now()).request
+    execution.confirm(ada, request.id, typed=MARTA, reason="asked for", ticked=set(), now=timezone.now())
+    execution.execute(acme.id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     before = everything()
 
     assert not seed(folder).changed

@@ -60,7 +60,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 from django_q.models import OrmQ
-from memory import ledger, passes, policies
+from memory import ledger, memory_policy, passes
 from memory.entry_drafts import EntryDraft
 from memory.host import access, tenancy
 from memory.host.events import Failure
@@ -127,7 +127,7 @@ MAKE_TENANTS = f"""
 {BEGIN}
 for slug in ("fires", "infers"):
     scope = tenancy.host_scope(building.tenant(slug), scopes=frozenset({{"policies:manage"}}))
-    policies.change(scope, {{"commitment_workflow": "conformance-noop"}}, now=now)
+    memory_policy.change(scope, {{"commitment_workflow": "conformance-noop"}}, now=now)
 for slug in ("flows", "soon", "ticks", "waits"):
     building.tenant(slug)
 """

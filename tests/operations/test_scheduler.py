@@ -135,7 +135,7 @@ from memory.host.scheduling import ScheduleOrder
 from memory.models import PassSchedule
 from memory.passes.schedules import PassTimes
 from openwop_console.process.scheduler import TIMERS
-from openwop_console.runtime.timed import heartbeats as timed, schedules
+from openwop_console.runtime import heartbeats as timed, schedules
 from tests import building
 now, acme = timezone.now(), building.scope()
 building.remember("acme", "A note.")

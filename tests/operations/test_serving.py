@@ -24,7 +24,7 @@ from django.test import Client
 from memory.host.slots import Slots
 from openwop_console import discovery
 from openwop_console.process import server
-from openwop_console.process.listening import Address
+from openwop_console.process.bind_address import Address
 from openwop_console.runtime import streams
 from tests import awaiting, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database

@@ -17,7 +17,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks.exceptions import WebhookVerificationError
 
-from memory.host import event_log, ids, runs, traces, vault, webhooks
+from memory.host import event_log, ids, runs, trace_context, vault, webhooks
 from memory.host.errors import Conflict
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import AuditRecord, OutboxEvent, Secret, Webhook, WebhookDelivery
@@ -156,17 +156,17 @@ def test_a_delivery_continues_the_trace_that_its_run_continues(
     happen()
     sender.run_dry()
     spans = {
-        (each.body["type"], each.body["runId"] == wire_id): each.headers.get(traces.HEADER, "")
+        (each.body["type"], each.body["runId"] == wire_id): each.headers.get(trace_context.HEADER, "")
         for each in receiver.received
     }
     assert spans.pop((EVENT, False)) == ""
     external = spans.pop(("memory.written", False))
     node_id = building.remember_node("")["id"]
     assert spans == {
-        ("memory.written", True): f"00-{trace}-{traces.span_id(run_id, node_id):016x}-01",
-        ("run.ended", True): f"00-{trace}-{traces.span_id(run_id):016x}-01",
+        ("memory.written", True): f"00-{trace}-{trace_context.span_id(run_id, node_id):016x}-01",
+        ("run.ended", True): f"00-{trace}-{trace_context.span_id(run_id):016x}-01",
     }
-    assert traces.trace_id(external) == trace
+    assert trace_context.trace_id(external) == trace
     assert external not in spans.values()
 
 

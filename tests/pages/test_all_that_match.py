@@ -7,14 +7,15 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import entry_selection, search, tasks
+from memory import entry_selection, ledger_search, tasks
 from memory.entry_selection import Matching
 from memory.host import audit, ids
 from memory.host.errors import Conflict
 from memory.host.models import Membership
+from memory.ledger_search import LedgerFilter
 from memory.models import Pass, PassState
 from memory.models.entry import EntryTag, MemoryEntry
-from memory.search import LedgerFilter
+from memory.ledger_search import LedgerFilter
 from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 
@@ -180,5 +181,5 @@ def test_every_match_is_found_once_in_chunks(monkeypatch: pytest.MonkeyPatch) ->
     scope, now = building.scope(), timezone.now()
     for wanted in (LedgerFilter(), LedgerFilter(tag="red"), LedgerFilter(text="pump")):
         upto = Matching.now(scope, wanted).upto
-        found = [each for part in search.every_match(scope, wanted, upto=upto, now=now) for each in part]
+        found = [each for part in ledger_search.every_match(scope, wanted, upto=upto, now=now) for each in part]
         assert len(found) == len(set(found)) == 8, wanted

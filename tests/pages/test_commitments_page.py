@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory import commitments, ledger
 from memory.host import ids
 from memory.models import Commitment, CommitmentState
-from openwop_console.runtime.timed import commitments as timed_commitments
+from openwop_console.runtime import commitments as timed_commitments
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -135,7 +135,7 @@ def test_a_firing_is_shown_with_its_log(ada: Client) -> None:
 
 def test_more_firings_than_there_were_occasions_are_a_warning(ada: Client) -> None:
     (known,) = remembered("Call Ana in 3 days.")
-    Commitment.objects.written_by(commitments.rows.WRITER).update(fired_count=2, state=CommitmentState.FIRED)
+    Commitment.objects.written_by(commitments.lifecycle.WRITER).update(fired_count=2, state=CommitmentState.FIRED)
     assert "fired twice" in body_of(ada.get("/commitments"))
     assert "That must never be" in body_of(ada.get(f"/commitments/{known}"))
 

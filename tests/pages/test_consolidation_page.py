@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, ledger, passes, policies, provenance
+from memory import adapter, ledger, memory_policy, passes, provenance
 from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, tenancy
 from memory.host.errors import Invalid, TokenBudgetExceeded
@@ -307,7 +307,7 @@ def test_after_its_window_a_source_is_not_offered_any_more(ada: Client) -> None:
     building.remember("acme", "x", "X")
     pass_id = carried_out()
     gone = Pass.objects.get(id=building.id_of("pass", pass_id))
-    window = timedelta(days=policies.policy_of(gone.tenant_id).restore_days, seconds=-1)
+    window = timedelta(days=memory_policy.policy_of(gone.tenant_id).restore_days, seconds=-1)
     rows = ledger.merged_away_rows(gone.tenant_id, before=timezone.now() + window)
     ledger.remove_entries(gone.tenant_id, tuple(row for row, _ in rows), reason="merged", now=timezone.now())
     shown = page(ada, f"/passes/{pass_id}")
@@ -546,7 +546,7 @@ def test_an_owner_changes_the_policy_and_what_is_wrong_stands_at_its_field(ada: 
     shown = body_of(ada.post("/retention", {**form, "confirmed": "on"}, follow=True))
     assert "The policy is changed." in shown
     assert "5 days" in shown
-    assert policies.policy_of(building.tenant().id).restore_days == 5
+    assert memory_policy.policy_of(building.tenant().id).restore_days == 5
     for field, value in (("restore_days", "0"), ("timezone", "Mars"), ("commitment_workflow", "nobody-has-this")):
         answer = ada.post("/retention", {**form, field: value})
         assert answer.status_code == 422
@@ -567,14 +567,14 @@ def test_an_owner_switches_the_nights_on_and_off_and_two_pages_say_so(ada: Clien
     shown = body_of(ada.post("/retention", on, follow=True))
     assert "consolidates and distils at 02:15" in shown
     assert "more than 900 tokens" in shown
-    assert policies.policy_of(building.tenant().id).nightly
+    assert memory_policy.policy_of(building.tenant().id).nightly
     assert "Every night at 02:15 (UTC)" in page(ada, "/consolidation")
     answer = ada.post("/retention", {**on, "night_at": "2:15"})
     assert answer.status_code == 422
     assert 'href="#id_night_at"' in body_of(answer)
     ada.post("/retention", {**form, "distill_above": ""})
     assert "Nightly passes are off." in page(ada, "/consolidation")
-    assert policies.policy_of(building.tenant().id).distill_above == 0
+    assert memory_policy.policy_of(building.tenant().id).distill_above == 0
 
 
 def test_a_shorter_policy_first_says_what_it_touches(ada: Client) -> None:
@@ -589,10 +589,10 @@ def test_a_shorter_policy_first_says_what_it_touches(ada: Client) -> None:
     assert preview.status_code == 200
     assert "2 entries that passes took away are removed for good at the next sweep" in shown
     assert "1 archive keeps the date that it was made with" in shown
-    assert policies.policy_of(building.tenant().id).restore_days == 30
+    assert memory_policy.policy_of(building.tenant().id).restore_days == 30
     sent = dict(re.findall(r'<input type="hidden" name="([a-z_]+)" value="([^"]*)"', shown.split("policy-preview")[-1]))
     assert "The policy is changed." in body_of(ada.post("/retention", sent, follow=True))
-    assert policies.policy_of(building.tenant().id).restore_days == 5
+    assert memory_policy.policy_of(building.tenant().id).restore_days == 5
     longer = {**form, "restore_days": "20", "archive_days": "11"}
     assert "The policy is changed." in body_of(ada.post("/retention", longer, follow=True))
     assert "0 entries" in body_of(ada.post("/retention", {**longer, "restore_days": "19"}))

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import workspace
-from memory.forget import forgetting, holds
+from memory.forget import execution, holds
 from memory.host import audit, audit_chain, ids
 from memory.host.models import AuditRecord
 from memory.passes import orders, schedules
@@ -65,7 +65,7 @@ def objects() -> list[str]:
     """The address of one object of each kind, all Acme's."""
     made = building.remember("acme", "x")
     proposal = proposing.propose()
-    preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    preview = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     held = holds.place(building.scope(), ["held"], reason="a court case", now=timezone.now())
     building.install_agent("acme", MANIFEST)
     workspace.write_file(building.scope(), "notes/a.md", FileDraft("x"), now=timezone.now())
@@ -116,7 +116,7 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
     made = building.remember("acme", "x")
     proposal = proposing.propose()
     gate = proposing.opened(proposal)
-    preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    preview = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     prop, fgt = f"/proposals/{ids.wire('prop', proposal.id)}", f"/forget/{ids.wire('fgt', preview.request.id)}"
     ordered = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
     kept = schedules.set_schedule(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())

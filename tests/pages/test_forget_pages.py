@@ -15,8 +15,8 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from memory import policies, tasks
-from memory.forget import forgetting
+from memory import memory_policy, tasks
+from memory.forget import execution
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import access, ids, pages, vault
 from memory.host.erasure import Remains, registered
@@ -336,7 +336,7 @@ def test_an_open_request_says_when_its_answer_is_due_and_that_it_is_overdue(
     assert json.loads(ada.get(f"{url}?format=json").content)["dueAt"][:10] == f"{request.due_at:%Y-%m-%d}"
     assert request.due_at - request.created_at == timedelta(days=30)
     request.created_at -= timedelta(days=31)
-    request.save(by=forgetting.WRITER, update_fields=["created_at"])
+    request.save(by=execution.WRITER, update_fields=["created_at"])
     assert "overdue" in body_of(ada.get(url))
     assert "overdue" in body_of(ada.get("/forget"))
     drain()
@@ -451,8 +451,8 @@ def test_a_confirmation_that_is_sent_twice_leads_to_its_progress_and_does_not_sa
 
 
 def test_a_lapsed_preview_offers_another_look(ada: Client, memories: None) -> None:
-    past = timezone.now() - 2 * forgetting.LIFETIME
-    made = forgetting.preview(building.scope(), [MARTA], now=past)
+    past = timezone.now() - 2 * execution.LIFETIME
+    made = execution.preview(building.scope(), [MARTA], now=past)
     url = f"/forget/{ids.wire('fgt', made.request.id)}"
     assert "This preview has expired" in body_of(ada.get(url))
     assert confirm(ada, url).status_code == 409
@@ -559,7 +559,7 @@ def test_where_the_policy_says_so_a_second_owner_confirms_what_the_first_one_did
 ) -> None:
     rosa = Client()
     rosa.force_login(building.operator(email="rosa.owner@acme.example"))
-    policies.change(building.scope(), {"forget_second_person": True}, now=timezone.now())
+    memory_policy.change(building.scope(), {"forget_second_person": True}, now=timezone.now())
     assert "a second owner has a week" in body_of(ada.get("/forget"))
     url = preview(ada)
     assert "Confirm as the first of two" in body_of(ada.get(f"{url}/confirm"))
@@ -586,7 +586,7 @@ def test_a_request_that_awaits_a_second_person_is_withdrawn_by_a_button(
     ada: Client, memories: None, preview: Preview
 ) -> None:
     building.operator(email="rosa.owner@acme.example")
-    policies.change(building.scope(), {"forget_second_person": True}, now=timezone.now())
+    memory_policy.change(building.scope(), {"forget_second_person": True}, now=timezone.now())
     url = preview(ada)
     confirm(ada, url)
     assert ada.post(f"{url}/withdraw")["Location"] == url

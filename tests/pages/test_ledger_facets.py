@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import external_runs, ledger, origins, search
+from memory import external_runs, ledger, ledger_search, origins
 from memory.entry_drafts import EntryDraft
 from memory.host import ids
-from memory.search import LedgerFilter
+from memory.ledger_search import LedgerFilter
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
 
@@ -27,7 +27,9 @@ def written(*texts: str, ago: timedelta = timedelta(), **draft: Any) -> list[str
 
 
 def texts(**wanted: Any) -> list[str]:
-    return [each.content for each in search.ledger_page(building.scope(), LedgerFilter(**wanted), now=NOW).entries]
+    return [
+        each.content for each in ledger_search.ledger_page(building.scope(), LedgerFilter(**wanted), now=NOW).entries
+    ]
 
 
 def behind(shown: str, name: str) -> dict[str, str]:
@@ -71,7 +73,7 @@ def test_a_time_is_a_filter_beside_every_other(leading: dict[str, Any]) -> None:
         written(f"note {hours}", ago=hours * HOUR, tags=("t",), agent_id="a")
     between: dict[str, Any] = {"since": NOW - 40 * HOUR, "until": NOW - 5 * HOUR}
     assert sorted(texts(**leading, **between)) == ["note 10", "note 30"]
-    assert search.ledger_page(building.scope(), LedgerFilter(**leading, **between), now=NOW).total == 2
+    assert ledger_search.ledger_page(building.scope(), LedgerFilter(**leading, **between), now=NOW).total == 2
 
 
 @pytest.mark.engines
@@ -122,7 +124,7 @@ def test_a_chosen_value_that_no_entry_has_stays_on_offer(ada: Client) -> None:
 
 
 def test_what_is_counted_of_a_part_says_that_there_may_be_more(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "SAMPLED", 3)
+    monkeypatch.setattr(ledger_search, "SAMPLED", 3)
     written(*(f"note {number}" for number in range(5)), tags=("red",))
     shown = body_of(ada.get("/memory"))
     assert behind(shown, "tag") == {"": "", "red": "3+"}

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from memory.forget import forgetting, plans
+from memory.forget import execution, plans
 from memory.host import access, ids, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetRequest
@@ -87,7 +87,7 @@ def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client,
         tenant_id=acme.tenant_id, subject_key=plans.subject_key(acme.tenant_id, MARTA), state="forgotten", plan={},
         plan_sha256="", requested_by="host", created_at=now, lapses_at=now, confirmed_at=now, finished_at=now,
         undecided=3,
-    ).insert(by="memory.forget.forgetting")  # fmt: skip
+    ).insert(by="memory.forget.execution")  # fmt: skip
     assert ids.wire("fgt", request.id) in listed(ada, "suspects")
     assert "3 undecided" in listed(ada, "suspects")
     assert (needs(ada)["suspects"], needs(sign_in(role="operator"))["suspects"]) == (1, None)
@@ -101,7 +101,7 @@ def test_an_open_preview_with_undecided_suspects_waits_for_who_may_forget(ada: C
     now, acme = timezone.now(), building.scope()
     assert needs(ada)["previews"] == 0
     building.remember("acme", f"a note of {MARTA}", f"and of jo{MARTA}")
-    request = forgetting.preview(acme, [MARTA, "M. Kowalska"], now=now).request
+    request = execution.preview(acme, [MARTA, "M. Kowalska"], now=now).request
     assert f"/forget/{ids.wire('fgt', request.id)}" in listed(ada, "previews")
     assert f">{MARTA}, m. kowalska<" in listed(ada, "previews"), "whoever may decide sees what it is about"
     others = (sign_in(role="operator"), sign_in("globex", role="owner"))
@@ -110,7 +110,7 @@ def test_an_open_preview_with_undecided_suspects_waits_for_who_may_forget(ada: C
     assert MARTA not in ada.get("/?format=json").content.decode()
     assert counted(ada, "/forget") == "1"
     request.lapses_at = now
-    request.save(by="memory.forget.forgetting")
+    request.save(by="memory.forget.execution")
     assert needs(ada)["previews"] == 0
     assert counted(ada, "/forget") == ""
 
@@ -142,7 +142,7 @@ def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(
     desk = Desk()
     desk.say(KEPT, HELD)
     desk.look()
-    forgetting.preview(building.scope(), [MARTA], now=timezone.now())
+    execution.preview(building.scope(), [MARTA], now=timezone.now())
     shown = body_of(ada.get("/"))
     assert "Nothing needs you" not in shown
     assert re.findall(r'<tbody id="(\w+)"', shown) == ["previews", "failed", "drafts", "possible", "duplicates"]
@@ -180,7 +180,7 @@ def test_an_erasure_says_when_it_is_due_and_one_with_residue_stands_in_one_place
         row = ForgetRequest(
             tenant_id=acme.tenant_id, subject_key="", state=state, plan={}, plan_sha256="", requested_by="host",
             created_at=at, lapses_at=at, confirmed_at=at,
-        ).insert(by="memory.forget.forgetting")  # fmt: skip
+        ).insert(by="memory.forget.execution")  # fmt: skip
         return f"/forget/{ids.wire('fgt', row.id)}"
 
     left, begun = request("residue", 31), request("confirmed", 2)
@@ -197,7 +197,11 @@ def test_an_agent_that_runs_without_what_it_needs_is_degraded_on_every_page(ada:
         "memoryShape": {"longTerm": True},
         "requiresCapabilities": ["memory.search"],
     }
-    lacking = {**whole, "agentId": "vendor.acme.lacking", "requiresCapabilities": ["memory.search", "no.such.thing"]}
+    lacking = {
+        **whole,
+        "agentId": "vendor.acme.lacking",
+        "requiresCapabilities": ["memory.search", "no.such.thing"],
+    }
     silent = {"agentId": "vendor.acme.silent"}
     for each in (whole, lacking, silent):
         building.install_agent("acme", each)

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import ledger, policies
+from memory import ledger, memory_policy
 from memory.host import audit, ids, sql
 from memory.host.events import Failure
 from memory.models import Pass
@@ -46,7 +46,9 @@ def ordered(kind: str = "consolidate", now: datetime | None = None, **options: A
 def night() -> None:
     """Acme's night has come, with its passes carried out."""
     made: list[Pass] = []
-    policies.change(building.scope(), {"nightly": True, "distill_above": 10}, now=timezone.now() - timedelta(days=2))
+    memory_policy.change(
+        building.scope(), {"nightly": True, "distill_above": 10}, now=timezone.now() - timedelta(days=2)
+    )
     nights.order_due(queue=made.append, now=timezone.now())
     assert [carried_out(row).state for row in made] == ["done", "done"]
 
@@ -141,7 +143,7 @@ def test_what_left_memory_for_good_is_counted_by_its_reason_and_listed(ada: Clie
 
 def test_a_night_begins_at_its_time_of_day_and_an_earlier_one_is_chosen(ada: Client) -> None:
     building.remember("acme", DOOR)
-    policies.change(building.scope(), {"timezone": "Europe/Berlin", "night_at": "02:30"}, now=timezone.now())
+    memory_policy.change(building.scope(), {"timezone": "Europe/Berlin", "night_at": "02:30"}, now=timezone.now())
     inside = datetime(2026, 3, 3, 1, 30, tzinfo=UTC)
     for at in (inside - timedelta(milliseconds=1), inside, inside + timedelta(hours=23, minutes=59)):
         ordered(now=at)

@@ -12,14 +12,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, search
+from memory import adapter, ledger_search
 from memory.addresses import Address, Tier
 from memory.host import sql
 from memory.host.models import Run
 from memory.ledger import Given
+from memory.ledger_search import LedgerFilter
 from memory.openintent import entries
 from memory.openintent.access import Caller
-from memory.search import LedgerFilter
 from tests import building
 from tests.budgets import THOROUGH
 
@@ -179,7 +179,7 @@ def test_an_address_leads_to_its_entries_in_order_and_beside_a_tag_to_the_same(
     for wanted, keys, index in cases:
         for beside in besides:
             with CaptureQueriesContext(connection) as sent:
-                page = search.ledger_page(scope, LedgerFilter(**wanted, **beside), now=now)
+                page = ledger_search.ledger_page(scope, LedgerFilter(**wanted, **beside), now=now)
             assert "".join(each.address.key[-1] for each in page.entries if each.address) == keys, (wanted, beside)
             assert page.total == len(keys)
             led = [each["sql"] for each in sent if "memory_entryaddress" in each["sql"] and "LIMIT" in each["sql"]]

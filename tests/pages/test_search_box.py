@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import ids
 from memory.passes import orders
 from memory.passes.orders import Wanted
@@ -24,7 +24,7 @@ def places() -> dict[str, str]:
     """Ids of Acme, each with the address of its page."""
     made, archive, proposal = building.remember("acme", "x"), archiving.distilled("acme", "y"), proposing.propose()
     work = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
-    asked = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    asked = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     found = {
         "memory": made.entries[0],
         "runs": ids.wire("run", made.run.id),
@@ -49,7 +49,7 @@ def test_an_id_leads_to_its_page_and_another_tenant_s_id_is_a_search_without_hit
 
 
 def test_an_id_that_the_role_may_not_read_is_a_search_too(sign_in: SignIn) -> None:
-    asked = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    asked = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     wire_id = ids.wire("fgt", asked.request.id)
     assert goes_to(sign_in(role="viewer"), wire_id) == f"/memory?q={wire_id}"
 

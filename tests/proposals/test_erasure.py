@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memory import saved_filters
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.forget.erasers.declared import Declared
 from memory.forget.erasers.records import INSTALLED
 from memory.host import erasure, registry
@@ -237,10 +237,10 @@ def test_what_only_looks_like_the_subject_around_an_installed_text_is_suspected_
 
 def test_a_whole_forget_of_somebody_an_applied_proposal_speaks_about_has_a_receipt() -> None:
     done, ada, now = named_all_over(proposing.artifact()), building.scope(), timezone.now()
-    found = forgetting.preview(ada, ["ana@x.org"], now=now)
+    found = execution.preview(ada, ["ana@x.org"], now=now)
     given: dict[str, Any] = {"typed": "ana@x.org", "reason": "ticket 18", "ticked": set(), "now": now}
-    asked = forgetting.confirm(ada, found.request.id, **given)
-    ended = forgetting.execute(done.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
+    asked = execution.confirm(ada, found.request.id, **given)
+    ended = execution.execute(done.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
     assert ended is not None
     assert ended.state == "forgotten"
     assert "ana@x.org" not in everything_said(done)
@@ -283,10 +283,10 @@ def test_another_tenants_rows_are_neither_found_nor_touched(store: erasure.Erase
 
 def test_a_whole_forget_leaves_the_subject_in_no_store_of_the_review_and_has_a_receipt() -> None:
     made, ada, now = _full_of("ana@x.org"), building.scope(), timezone.now()
-    found = forgetting.preview(ada, ["ana@x.org"], now=now)
+    found = execution.preview(ada, ["ana@x.org"], now=now)
     given: dict[str, Any] = {"typed": "ana@x.org", "reason": "ticket 17", "ticked": set(), "now": now}
-    asked = forgetting.confirm(ada, found.request.id, **given)
-    ended = forgetting.execute(made.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
+    asked = execution.confirm(ada, found.request.id, **given)
+    ended = execution.execute(made.tenant_id, asked.id, holder="test/1", now=now, clock=timezone.now)
     assert ended is not None
     assert ended.state == "forgotten"
     assert "ana@x.org" not in everything_said(made)

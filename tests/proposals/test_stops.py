@@ -14,9 +14,8 @@ from django.utils import timezone
 from memory.host import audit, ids, registry, runs, scheduling, vault
 from memory.host.errors import Forbidden
 from memory.host.models import ArtifactKind, Installation, ScheduleTick
-from openwop_console.runtime import replay
+from openwop_console.runtime import replay, schedules
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.timed import schedules
 from proposals import lifecycle
 from proposals.models import Proposal
 from tests import building, proposing

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import endpoint as asking
-from memory import passes, policies
+from memory import memory_policy, passes
 from memory import tasks as memory_tasks
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -340,7 +340,7 @@ def endpoint(model: Model, settings: Any) -> Model:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1"]
     vault.put(building.tenant().id, "model-key", "key-of-the-endpoint-3f9a1c", now=timezone.now())
     named = {"endpoint_url": model.url, "endpoint_model": "small", "endpoint_secret": "model-key"}
-    policies.change(building.scope(), named, now=timezone.now())
+    memory_policy.change(building.scope(), named, now=timezone.now())
     return model
 
 
@@ -483,7 +483,7 @@ def test_a_policy_that_names_no_endpoint_any_more_leaves_the_drafts_as_they_are(
 ) -> None:
     learning.rules_that_find(monkeypatch, learning.finding("a"), learning.finding("b"))
     row = learning.ordered(endpoint=True)
-    policies.change(building.scope(), {"endpoint_url": ""}, now=timezone.now())
+    memory_policy.change(building.scope(), {"endpoint_url": ""}, now=timezone.now())
     outcome = learning.ending_with(learning.carried_out(row))
     assert outcome["endpoint"] == {"worded": 0, "unworded": {"no_endpoint": 1, "not_asked": 1}}
     assert endpoint.asked == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import policies
+from memory import memory_policy
 from memory.host import ids, registry, vault
 from memory.host.errors import Forbidden
 from memory.models import Commitment
@@ -127,7 +127,7 @@ def kept_for_days(memory_ref: str = "notes") -> Desk:
     """A desk at which a commitment has fired on four mornings, and started a workflow of the tenant's each time."""
     desk = Desk(at=datetime(2026, 11, 16, 10, tzinfo=UTC))
     building.install("acme", building.definition("remind", building.node("only", "core.noop")))
-    policies.change(desk.scope, {"commitment_workflow": "remind"}, now=timezone.now())
+    memory_policy.change(desk.scope, {"commitment_workflow": "remind"}, now=timezone.now())
     desk.says("Check the queue every day at 8:00.", memory_ref=memory_ref)
     assert [desk.keeps(hours=hours) for hours in (0, 22, 24, 24, 24)] == [0, 1, 1, 1, 1]
     return desk

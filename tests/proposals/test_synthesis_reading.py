@@ -9,17 +9,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import ledger, policies
-from memory.forget import forgetting
+from memory import ledger, memory_policy
+from memory.forget import execution
 from memory.host import access, ids, scheduling, tenancy, vault
 from memory.host.models import Interrupt, Run
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, KeptContent
-from openwop_console.runtime import replay, runs
+from openwop_console.runtime import commitments, replay, runs, schedules
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import commitments, schedules
 from proposals.learning import run_traces
 from proposals.learning.miners.traces import Origin, Traces
 from tests import building, learning
@@ -38,12 +37,12 @@ def person(email: str = "ada@acme.example") -> TenantScope:
 
 def forget(subject: str) -> None:
     owner = building.scope()
-    found = forgetting.preview(owner, [subject], now=timezone.now())
+    found = execution.preview(owner, [subject], now=timezone.now())
     ticked = {row.hex for held in found.holdings for row in held.suspected}
-    request = forgetting.confirm(
+    request = execution.confirm(
         owner, found.request.id, typed=subject, reason="GDPR-7", ticked=ticked, now=timezone.now()
     )
-    done = forgetting.execute(owner.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    done = execution.execute(owner.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     assert done.state == "forgotten", done.receipt
 
@@ -332,7 +331,9 @@ def test_another_tenant_s_traces_are_never_looked_at() -> None:
 @pytest.mark.engines
 def test_a_firing_is_seen_with_the_run_that_it_started_until_its_commitment_is_cancelled() -> None:
     acme = building.scope()
-    policies.change(acme, {"commitment_workflow": "conformance-noop", "timezone": "Europe/Prague"}, now=timezone.now())
+    memory_policy.change(
+        acme, {"commitment_workflow": "conformance-noop", "timezone": "Europe/Prague"}, now=timezone.now()
+    )
     building.remember("acme", "Remind us in 3 days to call back.")
     commitments.keep_commitments(acme.tenant_id, clock=timezone.now)
     commitment = Commitment.objects.get()

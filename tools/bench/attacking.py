@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from memory.host import access, ids
 from memory.host.models import Tenant
-from openwop_console.process.listening import Address
+from openwop_console.process.bind_address import Address
 from tools.bench import ground, rounds, serving
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

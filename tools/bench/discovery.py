@@ -14,7 +14,7 @@ from time import monotonic, sleep
 
 from django.conf import settings
 
-from openwop_console.process.listening import Address, answers
+from openwop_console.process.bind_address import Address, answers
 from tools.bench import serving
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

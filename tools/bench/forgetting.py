@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory import ledger
 from memory.entry_drafts import EntryDraft
-from memory.forget import forgetting
+from memory.forget import execution
 from memory.host import runs, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetState
@@ -64,15 +64,15 @@ def _forget(size: int, naming: int) -> tuple[float, float, float, float]:
     fill(run, size, naming)
     scope = tenancy.host_scope(owner, scopes=frozenset({"memory:forget"}))
     began = perf_counter()
-    found = forgetting.preview(scope, [SUBJECT], now=timezone.now())
+    found = execution.preview(scope, [SUBJECT], now=timezone.now())
     looked = perf_counter() - began
     with _writer(run) as slowest:
         began = perf_counter()
-        request = forgetting.confirm(
+        request = execution.confirm(
             scope, found.request.id, typed=SUBJECT, reason="bench", ticked=set(), now=timezone.now()
         )
         confirmed = perf_counter() - began
-        done = forgetting.execute(owner.id, request.id, holder="bench/1", now=timezone.now(), clock=timezone.now)
+        done = execution.execute(owner.id, request.id, holder="bench/1", now=timezone.now(), clock=timezone.now)
         took = perf_counter() - began
         stall = slowest()
     if done is None or done.state != ForgetState.FORGOTTEN or done.plan["memory entries"]["erased"] < naming:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from memory.host import access, ids
 from memory.host.models import Tenant
-from openwop_console.process.listening import Address
+from openwop_console.process.bind_address import Address
 from tools.bench import ground, remembering, rounds, serving
 from tools.bench.attacking import PASSWORD
 from tools.bench.outcomes import Outcome

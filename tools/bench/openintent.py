@@ -17,7 +17,7 @@ from django.utils import timezone
 from memory.host import access, tenancy
 from memory.openintent import queries
 from memory.openintent.access import Caller
-from openwop_console.process.listening import Address
+from openwop_console.process.bind_address import Address
 from tools.bench import ground, public_server, remembering, rounds, serving
 from tools.bench.outcomes import Outcome
 from tools.bench.peers import NotInstalled

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection
 
 from memory.host import sql
-from openwop_console.process.listening import Address
+from openwop_console.process.bind_address import Address
 from tools.bench.peers import NotInstalled
 
 KEY = "bench-key"

@@ -15,8 +15,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from memory.host import access, event_log, ids
-from openwop_console.process import data_folder, supervision
-from openwop_console.process.listening import Address
+from openwop_console.process import data_folder, supervisor
+from openwop_console.process.bind_address import Address
 from tools.bench import ground, rounds, serving
 from tools.bench.ground import Query, RawDriver
 from tools.bench.outcomes import Outcome
@@ -124,8 +124,8 @@ def _console() -> Iterator[tuple[Address, str, Any]]:
     owner = ground.tenant()
     key = access.create_api_key(owner, role="owner", now=timezone.now()).text
     with serving.server() as address, data_folder.lock(settings.OPENWOP_DATA_DIR, "worker") as lock:
-        worker = supervision.start_worker(lock, {})
+        worker = supervisor.start_worker(lock, {})
         try:
             yield address, key, owner
         finally:
-            supervision.stop([worker], supervision.StopRequest())
+            supervisor.stop([worker], supervisor.StopRequest())

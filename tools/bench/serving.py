@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from memory.host import access, ids, runs
 from memory.host.models import Run, Tenant
-from openwop_console.process import data_folder, supervision
-from openwop_console.process.listening import Address
+from openwop_console.process import data_folder, supervisor
+from openwop_console.process.bind_address import Address
 from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan
@@ -55,15 +55,15 @@ def server() -> Iterator[Address]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = Address("127.0.0.1", free.getsockname()[1])
     call_command("collectstatic", interactive=False, verbosity=0)
-    request = supervision.StopRequest()
+    request = supervisor.StopRequest()
     with data_folder.lock(settings.OPENWOP_DATA_DIR, "web") as lock:
-        web = supervision.start_web(address, lock, {})
+        web = supervisor.start_web(address, lock, {})
         try:
-            if not supervision.wait_until_ready(address, [web], request, seconds=SECONDS_TO_OPEN):
+            if not supervisor.wait_until_ready(address, [web], request, seconds=SECONDS_TO_OPEN):
                 raise NotServed("The web server does not answer.")
             yield address
         finally:
-            supervision.stop([web], request)
+            supervisor.stop([web], request)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from memory.host import traces
+from memory.host import trace_context
 from memory.host.errors import EffectInReplay
 from memory.host.models.base import (
     DIGEST,
@@ -138,7 +138,7 @@ class Run(TenantOwned):
     status = models.CharField(max_length=20, choices=RunStatus, default=RunStatus.PENDING)
     system = models.BooleanField(default=False)
     external = models.BooleanField(default=False, db_default=False)
-    traceparent = models.CharField(max_length=traces.LENGTH, default="", db_default="", blank=True)
+    traceparent = models.CharField(max_length=trace_context.LENGTH, default="", db_default="", blank=True)
     principal = models.CharField(max_length=64)
     agent_id = models.CharField(max_length=256, default="", blank=True)
     scope_id = models.CharField(max_length=256, default="", blank=True)

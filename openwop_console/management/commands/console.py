@@ -18,7 +18,7 @@ from memory import retention
 from memory.host.json_types import JSONObject
 from openwop_console import health
 from openwop_console.demo import model
-from openwop_console.process import data_folder, listening, recovery, supervision
+from openwop_console.process import bind_address, data_folder, recovery, supervisor
 
 WEB, WORKER = "web", "worker"
 SECONDS_TO_START = 60
@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, only: str | None, demo: bool, **options: Any) -> None:
         parts = (only,) if only else (WEB, WORKER)
         environment = _environment(parts, options)
-        for number in supervision.stop_signals():
+        for number in supervisor.stop_signals():
             signal.signal(number, signal.default_int_handler)
         # Interrupted before there are children, nothing runs and nothing is half done.
         with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as held:
@@ -66,49 +66,49 @@ class Command(BaseCommand):
             self._serve(address, locks, environment, demo=demo)
 
     def _serve(
-        self, address: listening.Address | None, locks: Locks, environment: dict[str, str], *, demo: bool
+        self, address: bind_address.Address | None, locks: Locks, environment: dict[str, str], *, demo: bool
     ) -> None:
         """What was asked for has run and is gone."""
-        request = supervision.StopRequest()
+        request = supervisor.StopRequest()
         request.listen()
-        children: list[supervision.Child] = []
+        children: list[supervisor.Child] = []
         try:
             if address:
                 own = environment | {"OPENWOP_INSTANCE": _web_of(environment["OPENWOP_INSTANCE"])}
                 processes = int(environment["OPENWOP_WEB_PROCESSES"])
-                children.append(supervision.start_web(address, locks[WEB], own, processes=processes))
+                children.append(supervisor.start_web(address, locks[WEB], own, processes=processes))
             if WORKER in locks:
-                children.append(supervision.start_worker(locks[WORKER], environment))
+                children.append(supervisor.start_worker(locks[WORKER], environment))
             if WORKER in locks and demo:
                 port = model.port_of(settings.OPENWOP_DATA_DIR)
-                children.append(supervision.start_model(port, locks[WORKER], environment))
+                children.append(supervisor.start_model(port, locks[WORKER], environment))
             dead = self._run(address, children, request, demo=demo)
         finally:
-            supervision.stop(children, request)
+            supervisor.stop(children, request)
         if dead:
             raise CommandError(f"the {dead.name} process ended (status {dead.process.returncode}), so the console did")
 
     def _run(
         self,
-        address: listening.Address | None,
-        children: list[supervision.Child],
-        request: supervision.StopRequest,
+        address: bind_address.Address | None,
+        children: list[supervisor.Child],
+        request: supervisor.StopRequest,
         *,
         demo: bool,
-    ) -> supervision.Child | None:
+    ) -> supervisor.Child | None:
         """The child that ended by itself; None when the end was asked for."""
         if address is None:
             self._print_line("Console: worker started")
-        elif supervision.wait_until_ready(address, children, request, seconds=SECONDS_TO_START):
+        elif supervisor.wait_until_ready(address, children, request, seconds=SECONDS_TO_START):
             self._announce(address, demo=demo)
         elif not request.made and not any(child.ended for child in children):
             raise CommandError(f"{address.url}healthz did not answer within {SECONDS_TO_START} seconds")
-        dead = supervision.watch(children, request)
+        dead = supervisor.watch(children, request)
         if dead is None:
             self._print_line("Console: ending when running work is done; Ctrl-C again ends it at once.")
         return dead
 
-    def _announce(self, address: listening.Address, *, demo: bool) -> None:
+    def _announce(self, address: bind_address.Address, *, demo: bool) -> None:
         """The operator knows where to go, and in the demo how to sign in."""
         self._print_line(f"Console: {address.url}")
         login = settings.OPENWOP_DATA_DIR / "demo-login.txt"
@@ -172,14 +172,14 @@ def _locked(folder: Path, part: str) -> IO[str]:
                 raise CommandError(
                     f"another console (process {held.holder}) runs the {part} on the data folder {folder}"
                 ) from held
-        time.sleep(supervision.POLL)
+        time.sleep(supervisor.POLL)
 
 
-def _free_address(bind: str) -> listening.Address:
+def _free_address(bind: str) -> bind_address.Address:
     try:
-        address = listening.parse(bind)
-        listening.require_free(address)
-    except (listening.NotAnAddress, listening.AddressTaken) as refused:
+        address = bind_address.parse(bind)
+        bind_address.require_free(address)
+    except (bind_address.NotAnAddress, bind_address.AddressTaken) as refused:
         raise CommandError(f"--bind: {refused}") from refused
     return address
 

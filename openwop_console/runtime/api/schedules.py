@@ -37,8 +37,8 @@ from memory.host.paging import DEFAULT_LIMIT
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from openwop_console.runtime.timed import heartbeats, schedules
-from openwop_console.runtime.timed.schedules import POLICY
+from openwop_console.runtime import heartbeats, schedules
+from openwop_console.runtime.schedules import POLICY
 
 LONGEST_INTERVAL_S = 90 * 86_400
 NOT_A_NAME = "must be letters, digits, '.', '_' and '-', at most 128"

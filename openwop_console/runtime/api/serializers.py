@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from memory import redaction
-from memory.host import ids, runs, traces
+from memory.host import ids, runs, trace_context
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.http import (

@@ -18,7 +18,7 @@ from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import MemoryPolicy
 
-WRITER = "memory.policies"
+WRITER = "memory.memory_policy"
 LONGEST_DAYS = 3650
 MOST_TARGET = 100_000
 MOST_DISTILL_ABOVE = 1_000_000

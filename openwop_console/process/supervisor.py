@@ -21,7 +21,7 @@ from typing import IO
 
 from django.conf import settings
 
-from openwop_console.process.listening import Address, answers
+from openwop_console.process.bind_address import Address, answers
 
 PR_SET_PDEATHSIG = 1
 POLL = 0.1

@@ -10,15 +10,15 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import commitments, passes, policies
+from memory import commitments, memory_policy, passes
 from memory.commitments import Claim
 from memory.host import ids, runs, scheduling
 from memory.host.events import CommitmentFired
 from memory.host.models import Run
 from memory.host.runs import RunOrder
 from memory.models import Commitment, Firing
+from openwop_console.runtime import schedules
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import schedules
 
 KIND = "commitment"
 HOST = "host"
@@ -74,7 +74,7 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
 def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
     """Start the tenant's workflow for commitments; return the run id or a refusal's code, neither if none is chosen."""
     row = claimed.row
-    workflow = policies.policy_of(row.tenant_id).commitment_workflow
+    workflow = memory_policy.policy_of(row.tenant_id).commitment_workflow
     if not workflow:
         return None, ""
     known_by = ids.wire("cmt", row.id)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import agents, redaction, search
+from memory import agents, ledger_search, redaction
 from memory.host import audit, event_log, heartbeats, ids, registrations, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
@@ -19,10 +19,9 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Heartbeat
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
-from memory.search import LedgerFilter
-from openwop_console.runtime import expressions
+from memory.ledger_search import LedgerFilter
+from openwop_console.runtime import expressions, schedules
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import schedules
 
 ENDS = {"run.started": "started", "run.completed": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}
 LONGEST_EXPRESSION = 1000
@@ -64,7 +63,7 @@ def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: dateti
 def _memory(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
     """The number of live entries under a ref, with a tag, or both; exact up to 10,000."""
     wanted = LedgerFilter(memory_ref=predicate.get("memoryRef", ""), tag=predicate.get("tag", ""))
-    page = search.ledger_page(scope, wanted, size=1, now=now)
+    page = ledger_search.ledger_page(scope, wanted, size=1, now=now)
     return {"live": page.total, "liveIsExact": page.total_is_exact}
 
 

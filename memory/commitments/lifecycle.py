@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from memory import adapter, entry_drafts, policies, redaction
+from memory import adapter, entry_drafts, memory_policy, redaction
 from memory.host import audit, cron, ids, sql
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -349,7 +349,7 @@ def snooze(scope: TenantScope, commitment_id: UUID | None, *, until: datetime, n
     if not now < until <= now + FARTHEST:
         message = "must lie in the future, and at most 90 days ahead"
         raise Invalid("The commitment was not put off.", errors=[{"field": "until", "message": message}])
-    patience = timedelta(days=policies.policy_of(scope.tenant_id).stale_days)
+    patience = timedelta(days=memory_policy.policy_of(scope.tenant_id).stale_days)
     stale_at = row.stale_at and max(row.stale_at, until + patience)
     put_off = {"snoozed_until": until, "due_at": _due_behind(row, until), "stale_at": stale_at}
     change_state(row, CommitmentState.SNOOZED, now=now, **put_off)
@@ -388,7 +388,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
     due_at = _next_due(row, now) if row.repeats else row.due_at
     if due_at is not None and due_at <= now:
         raise Conflict("The time of the commitment is over.", state=row.state)
-    patience = timedelta(days=policies.policy_of(scope.tenant_id).stale_days)
+    patience = timedelta(days=memory_policy.policy_of(scope.tenant_id).stale_days)
     state = CommitmentState.DORMANT if due_at and due_at > now + FARTHEST else CommitmentState.ARMED
     change_state(row, state, now=now, due_at=due_at, stale_at=None if row.repeats else (due_at or now) + patience)
     _audit(scope, "armed", row, now)

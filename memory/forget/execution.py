@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import ledger, passes, policies, redaction
+from memory import ledger, memory_policy, passes, redaction
 from memory.forget import holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
 from memory.host import access, audit, erasure, ids, sql, vault
@@ -31,7 +31,7 @@ from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
 from memory.passes import LostClaim, PassOrder, archives
 from memory.text.matching import is_mentioned
 
-WRITER = "memory.forget.forgetting"
+WRITER = "memory.forget.execution"
 KIND = "forget"
 PREVIEW = "forget-preview"
 LIFETIME = timedelta(minutes=15)
@@ -297,7 +297,7 @@ def confirm(
 
 def _needs_second(scope: TenantScope) -> bool:
     """Whether the policy has two people confirm; a restore repeats what they confirmed already."""
-    return scope.principal.kind != "host" and policies.policy_of(scope.tenant_id).forget_second_person
+    return scope.principal.kind != "host" and memory_policy.policy_of(scope.tenant_id).forget_second_person
 
 
 def _require_confirmable_by(scope: TenantScope, request: ForgetRequest, decided: list[str], now: datetime) -> None:

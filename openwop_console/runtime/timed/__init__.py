@@ -1,1 +1,0 @@
-"""Work that starts by time: schedules, heartbeats and commitments."""
