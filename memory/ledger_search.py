@@ -326,10 +326,10 @@ def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int])
         return []
     found = rows.filter(position__in=positions).select_related("run").only(*SHOWN, "position")
     places = {position: place for place, position in enumerate(positions)}
-    return _with_all(scope, sorted(sql.fetch(found), key=lambda entry: places[entry.position]))
+    return _with_details(scope, sorted(sql.fetch(found), key=lambda entry: places[entry.position]))
 
 
-def _with_all(scope: TenantScope, rows: "list[MemoryEntry]") -> "list[MemoryEntry]":
+def _with_details(scope: TenantScope, rows: "list[MemoryEntry]") -> "list[MemoryEntry]":
     """The entries with all that a list shows of them."""
     return adapter.with_origins(scope, adapter.with_addresses(scope, rows))
 
@@ -364,7 +364,7 @@ def _rows_after(
     scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
 ) -> "list[MemoryEntry]":
     rows = _newest(scope, wanted, now, after).select_related("run").only(*SHOWN)
-    return _with_all(scope, sql.fetch(rows[:size]))
+    return _with_details(scope, sql.fetch(rows[:size]))
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":

@@ -186,7 +186,7 @@ def _endpoint_problems(
     """An address is checked even while it is not used: credentials in it would be stored in clear."""
     url, model, secret = ((name, getattr(policy, name)) for name in names)
     found = []
-    if secret[1] and not vault.holds(tenant_id, secret[1]):
+    if secret[1] and not vault.has_secret(tenant_id, secret[1]):
         found.append((secret[0], "is not the name of a secret of this tenant's vault"))
     if (wanted or url[1]) and not _is_address(url[1]):
         found.append((url[0], "must be an http or https address without credentials and query"))

@@ -108,7 +108,7 @@ class Provenance:
 def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
     """The entry's provenance, in a fixed number of queries."""
     scope.check("runs:read")
-    facts = [fact for fact in event_log.about(scope.tenant_id, entry.id) if fact.type == FACT]
+    facts = [fact for fact in event_log.list_events_about(scope.tenant_id, entry.id) if fact.type == FACT]
     runs = Run.objects.of(scope.tenant_id).in_bulk_by_id([fact.stream_id for fact in facts])
     origins = origins_of(scope.tenant_id, entry.id) if any(run.may_state for run in runs.values()) else {}
     shown = {} if _is_closed(scope, entry) else origins

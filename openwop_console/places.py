@@ -94,7 +94,7 @@ def suggestions(scope: TenantScope, words: str, *, now: datetime) -> list[Place]
     sections = [Place(each.label, "page", reverse(each.name)) for each in answering]
     if not own:
         return sections
-    exact = named(scope, words, now=now)
+    exact = find_address(scope, words, now=now)
     found = [Place(words, "open", exact)] if exact else []
     found += [*sections[:OF_A_KIND], *_installed(scope, words), *_proposals(scope, words)]
     if scope.can("memory:read"):
@@ -119,7 +119,7 @@ def _proposals(scope: TenantScope, words: str) -> list[Place]:
     return [Place(title, "proposal", reverse("proposal", args=[ids.wire("prop", row)])) for row, title in found]
 
 
-def named(scope: TenantScope, words: str, *, now: datetime) -> str:
+def find_address(scope: TenantScope, words: str, *, now: datetime) -> str:
     """Return the address of the id, agent or node that ``words`` name; "" when this principal may see none."""
     for name, argument, find in _candidates(scope, words, now):
         if pages.is_there(find):

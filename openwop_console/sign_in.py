@@ -226,11 +226,11 @@ def _record(
     """Append the audit record; the network is stored without the part that identifies one machine."""
     who = ids.wire("usr", membership.operator_id)
     actor = "visitor" if action == "operator.sign_in_failed" else who
-    shown = {**details, "network": _shown(details["network"])}
+    shown = {**details, "network": _network_text(details["network"])}
     append(membership.tenant_id, actor=actor, action=action, target=who, details=shown, now=now)
 
 
-def _shown(network: str) -> str:
+def _network_text(network: str) -> str:
     try:
         found = ipaddress.ip_network(network)
     except ValueError:

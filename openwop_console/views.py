@@ -127,7 +127,7 @@ def _needs(found: Attention) -> dict[str, object]:
 def search(request: HttpRequest) -> HttpResponse:
     """Redirect to the page of an id of this tenant; otherwise search memory."""
     scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
-    place = places.named(scope, words, now=timezone.now()) if words else ""
+    place = places.find_address(scope, words, now=timezone.now()) if words else ""
     return redirect(place or places.search_for(words))
 
 

@@ -56,7 +56,7 @@ def latest_gate(tenant_id: UUID) -> QuerySet[Gate]:
     return rows.order_by("-id")
 
 
-def standing(tenant_id: UUID, *, now: datetime) -> Coalesce:
+def standing_expression(tenant_id: UUID, *, now: datetime) -> Coalesce:
     """An expression for the standing (one of ``STANDINGS``) of each proposal in the outer query."""
     overrides = Vote.objects.of(tenant_id).filter(gate_id=OuterRef("id"), overrides=True)
     granted = Q(state=GateState.GRANTED)
@@ -98,7 +98,9 @@ class InboxFilter:
 def matching(scope: TenantScope, wanted: InboxFilter, *, now: datetime, besides: str = "") -> QuerySet[Proposal]:
     """The proposals that ``wanted`` describes; the facet ``besides`` is ignored."""
     asked = [condition for facet, condition in _conditions(wanted, now).items() if facet != besides]
-    rows = _shown(scope, wanted.show, now).alias(standing=standing(scope.tenant_id, now=now), wire=_wire())
+    rows = _filter_by_tab(scope, wanted.show, now).alias(
+        standing=standing_expression(scope.tenant_id, now=now), wire=_wire()
+    )
     return rows.filter(*(condition for condition in asked if condition))
 
 
@@ -176,7 +178,7 @@ def _text(text: str) -> Q:
     return asked | Q(wire__contains=digits) if PART_OF_AN_ID.fullmatch(digits) else asked
 
 
-def _shown(scope: TenantScope, show: str, now: datetime) -> QuerySet[Proposal]:
+def _filter_by_tab(scope: TenantScope, show: str, now: datetime) -> QuerySet[Proposal]:
     rows: QuerySet[Proposal] = Proposal.objects.of(scope.tenant_id)
     if show == NEEDS_ME:
         return _awaiting(scope, rows, now)
@@ -269,15 +271,15 @@ def counts(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Counts:
     scope.check("proposals:read")
     shows = {show: matching(scope, InboxFilter(show), now=now).count() for show in SHOWS}
     among = {facet: matching(scope, wanted, now=now, besides=facet) for facet in FACETS}
-    gates = among["gate"].annotate(word=standing(scope.tenant_id, now=now))
+    gates = among["gate"].annotate(word=standing_expression(scope.tenant_id, now=now))
     models = _synthesizers(among["synthesizer"])
     facets = {
         "gate": _by("word", gates),
         "state": _by("state", among["state"]),
         "kind": _by("kind", among["kind"]),
-        "age": _each({age: proposed_within(age, now) for age in (*AGES, OLDER)}, among["age"]),
+        "age": _count_each({age: proposed_within(age, now) for age in (*AGES, OLDER)}, among["age"]),
         "synthesizer": dict(models.most_common(LISTED)),
-        "duplicate": _each(
+        "duplicate": _count_each(
             {word: Q(duplicate_of__isnull=absent) for word, absent in DUPLICATES.items()}, among["duplicate"]
         ),
         "purpose": _by("purpose", among["purpose"]),
@@ -296,7 +298,7 @@ def _synthesizers(rows: QuerySet[Proposal]) -> Counter[str]:
     return found
 
 
-def _each(conditions: dict[str, Q], rows: QuerySet[Proposal]) -> dict[str, int]:
+def _count_each(conditions: dict[str, Q], rows: QuerySet[Proposal]) -> dict[str, int]:
     """Count the rows that meet each condition, in one query; a row may meet several."""
     counted = {f"number_{at}": Count("id", filter=each) for at, each in enumerate(conditions.values())}
     found = rows.aggregate(**counted)
@@ -416,7 +418,9 @@ def _behind(
 def _lines(tenant_id: UUID, found: QuerySet[Proposal], limit: int, now: datetime) -> list[Row]:
     """The first ``limit`` proposals as rows, in four queries."""
     gate_id = Subquery(latest_gate(tenant_id).values("id")[:1])
-    rows: list[Any] = list(found.annotate(stands=standing(tenant_id, now=now), gate_id=gate_id).defer(*UNREAD)[:limit])
+    rows: list[Any] = list(
+        found.annotate(stands=standing_expression(tenant_id, now=now), gate_id=gate_id).defer(*UNREAD)[:limit]
+    )
     gates = Gate.objects.of(tenant_id).in_bulk_by_id([row.gate_id for row in rows if row.gate_id])
     votes = _votes(tenant_id, list(gates))
     sizes = _sizes(tenant_id, [row.id for row in rows])

@@ -373,7 +373,7 @@ def detail(scope: TenantScope, kind: str) -> tuple[Standing, list[Version]]:
     return next(each for each in overview(scope) if each.kind == kind), versions
 
 
-def past(scope: TenantScope, kind: str) -> list[Version | Refused]:
+def list_decisions(scope: TenantScope, kind: str) -> list[Version | Refused]:
     """The confirmed and refused changes of a kind, latest decision first."""
     versions = detail(scope, kind)[1]
     known = {0: Policy(), **{each.row.number: policy_of_row(each.row) for each in versions}}

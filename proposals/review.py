@@ -300,7 +300,7 @@ def in_force_again(told: Detail) -> dict[UUID, datetime]:
 def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:
     """The newest audit records about the proposal and its gates; reading them is audited too."""
     targets = [ids.wire("prop", told.proposal.id), *(ids.wire("gate", each.gate.id) for each in told.ballots)]
-    return audit_log.about(scope, targets, limit=RECORDS_SHOWN, now=now)
+    return audit_log.list_records_about(scope, targets, limit=RECORDS_SHOWN, now=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def numbered(proposal: Proposal, number: int) -> Revision:
     return found
 
 
-def standing(proposal: Proposal) -> Revision:
+def current_with_tenant(proposal: Proposal) -> Revision:
     """The current revision with its proposal and tenant loaded, for a serializer."""
     rows = Revision.objects.of(proposal.tenant_id).select_related("proposal__tenant")
     found: Revision = rows.get(proposal_id=proposal.id, number=proposal.revision)

@@ -65,14 +65,14 @@ def note(words: str) -> Line:
     return Line(NOTE, words)
 
 
-def named(name: object) -> str:
+def short_name(name: object) -> str:
     """A name from an artifact on one line, at most ``LONGEST_NAME`` characters."""
     text = " ".join(str(name).split())
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
-def listed(names: Iterable[object]) -> str:
-    return ", ".join(named(name) for name in names)
+def join_names(names: Iterable[object]) -> str:
+    return ", ".join(short_name(name) for name in names)
 
 
 def ordered(lines: Iterable[Line]) -> tuple[Line, ...]:
@@ -87,8 +87,8 @@ def sets(what: str, old: Iterable[str], new: Iterable[str]) -> list[Line]:
     before, after = list(old), list(new)
     gained = [each for each in after if each not in before]
     lost = [each for each in before if each not in after]
-    lines = [gain(f"{what}: {listed(gained)}")] if gained else []
-    return lines + ([loss(f"{what}: {listed(lost)}")] if lost else [])
+    lines = [gain(f"{what}: {join_names(gained)}")] if gained else []
+    return lines + ([loss(f"{what}: {join_names(lost)}")] if lost else [])
 
 
 def value(what: str, old: object, new: object) -> list[Line]:
@@ -96,8 +96,8 @@ def value(what: str, old: object, new: object) -> list[Line]:
     if old == new:
         return []
     if old in (None, ""):
-        return [note(f"{what}: {named(new)}")]
-    return [change(f"{what}: {named(old)} → {named(new) if new not in (None, '') else 'none'}")]
+        return [note(f"{what}: {short_name(new)}")]
+    return [change(f"{what}: {short_name(old)} → {short_name(new) if new not in (None, '') else 'none'}")]
 
 
 def words_in(what: str, old: str, new: str) -> list[Line]:
@@ -148,7 +148,7 @@ def _requires(pack: Document) -> list[str]:
 
 def _agent(name: str, old: Any, new: Any) -> list[Line]:
     """The changes of one agent; a new one lists everything."""
-    who = named(name)
+    who = short_name(name)
     return [
         *sets(f"Tools of {who}", old.get("toolAllowlist", ()), new.get("toolAllowlist", ())),
         *_memory(who, old.get("memoryShape", {}), new.get("memoryShape", {})),
@@ -184,7 +184,7 @@ def _confidence(who: str, old: Any, new: Any) -> list[Line]:
 
 def compare_automations(old: Document, new: Document) -> list[Line]:
     before, after = _when(old), _when(new)
-    when = [gain(f"Starts {named(new['workflowId'])}: {after}")] if not old else []
+    when = [gain(f"Starts {short_name(new['workflowId'])}: {after}")] if not old else []
     when += [change(f"When: {before} → {after}")] if old and before != after else []
     inputs = _inputs(old)
     changed = [name for name, given in _inputs(new).items() if name in inputs and inputs[name] != given]
@@ -194,7 +194,7 @@ def compare_automations(old: Document, new: Document) -> list[Line]:
         *(value("Workflow", old.get("workflowId"), new.get("workflowId")) if old else ()),
         *(value("When ticks were missed", _missed(old), _missed(new)) if old else ()),
         *sets("Inputs", inputs, _inputs(new)),
-        *(change(f"Input {named(name)} has another value") for name in changed),
+        *(change(f"Input {short_name(name)} has another value") for name in changed),
     ]
 
 
@@ -247,7 +247,7 @@ def compare_chains(old: Document, new: Document) -> list[Line]:
 
 
 def _chain(name: str, old: Any, new: Any) -> list[Line]:
-    who = named(name)
+    who = short_name(name)
     before, after = _nodes(old), _nodes(new)
     return [
         *sets(f"Tools used by {who}", _tools(before), _tools(after)),
@@ -273,16 +273,16 @@ def _parameters(chain: Any) -> list[str]:
 
 def _node_lines(who: str, old: JSONObject, new: JSONObject) -> list[Line]:
     if not old:
-        return [note(f"{who} is: {' → '.join(named(node['typeId']) for node in new.values())}")]
+        return [note(f"{who} is: {' → '.join(short_name(node['typeId']) for node in new.values())}")]
     added = [f"{node['typeId']} ({name})" for name, node in new.items() if name not in old]
     removed = [f"{node['typeId']} ({name})" for name, node in old.items() if name not in new]
-    lines = [gain(f"Nodes of {who}: {listed(added)}")] if added else []
-    lines += [loss(f"Nodes of {who}: {listed(removed)}")] if removed else []
+    lines = [gain(f"Nodes of {who}: {join_names(added)}")] if added else []
+    lines += [loss(f"Nodes of {who}: {join_names(removed)}")] if removed else []
     for name, node in new.items():
         if name in old and old[name]["typeId"] != node["typeId"]:
-            lines.append(change(f"Node {named(name)} is another: {old[name]['typeId']} → {node['typeId']}"))
+            lines.append(change(f"Node {short_name(name)} is another: {old[name]['typeId']} → {node['typeId']}"))
         elif name in old and old[name] != node:
-            lines.append(change(f"Node {named(name)} ({node['typeId']}) is set otherwise"))
+            lines.append(change(f"Node {short_name(name)} ({node['typeId']}) is set otherwise"))
     return lines
 
 
@@ -312,7 +312,7 @@ def compare_prompts(old: Document, new: Document) -> list[Line]:
 
 
 def _variable(old: Any, new: Any) -> list[Line]:
-    name = named(new["name"])
+    name = short_name(new["name"])
     lines = value(f"Type of {name}", old.get("type"), new.get("type"))
     required = bool(new.get("required"))
     if bool(old.get("required")) != required:
@@ -325,8 +325,8 @@ def _undeclared(new: Document, declared: set[str]) -> list[Line]:
     used = dict.fromkeys(PLACEHOLDER.findall(str(new.get("text", ""))))
     unknown = [name for name in used if name not in declared]
     unused = [name for name in declared if name not in used]
-    lines = [note(f"Used in the text and declared by no variable: {listed(unknown)}")] if unknown else []
-    return lines + ([note(f"Declared and not used in the text: {listed(sorted(unused))}")] if unused else [])
+    lines = [note(f"Used in the text and declared by no variable: {join_names(unknown)}")] if unknown else []
+    return lines + ([note(f"Declared and not used in the text: {join_names(sorted(unused))}")] if unused else [])
 
 
 Comparison = Callable[[Document, Document], list[Line]]

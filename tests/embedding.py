@@ -101,6 +101,6 @@ def serving() -> Iterator[Endpoint]:
 def switch_on(slug: str, endpoint: Endpoint, model: str = "small") -> None:
     """The tenant's policy names the endpoint."""
     now = timezone.now()
-    vault.put(building.tenant(slug).id, "embedding-key", KEY, now=now)
+    vault.store_secret(building.tenant(slug).id, "embedding-key", KEY, now=now)
     named = {"embedding_url": endpoint.url, "embedding_model": model, "embedding_secret": "embedding-key"}
     memory_policy.change(building.scope(slug), named, now=now)

@@ -576,8 +576,8 @@ def _row(tenant_id: UUID, values: Sequence[Any]) -> EntryAddress:
     for name in ENDS:
         entry[name] = sql.as_instant(entry[name])
     key = {"tenant_id": tenant_id, "id": entry_id}
-    row: EntryAddress = sql.made(EntryAddress, key | address)
-    row.__dict__["_state"].fields_cache["entry"] = sql.made(MemoryEntry, key | entry)
+    row: EntryAddress = sql.build_row(EntryAddress, key | address)
+    row.__dict__["_state"].fields_cache["entry"] = sql.build_row(MemoryEntry, key | entry)
     return row
 
 

@@ -303,13 +303,13 @@ def page(
 ) -> Page[Shown]:
     """The commitments after ``after``, newest first."""
     found = read_page(_matching(scope, wanted), after, size)
-    return found.of(_shown(scope, found.rows, now))
+    return found.of(_with_entries(scope, found.rows, now))
 
 
 def export_commitments(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:
     """All of them, newest first, read in chunks for a file."""
     for chunk in read_all(_matching(scope, wanted)):
-        yield from _shown(scope, chunk, now)
+        yield from _with_entries(scope, chunk, now)
 
 
 def count_by_state(scope: TenantScope) -> dict[str, int]:
@@ -320,18 +320,18 @@ def count_by_state(scope: TenantScope) -> dict[str, int]:
 
 def find(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Shown:
     """One commitment; unknown, foreign and malformed ids are the same ``NotFound``."""
-    return _shown(scope, [_visible(scope, commitment_id)], now)[0]
+    return _with_entries(scope, [_visible(scope, commitment_id)], now)[0]
 
 
 def find_many(scope: TenantScope, commitment_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Shown]:
     """Those of these commitments that the principal may see, by their ids."""
     rows = _matching(scope, Wanted()).filter(id__in=list(commitment_ids))
-    return {shown.row.id: shown for shown in _shown(scope, list(rows), now)}
+    return {shown.row.id: shown for shown in _with_entries(scope, list(rows), now)}
 
 
 def sentences(scope: TenantScope, found: Sequence[Commitment], *, now: datetime) -> dict[UUID, str | None]:
     """The sentence of memory that each of these was found in; None where the entry is gone."""
-    return {shown.row.id: shown.intention for shown in _shown(scope, found, now)} if found else {}
+    return {shown.row.id: shown.intention for shown in _with_entries(scope, found, now)} if found else {}
 
 
 def firings_of(scope: TenantScope, commitment_id: UUID, *, limit: int = SHOWN_FIRINGS) -> list[Firing]:
@@ -448,7 +448,7 @@ def _visible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
     return row
 
 
-def _shown(scope: TenantScope, found: Sequence[Commitment], now: datetime) -> list[Shown]:
+def _with_entries(scope: TenantScope, found: Sequence[Commitment], now: datetime) -> list[Shown]:
     entries = adapter.entries_by_id(scope, [row.entry_id for row in found], now=now)
     redactor = redaction.for_tenant(scope.tenant_id)
     return [Shown(row, _redacted_sentence(row, entries.get(row.entry_id), redactor)) for row in found]

@@ -141,7 +141,7 @@ def build(tenant_id: UUID, request_id: UUID, *, holder: str, clock: Clock) -> Fo
     except PassCancelled:
         with transaction.atomic():
             passes.finish_cancelled(work, now=clock())
-            return _ended(request, ForgetState.LAPSED)
+            return _end_preview(request, ForgetState.LAPSED)
     except Exception:
         _given_up(request, work, BROKEN, clock())
         raise
@@ -194,10 +194,10 @@ def _suspects(request: ForgetRequest) -> QuerySet[Suspect]:
 def _given_up(request: ForgetRequest, work: Pass, failure: Failure, now: datetime) -> ForgetRequest:
     with transaction.atomic():
         passes.fail(work, failure, now=now)
-        return _ended(request, ForgetState.FAILED)
+        return _end_preview(request, ForgetState.FAILED)
 
 
-def _ended(request: ForgetRequest, state: str) -> ForgetRequest:
+def _end_preview(request: ForgetRequest, state: str) -> ForgetRequest:
     """The preview is over without a confirmation, and knows its subject no more."""
     request.state, request.sealed_terms, request.plan, request.found = state, b"", {}, b""
     request.save(by=WRITER, update_fields=["state", "sealed_terms", "plan", "found"])
@@ -335,7 +335,7 @@ def withdraw(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> F
     if request.state != ForgetState.AWAITING:
         raise Conflict("Only a request that awaits a second person can be withdrawn.", state=request.state)
     _put_on_record(scope, request, "forget.withdrawn", now)
-    return _ended(request, ForgetState.LAPSED)
+    return _end_preview(request, ForgetState.LAPSED)
 
 
 def _put_on_record(

@@ -47,16 +47,16 @@ def end(scope: TenantScope, hold_id: UUID | None, *, reason: str, now: datetime)
     hold: ForgetHold = ForgetHold.objects.of(scope.tenant_id).select_for_update().get(id=found.id)
     if hold.ended_at is not None:
         raise Conflict("This hold is over already.", state="ended")
-    return _ended(hold, scope.principal.id, words, now)
+    return _end_hold(hold, scope.principal.id, words, now)
 
 
 def end_for_restore(tenant_id: UUID, terms: Sequence[str], *, now: datetime) -> None:
     """The holds on a subject that was forgotten after a backup are over on its copy, as they were at the forget."""
     for hold in active_on(tenant_id, terms):
-        _ended(hold, "host", "The subject was forgotten after the backup was made.", now)
+        _end_hold(hold, "host", "The subject was forgotten after the backup was made.", now)
 
 
-def _ended(hold: ForgetHold, actor: str, reason: str, now: datetime) -> ForgetHold:
+def _end_hold(hold: ForgetHold, actor: str, reason: str, now: datetime) -> ForgetHold:
     hold.ended_at, hold.ended_by, hold.end_reason = now, actor, reason
     hold.save(by=WRITER, update_fields=["ended_at", "ended_by", "end_reason"])
     _put_on_record(hold.tenant_id, hold, actor, "forget.hold.ended", reason, now)

@@ -216,7 +216,7 @@ def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
     return rows.filter(**{field: value for field, value in asked.items() if value})
 
 
-def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
+def list_records_about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
     """Return the newest records whose target is one of these."""
     rows = AuditRecord.objects.of(tenant_id).filter(target__in=list(targets))
     return _with_reasons(tenant_id, rows.order_by("-occurred_at", "-seq")[:limit])
@@ -229,7 +229,7 @@ def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterat
         yield from _with_reasons(tenant_id, part)
 
 
-def offered(tenant_id: UUID) -> Offered:
+def list_filter_choices(tenant_id: UUID) -> Offered:
     rows = list(AuditRecord.objects.of(tenant_id).order_by("-seq").values_list("actor", "action")[:OFFERED])
     return Offered(frozenset(actor for actor, _ in rows), frozenset(action for _, action in rows))
 

@@ -63,13 +63,13 @@ def view(
     )
 
 
-def offered(scope: TenantScope) -> Offered:
+def list_filter_choices(scope: TenantScope) -> Offered:
     """Return the choices of the actor and action filters."""
     scope.check(SCOPE)
-    return audit.offered(scope.tenant_id)
+    return audit.list_filter_choices(scope.tenant_id)
 
 
-def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: datetime) -> list[AuditRecord]:
+def list_records_about(scope: TenantScope, targets: Collection[str], *, limit: int, now: datetime) -> list[AuditRecord]:
     """Return the newest records about any of ``targets``.
 
     The view itself is audited, once in ten minutes per principal.
@@ -77,7 +77,7 @@ def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: date
     scope.check(SCOPE)
     tenant_id, who = scope.tenant_id, scope.principal.id
     audit.append_once(tenant_id, within=VIEWED_ONCE_IN, actor=who, action="audit.viewed", now=now)
-    return audit.about(tenant_id, targets, limit=limit)
+    return audit.list_records_about(tenant_id, targets, limit=limit)
 
 
 def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: datetime) -> Iterator[JSONObject]:

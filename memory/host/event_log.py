@@ -121,7 +121,7 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
         if row is None:
             raise StreamClosed
         if row[1]:
-            outbox.put(tenant_id, [values[1] for values in rows])
+            outbox.enqueue_events(tenant_id, [values[1] for values in rows])
         first = row[0] - len(rows)
         numbered = [[*values, first + offset] for offset, values in enumerate(rows)]
         if len(numbered) == 1:
@@ -212,7 +212,7 @@ def read_many(tenant_id: UUID, event_ids: Collection[UUID]) -> dict[UUID, Record
     return {row[0]: Recorded(*row) for row in columns}
 
 
-def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:
+def list_events_about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:
     """Return every event about one memory entry or proposal, oldest first."""
     return list(RunEvent.objects.of(tenant_id).filter(subject_id=subject_id).order_by("id"))
 

@@ -175,7 +175,3 @@ def sweep(*, now: datetime) -> int:
     rows = IdempotencyRecord.objects.written_by(WRITER).filter(created_at__lte=now - KEPT)
     tenants = Tenant.objects.values_list("id", flat=True)
     return sum(sql.delete_in_chunks(rows.filter(tenant_id=tenant_id)) for tenant_id in tenants)
-
-
-def _of(tenant_id: UUID) -> QuerySet[IdempotencyRecord]:
-    return IdempotencyRecord.objects.of(tenant_id)

@@ -82,7 +82,7 @@ class InvalidResumeValue(Invalid):
     message = "The resume value is not one this interrupt can be answered with."
 
 
-def ask(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
+def open_interrupt(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
     """Record the question and append it to the log of the locked run; the node waits until it is answered."""
     run.refuse_effects()
     interrupt = _interrupt(run, node_id, wait, now).insert(by=WRITER)

@@ -267,5 +267,5 @@ def missing_for(type_id: str) -> Sequence[str]:
     return _requires.get(type_id, ())
 
 
-def known() -> list[str]:
+def list_node_types() -> list[str]:
     return sorted(_types)

@@ -25,7 +25,7 @@ COLUMNS = ("tenant_id", "id")
 INSERT_INTO = "INSERT INTO host_outboxevent (tenant_id, id)"
 
 
-def put(tenant_id: UUID, event_ids: Sequence[Any]) -> None:
+def enqueue_events(tenant_id: UUID, event_ids: Sequence[Any]) -> None:
     """Queue the events with these ids, given in the engine's form, for delivery."""
     tenant = sql.key(tenant_id)
     sql.insert(OutboxEvent.objects.written_by(WRITER), COLUMNS, [(tenant, event_id) for event_id in event_ids])

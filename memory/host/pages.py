@@ -206,7 +206,7 @@ def address(request: HttpRequest, **changes: object) -> str:
     return f"{request.path}?{urlencode(query)}" if query else request.path
 
 
-def here(request: HttpRequest) -> str:
+def canonical_address(request: HttpRequest) -> str:
     """Return the address of this page, including its cursor, without empty values; it is the canonical address."""
     place = {name: request.GET.get(name) for name in ("after", "before", "seen")}
     return address(request, **place)
@@ -325,4 +325,4 @@ def shell(request: HttpRequest) -> JSONObject:
     """Return the context of the frame around every page."""
     principal = getattr(request, "principal", None)
     chain = last_verdict(principal.tenant_id) if principal else None
-    return {"chain": chain, "permalink": here(request)}
+    return {"chain": chain, "permalink": canonical_address(request)}

@@ -200,7 +200,7 @@ def page(tenant_id: UUID, *, after: str = "", size: int) -> Page[Schedule]:
     return read_page(Schedule.objects.of(tenant_id), after, size, order="name")
 
 
-def coming(row: Any) -> list[datetime]:
+def list_next_ticks(row: Any) -> list[datetime]:
     """Return up to five next ticks of a schedule or pass; none when there is no next one."""
     if row.next_at is None or not row.cron:
         return [row.next_at] if row.next_at else []

@@ -66,7 +66,7 @@ def use_here() -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def hold_slot() -> Iterator[None]:
     """Hold a slot inside the block; after it the thread has neither a slot nor a connection."""
     if getattr(_thread, "holds", None) is not False:
         yield

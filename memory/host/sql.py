@@ -107,11 +107,11 @@ class Prepared(Generic[Row]):
     def fetch(self, *parameters: Any) -> list[Row]:
         """Return the rows for these parameters, given in the engine's form and in the order of the statement."""
         return [
-            self._made(row)
+            self._build_row(row)
             for row in self._compiler.apply_converters(rows(self._statement, parameters), self._converters)
         ]
 
-    def _made(self, row: list[Any]) -> Row:
+    def _build_row(self, row: list[Any]) -> Row:
         made = self._model.from_db(DEFAULT_DB_ALIAS, self._names, row[self._own])
         for populator in self._related:
             populator.populate(row, made)
@@ -173,10 +173,10 @@ class _Maker:
         for name, read in self._read:
             if values[name] is not None:
                 values[name] = read(values[name])
-        return made(self._model, values)
+        return build_row(self._model, values)
 
 
-def made(model: type[Any], values: Mapping[str, Any]) -> Any:
+def build_row(model: type[Any], values: Mapping[str, Any]) -> Any:
     """Build the object that the ORM would build from these columns; a missing column is loaded on access."""
     state = ModelState()
     state.adding, state.db = False, DEFAULT_DB_ALIAS

@@ -107,7 +107,7 @@ class SealBroken(Gone):
 
 
 @transaction.atomic
-def put(
+def store_secret(
     tenant_id: UUID,
     name: str,
     value: str,
@@ -269,7 +269,7 @@ def held_by(tenant_id: UUID) -> list[Secret]:
     return list(Secret.objects.of(tenant_id).select_related("key").order_by("id"))
 
 
-def holds(tenant_id: UUID, name: str) -> bool:
+def has_secret(tenant_id: UUID, name: str) -> bool:
     """Whether the tenant itself has a secret by that name."""
     return bool(Secret.objects.of(tenant_id).filter(scope=SecretScope.TENANT, owner="", name=name).exists())
 
@@ -297,7 +297,7 @@ def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
     nothing else. Raises ``VaultLocked`` and changes nothing when a key itself does not open: then
     ``OPENWOP_SECRET_KEY`` is wrong.
     """
-    begun = _begun(now)
+    begun = _interrupted_rotation(now)
     done = _reseal_all(*begun, reseal) if begun else None
     if not begun or not done or not done.sealed:  # all that the last rotation left is broken
         begun = _begin(now)
@@ -306,7 +306,7 @@ def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
     return done
 
 
-def _begun(now: datetime) -> tuple[VaultKey, list[VaultKey]] | None:
+def _interrupted_rotation(now: datetime) -> tuple[VaultKey, list[VaultKey]] | None:
     """Return the fresh key of a rotation that may have been interrupted, and the keys before it.
 
     An older fresh key was made for a reason unknown to this rotation, so it does not count.
@@ -470,7 +470,7 @@ def _binding(secret: Secret) -> bytes:
 def set_secret(scope: TenantScope, name: str, value: str, *, kind: str, owner: str, now: datetime) -> None:
     """Store the secret that runs of the tenant resolve by ``name``; audited."""
     scope.check("secrets:manage")
-    put(scope.tenant_id, name, value, scope=kind, owner=owner, actor=scope.principal.id, now=now)
+    store_secret(scope.tenant_id, name, value, scope=kind, owner=owner, actor=scope.principal.id, now=now)
 
 
 def remove_secret(scope: TenantScope, name: str, *, kind: str, owner: str, now: datetime) -> None:

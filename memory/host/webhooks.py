@@ -194,7 +194,7 @@ def _new_secret() -> str:
 
 
 def _store_secret(webhook: Webhook, name: str, secret: str, now: datetime) -> None:
-    vault.put(webhook.tenant_id, name, secret, scope=SecretScope.WEBHOOK, owner=wire_id(webhook), now=now)
+    vault.store_secret(webhook.tenant_id, name, secret, scope=SecretScope.WEBHOOK, owner=wire_id(webhook), now=now)
 
 
 def _locked(scope: TenantScope, webhook_id: UUID | None) -> Webhook:

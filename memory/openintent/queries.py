@@ -89,7 +89,7 @@ def matches(value: object, wanted: object) -> bool:
     """Whether the value matches the filter."""
     if isinstance(wanted, dict):
         if any(name.startswith("$") for name in wanted):
-            return all(_holds(value, name, operand) for name, operand in wanted.items())
+            return all(_satisfies(value, name, operand) for name, operand in wanted.items())
         return isinstance(value, dict) and all(matches(value.get(name), each) for name, each in wanted.items())
     if isinstance(wanted, list):
         if not isinstance(value, list) or len(value) != len(wanted):
@@ -98,7 +98,7 @@ def matches(value: object, wanted: object) -> bool:
     return _same(value, wanted)
 
 
-def _holds(value: object, operator: str, operand: Any) -> bool:
+def _satisfies(value: object, operator: str, operand: Any) -> bool:
     if operator == "$eq":
         return _same(value, operand)
     if operator == "$ne":

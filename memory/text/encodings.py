@@ -138,7 +138,7 @@ def _in_percent(letter: str) -> str:
     return "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogatepass"))
 
 
-def _named(letter: str) -> str:
+def _named_entity(letter: str) -> str:
     return f"&{min(_NAMES[letter])}" if letter in _NAMES else letter
 
 
@@ -149,7 +149,7 @@ _WAYS: tuple[Callable[[str], str], ...] = (
     lambda letter: f"&#x{ord(letter):x};",
     lambda letter: json.dumps(letter)[1:-1] if not letter.isascii() else f"\\u{ord(letter):04x}",
     lambda letter: chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter,
-    _named,
+    _named_entity,
 )
 
 

@@ -123,8 +123,8 @@ class Redactor:
         """How much of a text that goes on will be redacted as it is now: no secret has begun in it, or could have, that
         what follows might complete."""
         last = _Run.join(text, unfinished_run(text))
-        cut = len(text) - max((_begun(text, pattern) for pattern in self._texts), default=0)
-        if left := max((_begun(last.text, pattern) for pattern in self._texts), default=0):
+        cut = len(text) - max((_partial_match_length(text, pattern) for pattern in self._texts), default=0)
+        if left := max((_partial_match_length(last.text, pattern) for pattern in self._texts), default=0):
             cut = min(cut, last.places[-left])
         # What is broken is found, or not, by all that it stands between: by where the last piece ends, too.
         broken = {*self._matches_in(self._broken(text)), *self._matches_in([last])}
@@ -188,7 +188,7 @@ class Redactor:
         return in_strings(value, lambda text: self.redact(text).text)
 
 
-def _begun(text: str, pattern: str) -> int:
+def _partial_match_length(text: str, pattern: str) -> int:
     """How many of the last characters of ``text`` are the first ones of ``pattern``, but not all of it."""
     at = text.find(pattern[:4], max(0, len(text) - len(pattern) + 1))
     while at >= 0:

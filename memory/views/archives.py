@@ -119,11 +119,11 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
     report = archive_reports.report_archive(scope, row, now=now)
     if request.GET.get("format") == "json":
         return exports.document(archive_row(row) | {"sources": report.states, "document": report.document})
-    context |= {"told": report, "index": archive_reports.index_of(scope), **_shown(request, report)}
+    context |= {"told": report, "index": archive_reports.index_of(scope), **_view_options(request, report)}
     return pages.render(request, "memory/archive.html", context)
 
 
-def _shown(request: HttpRequest, report: Report) -> dict[str, object]:
+def _view_options(request: HttpRequest, report: Report) -> dict[str, object]:
     """Which part of the sources is shown, and how the difference is."""
     count = len(report.references)
     asked = pages.number_of(request, "source") or 1

@@ -27,13 +27,13 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     wanted_format = request.GET.get("format")
     if wanted_format in exports.FORMATS:
         scope = tenancy.scope_of(request)
-        rows = audit_log.export(scope, _wanted(request), now=timezone.now())
+        rows = audit_log.export(scope, _read_filter(request), now=timezone.now())
         rows = audit_log.with_names(scope, rows) if wanted_format == "csv" else rows
         return exports.listing(wanted_format, "records", rows, columns=COLUMNS)
     return _page(request, RangeForm())
 
 
-def _wanted(request: HttpRequest) -> AuditFilter:
+def _read_filter(request: HttpRequest) -> AuditFilter:
     return AuditFilter(
         actor=pages.text_of(request, "actor"),
         action=pages.text_of(request, "action"),
@@ -45,7 +45,7 @@ def _wanted(request: HttpRequest) -> AuditFilter:
 
 def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
-    wanted, before = _wanted(request), pages.number_of(request, "before")
+    wanted, before = _read_filter(request), pages.number_of(request, "before")
     found = audit_log.view(scope, wanted, before=before, limit=pages.PAGE, now=now)
     context = {
         "nav": "audit",
@@ -61,7 +61,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
     }
     called = {text for record in found.records for text in (record.actor, record.target, *texts_in(record.facts))}
     if not pages.wants_fragment(request):
-        offered = audit_log.offered(scope)
+        offered = audit_log.list_filter_choices(scope)
         context |= {"actions": sorted(offered.actions), "actors": sorted({*offered.actors, wanted.actor} - {""})}
         called |= {*offered.actors, wanted.actor, wanted.target}
     context["names"] = access.names_of(scope.tenant_id, called)

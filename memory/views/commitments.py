@@ -63,7 +63,7 @@ class Tab:
 @require_safe
 def commitments(request: HttpRequest) -> HttpResponseBase:
     """The board: every commitment with what it waits for, newest first."""
-    scope, now, wanted = tenancy.scope_of(request), timezone.now(), _wanted(request)
+    scope, now, wanted = tenancy.scope_of(request), timezone.now(), _read_filter(request)
     if "commitments" not in registrations.advertised_capabilities()["agents"]:
         return _unsupported(request, scope)
     if request.GET.get("format") in exports.FORMATS:
@@ -79,7 +79,7 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
         "tabs": _tabs(request, kept.count_by_state(scope)),
         "open_states": kept.OPEN,
         "possible": [] if cursor.after else _possible(scope, wanted, now),
-        "here": pages.here(request),
+        "here": pages.canonical_address(request),
         "can_change": scope.can("memory:retire"),
         **cursor.links(len(listed.rows), listed.after),
         **pages.files(request),
@@ -101,7 +101,7 @@ def _unsupported(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     return pages.unsupported(request, "commitments", "Commitments", "agents.commitments", text)
 
 
-def _wanted(request: HttpRequest) -> Wanted:
+def _read_filter(request: HttpRequest) -> Wanted:
     state = pages.text_of(request, "state")
     return Wanted(state if state in CommitmentState.values else "", pages.text_of(request, "ref"))
 

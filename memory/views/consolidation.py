@@ -176,7 +176,7 @@ def look_alikes(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") in exports.FORMATS:
         rows = (LOOK_ALIKE.document(pair) for pair in _pair_page(scope, request, size=lookalikes.MOST_LISTED).rows)
         return exports.listing(request.GET["format"], "look-alikes", rows, columns=PAIR_COLUMNS)
-    return _shown(request, scope)
+    return _render_pairs(request, scope)
 
 
 def _pair_page(scope: TenantScope, request: HttpRequest, *, size: int) -> Page[Pair]:
@@ -190,7 +190,7 @@ def _pair_page(scope: TenantScope, request: HttpRequest, *, size: int) -> Page[P
     )
 
 
-def _shown(request: HttpRequest, scope: TenantScope, *, conflict: Conflict | None = None) -> HttpResponse:
+def _render_pairs(request: HttpRequest, scope: TenantScope, *, conflict: Conflict | None = None) -> HttpResponse:
     found, cursor = _pair_page(scope, request, size=SHOWN), pages.Cursor.of(request, "dup")
     context = {
         "nav": "look-alikes",
@@ -200,7 +200,7 @@ def _shown(request: HttpRequest, scope: TenantScope, *, conflict: Conflict | Non
         "ref": pages.text_of(request, "ref"),
         "entry": pages.text_of(request, "entry"),
         "can_decide": scope.can("passes:run"),
-        "here": pages.here(request),
+        "here": pages.canonical_address(request),
         "conflict": conflict,
         "problems": sorted({each["message"] for each in conflict.details.get("problems", [])}) if conflict else [],
         **cursor.links(len(found.rows), found.after),
@@ -224,7 +224,7 @@ def decide(request: HttpRequest) -> HttpResponse:
     choices = [choice_of(*each.partition(":")[::2]) for each in chosen]
     sent = pages.submit(Form(request.POST), lambda _: [lookalikes.decide(scope, verb, choices, now=timezone.now())])
     if sent.conflict or not sent.result:
-        return _shown(request, scope, conflict=sent.conflict)
+        return _render_pairs(request, scope, conflict=sent.conflict)
     number = f"{len(choices)} pair{'s' if len(choices) > 1 else ''}"
     undo = " What was taken away can be restored from its pass." if sent.result[0] else ""
     messages.success(request, f"{DONE[Verb(verb)]} {number}.{undo}")

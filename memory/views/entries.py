@@ -117,7 +117,7 @@ def _beside(
     reads = recordings.reads_of_entry(scope.tenant_id, found.id, size=READS)
     before, after = adapter.neighbours(scope, found, now=now)
     targets = [ids.wire("mem", found.id)]
-    done = audit_log.about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
+    done = audit_log.list_records_about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
     return {
         "drawn": draw(scope, found, origin, kin, reads),
         "reads": reads,
@@ -471,7 +471,11 @@ def lineage(request: HttpRequest, mem_id: str) -> HttpResponse:
     side, cursor = pages.word_of(request, "side", SIDES) or SIDES[0], pages.Cursor.of(request, "lin")
     page = pass_reports.kin_page(scope, found, sources=side == "sources", after=cursor.after, size=pages.PAGE, now=now)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "side": side, "rows": page.rows}
-    context |= {"total": page.total, "permalink": pages.here(request), **cursor.links(len(page.rows), page.after)}
+    context |= {
+        "total": page.total,
+        "permalink": pages.canonical_address(request),
+        **cursor.links(len(page.rows), page.after),
+    }
     return pages.render(request, "memory/entry_lineage.html", context)
 
 
@@ -484,7 +488,11 @@ def reads(request: HttpRequest, mem_id: str) -> HttpResponse:
     found, cursor = find_entry(scope, mem_id, now=now), pages.Cursor.of(request, "rd")
     page = recordings.reads_of_entry(scope.tenant_id, found.id, after=cursor.after, size=pages.PAGE)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "reads": page.rows}
-    context |= {"total": page.total, "inexact": page.total == recordings.COUNTED, "permalink": pages.here(request)}
+    context |= {
+        "total": page.total,
+        "inexact": page.total == recordings.COUNTED,
+        "permalink": pages.canonical_address(request),
+    }
     return pages.render(request, "memory/entry_reads.html", context | cursor.links(len(page.rows), page.after))
 
 
@@ -497,5 +505,5 @@ def compare(request: HttpRequest, mem_id: str) -> HttpResponse:
     older, newer = sorted(both, key=lambda each: each.id)
     diff = differences.diff_lines(older.content.splitlines(), newer.content.splitlines())
     context = {"nav": "memory", "now": now, "mem_id": mem_id, "older": older, "newer": newer, "diff": diff}
-    context |= {"permalink": pages.here(request)}
+    context |= {"permalink": pages.canonical_address(request)}
     return pages.render(request, "memory/entry_compare.html", context)

@@ -234,7 +234,7 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
         "suspects": suspects,
         **_on_hold(scope, found),
         **cursor.links(len(suspects), last),
-        "here": pages.here(request),
+        "here": pages.canonical_address(request),
         "choices": ((Decision.TICKED, "Forget"), (Decision.SPARED, "Keep"), (Decision.UNDECIDED, "Undecided")),
     }
     return pages.render(request, "memory/forget_preview.html", context)

@@ -126,7 +126,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     context["shown"] = [Option(name, label, name in columns) for name, label in TABLE.items()]
     context |= {"set": _filter_items(request), **_saved(request, scope)}
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
-    response["HX-Push-Url"] = pages.here(request)
+    response["HX-Push-Url"] = pages.canonical_address(request)
     return response
 
 
@@ -254,7 +254,7 @@ def _addresses(request: HttpRequest, page: ledger_search.LedgerPage, cursor: pag
     """Where the links of the list lead, each with the filter that is set."""
     return {
         "oob": pages.wants_fragment(request),
-        "permalink": pages.here(request),
+        "permalink": pages.canonical_address(request),
         **cursor.links(len(page.entries), page.after),
         **pages.files(request),
         "chips": chips_of(request),

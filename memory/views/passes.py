@@ -100,7 +100,7 @@ def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report
         "older": pages.address(request, after=found.after, seen=found.last) if found.after else "",
         "newest": pages.address(request) if "after" in request.GET else "",
         "as_json": pages.address(request, format="json"),
-        "here": pages.here(request),
+        "here": pages.canonical_address(request),
     }
 
 
@@ -245,7 +245,7 @@ def nights(request: HttpRequest) -> HttpResponse:
         "can_retire": scope.can("memory:retire"),
         "url": f"{reverse('nights')}?night={night.day}",
         "as_json": pages.address(request, format="json"),
-        "here": pages.here(request),
+        "here": pages.canonical_address(request),
     }
     context |= _night_list(scope, night, show, cursor, now)
     return pages.render(request, "memory/nights.html", context, fragment="memory/nights_list.html")

@@ -181,7 +181,7 @@ def render_run(
         "as_json": pages.address(request, at="", format="json"),
         "took": timeline.run.took,
         "ended": over,
-        "here": reverse("run", args=[run_id]) if refused else pages.here(request),
+        "here": reverse("run", args=[run_id]) if refused else pages.canonical_address(request),
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
         "names": access.names_of(scope.tenant_id, _owners(timeline.run)),

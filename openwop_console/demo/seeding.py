@@ -400,7 +400,7 @@ def _secrets(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None
     there = set(Secret.objects.of(tenant.id).filter(scope=SecretScope.TENANT).values_list("name", flat=True))
     for name in story.secrets:
         if name not in there:
-            vault.put(tenant.id, name, secrets.token_urlsafe(30), now=now)
+            vault.store_secret(tenant.id, name, secrets.token_urlsafe(30), now=now)
             made["secrets"] += 1
 
 

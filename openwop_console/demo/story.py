@@ -119,7 +119,7 @@ def _story(folder: Path) -> Story:
         workflows=_read(folder / "workflows.json"),
         errands=[Errand(**each) for each in _read(folder / "runs.json")],
         suggestions=[_suggestion(each) for each in _read(folder / "proposals.json")],
-        passes=[_wanted(each) for each in _read(folder / "passes.json")],
+        passes=[_pass_request(each) for each in _read(folder / "passes.json")],
         endeavours=[Endeavour(**each) for each in _read(folder / "intents.json")],
         forgets=Erasure(**tenant["forgets"]) if "forgets" in tenant else None,
     )
@@ -141,7 +141,7 @@ def _suggestion(given: Document) -> Suggestion:
     )
 
 
-def _wanted(given: Document) -> Wanted:
+def _pass_request(given: Document) -> Wanted:
     return Wanted(given["kind"], given["memoryRef"], given.get("options", {}), trigger=Trigger.HOST_MANAGED)
 
 

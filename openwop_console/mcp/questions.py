@@ -58,7 +58,7 @@ class Waiting:
         streams.leave(self.place)
 
 
-def ask(scope: TenantScope, given: JSONObject, *, now: datetime) -> Waiting | Result:
+def ask_human(scope: TenantScope, given: JSONObject, *, now: datetime) -> Waiting | Result:
     """The question stands, on record; or why it does not."""
     return tools.answered(ASK, scope, given, lambda: _opened(scope, given, now), now=now)
 
@@ -93,7 +93,7 @@ def follow(waiting: Waiting) -> Iterator[float | Result]:
     began = time.monotonic()
     try:
         while True:
-            with slots.held():
+            with slots.hold_slot():
                 # The length is read first: what is written behind it ends the wait at once.
                 seen = event_log.length(waiting.run.tenant_id, waiting.run.id)
                 found = _outcome(waiting)

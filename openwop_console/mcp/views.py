@@ -82,7 +82,7 @@ def _result(scope: TenantScope, message: Message, raw: bytes, now: datetime) -> 
 
 def _answer_question(request: HttpRequest, scope: TenantScope, message: Message, now: datetime) -> HttpResponseBase:
     """The answer of a person. Without a stream the request waits for it, with its place and no slot."""
-    waiting = questions.ask(scope, message.params.get("arguments", {}), now=now)
+    waiting = questions.ask_human(scope, message.params.get("arguments", {}), now=now)
     if isinstance(waiting, Result):
         return _json(protocol.answer(message.id, waiting.document))
     if STREAM not in request.headers.get("Accept", ""):

@@ -245,7 +245,7 @@ class Console:
         def start_response(status: str, headers: Headers, exc_info: object = None) -> None:
             told[:] = [int(status[:3]), list(headers)]
 
-        with slots.held():
+        with slots.hold_slot():
             writes = environ["REQUEST_METHOD"] not in READS
             if http.REFUSED not in environ and slots.waited_in_vain(writes=writes):
                 environ[http.REFUSED] = errors.StoreUnavailable()
@@ -271,7 +271,7 @@ class Console:
         file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it is sent
         began, may_go_on = time.monotonic(), _may_go_on(response)
         try:
-            with self._preparing, slots.held():
+            with self._preparing, slots.hold_slot():
                 try:
                     for chunk in response:
                         file.write(chunk)
@@ -309,7 +309,7 @@ class Console:
         The connection closes before the announced length when the client reads too slowly or its credential no longer
         allows the download.
         """
-        gone = asyncio.ensure_future(_gone(receive))
+        gone = asyncio.ensure_future(_wait_for_disconnect(receive))
         clock = asyncio.get_running_loop().time
         began, length = clock(), 0
         checked = began
@@ -350,7 +350,7 @@ class Console:
 
     async def _send_stream(self, answer: Stream, receive: Receive, send: Send) -> None:
         """Send event by event, until the client disconnects or takes nothing for ``OPENWOP_BODY_SECONDS``."""
-        gone = asyncio.ensure_future(_gone(receive))
+        gone = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
             while (chunk := await self._in_thread(next, answer.chunks, None)) is not None and not gone.done():
                 async with asyncio.timeout(settings.OPENWOP_BODY_SECONDS):
@@ -373,7 +373,7 @@ def _started(number: int) -> ThreadPoolExecutor:
     return pool
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Return when the client has disconnected."""
     with suppress(asyncio.CancelledError):
         while (await receive())["type"] != "http.disconnect":
@@ -390,7 +390,7 @@ def _may_go_on(response: Iterable[bytes]) -> Callable[[], bool]:
 
 
 def _asked_in_a_slot(question: Callable[[], bool]) -> bool:
-    with slots.held():
+    with slots.hold_slot():
         return question()
 
 

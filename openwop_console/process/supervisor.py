@@ -90,9 +90,9 @@ class StopRequest:
     def listen(self) -> None:
         """Note the signals from now on, without interrupting anything."""
         for number in stop_signals():
-            signal.signal(number, self._came)
+            signal.signal(number, self._on_signal)
 
-    def _came(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if not self.made:
             self._first = time.monotonic()
         self.made_again = self.made and time.monotonic() > self._first + 1

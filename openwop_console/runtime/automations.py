@@ -92,7 +92,7 @@ def _untimely(document: Document, now: datetime) -> Problems:
     return [(path, f"lies farther ahead than {HORIZON_TEXT}")] if tick_at - now > HORIZON else []
 
 
-def _came(installation: Installation, now: datetime) -> None:
+def _create_schedule(installation: Installation, now: datetime) -> None:
     """Create or replace the automation's schedule from the artifact."""
     tenant_id, order = installation.tenant_id, _order_of(installation)
     there = scheduling.schedule_of_automation(tenant_id, installation.name)
@@ -116,7 +116,7 @@ def _order_of(installation: Installation) -> ScheduleOrder:
     )
 
 
-def _went(installation: Installation, _now: datetime) -> None:
+def _remove_schedule(installation: Installation, _now: datetime) -> None:
     """Remove the automation's schedule; the runs it has started remain."""
     there = scheduling.schedule_of_automation(installation.tenant_id, installation.name)
     if there:
@@ -134,8 +134,8 @@ INSTALLER = Installer(
     ArtifactKind.AUTOMATION,
     _name_and_version,
     problems=_problems,
-    came=_came,
-    went=_went,
+    came=_create_schedule,
+    went=_remove_schedule,
     stopped=_stopped,
     untimely=_untimely,
 )

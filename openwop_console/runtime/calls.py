@@ -213,7 +213,7 @@ async def _drained() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-def tell(run: Run, under_way: UnderWay, *, now: datetime) -> None:
+def publish_chunks(run: Run, under_way: UnderWay, *, now: datetime) -> None:
     """Publish newly streamed text to the locked run's log and renew the lease.
 
     Text that could be the beginning of a secret is held back until it is complete.

@@ -227,7 +227,7 @@ def _request_completion(
     if "temperature" in configurable:
         body["temperature"] = configurable["temperature"]
     if tools:
-        body["tools"] = [_offered(TOOLS[name]) for name in tools]
+        body["tools"] = [_tool_document(TOOLS[name]) for name in tools]
     if len(json.dumps(body)) > endpoint.MAX_BYTES:
         raise calls.failure("too_large")
 
@@ -264,7 +264,7 @@ def _key(ctx: NodeContext, policy: Policy) -> str:
     return key
 
 
-def _offered(tool: Tool) -> JSONObject:
+def _tool_document(tool: Tool) -> JSONObject:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 

@@ -92,7 +92,7 @@ def _renew(under_way: UnderWay, holder: str, clock: Clock) -> bool:
     """Renew the lease and publish streamed text; return whether the call is still wanted."""
     with transaction.atomic():
         run = _lock_held_run(under_way.position.run.tenant_id, under_way.position.run.id, holder)
-        calls.tell(run, under_way, now=clock())
+        calls.publish_chunks(run, under_way, now=clock())
         waking.wake(Topic.EVENTS)
     return run.status != RunStatus.CANCELLING
 
@@ -105,7 +105,7 @@ def _hand_back(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> None
 def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
     """Execute one step and return its progress. A bug fails the run, because a retry would hit it again."""
     try:
-        return _go(tenant_id, run_id, holder, clock)
+        return _advance_once(tenant_id, run_id, holder, clock)
     except (Fenced, OperationalError, InterfaceError):
         raise
     except Exception as bug:
@@ -121,7 +121,7 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
         return False
 
 
-def _go(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
+def _advance_once(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
     try:
         with transaction.atomic():
             run = _lock_held_run(tenant_id, run_id, holder)
@@ -162,7 +162,7 @@ def _next(run: Run, clock: Clock) -> Progress:
     if run.deadline_at and run.deadline_at <= now:
         _end_too_long(run, done, now)
         return False
-    return _go_on(run, definition, done, clock, now)
+    return _advance_running(run, definition, done, clock, now)
 
 
 def _start(run: Run, definition: JSONObject, now: datetime) -> None:
@@ -171,7 +171,7 @@ def _start(run: Run, definition: JSONObject, now: datetime) -> None:
     runs.start(run, snapshot_position=position, lasts=run_options.duration_of(run, definition), now=now)
 
 
-def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
+def _advance_running(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
     if expired := [each for each in _open_interrupts(run, done) if each.timeout_at and each.timeout_at <= now]:
         _expire(run, expired[0], now)
         return True

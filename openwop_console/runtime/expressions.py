@@ -189,7 +189,7 @@ def _is_storable(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def holds(condition: Mapping[str, Any], values: Values, bounds: Bounds) -> bool:
+def is_true(condition: Mapping[str, Any], values: Values, bounds: Bounds) -> bool:
     """Whether the condition holds for ``values``: the outputs of the edge's source over the run's variables.
 
     False when the types do not fit; raises ``TooHeavy`` when the evaluation exceeds its limits.

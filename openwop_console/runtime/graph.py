@@ -40,7 +40,7 @@ def outlook(definition: JSONObject, steps: Mapping[str, Step], variables: Mappin
     bounds = expressions.bounds_in_a_run()
 
     def holds(condition: Mapping[str, object], step: Step) -> bool:
-        return expressions.holds(condition, values_of(step, variables), bounds)
+        return expressions.is_true(condition, values_of(step, variables), bounds)
 
     nodes = {node["id"]: node for node in definition["nodes"]}
     incoming, sources = _edges_by_target(definition), _sources(definition)

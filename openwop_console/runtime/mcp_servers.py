@@ -81,7 +81,7 @@ def _check(scope: TenantScope, name: str, url: str, secret: str) -> None:
         errors.append({"field": "url", "message": "must be an address of the web, without credentials in it"})
     elif url.startswith("http:") and not outbound.is_listed(urlsplit(url).hostname or ""):
         errors.append({"field": "url", "message": "must be https, unless OPENWOP_OUTBOUND_ALLOW lists the host"})
-    if secret and not vault.holds(scope.tenant_id, secret):
+    if secret and not vault.has_secret(scope.tenant_id, secret):
         errors.append({"field": "secret", "message": "is not a secret of the tenant"})
     if errors:
         raise Invalid("The MCP server is not valid.", errors=errors)

@@ -432,7 +432,7 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
     elif isinstance(outcome, Wait):
         steps.settle(step, StepState.WAITING)
         asked = redaction.for_run(run.tenant_id, run.id).redact_json(outcome.asked)
-        interrupts.ask(run, position.node_id, replace(outcome, asked=asked), now=now)
+        interrupts.open_interrupt(run, position.node_id, replace(outcome, asked=asked), now=now)
     runs.progress(run, ready_at=runs.LEASE.end(now), now=now)
     return True
 

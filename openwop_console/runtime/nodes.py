@@ -192,7 +192,7 @@ def _secret(ctx: NodeContext) -> str:
     except NotFound:
         owner = ids.wire("run", ctx.run.id)
         canary = f"canary-{random_secrets.token_hex(16)}"
-        vault.put(ctx.run.tenant_id, name, canary, scope=SecretScope.RUN, owner=owner, now=ctx.now)
+        vault.store_secret(ctx.run.tenant_id, name, canary, scope=SecretScope.RUN, owner=owner, now=ctx.now)
         return vault.resolve(ctx.run, name, now=ctx.now)
 
 

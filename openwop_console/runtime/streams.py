@@ -361,7 +361,7 @@ def follow(
         if place.lost:
             return
         if time.monotonic() >= checked + RECHECK_SECONDS:
-            with slots.held():
+            with slots.hold_slot():
                 if not _may_read(reader, clock):
                     return
             checked = time.monotonic()
@@ -390,7 +390,7 @@ def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes
     due = reader.due is not None and time.monotonic() >= reader.due
     if not (news or due or reader.over):
         return b""
-    with slots.held():
+    with slots.hold_slot():
         frames = _frames(reader, _next_items(reader) if news else [])
         if frames and not _may_read(reader, clock):
             reader.over = True

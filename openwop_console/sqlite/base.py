@@ -93,12 +93,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             with self._in_line(until):
                 self._set_patience(0)
                 try:
-                    while not self._begun(until):
+                    while not self._try_begin(until):
                         time.sleep(LOOK_AGAIN)
                 finally:
                     self._set_patience(patience)
 
-    def _begun(self, until: float) -> bool:
+    def _try_begin(self, until: float) -> bool:
         """Return whether the transaction has begun; raises ``OperationalError`` from ``until`` on."""
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]  # the stubs leave it out

@@ -91,7 +91,7 @@ class _Table:
         return markup(
             ROW,
             gone=SafeString(' class="gone"') if entry.retired_at else "",
-            check=markup(CHECK, wire_id, _called(entry)) if self._selectable else "",
+            check=markup(CHECK, wire_id, _entry_name(entry)) if self._selectable else "",
             url=page_of(wire_id),
             whole="" if entry.sealed else text,
             text=text,
@@ -131,7 +131,7 @@ def _run(run_id: UUID) -> SafeString:
     return whole_id(run, url=page_of(run), width=13, copy="no")
 
 
-def _called(entry: "MemoryEntry") -> object:
+def _entry_name(entry: "MemoryEntry") -> object:
     return "a sealed value" if entry.sealed else show_bidi(shortened(entry.content, 80))
 
 

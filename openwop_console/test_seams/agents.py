@@ -42,12 +42,12 @@ def dispatch(request: Request, agent_id: str) -> Response:
     given, scope = checked(wire.DispatchAgent, request.data).validated_data, scope_of(request)
     agents.entry(scope, agent_id, registrations.advertised_capabilities())
     order = RunRequest(WORKFLOW, inputs={"task": given.get("task")}, agent_id=agent_id)
-    run = _ended(scope, run_service.create_run(scope, order, now=timezone.now()))
+    run = _wait_until_ended(scope, run_service.create_run(scope, order, now=timezone.now()))
     events, _ = run_service.read_events(scope, run, after=-1)
     return Response(_document(run, [(event.type, event.payload) for event in events]))
 
 
-def _ended(scope: TenantScope, run: Run) -> Run:
+def _wait_until_ended(scope: TenantScope, run: Run) -> Run:
     """Return the run once it has ended or waits for input; raises ``Busy`` after ``PATIENCE_S``."""
     deadline = time.monotonic() + PATIENCE_S
     while run.status not in runs.ENDS | runs.WAITING:

@@ -79,7 +79,7 @@ def play(
     caller.check(principals.SCOPE)
     if rules.activates_directly():
         raise CapabilityNotProvided("This host activates without a gate.")
-    actor = principals.named(caller, principal, now=now)
+    actor = principals.find_principal(caller, principal, now=now)
     host = tenancy.host_scope(principals.tenant_of(caller), scopes=HOST_MAY)
     opened = _open_gate(host, now)
     _act(actor, opened, scenario, reason, now)

@@ -57,7 +57,7 @@ def authorization_decide(request: Request) -> Response:
 def decide(caller: TenantScope, *, principal: str, action: str, resource: str = "", now: datetime) -> JSONObject:
     """Evaluate the current roles of ``principal``; a denial is recorded, without any text that the caller sent."""
     caller.check(principals.SCOPE)
-    actor = principals.named(caller, principal, now=now)
+    actor = principals.find_principal(caller, principal, now=now)
     if action in access.scopes_of(actor.tenant_id, actor.principal.id):
         return {"allowed": True, "reason": "role-grants"}
     seeded = access.roles_of(actor.tenant_id, actor.principal.id)

@@ -40,7 +40,7 @@ def tenant_of(caller: TenantScope) -> Tenant:
     return found
 
 
-def named(caller: TenantScope, name: str, *, now: datetime) -> TenantScope:
+def find_principal(caller: TenantScope, name: str, *, now: datetime) -> TenantScope:
     """Return the scope of principal ``name`` in the caller's tenant with its roles there; ``OWNER`` is seeded.
 
     Raises ``Invalid`` for any other name without the prefix ``MARK``: a person or key of the tenant acts only for
@@ -129,5 +129,5 @@ def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
 def _spoken(run: Run, now: datetime) -> str:
     """Return a text with a secret that belongs to this run alone and that it has resolved."""
     owner, value = ids.wire("run", run.id), f"canary-{random_secrets.token_hex(16)}"
-    vault.put(run.tenant_id, CANARY, value, scope=SecretScope.RUN, owner=owner, now=now)
+    vault.store_secret(run.tenant_id, CANARY, value, scope=SecretScope.RUN, owner=owner, now=now)
     return SPOKEN.format(canary=vault.resolve(run, CANARY, now=now))

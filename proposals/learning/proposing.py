@@ -86,7 +86,7 @@ def looked_at(traces: Traces, in_all: int) -> Counts:
 
 def attempt(act: Callable[[], Made]) -> tuple[Made | None, str]:
     """Run ``act`` in a transaction: its result and "", or None and the code of the refusal, rolled back."""
-    return ask(partial(_as_one, act))
+    return attempt_without_transaction(partial(_as_one, act))
 
 
 def _as_one(act: Callable[[], Made]) -> Made:
@@ -94,7 +94,7 @@ def _as_one(act: Callable[[], Made]) -> Made:
         return act()
 
 
-def ask(act: Callable[[], Made]) -> tuple[Made | None, str]:
+def attempt_without_transaction(act: Callable[[], Made]) -> tuple[Made | None, str]:
     """``attempt`` without a transaction, for slow calls that write nothing."""
     try:
         return act(), ""

@@ -19,7 +19,7 @@ from memory.host.json_types import JSONObject
 from memory.memory_policy import Policy
 from proposals import drafts
 from proposals.learning.miners.traces import Finding
-from proposals.learning.proposing import Figures, ask, attempt
+from proposals.learning.proposing import Figures, attempt, attempt_without_transaction
 from proposals.models import Kind
 
 WORD = re.compile(r"@?[^\W_](?:[\w.@/\u2044-]*\w)?|@")
@@ -141,7 +141,9 @@ class Voice:
         from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
 
         prompt = ASKED.format(finding=_finding_document(self.tenant_id, finding))
-        said, code = ask(partial(endpoint.distil, policy, self.tenant_id, prompt, max_tokens=MAX_TOKENS))
+        said, code = attempt_without_transaction(
+            partial(endpoint.distil, policy, self.tenant_id, prompt, max_tokens=MAX_TOKENS)
+        )
         self.reachable = said is not None
         return said, code
 

@@ -78,10 +78,10 @@ def bar(scope: TenantScope, told: Detail, *, now: datetime) -> Bar:
     voids = rules.refusal_to("revise", scope, told.proposal, None, policy=told.policy, now=now)
     refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
     why = {action: _why_not(action, refusal, scope, told, now) for action, refusal in refusals.items()}
-    return Bar(why, list(_hindrances(why, _shown(told, now))), not isinstance(refusals["archive"], Forbidden))
+    return Bar(why, list(_hindrances(why, _buttons(told, now))), not isinstance(refusals["archive"], Forbidden))
 
 
-def _shown(told: Detail, now: datetime) -> dict[str, str]:
+def _buttons(told: Detail, now: datetime) -> dict[str, str]:
     """The buttons to show, with their labels: apply without an open gate, withdraw with one."""
     if rules.activates_directly():
         return {action: LABELS[action] for action in ("apply", "revise", "reject")}
@@ -100,7 +100,7 @@ def _hindrances(why: Mapping[str, str], shown: Mapping[str, str]) -> Iterable[Hi
 def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, told: Detail, now: datetime) -> str:
     cast = told.vote_of(scope.principal.person) if action in ("decide", "override") else None
     if refusal is None and cast:
-        how = "" if cast.principal == scope.principal.id else f" by {_called(cast)}"
+        how = "" if cast.principal == scope.principal.id else f" by {_credential_name(cast)}"
         return f"you have {CAST[cast.decision]} revision {cast.revision} already{how}"
     if refusal is None and action == "apply" and told.gate and not rules.has_expired(told.gate, now):
         return "a gate is under way already"
@@ -109,7 +109,7 @@ def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, told: Det
     return _rule_in_words(refusal, told, scope) or _state_in_words(refusal) or refusal.message
 
 
-def _called(cast: Vote) -> str:
+def _credential_name(cast: Vote) -> str:
     """How the vote was cast: ``key ci-bot`` or ``login``."""
     name = access.names_of(cast.tenant_id, [cast.principal]).get(cast.principal, "")
     return f"key {name.partition(' by key ')[2]}".rstrip() if cast.principal.startswith("key_") else "login"

@@ -47,7 +47,7 @@ VOTED: dict[str, str] = {
 
 
 @require_POST
-def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
+def request_approval(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Open a gate over the revision that the operator read; a host without gates installs it."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 

@@ -238,10 +238,10 @@ def saved(scope: TenantScope, slug: str) -> list[Saved]:
     meant = saved_filters.by_slug(scope, kept)
     if slug and slug not in meant:
         raise NotFound("There is no saved filter by that name.")
-    return [_offered(scope, each, meant[each.slug] is each, slug) for each in kept]
+    return [_saved_filter(scope, each, meant[each.slug] is each, slug) for each in kept]
 
 
-def _offered(scope: TenantScope, row: SavedFilter, is_meant: bool, slug: str) -> Saved:
+def _saved_filter(scope: TenantScope, row: SavedFilter, is_meant: bool, slug: str) -> Saved:
     url = address(urlencode({"saved": row.slug}) if is_meant else row.query)
     return Saved(row, url, row.owner == scope.principal.id, is_meant and row.slug == slug)
 

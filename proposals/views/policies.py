@@ -92,7 +92,7 @@ def _page(
     conflict: Conflict | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    denied, past = policies.denial(scope), policies.past(scope, standing.kind)
+    denied, past = policies.denial(scope), policies.list_decisions(scope, standing.kind)
     context = {
         "nav": "settings",
         "now": timezone.now(),

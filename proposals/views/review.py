@@ -93,7 +93,7 @@ def comparison(request: HttpRequest, scope: TenantScope, told: Detail, *, now: d
     The default side is what production resolves without this proposal; where that is nothing, the previous revision.
     """
     new = told.revision(pages.number_of(request, "to") or 0) or told.current
-    offered = _offered(told, impact.duplicate_of(told.proposal))
+    offered = _comparable_sides(told, impact.duplicate_of(told.proposal))
     before = _first(offered, _in_production(told))
     installed = "" if before.value == NOTHING else before.value
     old = _first(offered, (request.GET.get("from", "")[:NUMBER_DIGITS], installed, str(new.number - 1), before.value))
@@ -138,7 +138,7 @@ def _address(told: Detail, old: Side, new: int, **more: str) -> str:
     return f"{url}?{urlencode({'from': old.value, 'to': new, **more})}"
 
 
-def _offered(told: Detail, duplicate: Duplicate | None) -> dict[str, Side]:
+def _comparable_sides(told: Detail, duplicate: Duplicate | None) -> dict[str, Side]:
     """The texts that a revision can be compared with, by their value in the URL."""
     offered = [Side(str(each.number), f"revision {each.number}", each.text) for each in told.revisions]
     stands, replaced = told.effect.stands, told.effect.replaced
@@ -334,7 +334,7 @@ def _requested(ballot: Ballot) -> Iterator[Milestone]:
     gate = ballot.gate
     yield Milestone(gate.opened_at, "hourglass", "warn", "Approval requested", gate.opened_by, gate.revision)
     yield from (_voted(vote) for vote in ballot.votes)
-    if ended := _ended(ballot):
+    if ended := _end_milestone(ballot):
         yield ended
 
 
@@ -343,7 +343,7 @@ def _voted(vote: Vote) -> Milestone:
     return Milestone(vote.at, icon, tone, words, vote.principal, vote.revision)
 
 
-def _ended(ballot: Ballot) -> Milestone | None:
+def _end_milestone(ballot: Ballot) -> Milestone | None:
     gate = ballot.gate
     if gate.closed_at is None:
         return None

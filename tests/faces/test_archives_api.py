@@ -112,7 +112,7 @@ def test_a_policy_is_read_by_whoever_reads_memory_and_changed_by_owners(client: 
     }
     refused = put(client, {"archiveDays": 60}, **building.headers(role="operator"))
     assert (refused.status_code, refused.json()["details"]["requiredScope"]) == (403, "policies:manage")
-    vault.put(building.tenant().id, "model-key", "sk-4711-4711", now=timezone.now())
+    vault.store_secret(building.tenant().id, "model-key", "sk-4711-4711", now=timezone.now())
     endpoint = {"endpointUrl": "http://10.0.0.7:8080/v1", "endpointModel": "small", "endpointSecret": "model-key"}
     changed = put(client, {"archiveDays": 60, "timezone": "Europe/Paris", "distiller": "endpoint", **endpoint})
     assert (changed.status_code, changed.json()["restoreDays"]) == (200, 30)

@@ -59,7 +59,7 @@ def test_a_host_without_gates_says_that_it_has_none(client: Client, settings: An
 
 def test_a_seam_acts_in_the_name_of_the_caller_itself_and_of_nobody_else_real(client: Client) -> None:
     caller = building.scope(role="author")
-    assert principals.named(caller, caller.principal.id, now=timezone.now()) is caller
+    assert principals.find_principal(caller, caller.principal.id, now=timezone.now()) is caller
     other = building.scope(role="owner").principal.id
     for name in (other, "host", "conformance-" + "x" * 60, "conformance-\n"):
         assert play(client, scenario="grant", principal=name)[0] == 400, name

@@ -162,7 +162,7 @@ def test_who_may_not_write_memory_may_not_here(client: Client) -> None:
 
 
 def test_no_secret_of_the_tenant_stands_in_an_origin(agent: Agent) -> None:
-    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
     origin = {**ORIGIN, "node": "call tok-123456789", "sourceIds": ["tok-123456789"]}
     found = agent.entry(agent.wrote(origin=origin))["provenance"]["origin"]
     assert (found["node"], found["sourceIds"]) == ("call [REDACTED:crm]", ["[REDACTED:crm]"])

@@ -52,7 +52,7 @@ def test_a_password_is_computed_on_one_core_and_behind_whatever_else_wants_it(
 
 
 def in_a_slot(compute: Callable[[], bool]) -> bool:
-    with slots.held():
+    with slots.hold_slot():
         return compute()
 
 

@@ -23,7 +23,7 @@ def prop(proposal: Proposal) -> str:
 
 @pytest.mark.parametrize("field", ["synthesizerModel", "agentId"])
 def test_a_label_with_a_secret_in_it_is_refused_by_its_name_and_stored_nowhere(field: str) -> None:
-    vault.put(building.tenant().id, "crm", SECRET, now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", SECRET, now=timezone.now())
     telling: dict[str, Any] = {field: f"told by {SECRET}"}
     status, refused = submitted(**telling)
     assert status == 400

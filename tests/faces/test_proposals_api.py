@@ -108,7 +108,7 @@ def test_events_of_proposals_are_closed_and_as_the_schema_says() -> None:
         "proposal.activated": "proposalActivated",
         "approval.granted": "approvalGranted",
     }
-    streams = {event.stream_id for event in event_log.about(done.tenant_id, done.id)}
+    streams = {event.stream_id for event in event_log.list_events_about(done.tenant_id, done.id)}
     events = [event for stream in streams for event in event_log.read(done.tenant_id, stream)]
     found = [event for event in events if event.type in names]
     assert {event.type for event in found} == set(names)
@@ -376,7 +376,7 @@ def test_a_restatement_names_what_it_restates_on_the_wire_and_on_the_log() -> No
     _, made = Caller("agent")("post", EXTENSION, {"kind": "prompt-template", "artifact": renamed})
     schema("proposal").validate(made)
     assert made["duplicateOf"] == done.installed_ref
-    [fact] = event_log.about(done.tenant_id, Proposal.objects.get(id=building.id_of("prop", made["id"])).id)
+    [fact] = event_log.list_events_about(done.tenant_id, Proposal.objects.get(id=building.id_of("prop", made["id"])).id)
     payload("proposalCreated").validate(fact.payload)
     assert fact.payload["duplicateOf"] == done.installed_ref
     status, _ = Caller("reviewer")("post", f"{PROPOSALS}/{made['id']}/apply")

@@ -117,7 +117,7 @@ def test_of_two_who_cancel_the_first_says_why(acme: World) -> None:
 
 
 def test_a_secret_in_a_reason_is_redacted(acme: World) -> None:
-    vault.put(acme.scope.tenant_id, "crm", "tok-12345678", now=timezone.now())
+    vault.store_secret(acme.scope.tenant_id, "crm", "tok-12345678", now=timezone.now())
     run = begun(acme)
     steer(acme, run, "pause", drainPolicy="immediate", reason="it leaked tok-12345678")
     assert event(acme, run, "run.paused")["reason"] == "it leaked [REDACTED:crm]"

@@ -151,7 +151,7 @@ DOORS: dict[Callable[[Caller], None], dict[str, Any] | None] = {
 def callers(application: in_process.Application, tmp_path: Path) -> dict[str, Caller]:
     transport = in_process.Crossing(application)
     made = {slug: Caller(transport, slug, tmp_path) for slug in ("acme", "globex")}
-    vault.put(building.tenant("acme").id, "crm", SECRET, now=timezone.now())
+    vault.store_secret(building.tenant("acme").id, "crm", SECRET, now=timezone.now())
     return made
 
 
@@ -178,7 +178,7 @@ def test_every_write_is_on_record_without_secrets_and_is_seen_by_its_own_tenant_
         door, entry_id, wire = write.__name__, made[write.__name__], ids.wire("mem", made[write.__name__])
         shown = acme.http.get(f"{CONSOLE}/{wire}").json()
         assert STORED in shown["entry"]["content"], door
-        facts = [each for each in event_log.about(building.tenant().id, entry_id) if each.type == FACT]
+        facts = [each for each in event_log.list_events_about(building.tenant().id, entry_id) if each.type == FACT]
         found = shown["provenance"]
         on_log = [(ids.wire("run", each.stream_id), each.sequence) for each in facts]
         assert on_log == [(each["runId"], each["sequence"]) for each in found["writes"]], door

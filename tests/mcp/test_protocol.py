@@ -154,7 +154,7 @@ def test_a_failure_of_the_host_is_an_internal_error_that_names_nothing(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret words")
 
-    monkeypatch.setattr("openwop_console.mcp.tools.search.ledger_page", broken)
+    monkeypatch.setattr("openwop_console.mcp.tools.ledger_search.ledger_page", broken)
     client.raise_request_exception = False
     call = {**PING, "method": "tools/call", "params": {"name": "memory_search", "arguments": {"query": "x"}}}
     answer = model().post(call)

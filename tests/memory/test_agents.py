@@ -160,7 +160,7 @@ def test_the_prompt_is_nowhere_but_in_the_installation(client: Client) -> None:
 
 @pytest.mark.engines
 def test_a_secret_in_a_manifest_is_kept_as_its_mark(client: Client) -> None:
-    vault.put(building.tenant().id, "crm-key", "s3cr3t-of-the-crm", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm-key", "s3cr3t-of-the-crm", now=timezone.now())
     assert (
         put(client, manifest(persona="Uses s3cr3t-of-the-crm", systemPrompt="Say s3cr3t-of-the-crm.")).status_code
         == 200

@@ -331,7 +331,7 @@ def test_the_first_answer_to_a_request_is_the_one_that_is_kept() -> None:
 
 def test_a_kept_answer_holds_no_secret() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm", "s3cret-value-of-the-crm", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "s3cret-value-of-the-crm", now=timezone.now())
     archives.cache_answer(building.ref(acme, "notes"), "a" * 64, "it is s3cret-value-of-the-crm", now=timezone.now())
     assert archives.cached_answer(acme.tenant_id, "a" * 64) == "it is [REDACTED:crm]"
 
@@ -542,7 +542,7 @@ def test_a_policy_with_the_subject_in_it_loses_that_and_asks_no_endpoint_any_mor
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     acme = building.scope()
-    monkeypatch.setattr("memory.host.vault.holds", lambda *named: True)  # there then, and removed since
+    monkeypatch.setattr("memory.host.vault.has_secret", lambda *named: True)  # there then, and removed since
     endpoint = {
         "endpoint_url": "https://models.example/v1",
         "endpoint_model": "small",

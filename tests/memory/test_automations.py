@@ -268,7 +268,7 @@ def test_one_that_is_called_after_the_subject_stands_still_and_its_removal_finds
 def test_a_secret_that_the_vault_learned_later_does_not_come_into_a_schedule() -> None:
     acme = building.scope()
     made = propose(**MINUTELY, inputs={"with": "hunter2-hunter2"})
-    vault.put(acme.tenant_id, "crm-key", "hunter2-hunter2", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm-key", "hunter2-hunter2", now=timezone.now())
     gate = proposing.opened(made)
     proposing.decide(made, gate)
     proposing.advance(gate)

@@ -60,7 +60,7 @@ def knowing_run(acme: Any) -> Run:
 
 def test_what_is_written_at_once_is_what_each_write_stores() -> None:
     acme, now = building.scope(), timezone.now()
-    vault.put(acme.tenant_id, "crm", SECRET, now=now)
+    vault.store_secret(acme.tenant_id, "crm", SECRET, now=now)
     one, many = knowing_run(acme), knowing_run(acme)
     drafts = drafts_of(now)
     singly = [

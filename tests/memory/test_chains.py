@@ -370,7 +370,7 @@ def test_what_is_given_as_a_parameter_is_kept_with_the_inputs_alone_and_forgotte
 def test_a_secret_given_as_a_parameter_stands_nowhere() -> None:
     install()
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm-key", "hunter2-hunter2", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm-key", "hunter2-hunter2", now=timezone.now())
     run = building.execute(acme, CHAIN, customer="hunter2-hunter2")
     assert "hunter2" not in f"{run.inputs}{run.variables}{run.definition.text}{building.contents(acme)}"
     assert run.status == "completed"

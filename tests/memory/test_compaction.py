@@ -278,7 +278,7 @@ def test_no_secret_and_no_old_mark_comes_through_a_compaction(ada: Any, run: Any
     building.write(ada, run, "the key is hunter2-hunter2, use it")
     building.write(ada, run, "the old one was <REDACTED:crm-key> and is gone")
     building.write(ada, run, f"somebody pasted {aws} here")
-    vault.put(ada.tenant_id, "crm-token", "hunter2-hunter2", now=timezone.now())
+    vault.store_secret(ada.tenant_id, "crm-token", "hunter2-hunter2", now=timezone.now())
 
     work = compact(ada)
 
@@ -292,7 +292,7 @@ def test_no_secret_and_no_old_mark_comes_through_a_compaction(ada: Any, run: Any
 
 
 def test_a_secret_that_two_texts_make_together_is_taken_out_too(ada: Any, run: Any) -> None:
-    vault.put(ada.tenant_id, "split", "first-half\nsecond-half", now=timezone.now())
+    vault.store_secret(ada.tenant_id, "split", "first-half\nsecond-half", now=timezone.now())
     building.write(ada, run, "it ends with first-half")
     building.write(ada, run, "second-half and goes on")
     compact(ada)
@@ -300,7 +300,7 @@ def test_a_secret_that_two_texts_make_together_is_taken_out_too(ada: Any, run: A
 
 
 def test_marks_count_in_the_bytes_that_may_come_out(ada: Any, run: Any) -> None:
-    vault.put(ada.tenant_id, "a-name-much-longer-than-its-value", "12345678", now=timezone.now())
+    vault.store_secret(ada.tenant_id, "a-name-much-longer-than-its-value", "12345678", now=timezone.now())
     for text in ("12345678 a", "12345678 b", "12345678 c"):
         building.write(ada, run, text)
     work = compact(ada, maxOutputBytes=100)
@@ -309,7 +309,7 @@ def test_marks_count_in_the_bytes_that_may_come_out(ada: Any, run: Any) -> None:
 
 
 def test_what_grows_only_when_it_is_put_together_loses_its_last_text_and_keeps_that_entry(ada: Any, run: Any) -> None:
-    vault.put(ada.tenant_id, "x" * 100, "half-one\nhalf-two", now=timezone.now())
+    vault.store_secret(ada.tenant_id, "x" * 100, "half-one\nhalf-two", now=timezone.now())
     for text in ("plain", "more", "half-one", "half-two"):
         building.write(ada, run, text)
     compact(ada, maxOutputBytes=30)

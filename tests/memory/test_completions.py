@@ -46,7 +46,7 @@ def model(settings: Any) -> Iterator[Server]:
 
 def point_at(server: Server, slug: str = "acme") -> None:
     now = timezone.now()
-    vault.put(building.tenant(slug).id, "model-key", KEY, now=now)
+    vault.store_secret(building.tenant(slug).id, "model-key", KEY, now=now)
     endpoint = {"endpoint_url": f"{server.url}/v1", "endpoint_model": "small", "endpoint_secret": "model-key"}
     memory_policy.change(building.scope(slug), {"distiller": "endpoint", **endpoint}, now=now)
 

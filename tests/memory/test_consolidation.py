@@ -341,7 +341,7 @@ def test_a_run_that_started_before_still_reads_the_sources(desk: Desk) -> None:
 def test_no_secret_stands_in_what_others_went_into(desk: Desk) -> None:
     text = "Acme signs in with hunter2-hunter2 and AKIAABCDEFGHIJKLMNOP, not <REDACTED:old-key>"
     desk.say(text, text)
-    vault.put(desk.owner.tenant_id, "crm", "hunter2-hunter2", now=timezone.now())
+    vault.store_secret(desk.owner.tenant_id, "crm", "hunter2-hunter2", now=timezone.now())
 
     done = desk.consolidate()
 

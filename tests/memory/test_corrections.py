@@ -62,12 +62,12 @@ def test_who_corrected_is_on_record_and_the_text_is_not() -> None:
     assert told.writer.run.principal == record.actor
     assert told.writer.run.status == "completed"
     assert not re.search(
-        r"\b59\b", json.dumps([fact.payload for fact in event_log.about(building.tenant().id, new.id)])
+        r"\b59\b", json.dumps([fact.payload for fact in event_log.list_events_about(building.tenant().id, new.id)])
     )
 
 
 def test_a_secret_in_a_correction_is_a_mark() -> None:
-    vault.put(building.tenant().id, "crm", "tok-8h3k-q7w9-aa11", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-8h3k-q7w9-aa11", now=timezone.now())
     correct(written(), "The key is tok-8h3k-q7w9-aa11.")
     assert building.contents(building.scope()) == ["The key is [REDACTED:crm]."]
 

@@ -354,7 +354,7 @@ def test_the_index_counts_topics_and_knows_archives_that_do_not_say() -> None:
 def test_no_secret_of_the_vault_is_in_anything_that_a_distillation_leaves() -> None:
     acme = building.scope()
     remember(acme, f"The CRM key is {SECRET}.", "Old mark <REDACTED:crm> stays.", "Ask Ana about the key.")
-    vault.put(acme.tenant_id, "crm", SECRET, now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", SECRET, now=timezone.now())
     work = distil(acme)
     given = distil(acme, "given", sources=[f"the key must be {SECRET}", {"content": "x y z", "tags": [SECRET]}])
     assert "[REDACTED:crm]" in document_of(work)["text"]
@@ -377,7 +377,7 @@ def test_whatever_the_secret_and_whatever_is_around_it_no_form_of_it_is_left(sec
         forms = sorted(forms_of(secret))
         texts = [" ".join([*around, form, "is the key", *around]) for form in forms]
         remember(acme, *texts)
-        vault.put(acme.tenant_id, "crm", secret, now=timezone.now())
+        vault.store_secret(acme.tenant_id, "crm", secret, now=timezone.now())
         work = distil(acme)
         assert work.state == "done"
         text = document_of(work)["text"]
@@ -393,7 +393,7 @@ def test_a_secret_that_arrives_while_the_archive_is_made_is_not_in_it(monkeypatc
 
     def then_kept(*given: Any) -> Any:
         found = gather(*given)
-        vault.put(acme.tenant_id, "crm", SECRET, now=timezone.now())
+        vault.store_secret(acme.tenant_id, "crm", SECRET, now=timezone.now())
         return found
 
     monkeypatch.setattr(distillation, "gather", then_kept)
@@ -545,7 +545,7 @@ def test_archives_whose_time_is_over_are_withdrawn() -> None:
 
 
 def endpoint_policy(owner: TenantScope) -> None:
-    vault.put(owner.tenant_id, "llm", "key-of-the-endpoint", now=timezone.now())
+    vault.store_secret(owner.tenant_id, "llm", "key-of-the-endpoint", now=timezone.now())
     changes = {
         "distiller": "endpoint",
         "endpoint_url": "http://127.0.0.1:9/v1",

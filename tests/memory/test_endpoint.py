@@ -94,7 +94,7 @@ def this_machine_is_listed(settings: Any) -> None:
 def ask(model: Model) -> Callable[..., str]:
     """``ask()`` has the endpoint of Acme's policy distil something."""
     acme = building.tenant()
-    vault.put(acme.id, "model-key", KEY, now=timezone.now())
+    vault.store_secret(acme.id, "model-key", KEY, now=timezone.now())
 
     def ask(**changes: str) -> str:
         given: dict[str, Any] = {
@@ -137,7 +137,7 @@ def test_a_base_address_with_a_slash_is_the_same_one(model: Model, ask: Callable
 
 
 def test_secrets_that_the_endpoint_says_are_redacted(model: Model, ask: Callable[..., str]) -> None:
-    vault.put(building.tenant().id, "crm", "s3cret-value-of-the-crm", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "s3cret-value-of-the-crm", now=timezone.now())
     shaped = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     model.answers = says(f"crm: s3cret-value-of-the-crm, me: {KEY}, git: {shaped}")
     said = ask()
@@ -247,16 +247,16 @@ def test_an_endpoint_that_is_not_there_is_refused(ask: Callable[..., str]) -> No
 
 def test_without_a_usable_key_nobody_is_asked(model: Model, ask: Callable[..., str]) -> None:
     acme = building.tenant()
-    vault.put(acme.id, "ana", KEY, scope=SecretScope.USER, owner="usr_1", now=timezone.now())
-    vault.put(acme.id, "split", "a key\nof two lines", now=timezone.now())
-    vault.put(building.tenant("globex").id, "theirs", KEY, now=timezone.now())
+    vault.store_secret(acme.id, "ana", KEY, scope=SecretScope.USER, owner="usr_1", now=timezone.now())
+    vault.store_secret(acme.id, "split", "a key\nof two lines", now=timezone.now())
+    vault.store_secret(building.tenant("globex").id, "theirs", KEY, now=timezone.now())
     for name in ("none", "ana", "split", "theirs"):
         assert reason_of(ask, endpoint_secret=name) == "refused"
     assert model.asked == []
 
 
 def test_the_line_end_that_a_key_was_typed_with_is_no_part_of_it(model: Model, ask: Callable[..., str]) -> None:
-    vault.put(building.tenant().id, "model-key", f"{KEY}\n", now=timezone.now())
+    vault.store_secret(building.tenant().id, "model-key", f"{KEY}\n", now=timezone.now())
     ask()
     assert model.asked[0][1]["Authorization"] == f"Bearer {KEY}"
 
@@ -376,7 +376,7 @@ def test_the_name_of_the_server_is_what_tls_asks_for(settings: Any, monkeypatch:
     serving = threading.Thread(target=serve, daemon=True)
     serving.start()
     acme = building.tenant()
-    vault.put(acme.id, "model-key", KEY, now=timezone.now())
+    vault.store_secret(acme.id, "model-key", KEY, now=timezone.now())
     url = f"https://localhost:{listening.getsockname()[1]}/v1"
     policy = Policy(distiller="endpoint", endpoint_url=url, endpoint_model="small", endpoint_secret="model-key")
     with pytest.raises(EndpointFailed):

@@ -175,7 +175,7 @@ def test_a_resolved_secret_stays_out_of_outputs_and_variables(monkeypatch: pytes
         return Done(outputs={"log": f"used {value}"}, variables={"seen": [value]})
 
     monkeypatch.setitem(node_types._types, "core.noop", careless)
-    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
     run = building.advance(created("conformance-noop"))
     assert run.variables == {"seen": ["[REDACTED:crm]"]}
     assert Step.objects.get().outputs == {"log": "used [REDACTED:crm]"}
@@ -262,7 +262,7 @@ def test_a_node_recalls_what_is_known_by_a_tag_from_its_inputs() -> None:
 
 
 def test_a_secret_that_somebody_passes_in_is_kept_as_its_mark() -> None:
-    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
     run = created("conformance-noop", token="tok-123456789", nested=[{"tok-123456789": 1}])
     kept = {"token": "[REDACTED:crm]", "nested": [{"[REDACTED:crm]": 1}]}
     assert (run.inputs, run.variables) == (kept, kept)
@@ -276,7 +276,7 @@ def test_a_failure_that_quotes_a_secret_is_redacted_although_its_step_is_undone(
         raise NodeFailure("crm_refused", f"the CRM refused {value}")
 
     monkeypatch.setitem(node_types._types, "core.noop", quotes)
-    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
     run = building.advance(created("conformance-noop"))
     assert run.error == {"code": "crm_refused", "message": "the CRM refused [REDACTED:crm]"}
     assert "tok-123456789" not in str(event_log.read(run.tenant_id, run.id))

@@ -610,7 +610,7 @@ def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> No
 @pytest.mark.engines
 def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
     acme, now = building.scope(), timezone.now()
-    secret = vault.put(acme.tenant_id, f"token of {MARTA}", "s3cret-value", now=now)
+    secret = vault.store_secret(acme.tenant_id, f"token of {MARTA}", "s3cret-value", now=now)
     access.create_api_key(
         building.tenant(), role="agent", name=f"laptop of {MARTA}", agents=(MARTA, "billing"), now=now
     )

@@ -441,7 +441,7 @@ def test_who_may_make_one_may_see_what_it_looks_at(client: Client, monkeypatch: 
 
 def test_a_secret_is_not_kept_in_a_heartbeat() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "api-token", "s3cret-value-of-acme", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "api-token", "s3cret-value-of-acme", now=timezone.now())
     assert make(acme, inputs={"h": "s3cret-value-of-acme"}).inputs == {"h": "[REDACTED:api-token]"}
     with pytest.raises(Invalid):
         make(acme, "other", predicate=LIVE | {"tag": "s3cret-value-of-acme"})

@@ -193,9 +193,9 @@ def test_the_vault_s_versions_are_those_of_the_secrets_it_gives() -> None:
     acme = building.scope()
     run = building.open_run(acme)
     for name in ("crm", "mail"):
-        vault.put(acme.tenant_id, name, f"{name}-123456789", now=timezone.now())
+        vault.store_secret(acme.tenant_id, name, f"{name}-123456789", now=timezone.now())
         vault.resolve(run, name, now=timezone.now())
-    vault.put(acme.tenant_id, "crm", "another-123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "another-123456789", now=timezone.now())
     known = vault.known_to(acme.tenant_id, run.id)
     assert vault.versions_known_to(acme.tenant_id, run.id) == tuple((row.id, row.version) for row in known)
     assert building.write(acme, run, "crm-123456789").content == "[REDACTED:crm]"
@@ -204,7 +204,7 @@ def test_the_vault_s_versions_are_those_of_the_secrets_it_gives() -> None:
 def test_tags_that_become_one_by_redaction_are_one_tag() -> None:
     acme = building.scope()
     run = building.open_run(acme)
-    vault.put(acme.tenant_id, "crm", "tok 123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "tok 123456789", now=timezone.now())
     vault.resolve(run, "crm", now=timezone.now())
     assert building.write(acme, run, "x", tags=("tok 123456789", "tok%20123456789")).tags == ("[REDACTED:crm]",)
 

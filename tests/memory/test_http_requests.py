@@ -19,7 +19,7 @@ from memory.host import event_log, runs, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.models import KeptCall
-from openwop_console.runtime import calls, engine, execution, http_requests, replay
+from openwop_console.runtime import calls, engine, http_requests, node_execution, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
@@ -104,7 +104,7 @@ def test_the_log_has_ids_and_codes_and_readers_of_memory_the_texts(server: Serve
 
 @pytest.mark.engines
 def test_a_secret_goes_out_by_its_name_and_comes_back_redacted(server: Server) -> None:
-    vault.put(building.tenant().id, "crm", TOKEN, now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", TOKEN, now=timezone.now())
     server.answers = serving.says({"you": f"sent {TOKEN}"})
     run = executed({"url": server.url, "method": "GET", "headers": {"Authorization": {"secret": "crm"}}})
     assert server.asked[0].headers["authorization"] == TOKEN
@@ -323,7 +323,7 @@ def test_calls_of_one_tenant_that_begin_at_once_leave_a_worker_too(
     monkeypatch.setattr(calls, "LATEST", timedelta(0))
     building.tenant("globex")
     install({"url": server.url, "method": "POST"})
-    ordered, executed, together = [created() for _ in range(3)], execution.execute, threading.Barrier(3)
+    ordered, executed, together = [created() for _ in range(3)], node_execution.execute, threading.Barrier(3)
     under_way, most = [], []
 
     def slowly(*given: Any) -> Any:

@@ -464,7 +464,7 @@ def test_the_words_of_an_answer_are_kept_beside_the_log_and_never_on_it() -> Non
 
 def test_a_secret_in_an_answer_is_kept_as_its_mark() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
     run = answer(acme, asking(acme, clarify()), {"answers": ANSWERS | {"colour": "tok-123456789"}}, "ask")
     assert run.variables["told"]["answers"]["colour"] == "[REDACTED:crm]"
     assert "tok-123456789" not in str([*Interrupt.objects.values(), *Step.objects.values()])

@@ -99,7 +99,7 @@ def test_the_largest_entry_that_is_advertised_is_stored() -> None:
 def test_a_secret_the_run_has_resolved_is_redacted_everywhere_and_in_every_process() -> None:
     acme = building.scope()
     run = building.open_run(acme)
-    vault.put(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
     assert vault.resolve(run, "crm", now=timezone.now()) == "tok-123456789"
     written = building.write(
         acme,
@@ -121,7 +121,7 @@ def test_a_secret_the_run_has_resolved_is_redacted_everywhere_and_in_every_proce
 def test_what_a_pass_makes_goes_through_every_secret_of_the_tenant_and_every_shape_of_one() -> None:
     acme = building.scope()
     run = building.open_run(acme)
-    vault.put(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
     draft = entry_drafts.EntryDraft(
         "tok-123456789 and AKIAABCDEFGH12345678", ("tok-123456789",), subject="tok-123456789"
     )
@@ -134,7 +134,7 @@ def test_what_a_pass_makes_goes_through_every_secret_of_the_tenant_and_every_sha
 
 def test_a_secret_the_run_has_not_resolved_is_not_this_run_s_business() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
     building.write(acme, building.open_run(acme), "tok-123456789")
     assert building.contents(acme) == ["tok-123456789"]
 
@@ -240,7 +240,7 @@ def test_retiring_and_restoring_are_audited_without_what_was_said() -> None:
 def test_a_label_that_its_mark_makes_too_long_is_refused() -> None:
     acme = building.scope()
     run = building.open_run(acme)
-    vault.put(acme.tenant_id, "a-very-long-name-of-a-secret", "12345678", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "a-very-long-name-of-a-secret", "12345678", now=timezone.now())
     vault.resolve(run, "a-very-long-name-of-a-secret", now=timezone.now())
     with pytest.raises(Invalid) as refused:
         building.write(acme, run, "x", tags=("t" * 247 + "12345678",))

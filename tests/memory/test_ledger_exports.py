@@ -142,7 +142,7 @@ def test_asking_and_downloading_are_on_record_without_what_was_sought(acme: Tena
 
 
 def test_no_file_has_a_secret_and_no_filter_names_one(acme: TenantScope) -> None:
-    vault.put(acme.tenant_id, "crm", "hunter2-hunter2", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "hunter2-hunter2", now=timezone.now())
     run = building.open_run(acme)
     vault.resolve(run, "crm", now=timezone.now())
     building.write(acme, run, "the token is hunter2-hunter2")

@@ -281,7 +281,7 @@ def test_while_another_pass_is_at_work_on_the_ref_nothing_is_decided(desk: Desk,
 def test_what_is_written_in_the_place_of_both_holds_no_secret_of_the_vault(desk: Desk) -> None:
     desk.say(KEPT, tags=("office",))
     desk.say("Our blue cabinet holds all invoices, under the code hunter22hunter.", tags=("paper",))
-    vault.put(desk.owner.tenant_id, "door", "hunter22hunter", now=timezone.now())
+    vault.store_secret(desk.owner.tenant_id, "door", "hunter22hunter", now=timezone.now())
     (pair,) = desk.look()
     desk.decide(Verb.MERGE, pair)
     assert "hunter22" not in " ".join(desk.texts())

@@ -131,7 +131,7 @@ def test_a_tool_of_the_official_server_is_called(official: str) -> None:
 def test_a_session_is_opened_used_and_ended_with_the_key_of_the_vault(
     server: Server, stream: bool, version: str
 ) -> None:
-    vault.put(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
+    vault.store_secret(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
     server.answers = speaks(stream=stream, version=version)
     put(f"{server.url}/mcp", secret="tools-key")
     run = executed()
@@ -155,7 +155,7 @@ def test_a_session_is_opened_used_and_ended_with_the_key_of_the_vault(
 
 
 def test_what_a_tool_says_of_the_key_is_redacted(server: Server) -> None:
-    vault.put(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
+    vault.store_secret(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
     server.answers = speaks({"content": [{"type": "text", "text": f"sent {TOKEN}"}]})
     put(server.url, secret="tools-key")
     assert outputs_of(executed())["text"] == "sent [REDACTED:tools-key]"
@@ -252,7 +252,7 @@ def test_a_config_that_cannot_be_honoured_is_refused_by_field(change: dict[str, 
 @pytest.mark.engines
 def test_servers_are_kept_listed_and_removed_by_name_and_each_change_is_audited(client: Any) -> None:
     owner = building.headers()
-    vault.put(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
+    vault.store_secret(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
     address, body = "/v1/host/console/mcp-servers/tools", {"url": "https://tools.example/mcp", "secret": "tools-key"}
 
     def ask(method: str, path: str = address, body: Any = None, given: Any = owner) -> Any:
@@ -288,7 +288,7 @@ def test_a_server_that_could_not_be_asked_is_refused(name: str, url: str, field:
 
 
 def test_an_operator_keeps_servers_and_names_no_secret() -> None:
-    vault.put(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
+    vault.store_secret(building.tenant().id, "tools-key", TOKEN, now=timezone.now())
     operator = building.scope(role="operator")
     mcp_servers.put_server(operator, "tools", "https://tools.example", now=timezone.now())
     with pytest.raises(Forbidden):

@@ -218,7 +218,7 @@ def test_the_due_loop_begins_the_night_and_workers_carry_it_out(drain: Any) -> N
 def test_a_night_goes_over_no_ref_that_holds_a_secret_and_over_nothing_of_openintent() -> None:
     first, acme = switched_on(distill_above=1), Caller(building.scope(), "billing-01")
     building.remember("acme", SAME, SAME, memory_ref="tok-4711-4711-4711")
-    vault.put(acme.scope.tenant_id, "crm", "tok-4711-4711-4711", now=timezone.now())
+    vault.store_secret(acme.scope.tenant_id, "crm", "tok-4711-4711-4711", now=timezone.now())
     for tier, number in product((Tier.WORKING, Tier.EPISODIC), range(2)):
         address = Address(tier=tier, agent_id="billing-01", namespace="invoices", key=f"{tier}-{number}")
         entries.create(acme, Given(address, {"text": SAME}, ()), now=timezone.now())

@@ -193,11 +193,11 @@ def test_a_ref_has_one_schedule_of_a_kind_and_keeping_it_again_changes_it() -> N
 def test_a_schedule_that_rests_ticks_no_more_until_it_is_enabled() -> None:
     acme = building.scope()
     schedule = keep(acme)
-    assert scheduling.coming(keep(acme, enabled=False)) == []
+    assert scheduling.list_next_ticks(keep(acme, enabled=False)) == []
     assert fire_due(minutes(5)) == 0
     woken = keep(acme, now=minutes(5))
-    assert scheduling.coming(woken)[0] == minutes(6).replace(second=0)
-    assert len(scheduling.coming(woken)) == 5
+    assert scheduling.list_next_ticks(woken)[0] == minutes(6).replace(second=0)
+    assert len(scheduling.list_next_ticks(woken)) == 5
     kept = keep(acme, now=minutes(30), options={"size": 1})
     assert kept.next_at == woken.next_at
     assert kept.id == schedule.id
@@ -232,7 +232,7 @@ REFUSED = {"../notes": Invalid, "": Invalid, "x" * 257: Invalid, "tenant/globex/
 @pytest.mark.parametrize("ref", [*REFUSED, "of s3cret-canary-value"])
 def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(ref: str) -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
+    vault.store_secret(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
     with pytest.raises(REFUSED.get(ref, NotFound)):
         keep(acme, ref)
     assert not PassSchedule.objects.of(acme.tenant_id).exists()

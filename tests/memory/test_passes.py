@@ -230,7 +230,7 @@ REFUSED = {"../notes": Invalid, "a\x00b": Invalid, "": Invalid, "tenant/globex/n
 @pytest.mark.parametrize("ref", [*REFUSED, "of s3cret-canary-value"])
 def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(flow: Counting, ref: str) -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
+    vault.store_secret(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
     with pytest.raises(REFUSED.get(ref, NotFound)):
         order(acme, memory_ref=ref)
     assert not Pass.objects.of(acme.tenant_id).exists()
@@ -238,7 +238,7 @@ def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(flow: Countin
 
 def test_a_secret_of_the_vault_is_kept_in_no_option() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
+    vault.store_secret(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
     row = order(acme, kind="distill", options={"sources": ["it is s3cret-canary-value"]})
     assert row.options["sources"] == [{"content": "it is [REDACTED:crm]", "tags": []}]
 

@@ -73,7 +73,7 @@ class World:
         for scope, ref in ((self.acme, "notes"), (self.acme, "notes/other"), (self.globex, "notes")):
             write(scope, ref, corpus)
         for scope in (self.acme, self.globex):
-            vault.put(scope.tenant_id, "till", SECRET, now=timezone.now())
+            vault.store_secret(scope.tenant_id, "till", SECRET, now=timezone.now())
 
     def carried_out(self, kind: str, *, dry_run: bool = False) -> Pass:
         options = {"targetTokens": 5000} if kind == "distill" else {}

@@ -155,7 +155,7 @@ def test_who_wrote_an_entry_stays_the_run_that_wrote_it() -> None:
     source = digest_run("likes tea")
     written = MemoryEntry.objects.get(run_id=source.id)
     replayed(source)
-    assert [fact.stream_id for fact in event_log.about(source.tenant_id, written.id)] == [source.id]
+    assert [fact.stream_id for fact in event_log.list_events_about(source.tenant_id, written.id)] == [source.id]
 
 
 def test_nodes_that_only_compute_are_really_called_again_and_others_are_not(typed: Callable[..., None]) -> None:
@@ -389,7 +389,7 @@ def test_a_replay_uses_the_prompt_that_its_source_used() -> None:
 
 
 def test_a_replay_opens_no_secret_and_comes_to_the_same() -> None:
-    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
     source = executed("secretive", building.remember_node("used {{key}}", secrets={"key": "crm"}))
     assert source.status == "completed"
     vault.remove(building.tenant().id, "crm", now=timezone.now())
@@ -402,7 +402,9 @@ def test_a_replay_opens_no_secret_and_comes_to_the_same() -> None:
 
 def secretive(owner: TenantScope) -> Run:
     """A run of ``owner`` that has used a secret of its own, and then waited."""
-    vault.put(owner.tenant_id, "crm", "tok-of-the-source", scope="user", owner=owner.principal.id, now=timezone.now())
+    vault.store_secret(
+        owner.tenant_id, "crm", "tok-of-the-source", scope="user", owner=owner.principal.id, now=timezone.now()
+    )
     first = building.remember_node("first {{key}}", node_id="first", secrets={"key": "crm"})
     then = building.remember_node("then {{key}}", node_id="then", secrets={"key": "crm"})
     named = building.remember_node("it is tok-of-the-source", node_id="named")
@@ -441,7 +443,7 @@ def test_a_branch_opens_the_secrets_of_who_asked_and_none_of_its_source_s_owner(
     owner, asker, stranger = (building.scope(role="author") for _ in range(3))
     source = secretive(owner)
     now = timezone.now()
-    vault.put(asker.tenant_id, "crm", "tok-of-the-asker", scope="user", owner=asker.principal.id, now=now)
+    vault.store_secret(asker.tenant_id, "crm", "tok-of-the-asker", scope="user", owner=asker.principal.id, now=now)
     before_then = at(source, "node.started", "then")
     made = building.advance(forked_by(asker, source, "branch", before_then))
     assert made.status == "completed", made.error
@@ -687,7 +689,7 @@ def test_every_place_of_an_effect_refuses_a_replay_that_comes_to_it_directly() -
     doors: list[Callable[[], Any]] = [
         lambda: building.write(acme, made, "again"),
         lambda: workspace.write_file(run_scope, "a.md", FileDraft("again"), run=made, node_id="a", now=now),
-        lambda: interrupts.ask(made, "a", wait, now=now),
+        lambda: interrupts.open_interrupt(made, "a", wait, now=now),
         lambda: interrupts.ask_answered(made, "a", wait, {}, now=now),
         lambda: runs.note(made, NodeStarted("a", "core.noop", 0), now=now),
         lambda: lifecycle.install_granted(made, now),

@@ -460,7 +460,7 @@ def test_another_tenant_s_schedules_are_nowhere(client: Client) -> None:
 
 def test_a_secret_is_not_kept_in_a_schedule() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "api-token", "s3cret-value-of-acme", now=NOW)
+    vault.store_secret(acme.tenant_id, "api-token", "s3cret-value-of-acme", now=NOW)
     schedule = make(acme, inputs={"header": "Bearer s3cret-value-of-acme"})
     assert schedule.inputs == {"header": "Bearer [REDACTED:api-token]"}
     with pytest.raises(Invalid):

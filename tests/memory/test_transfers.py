@@ -72,7 +72,7 @@ def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(tmp_path: Pat
     expected = [row for row in stored("acme") if row[0] != gone.id]
     assert stored("globex") == expected
     assert export(capsys, "globex") == (tmp_path / "memory").read_text()
-    actions = audit.offered(building.tenant("globex").id).actions
+    actions = audit.list_filter_choices(building.tenant("globex").id).actions
     assert {"memory.imported", "memory.exported"} <= set(actions)
 
 
@@ -170,7 +170,7 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
 
 
 def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: Any) -> None:
-    vault.put(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    vault.store_secret(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
     (tmp_path / "memory").write_text(
         "\n".join([line(1), line(2, content="it is tok-93fb0c1d7e", tags=["tok-93fb0c1d7e"])])
     )
@@ -231,7 +231,7 @@ def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(tmp_
 def test_an_origin_that_is_none_is_refused_by_its_field_and_one_with_a_secret_is_redacted(
     tmp_path: Path, capsys: Any
 ) -> None:
-    vault.put(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    vault.store_secret(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
     origin = {"system": "x", "node": "tok-93fb0c1d7e"}
     (tmp_path / "memory").write_text("\n".join([line(1, origin={"system": "x", "node": 7}), line(2, origin=origin)]))
     with pytest.raises(CommandError, match="1 lines"):

@@ -23,7 +23,7 @@ VALUE = "tok-very-secret-123"
 
 
 def put(name: str = "crm", value: str = VALUE, **options: str) -> Secret:
-    return vault.put(building.tenant().id, name, value, now=timezone.now(), **options)
+    return vault.store_secret(building.tenant().id, name, value, now=timezone.now(), **options)
 
 
 def test_no_column_of_the_database_holds_the_plaintext() -> None:
@@ -212,13 +212,13 @@ def test_setting_removing_and_rotating_are_audited_without_the_value() -> None:
 def test_a_value_beyond_a_sane_size_and_one_beyond_the_room_of_the_tenant_are_refused_in_words() -> None:
     acme, now = building.tenant(), timezone.now()
     with pytest.raises(Invalid) as refused:
-        vault.put(acme.id, "big", "x" * (vault.MAX_VALUE_BYTES + 1), now=now)
+        vault.store_secret(acme.id, "big", "x" * (vault.MAX_VALUE_BYTES + 1), now=now)
     assert refused.value.details["errors"] == [{"field": "value", "message": "must be 1 to 16384 bytes"}]
     fitting = vault.MAX_TENANT_BYTES // (vault.MAX_VALUE_BYTES + 100)
     for number in range(fitting):
-        vault.put(acme.id, f"s{number}", "x" * vault.MAX_VALUE_BYTES, now=now)
+        vault.store_secret(acme.id, f"s{number}", "x" * vault.MAX_VALUE_BYTES, now=now)
     with pytest.raises(Invalid) as refused:
-        vault.put(acme.id, "more", "x" * vault.MAX_VALUE_BYTES, now=now)
+        vault.store_secret(acme.id, "more", "x" * vault.MAX_VALUE_BYTES, now=now)
     assert "secrets of the tenant larger than 524288 bytes" in refused.value.details["errors"][0]["message"]
-    vault.put(acme.id, "s0", "y" * vault.MAX_VALUE_BYTES, now=now)
-    vault.put(building.tenant("globex").id, "more", "x", now=now)
+    vault.store_secret(acme.id, "s0", "y" * vault.MAX_VALUE_BYTES, now=now)
+    vault.store_secret(building.tenant("globex").id, "more", "x", now=now)

@@ -189,7 +189,7 @@ def test_a_tenant_meets_no_vector_of_another(endpoint: Endpoint) -> None:
 def test_only_redacted_texts_leave_the_host_and_no_sealed_value(endpoint: Endpoint) -> None:
     acme = building.scope()
     write(acme, "the old password is hunter2-of-the-crm")
-    vault.put(acme.tenant_id, "crm", "hunter2-of-the-crm", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "hunter2-of-the-crm", now=timezone.now())
     hidden = write_addressed(acme, "sealed words", Sensitivity.CONFIDENTIAL)
     switch_on("acme", endpoint)
     assert tasks.embed_entries() == 2

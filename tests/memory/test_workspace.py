@@ -181,7 +181,7 @@ def test_a_change_that_cannot_record_its_fact_leaves_nothing_behind(monkeypatch:
 @pytest.mark.engines
 def test_a_secret_of_the_tenant_is_stored_as_its_mark_and_refused_in_a_name() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm-api-key", "tok-123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm-api-key", "tok-123456789", now=timezone.now())
     assert put(acme, "a.md", "call with tok-123456789").content == "call with [REDACTED:crm-api-key]"
     for path, content_type in (("tok-123456789.md", "text/plain"), ("a.md", "tok-123456789")):
         with pytest.raises(Invalid):
@@ -324,7 +324,7 @@ def test_a_file_node_without_a_path_fails(config: dict[str, Any]) -> None:
 
 def test_a_secret_that_a_node_resolved_is_written_as_its_mark() -> None:
     acme = building.scope()
-    vault.put(acme.tenant_id, "crm-api-key", "tok-123456789", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm-api-key", "tok-123456789", now=timezone.now())
     node = writer("a.md", "key {{key}}", secrets={"key": "crm-api-key"})
     assert building.advance(created(acme, node)).status == "completed"
     assert text_of(acme, "a.md") == "key [REDACTED:crm-api-key]"

@@ -381,7 +381,7 @@ def test_what_had_lapsed_or_was_retired_is_cleared_and_not_archived(room: Room) 
 
 def test_a_secret_that_came_later_is_in_no_snapshot(room: Room) -> None:
     room.remembers("a", {"token": "sk-super-secret-4711"})
-    vault.put(room.scope.tenant_id, "API", "sk-super-secret-4711", now=timezone.now())
+    vault.store_secret(room.scope.tenant_id, "API", "sk-super-secret-4711", now=timezone.now())
     room.ends()
     (note,) = [each.body for each in EventNote.objects.all() if "snapshot" in each.body]
     assert note["snapshot"][0]["value"] == {"token": "[REDACTED:API]"}

@@ -206,7 +206,7 @@ def test_R71_a_batch_tells_a_stranger_nothing_of_what_is_there(served: Served, t
 @pytest.mark.django_db
 def test_R100_a_secret_in_the_name_of_an_entry_is_no_reason_to_refuse_it() -> None:
     caller, now = Caller(building.scope(role="agent"), "owner"), timezone.now()
-    vault.put(caller.tenant_id, "card", "pelican-4711", now=now)
+    vault.store_secret(caller.tenant_id, "card", "pelican-4711", now=now)
 
     def named(tier: Tier, version: int | None = None) -> Item:
         place = Address(tier, "owner", "of pelican-4711", "the pelican-4711")

@@ -47,7 +47,7 @@ def sealed() -> list[EntryAddress]:
     """Secrets and confidential entries, all under one key."""
     tenant = building.tenant()
     for number in range(MANY):
-        vault.put(tenant.id, f"s{number}", f"secret {number}", now=timezone.now())
+        vault.store_secret(tenant.id, f"s{number}", f"secret {number}", now=timezone.now())
     made = [remembered(f"k{number}", {"n": number}, sensitivity="restricted") for number in range(MANY)]
     assert VaultKey.objects.count() == 1
     return made
@@ -88,7 +88,7 @@ def test_others_write_and_read_every_value_between_the_parts_of_a_rotation(
     tenant, pauses, written = building.tenant(), [], []
 
     def work(pause: int) -> None:
-        vault.put(tenant.id, f"meanwhile {pause}", "another secret", now=timezone.now())
+        vault.store_secret(tenant.id, f"meanwhile {pause}", "another secret", now=timezone.now())
         written.append(remembered(f"meanwhile {pause}", {"w": pause}, sensitivity="restricted"))
         read_all(sealed)
 
@@ -161,11 +161,11 @@ def test_who_seals_while_a_rotation_begins_seals_under_the_fresh_key(sealed: lis
 
     def seal() -> None:
         with transaction.atomic():
-            vault.put(tenant.id, "third", "a third secret", now=timezone.now())
+            vault.store_secret(tenant.id, "third", "a third secret", now=timezone.now())
             time.sleep(2 * WAITS)
 
     with transaction.atomic():
-        vault.put(tenant.id, "first", "a first secret", now=timezone.now())
+        vault.store_secret(tenant.id, "first", "a first secret", now=timezone.now())
         others = [run(lambda: vault.rotate(reseal=ledger.reseal, now=timezone.now())), run(seal)]
     for each in others:
         each.join()

@@ -411,7 +411,7 @@ SECRET = "hunter2-tr0ub4dor"
 def test_SR1_a_secret_is_no_name_of_anything_and_is_not_said_again(
     client: Any, fields: dict[str, Any], named: str, said: str
 ) -> None:
-    vault.put(building.tenant().id, "API", SECRET, now=timezone.now())
+    vault.store_secret(building.tenant().id, "API", SECRET, now=timezone.now())
     headers = {"HTTP_X_API_KEY": building.key("acme", "owner"), "HTTP_X_AGENT_ID": named}
     body = {"namespace": "ns", "key": "k", "value": {}, **fields}
     answer = client.post("/api/v1/memory", body, content_type="application/json", **headers)
@@ -425,7 +425,7 @@ def test_SR1_whoever_is_named_by_a_secret_changes_nothing_and_what_it_deletes_is
     headers = {"HTTP_X_API_KEY": building.key("acme", "owner"), "HTTP_X_AGENT_ID": "a"}
     body = {"namespace": "ns", "key": "k", "value": {"v": 1}}
     made = client.post("/api/v1/memory", body, content_type="application/json", **headers).json()
-    vault.put(building.tenant().id, "API", SECRET, now=timezone.now())
+    vault.store_secret(building.tenant().id, "API", SECRET, now=timezone.now())
     address, other = f"/api/v1/memory/{made['id']}", headers | {"HTTP_X_AGENT_ID": SECRET, "HTTP_IF_MATCH": "1"}
     changed = client.patch(address, {"value": {"v": 2}}, content_type="application/json", **other)
     assert changed.status_code == 400
@@ -435,7 +435,7 @@ def test_SR1_whoever_is_named_by_a_secret_changes_nothing_and_what_it_deletes_is
 
 @pytest.mark.django_db
 def test_SR1_an_entry_says_how_many_secrets_were_replaced_in_it_and_goes_on_saying_so(client: Any) -> None:
-    vault.put(building.tenant().id, "API", SECRET, now=timezone.now())
+    vault.store_secret(building.tenant().id, "API", SECRET, now=timezone.now())
     headers = {"HTTP_X_API_KEY": building.key("acme", "owner"), "HTTP_X_AGENT_ID": "a"}
     body = {"namespace": "ns", "key": f"of {SECRET}", "value": {"v": [SECRET, {SECRET: 1}]}, "tags": [f"t{SECRET}"]}
     made = client.post("/api/v1/memory", body, content_type="application/json", **headers).json()

@@ -64,7 +64,7 @@ def test_the_words_of_the_log_are_those_of_the_published_client() -> None:
 
 
 def test_a_secret_in_work_is_kept_nowhere(desk: Desk) -> None:
-    vault.put(desk.scope.tenant_id, "API", "sk-super-secret-4711", now=desk.now)
+    vault.store_secret(desk.scope.tenant_id, "API", "sk-super-secret-4711", now=desk.now)
     task = desk.task(description="use sk-super-secret-4711", record={"input": {"sk-super-secret-4711": 1}})
     desk.change(task, reason="sk-super-secret-4711 is old", assigned_agent="a")
     work.log_event(desk.scope, desk.intent_id, "comment", {"t": ["sk-super-secret-4711"]}, actor="chief", now=desk.now)

@@ -529,7 +529,7 @@ def test_the_command_ends_at_a_file_that_is_wrong_or_not_there(
 @pytest.mark.django_db
 def test_a_namespace_that_could_not_be_a_ref_is_refused_by_the_domain() -> None:
     owner = building.scope()
-    vault.put(owner.tenant_id, "a-name-that-is-longer-than-its-value", "pelican-4711", now=timezone.now())
+    vault.store_secret(owner.tenant_id, "a-name-that-is-longer-than-its-value", "pelican-4711", now=timezone.now())
     workflow = parsed(f"name: x\nmemory: {{semantic_namespaces: [{'pelican-4711' * 16}]}}\n").workflow
     assert workflow
     with pytest.raises(Invalid, match="cannot be a namespace"):

@@ -29,7 +29,7 @@ from memory import memory_policy
 from memory.host import vault
 from tests import building
 given, now = json.loads({given!r}), timezone.now()
-vault.put(building.tenant("acme").id, "model-key", "key-of-the-model", now=now)
+vault.store_secret(building.tenant("acme").id, "model-key", "key-of-the-model", now=now)
 endpoint = dict(endpoint_url=given["url"], endpoint_model="small", endpoint_secret="model-key")
 memory_policy.change(building.scope(), endpoint, now=now)
 building.install_agent("acme", given["agent"])

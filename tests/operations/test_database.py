@@ -122,7 +122,7 @@ def test_a_request_that_is_refused_in_one_transaction_does_not_wait_as_long_for_
         try:
             with connection.cursor() as cursor:
                 cursor.execute(f"PRAGMA busy_timeout = {databases.REQUEST_PATIENCE_MS}")
-            with slots.held():
+            with slots.hold_slot():
                 began = time.monotonic()
                 answer = Client().post("/mcp", json.dumps(call), content_type="application/json", **headers)
                 return answer, time.monotonic() - began

@@ -119,7 +119,7 @@ def test_each_entry_was_written_by_a_node_of_its_run_and_the_log_says_so(folder,
     for entry in kept:
         run = runs.find(tenant.id, entry.run_id)
         nodes = {node["id"]: node for node in json.loads(run.definition.text)["nodes"]}
-        [fact] = event_log.about(tenant.id, entry.id)
+        [fact] = event_log.list_events_about(tenant.id, entry.id)
         assert (fact.type, fact.stream_id) == ("memory.written", entry.run_id)
         assert fact.payload["nodeId"] == entry.node_id
         acts = nodes[entry.node_id].get("agent", {"agentId": run.agent_id})

@@ -230,12 +230,12 @@ def test_a_secret_is_set_and_removed_by_name_and_its_value_is_on_no_page(ada: Cl
     shown = body_of(ada.get("/settings/secrets"))
     assert "CRM_KEY" in shown
     assert "hunter2" not in shown
-    assert vault.holds(building.tenant().id, "CRM_KEY")
+    assert vault.has_secret(building.tenant().id, "CRM_KEY")
     refused = ada.post("/settings/secrets", {"name": "CRM]KEY", "value": "hunter2-hunter2"})
     assert refused.status_code == 422
     assert "hunter2" not in body_of(refused)
     assert ada.post("/settings/secrets/remove", {"name": "CRM_KEY", "scope": "tenant", "owner": ""}).status_code == 302
-    assert not vault.holds(building.tenant().id, "CRM_KEY")
+    assert not vault.has_secret(building.tenant().id, "CRM_KEY")
     assert ada.post("/settings/secrets/remove", {"name": "CRM_KEY"}).status_code == 404
 
 

@@ -206,7 +206,7 @@ def test_a_secret_beside_a_mention_is_a_mark_even_where_the_excerpt_would_cut_it
     secret = "tok-8h3k-" + "q7w9" * 30
     for told in (f"the key {secret} of ana{MARTA} is {secret} now", f"{secret} ana{MARTA}"):
         building.remember("acme", told)  # written before the vault knew it
-    vault.put(building.tenant().id, "crm", secret, now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", secret, now=timezone.now())
     shown = body_of(ada.get(preview(ada)))
     assert f"the key [REDACTED:crm] of ana<mark>{MARTA}</mark> is [REDACTED:crm] now" in shown
     assert "q7w9" not in shown
@@ -216,7 +216,7 @@ def test_a_secret_in_what_is_to_be_erased_is_a_mark_too(ada: Client, preview: Pr
     secret = "tok-8h3k-q7w9-aa11"
     building.remember("acme", f"{MARTA} gave us {secret}")
     building.remember("acme", f"{MARTA} {'x' * (2000 - len(MARTA) - 18)} {secret}")  # the sample ends within it
-    vault.put(building.tenant().id, "crm", secret, now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", secret, now=timezone.now())
     shown = body_of(ada.get(preview(ada)))
     assert f"{MARTA} gave us [REDACTED:crm]" in shown
     assert "q7w9" not in shown
@@ -377,7 +377,7 @@ def test_a_copy_for_the_subject_has_every_exact_match_and_the_chosen_suspects(ad
     secret = "tok-8h3k-q7w9-aa11"
     for told in (f"{MARTA} likes <b>tea</b>", f"{MARTA} has {secret}", f"ana{MARTA} is another"):
         building.remember("acme", told)
-    vault.put(building.tenant().id, "crm", secret, now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", secret, now=timezone.now())
     url = preview(ada)
     data, page = copied(ada, url)
     [entries] = [store["rows"] for store in data["stores"] if store["store"] == ENTRIES.store]

@@ -97,7 +97,7 @@ def test_the_history_has_what_was_asked_for_and_how_it_ended(ada: Client, oda: C
     assert shown.count("Approvals needed: 1 → 2") == 3
     assert shown.count("never in force") == 2
     assert "oda@acme.example" in shown
-    globex = policies.past(building.scope("globex"), PROMPT)
+    globex = policies.list_decisions(building.scope("globex"), PROMPT)
     assert globex == []
 
 

@@ -30,7 +30,7 @@ def revise(proposal: Proposal, **changes: Any) -> Proposal:
 
 def vote(browser: Client, proposal: Proposal, **more: Any) -> Any:
     fresh = proposing.fresh(proposal)
-    sha256 = revisions.standing(fresh).sha256
+    sha256 = revisions.current_with_tenant(fresh).sha256
     form = {"revision": fresh.revision, "sha256": sha256, "decision": "granted", **more}
     return browser.post(f"{url_of(proposal)}/decide", form)
 
@@ -138,7 +138,7 @@ def test_the_proof_names_the_runs_that_used_it_and_those_that_did_not(ada: Clien
 
 def test_a_decision_about_another_revision_is_a_conflict_that_says_what_changed(ada: Client) -> None:
     made = proposing.propose()
-    before = revisions.standing(made).sha256
+    before = revisions.current_with_tenant(made).sha256
     proposing.opened(revise(made, text="Summarise {{ticket}} at once."))
     answer = ada.post(f"{url_of(made)}/decide", {"revision": 1, "sha256": before, "decision": "granted"})
     shown = body_of(answer)

@@ -47,7 +47,7 @@ def revise(proposal: Proposal, by: TenantScope | None = None, **changes: Any) ->
 
 def seen(proposal: Proposal, **more: Any) -> dict[str, Any]:
     """What the forms of the page were printed with."""
-    standing = revisions.standing(proposing.fresh(proposal))
+    standing = revisions.current_with_tenant(proposing.fresh(proposal))
     return {"revision": standing.number, "sha256": standing.sha256, **more}
 
 

@@ -93,7 +93,7 @@ def test_a_view_of_the_inbox_is_none_of_the_ledger(ada: Client) -> None:
     ],
 )
 def test_no_filter_of_a_list_is_saved_with_a_secret(ada: Client, address: str, field: str, said: str) -> None:
-    vault.put(building.tenant().id, "mail", "Tr0ub4dor&3x", now=timezone.now())
+    vault.store_secret(building.tenant().id, "mail", "Tr0ub4dor&3x", now=timezone.now())
     answer = ada.post(address, {"name": "Mine", "query": "q=pump"} | {field: said})
     assert answer.status_code == 422
     assert "names a secret" in body_of(answer)

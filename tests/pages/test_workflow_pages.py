@@ -108,7 +108,7 @@ def test_a_list_of_problems_says_how_many_there_are(ada: Client) -> None:
 
 @pytest.mark.django_db
 def test_a_secret_of_the_tenant_does_not_get_in_by_a_file(ada: Client) -> None:
-    vault.put(building.tenant().id, "token", SECRET, now=timezone.now())
+    vault.store_secret(building.tenant().id, "token", SECRET, now=timezone.now())
     text = SEED.replace("quarterly", SECRET).replace("gather", SECRET).replace("learned_patterns", SECRET)
     text = text.replace("financial_summary", SECRET).replace("billing_domain", SECRET)
     assert ada.post(URL, {"text": text, "confirmed": "on"}).status_code == 302

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 def test_secrets_of_the_tenant_are_taken_out_of_everything_that_is_stored() -> None:
     secret = "hunter2-hunter2"
-    vault.put(building.tenant().id, "crm-key", secret, now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm-key", secret, now=timezone.now())
     made = proposing.propose(
         text=proposing.artifact(text=f"Use {secret} now"), title=f"t {secret}", rationale=f"r {secret}"
     )
@@ -32,7 +32,7 @@ def test_secrets_of_the_tenant_are_taken_out_of_everything_that_is_stored() -> N
 
 
 def test_a_secret_that_is_a_number_is_refused_because_it_cannot_be_replaced() -> None:
-    vault.put(building.tenant().id, "pin", "1234567890", now=timezone.now())
+    vault.store_secret(building.tenant().id, "pin", "1234567890", now=timezone.now())
     hidden = [{"name": "x", "type": "number", "required": False, "defaultValue": 1234567890}]
     with pytest.raises(Unprocessable) as refused:
         proposing.propose(text=proposing.artifact(variables=hidden))

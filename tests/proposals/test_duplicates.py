@@ -82,7 +82,9 @@ def test_what_was_rejected_and_what_another_tenant_has_is_not_there() -> None:
 def test_the_event_names_the_duplicate_and_no_word_of_it() -> None:
     first = proposed()
     again = proposed(templateId="other")
-    told = [event for event in event_log.about(again.tenant_id, again.id) if event.type == "proposal.created"]
+    told = [
+        event for event in event_log.list_events_about(again.tenant_id, again.id) if event.type == "proposal.created"
+    ]
     assert [event.payload["duplicateOf"] for event in told] == [ids.wire("prop", first.id)]
 
 

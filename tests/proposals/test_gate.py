@@ -101,7 +101,7 @@ def test_words_of_people_are_on_no_event_and_in_no_audit_record() -> None:
     proposing.decide(made, gate, decision="rejected", reason="canary-reason")
     proposing.advance(gate)
     lifecycle.archive(building.scope(role="owner"), made.id, reason="canary-archive", now=timezone.now())
-    created = event_log.about(made.tenant_id, made.id)[0]
+    created = event_log.list_events_about(made.tenant_id, made.id)[0]
     told = [event_log.read(made.tenant_id, stream) for stream in (created.stream_id, gate.run_id)]
     told_payloads = [event.payload for log in told for event in log]
     assert len(told_payloads) > 8

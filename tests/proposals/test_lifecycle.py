@@ -26,7 +26,7 @@ def test_a_new_proposal_is_a_draft_that_nothing_resolves() -> None:
 
 def test_creating_is_told_on_a_small_run_of_its_own_that_ends_behind_it() -> None:
     made = proposing.propose(source_run_ids=())
-    fact = event_log.about(made.tenant_id, made.id)[0]
+    fact = event_log.list_events_about(made.tenant_id, made.id)[0]
     run = runs.find(made.tenant_id, fact.stream_id)
     assert (run.system, run.status, types_of(run)) == (
         True,
@@ -41,7 +41,7 @@ def test_a_node_that_submits_has_the_fact_on_its_own_run() -> None:
     run = building.open_run(author)
     made = lifecycle.create(author, proposing.draft(), run=run, now=timezone.now())
     assert types_of(run) == ["run.started", "proposal.created"]
-    assert [event.stream_id for event in event_log.about(made.tenant_id, made.id)] == [run.id]
+    assert [event.stream_id for event in event_log.list_events_about(made.tenant_id, made.id)] == [run.id]
 
 
 def test_source_runs_must_be_runs_of_the_tenant() -> None:
@@ -96,7 +96,7 @@ def test_who_read_an_older_revision_is_told_which_one_is_current() -> None:
 def test_applying_again_installs_nothing_again() -> None:
     done = proposing.applied()
     assert proposing.ask(done).installed_ref == "prompt:triage.summary@1.1.0"
-    told = [event.type for event in event_log.about(done.tenant_id, done.id)]
+    told = [event.type for event in event_log.list_events_about(done.tenant_id, done.id)]
     assert told.count("proposal.activated") == 1
 
 
@@ -111,7 +111,7 @@ def test_an_owner_installs_directly_where_the_host_has_no_gates(settings: Any) -
         proposing.ask(made, by=building.scope(role="owner", agents=("acme.writer",)))
     activation = proposing.ask(made, by=building.scope(role="owner"))
     assert (activation.gate, activation.installed_ref) == (None, "prompt:triage.summary@1.1.0")
-    fact = event_log.about(made.tenant_id, made.id)[-1]
+    fact = event_log.list_events_about(made.tenant_id, made.id)[-1]
     assert fact.payload["installedArtifactRef"] == activation.installed_ref
     assert "approvalId" not in fact.payload
     run = runs.find(made.tenant_id, fact.stream_id)

@@ -52,7 +52,7 @@ def test_the_audit_record_of_an_override_is_the_contract_s_and_holds_no_secret()
     made = proposing.propose()
     gate = opened(made)
     owner = building.scope(role="owner")
-    vault.put(made.tenant_id, "pager", "tok-pager-secret-1", now=timezone.now())
+    vault.store_secret(made.tenant_id, "pager", "tok-pager-secret-1", now=timezone.now())
     override(made, gate, owner, reason="told by tok-pager-secret-1")
     (record,) = [each for each in audit.newest(made.tenant_id) if each.action == "approval.override"]
     assert (record.actor, record.target) == (owner.principal.id, ids.wire("gate", gate.id))

@@ -150,7 +150,7 @@ def test_a_change_that_waits_stays_in_the_way_when_its_asker_is_gone() -> None:
 
 def test_every_step_is_audited_with_its_values_and_without_its_reason() -> None:
     ada, oda = building.scope(), building.scope()
-    vault.put(ada.tenant_id, "pager", "tok-pager-secret-1", now=timezone.now())
+    vault.store_secret(ada.tenant_id, "pager", "tok-pager-secret-1", now=timezone.now())
     reason = "canary-reason by tok-pager-secret-1"
     change = policies.request_change(ada, PROMPT, {"quorum": 2}, reason=reason, now=timezone.now())
     assert isinstance(change, PolicyChange)

@@ -68,7 +68,7 @@ def test_ten_who_grant_at_once_give_one_installation_and_one_event() -> None:
     workers = [lambda: proposing.advance(gate_)] * 4
     assert refusals(at_once(*workers)) == []
     assert Installation.objects.of(made.tenant_id).filter(kind="prompt-template").count() == 1
-    told = [event.type for event in event_log.about(made.tenant_id, made.id)]
+    told = [event.type for event in event_log.list_events_about(made.tenant_id, made.id)]
     assert told.count("proposal.activated") == 1
     assert len(review.detail(building.scope(), made.id).ballots[0].votes) == 1
 
@@ -76,7 +76,7 @@ def test_ten_who_grant_at_once_give_one_installation_and_one_event() -> None:
 def installed_once(made: Proposal) -> None:
     """There is one installation, one row of it, and one event that tells of it."""
     assert Installation.objects.of(made.tenant_id).filter(kind="prompt-template").count() == 1
-    told = [event.type for event in event_log.about(made.tenant_id, made.id)]
+    told = [event.type for event in event_log.list_events_about(made.tenant_id, made.id)]
     assert told.count("proposal.activated") == 1
     assert proposing.actions(made).count("proposal.install") == 1
 

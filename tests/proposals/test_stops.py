@@ -193,7 +193,7 @@ def test_unknown_foreign_and_superseded_refs_are_not_disabled() -> None:
 
 def test_a_reason_holds_no_secret_of_the_vault() -> None:
     proposing.applied()
-    vault.put(building.tenant().id, "pager", "tok-pager-secret-1", now=timezone.now())
+    vault.store_secret(building.tenant().id, "pager", "tok-pager-secret-1", now=timezone.now())
     assert stop(PROMPT, reason="see tok-pager-secret-1").json()["disabledReason"] == "see [REDACTED:pager]"
     assert "tok-pager" not in str(told("artifact.disabled")[0].facts)
 

@@ -125,7 +125,7 @@ def test_what_cannot_be_installed_is_counted_with_its_code_and_the_others_are_pr
 
 @pytest.mark.engines
 def test_a_secret_never_reaches_a_draft(monkeypatch: pytest.MonkeyPatch) -> None:
-    vault.put(building.tenant().id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
     artifact = {**builders.TEMPLATE, "text": "Say tok-4f9a8b7c6d.", "variables": []}
     learning.rules_that_find(
         monkeypatch, learning.finding(artifact=artifact, title="tok-4f9a8b7c6d", rationale="It is tok-4f9a8b7c6d.")
@@ -338,7 +338,7 @@ def test_runs_of_the_host_are_no_reason_to_look() -> None:
 def endpoint(model: Model, settings: Any) -> Model:
     """Acme's policy names this endpoint."""
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1"]
-    vault.put(building.tenant().id, "model-key", "key-of-the-endpoint-3f9a1c", now=timezone.now())
+    vault.store_secret(building.tenant().id, "model-key", "key-of-the-endpoint-3f9a1c", now=timezone.now())
     named = {"endpoint_url": model.url, "endpoint_model": "small", "endpoint_secret": "model-key"}
     memory_policy.change(building.scope(), named, now=timezone.now())
     return model
@@ -448,7 +448,7 @@ def test_no_transaction_is_open_while_an_endpoint_is_asked(endpoint: Model, monk
 def test_what_an_endpoint_says_is_redacted_and_so_is_what_it_is_asked(
     endpoint: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault.put(building.tenant().id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
+    vault.store_secret(building.tenant().id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
     said = {"title": "tok-4f9a8b7c6d", "rationale": "tok-4f9a8b7c6d"}
     worded(said, endpoint, monkeypatch, rationale="It is tok-4f9a8b7c6d.")
     assert "tok-4f9a8b7c6d" not in repr(endpoint.asked)

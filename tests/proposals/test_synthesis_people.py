@@ -159,6 +159,6 @@ def test_a_commitment_that_has_fired_every_morning_becomes_an_automation() -> No
 
 def test_a_commitment_that_told_its_workflow_a_secret_becomes_none() -> None:
     desk = kept_for_days("tok-4f9a8b7c6d")
-    vault.put(desk.tenant_id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
+    vault.store_secret(desk.tenant_id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
     outcome = learnt_by(desk)
     assert (outcome["lookedAt"]["firings"], outcome["found"]) == (4, 0)

@@ -280,7 +280,7 @@ def test_nothing_in_which_a_secret_stands_is_learnt_from() -> None:
     learning.corrected(acme, "Write password=hunter2-hunter2 below.")
     assert len(traces().corrections) == 1
     assert len(traces().readings) == 2
-    vault.put(acme.tenant_id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
     seen = traces()
     assert "tok-4f9a8b7c6d" not in repr(seen)
     assert "hunter2" not in repr(seen)
@@ -295,7 +295,7 @@ def test_a_run_of_a_workflow_in_which_a_secret_stands_is_left_out() -> None:
     building.install("acme", building.definition("flow", building.remember_node("tok-4f9a8b7c6d")))
     building.execute(acme, "flow")
     assert len(traces().runs) == 1
-    vault.put(acme.tenant_id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
+    vault.store_secret(acme.tenant_id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
     assert traces().runs == ()
 
 

@@ -65,7 +65,7 @@ def _knowing_run(owner: Tenant) -> Run:
     """A run that has resolved secrets."""
     run = ground.running_run(owner)
     for name in SECRETS:
-        vault.put(owner.id, name, f"{name}-93fb0c1d7e", now=timezone.now())
+        vault.store_secret(owner.id, name, f"{name}-93fb0c1d7e", now=timezone.now())
         with transaction.atomic():
             vault.resolve(run, name, now=timezone.now())
     return run

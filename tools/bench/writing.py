@@ -22,7 +22,7 @@ def written(plan: Plan) -> Iterator[Outcome]:
     owner = ground.tenant()
     run = ground.running_run(owner)
     for name in SECRETS:
-        vault.put(owner.id, name, f"{name}-93fb0c1d7e", now=timezone.now())
+        vault.store_secret(owner.id, name, f"{name}-93fb0c1d7e", now=timezone.now())
         vault.resolve(run, name, now=timezone.now())
     scope, raw, numbers = ground.fill(run, "bench/write", min(10_000, plan.sizes[-1])), RawDriver(), count()
     statement, _ = raw.prepared((ground.insert_statement(), []))

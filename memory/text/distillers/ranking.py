@@ -382,7 +382,7 @@ class Saying:
 
     def text_of(self, source: int) -> str:
         """How this source says it."""
-        return next(text for text, numbers in self.texts.items() if _holds(numbers, source))
+        return next(text for text, numbers in self.texts.items() if _contains(numbers, source))
 
 
 @dataclass(slots=True)
@@ -479,7 +479,7 @@ def _weight(saying: Saying) -> float:
     return weight
 
 
-def _holds(numbers: list[int], wanted: int) -> bool:
+def _contains(numbers: list[int], wanted: int) -> bool:
     """Whether a rising list has the number."""
     at = bisect_left(numbers, wanted)
     return at < len(numbers) and numbers[at] == wanted

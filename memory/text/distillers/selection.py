@@ -124,7 +124,7 @@ class Selection:
     def alone(self, choice: Choice) -> int:
         """The tokens of an archive of this one sentence."""
         section = Section("", (Kept(choice.text, ()),))
-        title = archive_text.title_of(_about(self, [choice]), [choice.text])
+        title = archive_text.title_of(_topic_weights(self, [choice]), [choice.text])
         return token_budget.count(archive_text.text_of(title, (section,)))
 
 
@@ -311,7 +311,7 @@ def _composed(selection: Selection) -> Distilled:
     """In the order in which it was said, with as many topics as there is room for: all, or none."""
     sources = selection.ranked.sources
     choices = sorted(selection.chosen, key=lambda each: (each.source, sources[each.source].text.find(each.text)))
-    about = _about(selection, choices)
+    about = _topic_weights(selection, choices)
     title = archive_text.title_of(about, [choice.text for choice in choices])
     headed = _with_topics(selection, title, choices, archive_text.topics_of(about))
     if _fits(headed, selection.budget, selection.target):
@@ -341,7 +341,7 @@ def _choose_kept(selection: Selection, choice: Choice) -> Kept:
     return Kept(choice.text, tuple(sources[n].id for n in verbatim), tuple(sources[n].id for n in others))
 
 
-def _about(selection: Selection, choices: Sequence[Choice]) -> list[list[tuple[str, float]]]:
+def _topic_weights(selection: Selection, choices: Sequence[Choice]) -> list[list[tuple[str, float]]]:
     """What topics may be made of: the nouns of each sentence (without any noun, its words), and the tags of its
     source, each with how telling it is."""
     found, nouns = selection.ranked, nouns_of([choice.text for choice in choices])

@@ -201,7 +201,7 @@ def _costing(tokens: list[Token]) -> list[Token]:
     return [*of, _token("cost" if plural else "costs"), *tokens[verb + 1 :]] if of else tokens
 
 
-def _called(tokens: list[Token]) -> list[Token]:
+def _without_called(tokens: list[Token]) -> list[Token]:
     """ "The cat is called Miso" is "the cat is Miso"."""
     at = next(at for at, token in enumerate(tokens) if token.raw == "called")
     named = at > 1 and tokens[at - 1].raw == "is" and tokens[at + 1 : at + 2] and tokens[at + 1].kind & CAPITAL
@@ -273,7 +273,7 @@ def _conditional(tokens: list[Token]) -> list[Token]:
 
 # By the word without which there is no such shape.
 SHAPES: dict[str, Callable[[list[Token]], list[Token]]] = {
-    "called": _called,
+    "called": _without_called,
     "name": _without_name_of,
     "belongs": _owning,
     "belong": _owning,

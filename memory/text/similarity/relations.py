@@ -101,7 +101,7 @@ def _is_noun(tokens: Sequence[Token]) -> bool:
     return not finite and not tokens[-1].kind & NEGATION
 
 
-def _ended(tokens: list[Token], by: Token) -> list[Token]:
+def _with_clause_end(tokens: list[Token], by: Token) -> list[Token]:
     """With the end of a clause where ``by`` has one, and none before it."""
     inner = [token.without_kind(BREAKING) for token in tokens]
     return [*inner[:-1], inner[-1].with_kind(by.kind & BREAKING)]
@@ -126,7 +126,7 @@ def _measuring(tokens: list[Token]) -> list[Token]:
     if not verb or not value or not value[0].kind & VALUE or len(value) > 3 or not _is_noun(tokens[:verb]):
         return tokens
     if attribute == "length" and len(value) == 2 and value[1].raw in LASTING:
-        return [*tokens[:verb], token_of("lasts"), *_ended(value, tokens[-1])]
+        return [*tokens[:verb], token_of("lasts"), *_with_clause_end(value, tokens[-1])]
     return [*_owning(tokens[:verb], attribute), token_of("is"), *_of_age(value, attribute, tokens[-1])]
 
 
@@ -134,7 +134,7 @@ def _of_age(value: list[Token], attribute: str, last: Token) -> list[Token]:
     """The unit of an age, years, may be left out."""
     if attribute == "age" and len(value) == 2 and value[1].raw in YEARS:
         value = value[:1]
-    return _ended(value, last)
+    return _with_clause_end(value, last)
 
 
 def _having(tokens: list[Token]) -> list[Token]:
@@ -212,7 +212,7 @@ def _taking_over(tokens: list[Token]) -> list[Token]:
         end = next((place for place, token in enumerate(rest) if token.raw == "from"), len(rest))
         if 0 < end <= LONGEST_NAME:
             role = rest[1:end] if rest[0].raw in words.ARTICLES else rest[:end]
-            return [*tokens[: at - 1], *_words("is the"), *_ended(role, tokens[-1])]
+            return [*tokens[: at - 1], *_words("is the"), *_with_clause_end(role, tokens[-1])]
     return tokens
 
 
@@ -245,7 +245,7 @@ def _mutual(tokens: list[Token]) -> list[Token]:
         return tokens
     first, second = sorted((one, other), key=lambda each: [token.word for token in each if token.kind & SAID])
     whole = [*first, token_of("is"), tokens[at], token_of("to"), *second]
-    return _ended(whole, tokens[-1])
+    return _with_clause_end(whole, tokens[-1])
 
 
 def _compared(tokens: list[Token]) -> list[Token]:
@@ -260,7 +260,7 @@ def _compared(tokens: list[Token]) -> list[Token]:
     if not (verb.raw in IS or verb.raw.endswith("s")) or not _is_noun(one) or not _is_noun(other):
         return tokens
     contrary = "taller" if how == "shorter" and _is_name(one) else CONTRARY[how]
-    return _ended([*other, verb, token_of(contrary), tokens[at], *one], tokens[-1])
+    return _with_clause_end([*other, verb, token_of(contrary), tokens[at], *one], tokens[-1])
 
 
 def _cleft(tokens: list[Token]) -> list[Token]:
@@ -270,7 +270,7 @@ def _cleft(tokens: list[Token]) -> list[Token]:
     if at < 2 or len(clause) < 2 or any(token.kind & BREAKING for token in tokens[:-1]):
         return tokens
     if tokens[at].raw == "where" and tokens[at - 1].raw == "is" and _is_noun(tokens[: at - 1]):
-        return _ended([*clause, token_of("in"), *tokens[: at - 1]], tokens[-1])
+        return _with_clause_end([*clause, token_of("in"), *tokens[: at - 1]], tokens[-1])
     if tokens[at].raw == "who":
         if [token.raw for token in tokens[:2]] == ["it", "is"] and _is_name(tokens[2:at]):
             return [*tokens[2:at], *clause]
@@ -378,7 +378,7 @@ def _ordered(tokens: list[Token]) -> list[Token]:
     if not base or any(token.kind & PRONOUN for token in tokens[:at]):
         return tokens
     modal = tokens[at:be] if tokens[at].raw in ("can", "may") else tokens[at + 1 : be]
-    return _ended([*modal, token_of(base), *tokens[:at], *tokens[be + 2 :]], tokens[-1])
+    return _with_clause_end([*modal, token_of(base), *tokens[:at], *tokens[be + 2 :]], tokens[-1])
 
 
 PASSIVE_AFTER = frozenset("must should can may".split())
@@ -426,7 +426,7 @@ def _numbered(tokens: list[Token]) -> list[Token]:
     what, where = tokens[at + 2 : within], tokens[within + 1 : verb]
     if not _is_noun(what) or not _is_noun(where):
         return tokens
-    return _ended([*where, token_of("has"), *many, *what], tokens[-1])
+    return _with_clause_end([*where, token_of("has"), *many, *what], tokens[-1])
 
 
 def _without_called(tokens: list[Token]) -> list[Token]:
@@ -451,7 +451,7 @@ def _included(tokens: list[Token]) -> list[Token]:
     what, where = tokens[: at - 1], tokens[at + 2 :]
     if not within or not _is_noun(what) or not _is_noun(where) or any(token.kind & NEGATION for token in tokens):
         return tokens
-    return _ended([*where, token_of("includes"), *what], tokens[-1])
+    return _with_clause_end([*where, token_of("includes"), *what], tokens[-1])
 
 
 def _studying(tokens: list[Token]) -> list[Token]:
@@ -503,7 +503,7 @@ def _riding(tokens: list[Token]) -> list[Token]:
     where = tokens[verb + 1 : at]
     if not where and tokens[verb].raw.startswith("commute"):
         where = _words("to work")
-    return _ended([*tokens[:verb], token_of(form), *where], tokens[-1]) if where else tokens
+    return _with_clause_end([*tokens[:verb], token_of(form), *where], tokens[-1]) if where else tokens
 
 
 def _moved_abroad(tokens: list[Token]) -> list[Token]:
@@ -517,7 +517,9 @@ def _moved_abroad(tokens: list[Token]) -> list[Token]:
         return tokens
     within = {"wohnt": "in", "mieszka": "w", "vive": "en", "habite": "à"}[lives]
     now = {"wohnt": "jetzt", "mieszka": "teraz", "vive": "ahora", "habite": "maintenant"}[lives]
-    return _ended([*kept[:start], token_of(lives), token_of(now), token_of(within), *kept[where + 1 :]], tokens[-1])
+    return _with_clause_end(
+        [*kept[:start], token_of(lives), token_of(now), token_of(within), *kept[where + 1 :]], tokens[-1]
+    )
 
 
 def _employed_in_german(tokens: list[Token]) -> list[Token]:
@@ -526,7 +528,7 @@ def _employed_in_german(tokens: list[Token]) -> list[Token]:
     at = next((place for place, token in enumerate(tokens) if token.raw == "ist"), 0)
     if last.raw not in ("beschäftigt", "angestellt") or not at:
         return tokens
-    return _ended([*tokens[:at], token_of("arbeitet"), *tokens[at + 1 : -1]], last)
+    return _with_clause_end([*tokens[:at], token_of("arbeitet"), *tokens[at + 1 : -1]], last)
 
 
 # By the word without which there is no such form.

@@ -24,7 +24,7 @@ class Command(DatabaseCommand):
         tenant = tenant_named(options["tenant"])
         value = sys.stdin.read().rstrip("\r\n")
         with refusals_as_errors():
-            vault.put(
+            vault.store_secret(
                 tenant.id,
                 options["name"],
                 value,

@@ -15,11 +15,11 @@ from proposals.learning.miners.evidence import (
     canonical,
     counted_noun,
     evidence_of_runs,
-    listed,
     named_in_part,
     newest,
     pattern,
     period,
+    quote_names,
     shown_name,
     zone_of,
 )
@@ -193,9 +193,9 @@ def _sentence(drift: Drift, timezone: str) -> str:
     said = []
     if drift.asked:
         refused = len({run_id for tool in drift.asked for run_id in work.refused[tool]})
-        said.append(f"was refused {listed(drift.asked)} in {counted_noun(refused, 'run')}")
+        said.append(f"was refused {quote_names(drift.asked)} in {counted_noun(refused, 'run')}")
     if drift.given_up:
-        said.append(f"used {listed(drift.given_up)} in none of {counted_noun(len(work.runs), 'run')}")
+        said.append(f"used {quote_names(drift.given_up)} in none of {counted_noun(len(work.runs), 'run')}")
     if drift.long_term:
         said.append(
             f"used memory across runs in {counted_noun(len(work.remembering), 'run')}, which its manifest denies"

@@ -19,11 +19,11 @@ from proposals.learning.miners.evidence import (
     digest,
     evidence_of_runs,
     is_shallow,
-    listed,
     named_in_part,
     newest,
     pattern,
     period,
+    quote_names,
     shown_name,
     zone_of,
 )
@@ -426,7 +426,7 @@ def _rationale(rows: Rows, runs: list[RunTrace], parameters: int, timezone: str)
     when = period((run.created_at for run in runs), zone_of(timezone))
     left_open = f" What differs, or comes from outside, is left open: {counted_noun(parameters, 'parameter')}."
     return (
-        f"The workflows {listed(workflows)} have the same {len(rows[0].nodes)} nodes in a row ({types}). "
+        f"The workflows {quote_names(workflows)} have the same {len(rows[0].nodes)} nodes in a row ({types}). "
         f"{counted_noun(len(runs), 'completed run')} went through them {when}."
         f"{left_open if parameters else ''}{named_in_part(len(runs))}"
     )

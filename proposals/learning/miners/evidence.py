@@ -100,7 +100,7 @@ def period(moments: Iterable[datetime], zone: ZoneInfo) -> str:
     return f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
 
 
-def listed(names: Iterable[str]) -> str:
+def quote_names(names: Iterable[str]) -> str:
     """The first ``MOST_LISTED`` names in quotation marks, and the number of the others."""
     every = sorted(set(names))
     shown = [f'"{shown_name(name)}"' for name in every[:MOST_LISTED]]
