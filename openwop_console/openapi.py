@@ -32,7 +32,6 @@ SERVED = ("/v1/", "/api/v1/", "/.well-known/", "/healthz", "/readyz")
 OPENINTENT = "/api/"
 METHODS = ("get", "post", "put", "patch", "delete")
 MUTATING = frozenset(METHODS) - {"get"}
-ENVELOPE = {"$ref": "#/components/schemas/ErrorEnvelope"}
 ERROR_ENVELOPE: Document = {
     "type": "object",
     "description": "Every refusal: a stable code, a sentence for a person, and details without content.",

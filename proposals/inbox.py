@@ -34,7 +34,7 @@ SEARCHED = 500  # newest proposals searched for a source run
 AGES: dict[str, timedelta] = {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 DUPLICATES = {"yes": False, "no": True}
 # The synthesizer facet's value for proposals without a model: written by a person, a key or an agent.
-NOBODY = "-"
+NO_MODEL = "-"
 NOTHING = Q(id__in=())
 PART_OF_AN_ID = re.compile(r"[0-9a-f]{4,32}")
 FACETS = ("gate", "state", "kind", "age", "synthesizer", "duplicate", "purpose")
@@ -162,7 +162,7 @@ def proposed_within(age: str, now: datetime) -> Q:
 
 
 def _models(synthesizers: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple({model for each in synthesizers for model in ({each, ""} if each == NOBODY else {each})})
+    return tuple({model for each in synthesizers for model in ({each, ""} if each == NO_MODEL else {each})})
 
 
 def _text(text: str) -> Q:
@@ -294,7 +294,7 @@ def _by(field: str, rows: QuerySet[Proposal]) -> dict[str, int]:
 def _synthesizers(rows: QuerySet[Proposal]) -> Counter[str]:
     found: Counter[str] = Counter()
     for model, number in sorted(_by("synthesizer_model", rows).items()):
-        found[model or NOBODY] += number
+        found[model or NO_MODEL] += number
     return found
 
 

@@ -102,7 +102,7 @@ SCHEDULE = Answer[PassSchedule](
     nextTick=(nullable(TIME), lambda row: instant(row.next_at)),
     nextTicks=(
         listed(TIME) | {"maxItems": scheduling.SHOWN_TICKS},
-        lambda row: [instant(tick) for tick in scheduling.coming(row)],
+        lambda row: [instant(tick) for tick in scheduling.list_next_ticks(row)],
     ),
     lastPassId=(nullable(TEXT), lambda row: ids.wire("pass", row.last_pass_id)),
 )

@@ -44,6 +44,7 @@ from memory.host.http import (
 from memory.host.json_types import JSONObject
 from memory.host.models import GIVEN_SCOPES, Run, RunStatus, SecretScope
 from memory.host.paging import cursor
+from memory.ledger_search import ORDERS, STATES, LedgerFilter, LedgerPage
 from memory.models import (
     Archive,
     ArchiveState,
@@ -59,7 +60,6 @@ from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, VerdictKind, Write
-from memory.ledger_search import ORDERS, STATES, LedgerFilter, LedgerPage
 from memory.wire import ADDRESS, address_document, entry_document, instant
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft
 

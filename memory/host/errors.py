@@ -194,11 +194,6 @@ class ScheduleHorizonExceeded(Invalid):
     message = "That is farther in the future than this host schedules."
 
 
-class CapabilityRequired(Unprocessable):
-    code = "capability_required"
-    message = "The workflow needs a capability that this host does not advertise."
-
-
 class PackPeerDependencyMissing(Unprocessable):
     """``missing`` names the capabilities that the pack requires and this host does not advertise."""
 

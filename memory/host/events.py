@@ -709,18 +709,6 @@ class IntentLogged(Event):
     actor: str
 
 
-CLOSED_PAYLOADS = (
-    ApprovalGranted,
-    ApprovalRejected,
-    ApprovalOverridden,
-    AuthorizationDecided,
-    ProposalCreated,
-    ProposalActivated,
-    WorkspaceUpdated,
-    HeartbeatEvaluated,
-    HeartbeatStateChanged,
-)
-
 # Every type of the log.
 TYPES: tuple[str, ...] = tuple(
     sorted(

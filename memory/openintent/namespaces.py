@@ -203,8 +203,8 @@ def namespace_for(caller: "Caller", name: str, *, now: datetime) -> NamespaceVie
 
 # Rows of namespaces. A namespace with too many rules is refused.
 #
-# Each change of one goes on the audit log, at the end of its transaction: the chain is the last lock that anybody
-# takes.
+# Each change of one goes on the audit log, at the end of its transaction: the chain is the last lock that is
+# taken.
 
 
 @dataclass(frozen=True, slots=True)

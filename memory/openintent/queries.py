@@ -139,7 +139,6 @@ FARTHEST = 2**31 - 1
 MAX_TAGS, MAX_TAG = 64, 256
 MAX_QUERY = 2000
 OWNED = (Tier.WORKING, Tier.EPISODIC)
-PAGING = ("limit", "offset")
 # Up to here lists are read from their beginning to be put into one order; further on it is asked first which are empty.
 DEEP = 5000
 # So many values a filter looks at.

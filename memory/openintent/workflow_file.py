@@ -648,7 +648,7 @@ def value_at(pairs: Pairs | None, key: str) -> Node | None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the steps stand, in which form, who may do them (None: anybody), and the policy they come with."""
+    """The place and form of the steps, the agents that may do them (None: any), and their policy."""
 
     field: str
     theirs: bool

@@ -287,11 +287,6 @@ def mentioned_in(terms: tuple[str, ...], value: object, rule: Rule = is_mentione
     return any(rule(terms, text) for text in texts_in(value))
 
 
-def mention_in(terms: tuple[str, ...], value: object) -> Mention:
-    """How surely the strings inside a JSON value name the subject: the surest of them."""
-    return max((mention(terms, text) for text in texts_in(value)), default=Mention.NONE)
-
-
 def without_subject(terms: tuple[str, ...], value: object, rule: Rule) -> Any:
     """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too."""
     if isinstance(value, str):

@@ -230,7 +230,7 @@ def operator_reset_factor(request: HttpRequest, operator_id: str) -> HttpRespons
 
 @require_POST
 def second_factor_policy(request: HttpRequest) -> HttpResponse:
-    """Whether whoever signs in to this tenant needs a second factor."""
+    """Whether signing in to this tenant requires a second factor."""
     required = request.POST.get("required") == "yes"
     operators.require_second_factor(tenancy.scope_of(request), required=required, now=timezone.now())
     messages.success(request, f"A second factor is {'required' if required else 'optional'} from now on.")

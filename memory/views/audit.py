@@ -1,4 +1,4 @@
-"""The audit log: what was done, by whom, in a chain that anybody with the permission can verify."""
+"""The audit log: what was done, by whom, in a chain that every reader of it can verify."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse

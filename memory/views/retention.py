@@ -65,7 +65,7 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 
 
 def _step(scope: TenantScope, data: dict[str, Any], confirmed: bool) -> Policy | Shortening:
-    """What a shorter time would touch, until somebody has seen that; then the policy as it was changed."""
+    """The effect of a shorter time until it is confirmed; then the changed policy."""
     now = timezone.now()
     preview = None if confirmed else memory_retention.shortening(scope, memory_policy.checked(scope, data), now=now)
     return preview or memory_policy.change(scope, data, now=now)

@@ -1,8 +1,8 @@
-"""``ask_human``: a question that stands on *Needs you* until a person has answered it, or its time is up.
+"""``ask_human``: a question listed on *Needs you* until a person answers it or its time is up.
 
 The question is a run of the host's own workflow, so it is asked, redacted, answered, withdrawn and forgotten like that
-of any run. Whoever waits for the answer has a place among the readers of runs, and neither a slot nor a connection to
-the database.
+of any run. A caller that waits for the answer counts as a reader of runs, and holds neither a slot nor a database
+connection.
 """
 
 import time
@@ -70,7 +70,7 @@ def _opened(scope: TenantScope, given: JSONObject, now: datetime) -> Waiting:
         with transaction.atomic():
             run = run_service.create_run(scope, _request(scope, given, seconds), now=now)
             tools.record(ASK, scope, [ids.wire("run", run.id)], now=now)
-            # Last, so that a host without room for another who waits asks nobody.
+            # Last, so that a host without room for another waiting caller asks nothing.
             place = streams.take_place(scope.tenant_id, run.id, scope.principal)
     except BaseException:
         if place:

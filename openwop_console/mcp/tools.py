@@ -243,7 +243,7 @@ def _get(call: Call) -> Result:
 def _write(call: Call) -> Result:
     """The entry is stored; with a ``key`` once, and answered alike for a day.
 
-    Claim, entry and answer commit together, so whoever comes with the same key meanwhile waits for all of them.
+    Claim, entry and answer commit together, so a concurrent call with the same key waits for all of them.
     """
     body = checked(MemoryWrite, call.given)
     key = body.validated_data.get("key")

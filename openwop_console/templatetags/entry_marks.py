@@ -36,7 +36,7 @@ NO_AGENT = SafeString('<span class="faint">no agent</span>')
 SEALED = SafeString('<span class="muted">A sealed value</span>')
 TAG = '<a class="tag" href="{}?tag={}">{}</a>'
 STATED = '{}<span class="sub" title="It ran elsewhere: this host has not seen it">{}, stated by the agent</span>'
-NOBODY = '<span class="badge badge-absent" title="The write named no node">{}unattributed</span>'
+UNATTRIBUTED = '<span class="badge badge-absent" title="The write named no node">{}unattributed</span>'
 PLACE = (
     '<a class="badge" href="{}?namespace={}" title="Namespace and key: {} / {}">{}'
     '<span class="visually-hidden">Namespace and key: </span><bdi>{}</bdi>&nbsp;/&nbsp;<bdi>{}</bdi></a>'
@@ -206,4 +206,4 @@ def writer(entry: "MemoryEntry") -> SafeString:
         return markup("<code>{}</code>", show_bidi(entry.node_id))
     if entry.run.system or "run-summary" in entry.tags:
         return markup(HOST, icon_of("server"))
-    return markup(NOBODY, icon_of("circle-question-mark"))
+    return markup(UNATTRIBUTED, icon_of("circle-question-mark"))

@@ -530,7 +530,7 @@ def artifact_rollback(request: Request, ref: str) -> Response:
     with before_the_body(scope, "create", now=now):
         rationale = checked(RollBack, request.data).validated_data.get("rationale", "")
     made = lifecycle.propose(scope, ref, rationale=rationale, now=now)
-    return Response(PROPOSAL.document(revisions.standing(made)), status=201)
+    return Response(PROPOSAL.document(revisions.current_with_tenant(made)), status=201)
 
 
 @operation(

@@ -65,7 +65,7 @@ def proposal_create(request: Request) -> Response:
     with before_the_body(scope, "create", now=now):
         draft = checked(CreateProposal, request.data).draft()
     made = lifecycle.create(scope, draft, now=now)
-    return Response(serializers.PROPOSAL.document(revisions.standing(made)), status=201)
+    return Response(serializers.PROPOSAL.document(revisions.current_with_tenant(made)), status=201)
 
 
 @operation("getProposal", method="GET", scope="proposals:read", gives={200: serializers.PROPOSAL}, tag="proposals")
@@ -92,7 +92,7 @@ def proposal(request: Request, proposal_id: str) -> Response:
         found = lifecycle.archive(scope, wanted, now=now)
     else:
         found = review.find(scope, wanted)
-    return Response(serializers.PROPOSAL.document(revisions.standing(found)))
+    return Response(serializers.PROPOSAL.document(revisions.current_with_tenant(found)))
 
 
 @operation(
@@ -122,7 +122,7 @@ def proposal_reject(request: Request, proposal_id: str) -> Response:
     with before_the_body(scope, "reject", proposal_id=wanted, now=now):
         reason = checked(RejectProposal, request.data).given_reason()
     rejected = lifecycle.reject(scope, wanted, reason=reason, now=now)
-    return Response(serializers.PROPOSAL.document(revisions.standing(rejected)))
+    return Response(serializers.PROPOSAL.document(revisions.current_with_tenant(rejected)))
 
 
 @operation("getInstalledArtifact", scope="artifacts:read", gives={200: serializers.INSTALLATION}, tag="proposals")

@@ -37,7 +37,7 @@ KINDS = {kind: kind for kind in Kind.values}
 STATES = {state: state for state in State.values}
 PURPOSES = {purpose: purpose for purpose in Purpose.values}
 DUPLICATES = {"yes": "Restates something", "no": "New"}
-PEOPLE = {inbox.NOBODY: "People and keys"}
+PEOPLE = {inbox.NO_MODEL: "People and keys"}
 # An explanation for the words that need one.
 PLAIN: dict[str, str] = {
     Kind.AGENT_PACK: "agents",

@@ -192,7 +192,7 @@ def test_a_forget_of_one_person_names_that_one_and_a_receipt_of_before_names_non
     assert [each["person"] for each in done.receipt["confirmations"]] == [ada.principal.person]
     del done.receipt["confirmations"]
     done.signature = receipts.signature_of(done.receipt)
-    done.save(by=forgetting.WRITER)
+    done.save(by=execution.WRITER)
     assert receipts.is_genuine(done)
     client.force_login(owner)
     page = client.get(f"/forget/{ids.wire('fgt', done.id)}").content.decode()

@@ -15,7 +15,6 @@ from memory.host.models import Membership
 from memory.ledger_search import LedgerFilter
 from memory.models import Pass, PassState
 from memory.models.entry import EntryTag, MemoryEntry
-from memory.ledger_search import LedgerFilter
 from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 

@@ -130,7 +130,7 @@ def test_a_tag_is_put_on_selected_entries_and_taken_off_and_they_are_found_by_it
 @pytest.mark.parametrize("tag", ["", "x" * 257, "a\x00b", "sk-live-4eC39HqLyjWDarjtT1zdp7dc"])
 def test_a_tag_that_cannot_be_stored_or_is_a_secret_changes_nothing(ada: Client, tag: str) -> None:
     made = written("alpha")
-    vault.put(building.tenant().id, "stripe", "sk-live-4eC39HqLyjWDarjtT1zdp7dc", now=timezone.now())
+    vault.store_secret(building.tenant().id, "stripe", "sk-live-4eC39HqLyjWDarjtT1zdp7dc", now=timezone.now())
     answer = send(ada, "tag", made, tag=tag)
     assert answer.status_code == 422
     assert "Nothing was changed" in body_of(answer)

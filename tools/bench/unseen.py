@@ -73,7 +73,7 @@ def reconciled(plan: Plan) -> Iterator[Outcome]:
 
 
 def committed(plan: Plan) -> Iterator[Outcome]:
-    """Q4: sentences that commit somebody to something, found; those in doubt do not count."""
+    """Q4: found sentences that are commitments; those in doubt do not count."""
     for given in _statements(plan):
         found = [each.commits for each in given.orders if intentions.found_in(each.text, zone="UTC", written_at=WROTE)]
         right, there = sum(found), sum(each.commits for each in given.orders)

@@ -221,8 +221,8 @@ NAMES_BESIDE_ENTRIES = EntryNames()
 
 # Sealed values as a store of a forget: each is opened and searched, and never shown.
 #
-# An entry whose confidential value names the subject goes whole. One whose seal does not open may name anybody: a
-# person decides about it.
+# An entry whose confidential value names the subject goes whole. One whose seal does not open may name any
+# person: an operator decides about it.
 
 
 class SealedValues(LedgerEntries):

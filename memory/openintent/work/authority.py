@@ -54,7 +54,7 @@ def directs(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) ->
 
 
 def require_part(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> None:
-    """Refuses who neither directs the intent nor works on it. To have joined it is not enough: anybody may."""
+    """Refuses agents that neither direct the intent nor work on it; any agent may join, so that is not enough."""
     scope.check(WRITE)
     own = live_tasks(intent.tenant_id, actor).filter(intent_id=intent.id)
     if not directs(scope, intent, actor, now=now) and not own.exists():

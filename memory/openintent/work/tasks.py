@@ -312,7 +312,7 @@ def update_task(
     """The task is as changed, in its next version. When it has ended, its working memory is archived.
 
     It changes by the agent that has it, the intent's creator, a coordinator or an operator; its memory policy, which
-    may open other memory, not by the first of these. One that was never anybody's may be claimed by any agent, for
+    may open other memory, not by the first of these. One that was never assigned may be claimed by any agent, for
     itself, unless that would open memory to it, or end that of others.
     """
     scope.check(authority.WRITE)

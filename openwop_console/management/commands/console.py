@@ -116,7 +116,7 @@ class Command(BaseCommand):
             self._print_line(login.read_text().rstrip())
 
     def _print_line(self, line: str) -> None:
-        # Whoever read this may be gone (`manage.py console | head`): the console runs on, and ends as it should.
+        # The reader may be gone (`manage.py console | head`): the console runs on, and ends as it should.
         with contextlib.suppress(BrokenPipeError):
             self.stdout.write(line)
             self.stdout.flush()

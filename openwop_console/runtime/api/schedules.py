@@ -61,7 +61,7 @@ SCHEDULE = Answer[Schedule](
     nextTick=(nullable(TIME), lambda row: instant(row.next_at)),
     nextTicks=(
         listed(TIME) | {"maxItems": scheduling.SHOWN_TICKS},
-        lambda row: [instant(tick) for tick in scheduling.coming(row)],
+        lambda row: [instant(tick) for tick in scheduling.list_next_ticks(row)],
     ),
 )
 SCHEDULES = page_answer("", "schedules", SCHEDULE)

@@ -128,7 +128,6 @@ RUN: Schema = {
         "interrupt": {"type": "object", "required": ["kind", "nodeId"]},
     },
 }
-RESOLVED = closed(runId=TEXT, nodeId=TEXT, status=STATUS)
 WORKFLOW: Schema = {
     "title": "WorkflowDefinition",
     "type": "object",
@@ -326,7 +325,7 @@ def run_document(state: RunState, *, origin: str = "") -> JSONObject:
         "error": run.error,
         "agent": _agent_document(run, definition),
         "kind": EXTERNAL if run.external else None,
-        "traceId": traces.trace_id(run.traceparent) or None,
+        "traceId": trace_context.trace_id(run.traceparent) or None,
         "sourceRunId": ids.wire("run", run.source_run_id),
         "sourceOwner": _source_owner(run),
         "forkMode": run.fork_mode or None,

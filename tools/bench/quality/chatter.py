@@ -7,7 +7,7 @@ from tools.bench.quality.facts import Registry, filled, pieces, rendered
 
 
 def line(registry: Registry, rng: Random) -> str:
-    """A line about something that nobody has mentioned before."""
+    """A line about something not mentioned before."""
     parts = slots.data("chatter")
     while True:
         text = rng.choice(parts["middle"])

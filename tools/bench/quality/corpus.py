@@ -7,8 +7,8 @@ The classes, and what is asked of a rule that reconciles them:
 * **superseded**: the same statement with a newer amount, date, percentage, count, version, duration, time, status,
   preference, address, contact or owner, sometimes in a chain of three, each value perhaps restated: the older ones are
   superseded by a younger one and never merged with it.
-* **look-alikes**: see ``lookalikes``. Never merged, mostly not superseded either. What happened (somebody paid, came,
-  ordered) may happen again with another amount or date and takes nothing back.
+* **look-alikes**: see ``lookalikes``. Never merged, mostly not superseded either. What happened (a payment, a visit,
+  an order) may happen again with another amount or date and takes nothing back.
 * **plain** facts and **chatter**: nothing else says the same, and nothing may happen to them.
 
 Some are protected: nothing may take those away. No two groups are about the same by chance.
@@ -169,7 +169,7 @@ class _Builder:
         return timedelta(seconds=self._rng.randint(60, 20 * 86_400))
 
     def _fresh(self, among: tuple[Template, ...]) -> tuple[Template, dict[str, str]]:
-        """A kind of fact about somebody or something that it was not said of before."""
+        """A kind of fact that is new for its subject."""
         while True:
             template = self._rng.choice(among)
             given = filled(template.say[0], self._rng)

@@ -107,7 +107,7 @@ class Registry:
         self._taken: set[tuple[str, ...]] = set()
 
     def claim(self, kind: str, *about: str) -> bool:
-        """Whether nobody had them before."""
+        """Take the names; False when they were taken."""
         key = (kind, *about)
         if key in self._taken:
             return False

@@ -16,7 +16,6 @@ from tools.bench.quality.facts import Registry, Template, filled, pieces, render
 
 REPEATED, CORROBORATED, WEIGHTY, PROTECTED, SINGLE = "repeated", "corroborated", "weighty", "protected", "single"
 CLASSES = {REPEATED: 35, CORROBORATED: 20, WEIGHTY: 20, PROTECTED: 10, SINGLE: 15}
-KEY_FACTS = 1 / 14
 CAST = ("company", "person", "product")
 
 
@@ -106,7 +105,7 @@ class _Teller:
         self.drafts.append(_Draft(self._buried(sentence), self._some_time(), topic, kind == PROTECTED, corroboration))
 
     def chat(self) -> None:
-        """A note that nobody would miss."""
+        """A note without a key fact."""
         if self._rng.random() < 0.3:
             text = chatter.line(self._registry, self._rng)
         else:

@@ -46,7 +46,7 @@ def _written() -> tuple[Pair, ...]:
 
 
 def written(registry: Registry, rng: Random) -> Pair | None:
-    """A pair of the list, about somebody new."""
+    """A pair of the list, about a new subject."""
     pair = rng.choice(_written())
     given = filled(f"{pair.older} {pair.younger}", rng)
     about = [given[name] for name in slots_of(pair.older) if kind_of(name) in slots.IDENTITIES]
@@ -58,7 +58,7 @@ def written(registry: Registry, rng: Random) -> Pair | None:
 
 
 def _other_identity(template: Template, given: Given, rng: Random) -> Given:
-    """Somebody or something else, all else alike."""
+    """Another subject, all else alike."""
     slot = rng.choice(_own(template))
     return {**given, slot: slots.IDENTITY[kind_of(slot)](rng)}
 
@@ -143,7 +143,7 @@ def of_fact(registry: Registry, rng: Random) -> Pair | None:
 
 
 def _claimed(registry: Registry, template: Template, *pair: Given) -> bool:
-    """Whether nobody else is what either is about; both may be about one, to which something happened again."""
+    """Take what the pair is about; False when it was taken. Both may be about one thing that happened twice."""
     about = dict.fromkeys(tuple(each[slot] for slot in template.identities) for each in pair)
     claims = [registry.claim(template.id, *each) for each in about]
     return all(claims)

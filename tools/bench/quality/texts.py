@@ -33,7 +33,7 @@ class Pair(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A sentence, and whether it commits anybody to anything."""
+    """A sentence, and whether it is a commitment."""
 
     text: str
     commits: bool
@@ -104,7 +104,7 @@ def shipped() -> Texts:
 
 
 def held() -> Texts:
-    """The half that nobody looked at of pairs and sentences written before the rules they are judged by, and pairs of
+    """The unread half of pairs and sentences written before the rules they are judged by, and pairs of
     different facts that look alike, in both directions, made from patterns with names, things, places and numbers."""
     found = slots.data("held")
     return Texts(
