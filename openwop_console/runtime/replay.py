@@ -21,7 +21,7 @@ from django.db import OperationalError, transaction
 from memory import adapter, recordings, redaction
 from memory.adapter import Injection
 from memory.host import audit, event_log, ids, interrupts, runs, vault
-from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
+from memory.host.errors import Conflict, Forbidden, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
 from memory.host.event_log import Recorded
 from memory.host.events import (
     Event,
@@ -72,6 +72,7 @@ STEPPING_STONES = (
     | {NodeSuspended.type, InterruptResolved.type, NodeResumed.type}
 )
 GONE = "0" * ids.WIRE_LENGTH
+APPROVAL, APPROVES = "approval", "approvals:respond"
 
 
 class SourceMissing(Exception):
@@ -495,6 +496,7 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
     """Open a run in the state that its source had before ``from_seq``."""
     before = request.from_seq or 0
     facts = _taken_over(source, before)
+    _require_may_approve(scope, facts)
     record = _require_on_record(source, facts, before)
     overlay, clean = request.overlay, redaction.for_tenant(scope.tenant_id).redact_json
     configurable = clean({**source.configurable, **overlay.configurable})
@@ -513,6 +515,17 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
     if facts:
         _take_over(branch, source, definition, facts, record, now)
     return branch
+
+
+def _require_may_approve(scope: TenantScope, facts: list[Recorded]) -> None:
+    """Refuse a branch that goes on behind an approval, unless who asks for it may approve.
+
+    The approval was given for the source, and what it let pass happens again in the branch.
+    """
+    approved = (fact for fact in facts if fact.type == InterruptResolved.type and fact.payload["kind"] == APPROVAL)
+    if any(fact.payload.get("outcome") != "rejected" for fact in approved) and not scope.can(APPROVES):
+        message = f"This branch would go on behind an approval, which needs the permission {APPROVES}. Fork before it."
+        raise Forbidden(message, requiredScope=APPROVES)
 
 
 def _taken_over(source: Run, before: int) -> list[Recorded]:

@@ -464,6 +464,29 @@ def test_a_replay_of_another_s_run_opens_nothing_and_keeps_its_secrets_redacted(
     assert "tok-of-the-source" not in str([(step.outputs, step.variables) for step in Step.objects.all()])
 
 
+def test_an_author_branches_behind_no_approval_and_is_asked_for_one_from_before_it(client: Client) -> None:
+    author = building.operator(role="author")
+    gate, then = node("gate", "core.approvalGate"), building.remember_node("the refund is paid", node_id="pay")
+    building.install("acme", building.definition("refund", gate, then))
+    source = building.execute(building.scope(role="author"), "refund")
+    accept = {"action": "accept"}
+    run_service.resolve_interrupt(building.scope(role="reviewer"), source.id, "gate", accept, now=timezone.now())
+    assert building.advance(source).status == "completed"
+    behind = at(source, "node.started", "pay")
+    client.force_login(author)
+    url = f"/runs/{ids.wire('run', source.id)}/fork"
+    refused = client.post(url, {"mode": "branch", "from_seq": str(behind)})
+    assert refused.status_code == 403
+    assert "would go on behind an approval" in refused.content.decode()
+    made = client.post(url, {"mode": "branch", "from_seq": "0"})
+    waiting = building.advance(runs.find(source.tenant_id, building.id_of("run", made["Location"].rpartition("/")[2])))
+    assert (waiting.status, waiting.principal) == ("waiting-approval", ids.wire("usr", author.id))
+    assert client.post(url, {"mode": "replay", "from_seq": "0"}).status_code == 302
+    assert MemoryEntry.objects.count() == 1
+    by_operator = building.advance(forked_by(building.scope(role="operator"), source, "branch", behind))
+    assert (by_operator.status, MemoryEntry.objects.count()) == ("completed", 2)
+
+
 def test_a_fork_of_a_fork_names_the_owner_of_the_run_that_it_comes_from() -> None:
     owner, second, third = (building.scope(role="author") for _ in range(3))
     source = building.execute(owner, "conformance-noop")
