@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.forget import forgetting, holds
+from memory.forget import execution, holds
 from memory.host import access, ids
 from memory.host.models import AuditRecord
 from tests import building, hooks, proposing
@@ -42,7 +42,7 @@ def answer() -> Form:
 
 def confirm_forget() -> Form:
     building.remember("acme", f"write to {MARTA}")
-    found = forgetting.preview(building.scope(), [MARTA], now=timezone.now()).request
+    found = execution.preview(building.scope(), [MARTA], now=timezone.now()).request
     sent = {"typed": MARTA, "reason": "ticket 17", "password": building.PASSWORD}
     return f"/forget/{ids.wire('fgt', found.id)}/confirm", sent
 
