@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory import adapter, agents, ledger, ledger_search
 from memory.entry_drafts import EntryDraft
-from memory.host import access, ids, registrations, runs, tenancy
+from memory.host import access, event_log, ids, registrations, runs, tenancy
 from memory.host.errors import KeyExpired
 from memory.host.models import Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
@@ -134,6 +134,22 @@ def advance(run: Run) -> Run:
     return runs.find(run.tenant_id, run.id)
 
 
+def advance_at(run: Run, now: datetime) -> Run:
+    """The run as it is after a worker had it at ``now``."""
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    return runs.find(run.tenant_id, run.id)
+
+
+def types_of(run: Run) -> list[str]:
+    """The types of the run's events, in order."""
+    return [event.type for event in event_log.read(run.tenant_id, run.id)]
+
+
+def payloads(run: Run, kind: str) -> list[dict[str, Any]]:
+    """The payloads of the run's events of a type, in order."""
+    return [event.payload for event in event_log.read(run.tenant_id, run.id) if event.type == kind]
+
+
 def from_input(name: str) -> dict[str, Any]:
     """A port that takes the run's input of that name."""
     return {"type": "variable", "variableName": name}
@@ -190,6 +206,12 @@ def write(
     return ledger.write_entry(
         ref(owner, memory_ref), EntryDraft(content, **draft), run=run, node_id=node_id, now=now or timezone.now()
     )
+
+
+def write_each(owner: TenantScope, *texts: str, **draft: Any) -> list[UUID]:
+    """One entry for each text, written by one run; their ids."""
+    run = open_run(owner)
+    return [write(owner, run, text, **draft).id for text in texts]
 
 
 def contents(owner: TenantScope, memory_ref: str = "notes", **options: Any) -> list[str]:

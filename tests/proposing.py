@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.host import audit, event_log, ids, runs
+from memory.host import audit, ids, runs
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from proposals import lifecycle, policies
@@ -152,11 +152,6 @@ def policy(kind: str = "prompt-template", slug: str = "acme", **changes: Any) ->
     assert isinstance(asked, PolicyChange)
     policies.decide_change(other, asked.id, confirmed=True, now=timezone.now())
     return policies.policy_of_kind(asker.tenant_id, kind)
-
-
-def types_of(run: Run) -> list[str]:
-    """The types of the run's events, in order."""
-    return [event.type for event in event_log.read(run.tenant_id, run.id)]
 
 
 def actions(proposal: Proposal) -> list[str]:

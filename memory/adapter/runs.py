@@ -3,7 +3,7 @@
 A run reads the ledger as it stood when the run started, and its own writes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
@@ -18,6 +18,7 @@ from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.models.entry import MemoryEntry
+from memory.text import token_budget
 from memory.text.search_words import sought
 
 DEFAULT_LIMIT = 100
@@ -137,7 +138,7 @@ def list_entries(
     found = _sized(source(), MAX_LIMIT)
     if wanted.rank == RELEVANCE:
         found = _ranked(scope, wanted, source, most) | found
-    return _in_order(scope, [row[0] for row in _fitting(found.values(), wanted.token_budget, most)])
+    return _in_order(scope, [row[0] for row in token_budget.take_fitting(found.values(), wanted.token_budget, most)])
 
 
 def _source(
@@ -188,19 +189,6 @@ def _ranked(
     found = fulltext.best_readable(scope.tenant_id, chosen, words, limit=limit).positions
     rows = _sized(source(found), len(found))
     return {position: rows[position] for position in found if position in rows}
-
-
-def _fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:
-    """The first ``most`` that fit the budget together; without a budget all do."""
-    kept: list[Any] = []
-    left = budget
-    for row in found:
-        if len(kept) == most:
-            break
-        if not budget or row[1] <= left:
-            kept.append(row)
-            left -= row[1]
-    return kept
 
 
 def _in_order(scope: MemoryScope, keys: list[Any]) -> list[MemoryRecord]:

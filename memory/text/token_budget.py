@@ -1,5 +1,9 @@
-"""Tokens: one offline tokenizer, by its name (performance.md, section 4)."""
+"""Token budgets: the one offline tokenizer, and what fits a budget (RFC 0113).
 
+An archive's budget, which also counts what is read, is kept by ``distillers.selection``.
+"""
+
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -16,3 +20,19 @@ def _tokenizer() -> Any:
 def count(text: str) -> int:
     """How many tokens ``text`` has."""
     return int(_tokenizer().count(text))
+
+
+def take_fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:
+    """Return the first ``most`` of ``found`` that fit the budget together; ``row[1]`` is the size of each in tokens.
+
+    One that does not fit is left out whole, and a smaller one after it may still fit. Without a budget all fit.
+    """
+    kept: list[Any] = []
+    left = budget
+    for row in found:
+        if len(kept) == most:
+            break
+        if not budget or row[1] <= left:
+            kept.append(row)
+            left -= row[1]
+    return kept

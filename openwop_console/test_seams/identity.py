@@ -71,7 +71,7 @@ def decide(caller: TenantScope, *, principal: str, action: str, resource: str = 
 @api_view(["POST"])
 @seam
 def cross_workspace_read(request: Request) -> Response:
-    """Read a run of another workspace. The product answers 404; the seam gives the reason."""
+    """The caller reads a run of somebody else. The surface answers that it is not there; the seam says why."""
     caller = scope_of(request)
     caller.check("runs:read")
     now = timezone.now()

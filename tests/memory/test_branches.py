@@ -1,6 +1,6 @@
 """Runs with branches: what may begin, what is skipped, what is tried again, and what ends a run."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
@@ -16,7 +16,7 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
-from tests.building import node
+from tests.building import advance_at, node, payloads, types_of
 
 pytestmark = pytest.mark.django_db
 
@@ -36,17 +36,8 @@ def started(definition: dict, **request: Any) -> Run:
     return run_service.create_run(building.scope(), order, now=timezone.now())
 
 
-def advance_at(run: Run, now: datetime) -> Run:
-    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
-    return runs.find(run.tenant_id, run.id)
-
-
 def happened(run: Run, kind: str) -> list[str]:
     return [event.node_id for event in event_log.read(run.tenant_id, run.id) if event.type == kind]
-
-
-def types_of(run: Run) -> list[str]:
-    return [event.type for event in event_log.read(run.tenant_id, run.id)]
 
 
 def noop(node_id: str, **more: Any) -> dict:
@@ -379,10 +370,6 @@ def test_a_node_with_an_artifact_type_leaves_an_artifact() -> None:
 
 def gate(node_id: str = "gate", **more: Any) -> dict:
     return node(node_id, "core.approvalGate", **more)
-
-
-def payloads(run: Run, kind: str) -> list[dict]:
-    return [event.payload for event in event_log.read(run.tenant_id, run.id) if event.type == kind]
 
 
 @pytest.mark.parametrize("rule", ["any_failed", "all_complete"])

@@ -23,10 +23,10 @@ from memory.host.models import SecretScope
 from memory.memory_policy import Policy
 from openwop_console import settings as configured
 from tests import building
+from tests.serving import Answers, answers
 
 pytestmark = pytest.mark.django_db
 KEY = "key-of-the-endpoint-3f9a1c"
-Answers = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Model(ThreadingHTTPServer):
@@ -55,18 +55,6 @@ class Asked(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """A test says nothing."""
-
-
-def answers(raw: bytes, status: int = 200, **headers: str) -> Answers:
-    def answer(asked: BaseHTTPRequestHandler) -> None:
-        asked.send_response(status)
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        for name, value in {"Content-Length": str(len(raw)), **named}.items():
-            asked.send_header(name, value)
-        asked.end_headers()
-        asked.wfile.write(raw)
-
-    return answer
 
 
 def says(content: Any) -> Answers:

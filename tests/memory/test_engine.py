@@ -19,12 +19,9 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
+from tests.building import types_of
 
 pytestmark = pytest.mark.django_db
-
-
-def types_of(run: Run) -> list[str]:
-    return [event.type for event in event_log.read(run.tenant_id, run.id)]
 
 
 def created(workflow_id: str, **inputs: Any) -> Run:

@@ -11,21 +11,17 @@ from hypothesis import strategies as st
 
 from memory import adapter, ledger, recordings
 from memory.adapter import Injection
-from memory.adapter.runs import _fitting
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import KeptRead
 from memory.text import token_budget
+from memory.text.token_budget import take_fitting
 from openwop_console.runtime.node_execution import listing
 from tests import building
+from tests.building import write_each
 
 pytestmark = pytest.mark.django_db
 LARGE = "every word counts " * 100
-
-
-def write(owner: TenantScope, *contents: str, **draft: Any) -> list[Any]:
-    run = building.open_run(owner)
-    return [building.write(owner, run, content, **draft).id for content in contents]
 
 
 def tokens(*contents: str) -> int:
@@ -38,7 +34,7 @@ def wanted(owner: TenantScope, budget: int = 0, rank: str = "", query: str = "",
 
 def test_what_does_not_fit_is_left_out_and_what_is_smaller_behind_it_still_fits() -> None:
     acme = building.scope()
-    write(acme, "first", "second one", LARGE, "third")
+    write_each(acme, "first", "second one", LARGE, "third")
     exactly = tokens("third", "second one", "first")
     assert wanted(acme, exactly) == ["third", "second one", "first"]
     assert wanted(acme, exactly - 1) == ["third", "second one"]
@@ -48,7 +44,7 @@ def test_what_does_not_fit_is_left_out_and_what_is_smaller_behind_it_still_fits(
 
 def test_of_a_limit_and_a_budget_the_stricter_wins() -> None:
     acme = building.scope()
-    write(acme, *["a b c d"] * 5)
+    write_each(acme, *["a b c d"] * 5)
     each = tokens("a b c d")
     assert len(wanted(acme, 3 * each, limit=4)) == 3
     assert len(wanted(acme, 4 * each, limit=3)) == 3
@@ -56,13 +52,13 @@ def test_of_a_limit_and_a_budget_the_stricter_wins() -> None:
 
 def test_a_budget_without_a_limit_is_not_held_to_the_default_of_a_list() -> None:
     acme = building.scope()
-    write(acme, *["x"] * 120)
+    write_each(acme, *["x"] * 120)
     assert (len(wanted(acme)), len(wanted(acme, 10**6))) == (adapter.DEFAULT_LIMIT, 120)
 
 
 def test_relevance_counts_rare_words_and_short_entries_and_the_newer_is_first_among_equals() -> None:
     acme = building.scope()
-    write(acme, "refund of the order", "the refund", "nothing to do with it", "of no avail", "refunds", "a refund")
+    write_each(acme, "refund of the order", "the refund", "nothing to do with it", "of no avail", "refunds", "a refund")
     best, *others = by_relevance = wanted(acme, rank="relevance", query="Refund ORDER")
     assert best == "refund of the order"
     assert others == ["the refund", "a refund", "refunds", "nothing to do with it", "of no avail"]
@@ -80,20 +76,20 @@ def test_a_budget_or_a_rank_that_makes_no_sense_is_refused(given: tuple[int, str
 def test_what_may_not_be_read_takes_nothing_of_the_budget() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
     now = timezone.now()
-    write(acme, "kept")
-    write(acme, "gone", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
-    (hidden,) = write(acme, "hidden")
+    write_each(acme, "kept")
+    write_each(acme, "gone", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
+    (hidden,) = write_each(acme, "hidden")
     ledger.retire_entry(acme, hidden, reason="", now=now)
-    write(acme, "elsewhere", memory_ref="other")
-    write(globex, "foreign")
+    write_each(acme, "elsewhere", memory_ref="other")
+    write_each(globex, "foreign")
     assert wanted(acme, tokens("kept")) == ["kept"]
     assert wanted(acme, tokens("kept"), "relevance", "gone hidden foreign") == ["kept"]
 
 
 def test_a_tag_narrows_what_is_ranked() -> None:
     acme = building.scope()
-    write(acme, "tagged", tags=("t",))
-    write(acme, "plain")
+    write_each(acme, "tagged", tags=("t",))
+    write_each(acme, "plain")
     assert wanted(acme, 100, tag="t") == ["tagged"]
 
 
@@ -102,7 +98,7 @@ def test_a_list_never_exceeds_its_budget_and_leaves_out_only_what_did_not_fit(
     sizes: list[int], budget: int, most: int
 ) -> None:
     rows = list(enumerate(sizes))
-    kept = _fitting(rows, budget, most)
+    kept = take_fitting(rows, budget, most)
     assert sum(size for _, size in kept) <= budget
     assert kept == sorted(kept)
     assert len(kept) <= most
@@ -127,7 +123,7 @@ def recall(slug: str, config: dict[str, Any]) -> Any:
 
 def test_a_node_lists_within_its_budget_and_what_it_was_given_is_kept() -> None:
     acme = building.scope()
-    write(acme, "the refund", LARGE, "the weather")
+    write_each(acme, "the refund", LARGE, "the weather")
     run = recall("acme", RECALL)
     (read,) = KeptRead.objects.of(acme.tenant_id).filter(run_id=run.id)
     assert len(read.contents) == 2
@@ -149,8 +145,8 @@ def answer(client: Client, query: dict[str, Any], **headers: Any) -> Any:
 
 def test_the_face_lists_a_ref_within_a_budget(client: Client) -> None:
     acme = building.scope()
-    write(acme, "the refund", LARGE, "the weather", agent_id="acme.bot")
-    write(acme, "of another", agent_id="acme.other")
+    write_each(acme, "the refund", LARGE, "the weather", agent_id="acme.bot")
+    write_each(acme, "of another", agent_id="acme.other")
     given = {"memoryRef": "notes", "tokenBudget": 10, "rank": "relevance", "query": "refund"}
     page = answer(client, given).json()
     assert [entry["content"] for entry in page["entries"]] == ["the refund", "of another", "the weather"]
@@ -165,7 +161,7 @@ def test_the_face_lists_a_ref_within_a_budget(client: Client) -> None:
 @pytest.mark.parametrize("ref", ["tenant/globex/notes", "no/such", "a/../b"])
 def test_a_ref_that_is_foreign_unknown_or_malformed_is_an_empty_list(client: Client, ref: str) -> None:
     building.scope("globex")
-    write(building.scope("globex"), "foreign")
+    write_each(building.scope("globex"), "foreign")
     page = answer(client, {"memoryRef": ref, "tokenBudget": 10}).json()
     assert (page["entries"], page["total"]) == ([], 0)
 

@@ -17,12 +17,13 @@ from memory.host.interrupts import InterruptAlreadyResolved, InterruptCancelled,
 from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
 from memory.text.matching import search_form
-from openwop_console.runtime import engine, workflows
 from openwop_console.runtime import interrupts as runtime_interrupts
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import workflows
 from openwop_console.runtime.interrupts import CorrelationMismatch
 from openwop_console.runtime.models import Step
 from tests import building
+from tests.building import advance_at, payloads, types_of
 
 pytestmark = pytest.mark.django_db
 
@@ -52,21 +53,8 @@ def answer(owner: TenantScope, run: Run, value: Any, node_id: str = "gate", now:
     return building.advance(run)
 
 
-def types_of(run: Run) -> list[str]:
-    return [event.type for event in event_log.read(run.tenant_id, run.id)]
-
-
-def payloads(run: Run, kind: str) -> list[dict[str, Any]]:
-    return [event.payload for event in event_log.read(run.tenant_id, run.id) if event.type == kind]
-
-
 def fields_of(refused: Any) -> list[str]:
     return [error["field"] for error in refused.value.details["errors"]]
-
-
-def advance_at(run: Run, now: datetime) -> Run:
-    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
-    return runs.find(run.tenant_id, run.id)
 
 
 # --- approvals ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.host import event_log, runs, vault
+from memory.host import runs, vault
 from memory.host.errors import Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord, Run
 from memory.models import KeptCall
@@ -21,6 +21,7 @@ from openwop_console.runtime.models import McpServer, Step
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from tests import building, serving
+from tests.building import types_of
 from tests.memory.test_completions import Killed
 from tests.serving import Server
 
@@ -84,10 +85,6 @@ def executed(config: dict[str, Any] | None = None, **options: Any) -> Run:
 
 def outputs_of(run: Run) -> Any:
     return Step.objects.of(run.tenant_id).get(run_id=run.id).outputs
-
-
-def types_of(run: Run) -> list[str]:
-    return [event.type for event in event_log.read(run.tenant_id, run.id)]
 
 
 def code_of(run: Run) -> Any:

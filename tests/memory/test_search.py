@@ -27,6 +27,7 @@ from memory.text.matching import search_form
 from memory.text.search_words import sought, words_of
 from memory.wire import instant
 from tests import building
+from tests.building import write_each
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 only_sqlite = pytest.mark.only_db("sqlite")
@@ -57,11 +58,6 @@ def found(owner: TenantScope, text: str, **options: Any) -> list[str]:
         contents += [row.content for row in part.entries]
         if (after := part.after) is None:
             return contents
-
-
-def write(owner: TenantScope, *contents: str, **draft: Any) -> list[UUID]:
-    run = building.open_run(owner)
-    return [building.write(owner, run, content, **draft).id for content in contents]
 
 
 @pytest.mark.parametrize(
@@ -102,21 +98,21 @@ def write(owner: TenantScope, *contents: str, **draft: Any) -> list[UUID]:
 def test_every_word_of_a_query_begins_a_word_of_the_entry(query: str, expected: bool) -> None:
     acme = building.scope()
     text = "It's a Refund of 49.90 for Müller (marta.kowalska@example.com), 東京都庁で อ่านหนังสือ 🎉"
-    write(acme, text, tags=("vip",), subject="Bob", memory_ref="support/customer:7")
-    write(acme, "something else")
+    write_each(acme, text, tags=("vip",), subject="Bob", memory_ref="support/customer:7")
+    write_each(acme, "something else")
     assert found(acme, query) == ([text] if expected else [])
 
 
 def test_a_text_of_white_space_is_no_filter_and_one_of_signs_finds_nothing() -> None:
     acme = building.scope()
-    write(acme, "one", "two")
+    write_each(acme, "one", "two")
     assert (page(acme, " \n ").total, page(acme, "- -").total) == (2, 0)
 
 
 @pytest.mark.usefixtures("index")
 def test_what_is_found_is_newest_first_paged_to_the_end_with_a_true_total() -> None:
     acme = building.scope()
-    write(acme, *[f"order {number} of {'apples' if number % 3 else 'pears'}" for number in range(30)])
+    write_each(acme, *[f"order {number} of {'apples' if number % 3 else 'pears'}" for number in range(30)])
     expected = [f"order {number} of apples" for number in reversed(range(30)) if number % 3]
     first = page(acme, "apple order", size=7)
     assert (first.total, first.total_is_exact, first.is_partial) == (20, True, False)
@@ -136,10 +132,10 @@ def test_every_filter_holds_for_what_is_found() -> None:
         ("apple two", {"agent_id": "acme.bot"}),
         ("apple three", {"memory_ref": "elsewhere"}),
     ):
-        write(acme, content, **draft)
+        write_each(acme, content, **draft)
     now = timezone.now()
-    write(acme, "apple expired", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
-    (hidden,) = write(acme, "apple hidden")
+    write_each(acme, "apple expired", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
+    (hidden,) = write_each(acme, "apple hidden")
     ledger.retire_entry(acme, hidden, reason="", now=now)
     assert found(acme, "apple") == ["apple three", "apple two", "apple one"]
     assert found(acme, "apple", tag="fruit") == ["apple one"]
@@ -152,8 +148,8 @@ def test_every_filter_holds_for_what_is_found() -> None:
 @pytest.mark.usefixtures("index")
 def test_a_tenant_finds_nothing_of_another() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
-    write(acme, "shared word of acme")
-    write(globex, "shared word of globex")
+    write_each(acme, "shared word of acme")
+    write_each(globex, "shared word of globex")
     assert found(acme, "shared") == ["shared word of acme"]
     assert found(globex, "shared") == ["shared word of globex"]
     assert found(globex, "acme") == []
@@ -169,8 +165,8 @@ def test_a_search_that_looked_at_enough_says_so_and_goes_on(monkeypatch: pytest.
         monkeypatch.setattr(module, "BLOCK", 3)
         monkeypatch.setattr(module, "IN_BLOCK", 7)
     acme = building.scope()
-    write(acme, "needle apple", tags=("rare",))
-    write(acme, *["apple"] * 35)
+    write_each(acme, "needle apple", tags=("rare",))
+    write_each(acme, *["apple"] * 35)
     first = page(acme, "apple", tag="rare", size=5)
     assert (first.entries, first.is_partial, first.total_is_exact) == ([], True, False)
     assert first.after is not None
@@ -184,8 +180,8 @@ def test_the_page_offers_to_search_what_it_has_not_looked_at(monkeypatch: pytest
     monkeypatch.setattr(fulltext, "UNINDEXED_LOOKED", 10)
     client.force_login(building.operator())
     acme = building.scope()
-    write(acme, "needle in the hay", *["hay"] * 20, tags=())
-    write(acme, "more hay")
+    write_each(acme, "needle in the hay", *["hay"] * 20, tags=())
+    write_each(acme, "more hay")
     shown = client.get("/memory", {"q": "hay", "node": "elsewhere", "order": "newest"}).content.decode()
     assert "Nothing among the newer entries" in shown
     assert "Search older" in shown
@@ -193,7 +189,7 @@ def test_the_page_offers_to_search_what_it_has_not_looked_at(monkeypatch: pytest
 
 def test_a_page_goes_on_where_the_entry_it_ended_with_was_removed() -> None:
     acme = building.scope()
-    written = write(acme, *[f"apple {number}" for number in range(6)])
+    written = write_each(acme, *[f"apple {number}" for number in range(6)])
     first = page(acme, "apple", size=2)
     assert first.after == written[4]
     ledger.remove_entries(acme.tenant_id, (written[4],), reason="forgotten", now=timezone.now())
@@ -214,7 +210,7 @@ def test_what_a_pass_derives_is_found() -> None:
 def test_the_sum_of_a_common_word_is_exact_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory.adapter.COUNTED", 5)
     acme = building.scope()
-    write(acme, *["apple"] * 7)
+    write_each(acme, *["apple"] * 7)
     first = page(acme, "apple", size=3)
     assert (first.total, first.total_is_exact, len(first.entries)) == (5, False, 3)
 
@@ -230,7 +226,7 @@ def ranked(owner: TenantScope, text: str, **options: Any) -> list[str]:
 def test_a_question_finds_what_answers_it_in_other_forms_of_its_words() -> None:
     acme = building.scope()
     answer = "Marta pays the invoices of the printers in cash"
-    write(acme, "Is the printer here?", answer, "nothing of it", "who did what and when")
+    write_each(acme, "Is the printer here?", answer, "nothing of it", "who did what and when")
     assert ranked(acme, "Who is paying for the printer invoice?") == [answer, "Is the printer here?"]
     assert ranked(acme, "who") == ["who did what and when"]
 
@@ -239,7 +235,7 @@ def test_a_question_finds_what_answers_it_in_other_forms_of_its_words() -> None:
 def test_rare_words_count_more_and_so_do_short_entries() -> None:
     acme = building.scope()
     long = "a zeppelin with a list of all that came with it and of much that did not"
-    write(acme, *[f"order {number}" for number in range(8)], "a zeppelin", long)
+    write_each(acme, *[f"order {number}" for number in range(8)], "a zeppelin", long)
     assert ranked(acme, "order zeppelin")[:3] == ["a zeppelin", long, "order 7"]
     assert ranked(acme, "zeppelins") == ["a zeppelin", long]
 
@@ -260,15 +256,15 @@ def test_rare_words_count_more_and_so_do_short_entries() -> None:
 def test_words_are_stemmed_in_the_language_of_the_query(query: str, expected: list[str]) -> None:
     acme = building.scope()
     texts = ("Rechnung bezahlt Müller", "La factura la paga Beatriz", "Fakturę opłaca Jan", "東京都庁で会う")
-    write(acme, *texts, "билет купила Анна", "Muellerstrasse 7", "the bill is settled")
+    write_each(acme, *texts, "билет купила Анна", "Muellerstrasse 7", "the bill is settled")
     assert ranked(acme, query) == expected
 
 
 @pytest.mark.usefixtures("index")
 def test_what_is_in_quotes_and_what_names_a_field_filters() -> None:
     acme = building.scope()
-    write(acme, "a red apple", "an apple so red", "red paint", tags=("fruit box",))
-    write(acme, "red apple elsewhere", memory_ref="other")
+    write_each(acme, "a red apple", "an apple so red", "red paint", tags=("fruit box",))
+    write_each(acme, "red apple elsewhere", memory_ref="other")
     assert ranked(acme, '"red apple"') == ["red apple elsewhere", "a red apple"]
     assert ranked(acme, 'red "red apple" ref:notes') == ["a red apple"]
     assert ranked(acme, 'paint tag:"fruit box"') == ["red paint"]
@@ -279,8 +275,8 @@ def test_what_is_in_quotes_and_what_names_a_field_filters() -> None:
 @pytest.mark.usefixtures("index")
 def test_what_is_ranked_is_paged_to_its_end_and_filtered() -> None:
     acme = building.scope()
-    write(acme, *[f"apple {number}{' pie' * (number % 2)}" for number in range(20)])
-    (hidden,) = write(acme, "apple apple")
+    write_each(acme, *[f"apple {number}{' pie' * (number % 2)}" for number in range(20)])
+    (hidden,) = write_each(acme, "apple apple")
     ledger.retire_entry(acme, hidden, reason="", now=timezone.now())
     first = page(acme, "apple pie", size=7, order="")
     assert (first.total, first.total_is_exact, first.is_ranked) == (20, True, True)
@@ -293,8 +289,8 @@ def test_what_is_ranked_is_paged_to_its_end_and_filtered() -> None:
 def test_many_candidates_are_filtered_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fulltext, "CHUNK", 4)
     acme = building.scope()
-    write(acme, *["apple"] * 20)
-    write(acme, "apple elsewhere", "apple there", memory_ref="elsewhere")
+    write_each(acme, *["apple"] * 20)
+    write_each(acme, "apple elsewhere", "apple there", memory_ref="elsewhere")
     assert page(acme, "apple", size=3, order="", memory_ref="notes").total_is_exact is False
     assert len(ranked(acme, "apple", size=3, memory_ref="notes")) == 20
     monkeypatch.setattr(fulltext, "NARROW", 3)
@@ -306,7 +302,7 @@ def test_a_very_common_word_only_ranks_what_rarer_ones_found(monkeypatch: pytest
     monkeypatch.setattr(ledger_index, "BATCH", 1)
     monkeypatch.setattr(fulltext, "POSTINGS", 12)
     acme = building.scope()
-    write(acme, *["common"] * 30, "rare zebra", "common rare", "rare ones")
+    write_each(acme, *["common"] * 30, "rare zebra", "common rare", "rare ones")
     assert ranked(acme, "common rare") == ["common rare", "rare ones", "rare zebra"]
     assert page(acme, "common rare", order="").total_is_exact is False
     assert len(ranked(acme, "common")) > 0
@@ -314,16 +310,16 @@ def test_a_very_common_word_only_ranks_what_rarer_ones_found(monkeypatch: pytest
 
 def test_the_words_of_another_tenant_do_not_weigh() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
-    write(acme, "refund zebra", "order lion", "refund", "refund")
+    write_each(acme, "refund zebra", "order lion", "refund", "refund")
     before = ranked(acme, "order refund")
-    write(globex, *["order"] * 40)
+    write_each(globex, *["order"] * 40)
     ledger_search.index_what_waits()
     assert ranked(acme, "order refund") == before == ["order lion", "refund", "refund", "refund zebra"]
 
 
 def test_what_stands_beside_an_entry_counts_in_a_context() -> None:
     acme = building.scope()
-    write(acme, "nothing", "far away", "Where is the zeppelin?", "Behind the barn.", "Fine weather", "and so on")
+    write_each(acme, "nothing", "far away", "Where is the zeppelin?", "Behind the barn.", "Fine weather", "and so on")
     wanted = adapter.Injection(rank="relevance", query="where is that zeppelin")
     assert building.contents(acme, wanted=wanted)[:2] == ["Where is the zeppelin?", "Behind the barn."]
 
@@ -334,18 +330,18 @@ def test_what_stands_beside_an_entry_counts_in_a_context() -> None:
 def test_entries_are_indexed_in_batches_and_a_long_one_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_index, "BATCH", 4)
     acme = building.scope()
-    write(acme, "one", "two", "three")
+    write_each(acme, "one", "two", "three")
     assert marked(acme) == -1
-    write(acme, "four")
+    write_each(acme, "four")
     assert marked(acme) == 4
-    write(acme, "five " * 2000)
+    write_each(acme, "five " * 2000)
     assert marked(acme) == 5
     assert found(acme, "t") == ["three", "two"]
 
 
 def test_the_worker_indexes_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
-    write(acme, "one", "two", "three")
+    write_each(acme, "one", "two", "three")
     monkeypatch.setattr(ledger_search, "INDEXED_AT_ONCE", 2)
     assert tasks.index_words() == 3
     assert (marked(acme), tasks.index_words()) == (3, 0)
@@ -356,15 +352,15 @@ def test_the_worker_indexes_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_word_that_too_many_words_begin_with_is_looked_for_in_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fulltext, "MANY_FORMS", 3)
     acme = building.scope()
-    write(acme, *[f"order{number}" for number in range(10)], "orchid", "disorder")
+    write_each(acme, *[f"order{number}" for number in range(10)], "orchid", "disorder")
     assert len(found(acme, "orde")) == 10
     assert found(acme, "order7") == ["order7"]
 
 
 def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> None:
     acme = building.scope()
-    gone = write(acme, "Marta Kowalska wrote", "marta again")
-    write(acme, "somebody wrote")
+    gone = write_each(acme, "Marta Kowalska wrote", "marta again")
+    write_each(acme, "somebody wrote")
     ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
     assert found(acme, "marta") == []
     assert found(acme, "wrote") == ["somebody wrote"]
@@ -380,7 +376,7 @@ def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pyte
     monkeypatch.setattr(ledger_index, "BATCH", 1)
     acme = building.scope()
     name = f"zyx{ids.new_id().hex[:12]}"
-    gone = write(acme, *[f"{name} and {name}owska number {number}" for number in range(50)])
+    gone = write_each(acme, *[f"{name} and {name}owska number {number}" for number in range(50)])
     settle()
     assert name.encode() in file_of_the_database()
     ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
@@ -394,7 +390,7 @@ def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pyte
 def test_a_vacuum_leaves_every_entry_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_index, "BATCH", 1)
     acme = building.scope()
-    written = write(acme, *[f"apple {number}" for number in range(6)])
+    written = write_each(acme, *[f"apple {number}" for number in range(6)])
     ledger.remove_entries(acme.tenant_id, tuple(written[:3]), reason="forgotten", now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
@@ -465,7 +461,7 @@ def test_words_stand_in_their_text_and_hold_no_sign(text: str) -> None:
 
 def test_a_very_long_word_is_found_by_its_beginning_and_as_a_whole() -> None:
     acme = building.scope()
-    write(acme, "x" * 200, "x" * 100)
+    write_each(acme, "x" * 200, "x" * 100)
     assert len(found(acme, "x" * 64)) == 2
     assert found(acme, "x" * 150) == ["x" * 200]
 

@@ -11,7 +11,6 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pytest
@@ -31,6 +30,7 @@ from memory.ledger_search import LedgerPage
 from memory.models import vector_signs
 from memory.models import vectors as layout
 from tests import building, embedding
+from tests.building import write_each
 from tests.embedding import Endpoint, switch_on, vector_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -57,11 +57,6 @@ def storage(request: pytest.FixtureRequest) -> Iterator[str]:
     layout.has_pgvector.cache_clear()
     yield str(request.param)
     layout.has_pgvector.cache_clear()
-
-
-def write(owner: TenantScope, *contents: str, **draft: Any) -> list[UUID]:
-    run = building.open_run(owner)
-    return [building.write(owner, run, content, **draft).id for content in contents]
 
 
 def write_addressed(owner: TenantScope, said: str, sensitivity: str = "") -> Any:
@@ -107,7 +102,7 @@ def positions(owner: TenantScope) -> set[int]:
 @pytest.mark.usefixtures("storage")
 def test_an_answer_is_found_that_shares_no_word_with_the_question(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, ANSWER, "Lunch is at noon", "The printer needs toner")
+    write_each(acme, ANSWER, "Lunch is at noon", "The printer needs toner")
     assert found(acme, QUESTION) == []
     switch_on("acme", endpoint)
     assert tasks.embed_entries() == 3
@@ -121,8 +116,8 @@ def test_an_answer_is_found_that_shares_no_word_with_the_question(endpoint: Endp
 @pytest.mark.usefixtures("storage")
 def test_both_orders_are_made_one_and_filters_hold(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, "the doctor called", "physician of the family", "surgeon surgeon", "family dinner")
-    write(acme, "physician elsewhere", memory_ref="other")
+    write_each(acme, "the doctor called", "physician of the family", "surgeon surgeon", "family dinner")
+    write_each(acme, "physician elsewhere", memory_ref="other")
     switch_on("acme", endpoint)
     tasks.embed_entries()
     assert found(acme, "family doctor")[0] == "physician of the family"
@@ -143,7 +138,7 @@ def test_both_orders_are_made_one_and_filters_hold(endpoint: Endpoint) -> None:
 @pytest.mark.usefixtures("storage")
 def test_a_context_takes_what_the_query_means(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, ANSWER, *[f"chatter number {number} about lunch" for number in range(6)])
+    write_each(acme, ANSWER, *[f"chatter number {number} about lunch" for number in range(6)])
     wanted = adapter.Injection(token_budget=12, rank="relevance", query=QUESTION)
     assert ANSWER not in [
         row.content for row in ledger_search.within_budget(acme, "notes", wanted, now=timezone.now()).entries
@@ -164,7 +159,7 @@ def test_of_many_vectors_the_nearest_are_found_by_their_signs(
     monkeypatch.setattr(nearest_vectors, "BLOCK", 3)
     monkeypatch.setattr(nearest_vectors, "IN_BLOCK", 7)
     acme = building.scope()
-    write(acme, ANSWER, *[f"note {number} of day {number}" for number in range(40)], "a vehicle came")
+    write_each(acme, ANSWER, *[f"note {number} of day {number}" for number in range(40)], "a vehicle came")
     switch_on("acme", endpoint)
     tasks.embed_entries()
     assert set(found(acme, "automobile")) == {ANSWER, "a vehicle came"}
@@ -175,8 +170,8 @@ def test_of_many_vectors_the_nearest_are_found_by_their_signs(
 @pytest.mark.usefixtures("storage")
 def test_a_tenant_meets_no_vector_of_another(endpoint: Endpoint) -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
-    write(globex, ANSWER)
-    write(acme, "Lunch is at noon")
+    write_each(globex, ANSWER)
+    write_each(acme, "Lunch is at noon")
     for slug in ("acme", "globex"):
         switch_on(slug, endpoint)
     assert tasks.embed_entries() == 2
@@ -188,7 +183,7 @@ def test_a_tenant_meets_no_vector_of_another(endpoint: Endpoint) -> None:
 
 def test_only_redacted_texts_leave_the_host_and_no_sealed_value(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, "the old password is hunter2-of-the-crm")
+    write_each(acme, "the old password is hunter2-of-the-crm")
     vault.store_secret(acme.tenant_id, "crm", "hunter2-of-the-crm", now=timezone.now())
     hidden = write_addressed(acme, "sealed words", Sensitivity.CONFIDENTIAL)
     switch_on("acme", endpoint)
@@ -204,18 +199,18 @@ def test_entries_are_embedded_in_batches_and_those_that_come_later_as_well(
 ) -> None:
     monkeypatch.setattr(embeddings, "BATCH", 2)
     acme = building.scope()
-    write(acme, "one", "two", "three")
+    write_each(acme, "one", "two", "three")
     switch_on("acme", endpoint)
     assert (tasks.embed_entries(), [len(body["input"]) for body in endpoint.asked]) == (3, [2, 1])
     assert tasks.embed_entries() == 0
-    write(acme, "four")
+    write_each(acme, "four")
     assert tasks.embed_entries() == 1
     assert stored(acme) == (positions(acme), positions(acme))
 
 
 def test_a_worker_that_died_is_succeeded_where_it_was(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, "one", "two")
+    write_each(acme, "one", "two")
     switch_on("acme", endpoint)
     now = timezone.now()
     ledger.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
@@ -229,7 +224,7 @@ def test_a_worker_that_died_is_succeeded_where_it_was(endpoint: Endpoint) -> Non
 
 def test_an_endpoint_that_fails_is_asked_again_ever_later(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, "one")
+    write_each(acme, "one")
     switch_on("acme", endpoint)
     endpoint.answers = lambda _: (503, b"")
     now = timezone.now()
@@ -247,7 +242,7 @@ def test_an_endpoint_that_fails_is_asked_again_ever_later(endpoint: Endpoint) ->
 
 def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, "one", "two", "poison", "three", "four")
+    write_each(acme, "one", "two", "poison", "three", "four")
 
     def answer(body: dict[str, Any]) -> embedding.Answer:
         return (400, b"") if "poison" in body["input"] else embedding.vectors(body)
@@ -263,7 +258,7 @@ def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpo
 def test_another_model_has_every_entry_embedded_anew(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_vectors, "DROPPED_AT_ONCE", 2)
     acme = building.scope()
-    write(acme, ANSWER, "two", "three", "four", "five")
+    write_each(acme, ANSWER, "two", "three", "four", "five")
     switch_on("acme", endpoint)
     tasks.embed_entries()
     switch_on("acme", endpoint, model="large")
@@ -278,7 +273,7 @@ def test_another_model_has_every_entry_embedded_anew(endpoint: Endpoint, monkeyp
 @pytest.mark.usefixtures("storage")
 def test_what_is_switched_off_leaves_no_vector(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, ANSWER)
+    write_each(acme, ANSWER)
     switch_on("acme", endpoint)
     tasks.embed_entries()
     memory_policy.change(acme, {"embedding_url": ""}, now=timezone.now())
@@ -294,8 +289,8 @@ def test_what_is_switched_off_leaves_no_vector(endpoint: Endpoint) -> None:
 @pytest.mark.usefixtures("storage")
 def test_a_removed_entry_has_no_vector_and_no_signs(endpoint: Endpoint) -> None:
     acme = building.scope()
-    gone = write(acme, ANSWER, "the doctor")
-    kept = write(acme, "the surgeon")
+    gone = write_each(acme, ANSWER, "the doctor")
+    kept = write_each(acme, "the surgeon")
     switch_on("acme", endpoint)
     tasks.embed_entries()
     ledger.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
@@ -307,7 +302,7 @@ def test_a_removed_entry_has_no_vector_and_no_signs(endpoint: Endpoint) -> None:
 
 def test_an_entry_that_goes_while_it_is_told_gets_no_vector(endpoint: Endpoint) -> None:
     acme = building.scope()
-    gone, _ = write(acme, ANSWER, "two")
+    gone, _ = write_each(acme, ANSWER, "two")
     switch_on("acme", endpoint)
     now = timezone.now()
     ledger.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
@@ -339,8 +334,8 @@ def test_a_changed_value_is_embedded_anew_and_a_sealed_one_not_at_all(endpoint: 
 @pytest.mark.django_db(transaction=True)
 def test_no_byte_of_a_forgotten_vector_is_in_the_database_s_files(endpoint: Endpoint) -> None:
     acme = building.scope()
-    gone = write(acme, *[f"the car of day {number}" for number in range(20)])
-    write(acme, "Lunch is at noon")
+    gone = write_each(acme, *[f"the car of day {number}" for number in range(20)])
+    write_each(acme, "Lunch is at noon")
     switch_on("acme", endpoint)
     tasks.embed_entries()
     unit = np.array(vector_of("the car of day 7"))
@@ -422,10 +417,10 @@ RUBBISH = [
 
 def test_an_answer_that_is_none_leaves_the_order_by_words(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, "apple pie", ANSWER)
+    write_each(acme, "apple pie", ANSWER)
     switch_on("acme", endpoint)
     tasks.embed_entries()
-    write(acme, "later")
+    write_each(acme, "later")
     for reason, status, raw in RUBBISH:
         embeddings._resting.clear()
         endpoint.asked.clear()
@@ -443,7 +438,7 @@ def test_a_slow_endpoint_and_one_at_a_private_address_leave_the_order_by_words(
     endpoint: Endpoint, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     acme = building.scope()
-    write(acme, "apple pie", ANSWER)
+    write_each(acme, "apple pie", ANSWER)
     switch_on("acme", endpoint)
     tasks.embed_entries()
     monkeypatch.setattr(embeddings, "QUERY_SECONDS", 0.5)
@@ -456,13 +451,13 @@ def test_a_slow_endpoint_and_one_at_a_private_address_leave_the_order_by_words(
         embeddings.Meaning(reason="not_allowed"),
         ["apple pie"],
     )
-    write(acme, "later")
+    write_each(acme, "later")
     assert tasks.embed_entries() == 0
 
 
 def test_a_query_is_asked_for_once_and_not_for_the_newest_first(endpoint: Endpoint) -> None:
     acme = building.scope()
-    write(acme, "one")
+    write_each(acme, "one")
     switch_on("acme", endpoint)
     tasks.embed_entries()
     endpoint.asked.clear()
@@ -473,7 +468,7 @@ def test_a_query_is_asked_for_once_and_not_for_the_newest_first(endpoint: Endpoi
 
 def test_no_log_and_no_audit_record_holds_a_text(endpoint: Endpoint, caplog: pytest.LogCaptureFixture) -> None:
     acme = building.scope()
-    write(acme, ANSWER)
+    write_each(acme, ANSWER)
     with caplog.at_level(logging.DEBUG):
         switch_on("acme", endpoint)
         tasks.embed_entries()
@@ -490,7 +485,7 @@ def test_no_log_and_no_audit_record_holds_a_text(endpoint: Endpoint, caplog: pyt
 
 def test_every_face_says_how_it_ranked(endpoint: Endpoint, client: Client) -> None:
     acme, key = building.scope(), building.headers()
-    write(acme, ANSWER, agent_id="acme.bot")
+    write_each(acme, ANSWER, agent_id="acme.bot")
     ask = {"q": QUESTION}
     of_bot = "/api/v1/agents/acme.bot/memory"
     injected = {"memoryRef": "notes", "rank": "relevance", "query": QUESTION}

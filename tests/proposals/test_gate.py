@@ -17,7 +17,8 @@ from proposals import gate as gates
 from proposals.drafts import Change
 from proposals.models import Proposal, Revision
 from tests import building, proposing
-from tests.proposing import actions, opened, types_of
+from tests.building import types_of
+from tests.proposing import actions, opened
 
 pytestmark = pytest.mark.django_db
 

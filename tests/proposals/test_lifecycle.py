@@ -12,7 +12,8 @@ from proposals import inbox, lifecycle, review, revisions
 from proposals.drafts import Change
 from proposals.models import Revision
 from tests import building, proposing
-from tests.proposing import actions, opened, types_of
+from tests.building import types_of
+from tests.proposing import actions, opened
 
 pytestmark = pytest.mark.django_db
 

@@ -328,7 +328,7 @@ def test_an_override_stands_for_all_grants_only_where_the_policy_says_so_and_the
     assert record.details["quorum"] == {"granted": 1, "required": 3}
     run = proposing.advance(gate)
     assert run.status == ("completed" if bypasses else "waiting-approval")
-    assert proposing.types_of(run).count("approval.overridden") == 1
+    assert building.types_of(run).count("approval.overridden") == 1
     assert [vote.gate.proposal_id for vote in lifecycle.recent_overrides(owner, since=gate.opened_at)] == [made.id]
     assert lifecycle.recent_overrides(building.scope("globex"), since=gate.opened_at) == []
 

@@ -113,7 +113,7 @@ def test_a_vote_and_the_worker_that_reaches_the_gate_never_miss_each_other(attem
     assert refusals(outcomes) == []
     run = proposing.advance(gate_)
     assert (run.status, proposing.fresh(made).state) == ("completed", "applied")
-    told = proposing.types_of(run)
+    told = building.types_of(run)
     assert [told.count(type_) for type_ in ("interrupt.requested", "approval.granted", "interrupt.resolved")] == [1] * 3
 
 
@@ -246,7 +246,7 @@ def test_the_end_of_a_gate_and_a_vote_at_once_have_exactly_one_outcome(attempt: 
     outcome = (granted, gate_state, run.status, proposing.fresh(made).state)
     assert outcome in ((True, "granted", "completed", "applied"), (False, "expired", "failed", "draft"))
     assert Vote.objects.of(made.tenant_id).count() == granted
-    told = proposing.types_of(run)
+    told = building.types_of(run)
     assert [told.count(type_) for type_ in ("approval.granted", "interrupt.resolved")] == [int(granted), 1]
 
 

@@ -27,8 +27,9 @@ from proposals.learning.miners.traces import Evidence
 from proposals.models import Proposal, Revision
 from tests import building, learning
 from tests import proposing as builders
-from tests.memory.test_endpoint import Model, answers, model, says
+from tests.memory.test_endpoint import Model, model, says
 from tests.proposals.test_synthesis_reading import forget
+from tests.serving import answers
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]
