@@ -5,6 +5,11 @@ from playwright.sync_api import Page
 from tests import building
 
 ADA = "ada@acme.example"
+# The name of the control that has the focus.
+NAME = """() => {
+  const at = document.activeElement;
+  return at.getAttribute("aria-label") || (at.labels?.[0] ?? at).innerText;
+}"""
 
 
 def type_in(page: Page, email: str, password: str) -> None:
@@ -20,3 +25,13 @@ def sign_in(page: Page, url: str, path: str = "/") -> None:
     page.goto(f"{url}{path}")
     type_in(page, ADA, building.PASSWORD)
     page.wait_for_url(f"{url}{path}")
+
+
+def tab_to(page: Page, name: str, *, most: int = 60) -> None:
+    """Press Tab until the control of that name has the focus; fails after ``most`` times."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        found = page.evaluate(NAME)
+        if name in (found or ""):
+            return
+    raise AssertionError(f"Tab does not come to {name}")

@@ -49,7 +49,7 @@ def page(page: Page) -> Iterator[Page]:
     errors: list[str] = []
     page.on("console", lambda message: errors.extend(_complaint(message)))
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     yield page
     assert errors == []
 
@@ -59,7 +59,7 @@ def plain(browser: Browser) -> Iterator[Page]:
     """A page of a browser that runs no scripts."""
     context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     yield page
     context.close()
 

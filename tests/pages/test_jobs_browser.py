@@ -1,12 +1,13 @@
 """Jobs of an operator in a real browser: go to an id, follow lineage, filter runs, answer a quorum."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from memory.host import ids
-from memory.host.models import Interrupt
+from memory.host.models import Interrupt, Run
 from tests import archiving, browsing, building, proposing
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,6 +52,44 @@ def test_by_keyboard_a_question_is_answered_from_the_first_page_and_its_workflow
     for key in ("Tab", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("button", name="Enable")).to_be_visible()
+
+
+def test_by_keyboard_a_run_is_forked_at_a_step_and_the_branch_compared_with_it(
+    page: Page, live_server: Any, drain: Callable[..., int]
+) -> None:
+    nodes = [building.remember_node(f"fact {each}", node_id=each) for each in ("first", "second")]
+    building.install("acme", building.definition("facts", *nodes))
+    source = building.execute(building.scope(), "facts")
+    browsing.sign_in(page, live_server.url, f"/runs/{ids.wire('run', source.id)}")
+    for control in ("second", "Fork from here"):
+        browsing.tab_to(page, control)
+        page.keyboard.press("Enter")
+    page.wait_for_url("**?fork=*#fork")
+    browsing.tab_to(page, "Branch")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Branch of")).to_be_visible()
+    branch = Run.objects.exclude(id=source.id).get(fork_mode="branch")
+    drain()
+    page.reload()
+    browsing.tab_to(page, "Compare")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Branch compared with its source")
+    browsing.tab_to(page, ids.wire("run", branch.id)[-5:])
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{live_server.url}/runs/{ids.wire('run', branch.id)}")
+
+
+def test_by_keyboard_a_line_of_a_proposal_is_commented_on(page: Page, live_server: Any) -> None:
+    made = proposing.propose()
+    browsing.sign_in(page, live_server.url, f"/proposals/{ids.wire('prop', made.id)}")
+    browsing.tab_to(page, "Comment on line")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**line=*")
+    expect(page.locator("#remark")).to_be_focused()
+    page.keyboard.type("Why so short?")
+    browsing.tab_to(page, "Comment", most=1)
+    page.keyboard.press("Enter")
+    expect(page.locator(".diff-remarks")).to_contain_text("Why so short?")
 
 
 def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page, live_server: Any) -> None:

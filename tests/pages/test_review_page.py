@@ -557,7 +557,7 @@ def test_a_comment_stands_at_its_revision_as_text_and_without_secrets(ada: Clien
 
 def test_a_comment_on_a_line_stands_at_the_line_in_the_discussion_and_in_the_timeline(ada: Client) -> None:
     made = proposing.propose()
-    link = re.search(r'href="([^"]+line=4)#line-4"', body_of(ada.get(url_of(made))))
+    link = re.search(r'href="([^"]+line=4)#remark"', body_of(ada.get(url_of(made))))
     assert link
     asked = body_of(ada.get(unescape(link[1])))
     assert 'name="line" value="4"' in asked

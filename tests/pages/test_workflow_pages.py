@@ -168,7 +168,7 @@ def sign_in_at(page: Page, url: str) -> None:
 def test_a_file_is_chosen_put_right_and_imported(browser: Browser, live_server: Any, *, scripts: bool) -> None:
     context = browser.new_context(java_script_enabled=scripts, viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     sign_in_at(page, live_server.url)
     wrong: Any = {"name": "w.yaml", "mimeType": "text/yaml", "buffer": SEED.replace("lru", "fifo").encode()}
     page.get_by_label("File", exact=True).set_input_files(wrong)
