@@ -68,7 +68,7 @@ class AnswerForm(forms.Form):
         self.fields.update(_fields_of(interrupt.kind, redaction.mask_of_run(interrupt.run).data(interrupt.data)))
 
     @property
-    def asks(self) -> list[forms.BoundField]:
+    def input_fields(self) -> list[forms.BoundField]:
         """The fields to fill in."""
         return [field for field in self if field.name != "action"]
 

@@ -50,7 +50,7 @@ def page(
     """Return a page of what the tenant's runs resolve now, the latest installed first; a part of a pack is shown with
     its pack."""
     found = read_page(_current(scope, kind, disabled), before, size)
-    return found.of(_in_force(scope.tenant_id, found.rows))
+    return found.with_rows(_in_force(scope.tenant_id, found.rows))
 
 
 def every(scope: TenantScope, *, kind: str = "", disabled: bool | None = None) -> Iterator[InForce]:

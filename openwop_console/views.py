@@ -179,7 +179,7 @@ def _switch_schedule(request: HttpRequest, name: str, words: str, *, enabled: bo
 
 
 def _installed_page(request: HttpRequest, scope: TenantScope, *, status: int = 200) -> HttpResponseBase:
-    cursor = pages.Cursor.of(request, "inst")
+    cursor = pages.Cursor.from_request(request, "inst")
     kind = pages.word_of(request, "kind", tuple(registry.REF_PREFIX))
     state = pages.word_of(request, "state", STATES)
     narrowed: dict[str, Any] = {"kind": kind, "disabled": None if not state else state == "disabled"}

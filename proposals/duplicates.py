@@ -60,7 +60,7 @@ class _Known:
                 self._facts.move_to_end((kind, sha256))
             return found
 
-    def keep(self, kind: str, sha256: str, facts: _Facts) -> None:
+    def store(self, kind: str, sha256: str, facts: _Facts) -> None:
         with self._lock:
             self._facts[kind, sha256] = facts
             if len(self._facts) > self._most:
@@ -123,7 +123,7 @@ def _facts_of(kind: str, text: str) -> _Facts:
         name = registry.digest(artifacts.name_in(kind, text))
         structure, skeleton = fingerprints.structure_of(text), fingerprints.skeleton_of(text)
         facts = _Facts(structure, skeleton, name, len(fingerprints.words_of(text)))
-        _known.keep(kind, sha256, facts)
+        _known.store(kind, sha256, facts)
     return facts
 
 

@@ -303,7 +303,7 @@ def page(
 ) -> Page[Shown]:
     """The commitments after ``after``, newest first."""
     found = read_page(_matching(scope, wanted), after, size)
-    return found.of(_with_entries(scope, found.rows, now))
+    return found.with_rows(_with_entries(scope, found.rows, now))
 
 
 def export_commitments(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:

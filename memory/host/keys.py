@@ -35,7 +35,7 @@ def list_keys(scope: TenantScope, *, after: UUID | None = None, limit: int, now:
     """Return keys older than ``after``, newest first, revoked and expired ones too."""
     scope.check(SCOPE)
     page = read_page(ApiKey.objects.of(scope.tenant_id), after, limit)
-    return page.of(_records(scope.tenant_id, page.rows, now))
+    return page.with_rows(_records(scope.tenant_id, page.rows, now))
 
 
 def find(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> KeyRecord:

@@ -168,7 +168,7 @@ class Cursor:
     seen: int
 
     @classmethod
-    def of(cls, request: HttpRequest, prefix: str) -> "Cursor":
+    def from_request(cls, request: HttpRequest, prefix: str) -> "Cursor":
         after = ids.parse(prefix, request.GET.get("after", ""))
         return cls(request, prefix, after, (number_of(request, "seen") or 0) if after else 0)
 

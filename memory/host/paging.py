@@ -29,7 +29,7 @@ class Page(Generic[Row]):
     total: int
     after: Any = None
 
-    def of(self, rows: "list[Other]") -> "Page[Other]":
+    def with_rows(self, rows: "list[Other]") -> "Page[Other]":
         """Return the same page with these rows."""
         return Page(rows, self.total, self.after)
 

@@ -27,7 +27,7 @@ class Slots:
         self._queue: deque[threading.Lock] = deque()
 
     @property
-    def wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether a thread waits for a slot."""
         return bool(self._queue)
 
@@ -110,7 +110,7 @@ def aside() -> Iterator[None]:
 
 def breathe() -> None:
     """Let a waiting request go first; called between the parts of long work, outside of transactions."""
-    if _slots.wanted and not connections[DEFAULT_DB_ALIAS].in_atomic_block:
+    if _slots.is_wanted and not connections[DEFAULT_DB_ALIAS].in_atomic_block:
         with aside():
             pass
 

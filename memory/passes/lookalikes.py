@@ -247,7 +247,7 @@ def page(
     rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
     found = read_page(rows, after, size)
     texts = adapter.entries_by_id(scope, [each for row in found.rows for each in (row.older_id, row.newer_id)], now=now)
-    return found.of(
+    return found.with_rows(
         [
             Pair(row, texts[row.older_id], texts[row.newer_id])
             for row in found.rows

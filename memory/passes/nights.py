@@ -237,7 +237,7 @@ def page_of_passes(
     """The passes of a figure, newest first, each with the current counts of what it retired."""
     page = read_page(_passes_of(scope, night).filter(PASSES[show]).select_related("run"), after, size)
     taken = orders.retired_counts(scope, [row.id for row in page.rows], now=now)
-    return page.of([summary(row, taken.get(row.id, orders.NOTHING)) for row in page.rows])
+    return page.with_rows([summary(row, taken.get(row.id, orders.NOTHING)) for row in page.rows])
 
 
 def _firings_of(scope: TenantScope, night: Night) -> QuerySet[Firing]:

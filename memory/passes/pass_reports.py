@@ -259,7 +259,7 @@ def kin_page(
     text_of = archives.archive_of_entry(scope, entry.id)
     into = provenance.went_into(scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None)
     found = read_page(into if sources else provenance.came_from(scope.tenant_id, entry.id), after, size, order="id")
-    return found.of(_kin(scope, found.rows, entry.id, now))
+    return found.with_rows(_kin(scope, found.rows, entry.id, now))
 
 
 def _kin(scope: TenantScope, rows: list[Lineage], entry_id: UUID, now: datetime) -> list[Kin]:

@@ -91,7 +91,7 @@ def _key_form(scope: TenantScope, given: Any = None) -> KeyForm:
 def _keys_page(
     request: HttpRequest, scope: TenantScope, form: KeyForm, *, made: NewKey | None = None, status: int = 200
 ) -> HttpResponse:
-    cursor, now = pages.Cursor.of(request, "key"), timezone.now()
+    cursor, now = pages.Cursor.from_request(request, "key"), timezone.now()
     page = keys.list_keys(scope, after=cursor.after, limit=pages.PAGE, now=now)
     context = {
         "nav": "settings",
@@ -159,7 +159,7 @@ def _roles_below(scope: TenantScope) -> list[str]:
 def _operators_page(
     request: HttpRequest, scope: TenantScope, form: InviteForm, *, made: Invitation | None = None, status: int = 200
 ) -> HttpResponse:
-    cursor = pages.Cursor.of(request, "usr")
+    cursor = pages.Cursor.from_request(request, "usr")
     page = operators.list_operators(scope, after=cursor.after, limit=pages.PAGE)
     link = reverse("set-password", args=[ids.wire("usr", made.operator.id), made.token]) if made else ""
     context = {
@@ -259,7 +259,7 @@ def secret_list(request: HttpRequest) -> HttpResponse:
 
 
 def _secrets_page(request: HttpRequest, scope: TenantScope, form: SecretForm, *, status: int = 200) -> HttpResponse:
-    cursor = pages.Cursor.of(request, "sec")
+    cursor = pages.Cursor.from_request(request, "sec")
     page = vault.list_secrets(scope, after=cursor.after, limit=pages.PAGE)
     context = {
         "nav": "settings",

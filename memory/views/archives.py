@@ -35,7 +35,11 @@ COLUMNS = (
 @require_safe
 def archive_list(request: HttpRequest) -> HttpResponseBase:
     """The archives and the distillations that failed, newest first; of one ref when the address says so."""
-    scope, ref, cursor = tenancy.scope_of(request), pages.text_of(request, "ref"), pages.Cursor.of(request, "arc")
+    scope, ref, cursor = (
+        tenancy.scope_of(request),
+        pages.text_of(request, "ref"),
+        pages.Cursor.from_request(request, "arc"),
+    )
     page = archive_reports.list_outcomes(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
     if not capabilities.advertises(registrations.advertised_capabilities(), "memory.distillation"):
         return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)

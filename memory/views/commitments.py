@@ -69,7 +69,7 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") in exports.FORMATS:
         rows = (_row(each) for each in kept.export_commitments(scope, wanted, now=now))
         return exports.listing(request.GET["format"], "commitments", rows, columns=COLUMNS)
-    cursor = pages.Cursor.of(request, "cmt")
+    cursor = pages.Cursor.from_request(request, "cmt")
     listed = kept.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
     context = {
         "nav": "commitments",

@@ -68,7 +68,7 @@ def _kinds(request: HttpRequest) -> tuple[str, ...]:
 def _page(
     request: HttpRequest, scope: TenantScope, form: PassForm, times: PassScheduleForm, *, status: int = 200
 ) -> HttpResponse:
-    cursor, kinds, ref = pages.Cursor.of(request, "pass"), _kinds(request), pages.text_of(request, "ref")
+    cursor, kinds, ref = pages.Cursor.from_request(request, "pass"), _kinds(request), pages.text_of(request, "ref")
     page = orders.page(scope, kinds=kinds, memory_ref=ref, before=cursor.after, size=pages.PAGE)
     context = {
         "nav": "consolidation",
@@ -184,14 +184,14 @@ def _pair_page(scope: TenantScope, request: HttpRequest, *, size: int) -> Page[P
         scope,
         memory_ref=pages.text_of(request, "ref"),
         entry_id=ids.parse("mem", pages.text_of(request, "entry")),
-        after=pages.Cursor.of(request, "dup").after,
+        after=pages.Cursor.from_request(request, "dup").after,
         size=size,
         now=timezone.now(),
     )
 
 
 def _render_pairs(request: HttpRequest, scope: TenantScope, *, conflict: Conflict | None = None) -> HttpResponse:
-    found, cursor = _pair_page(scope, request, size=SHOWN), pages.Cursor.of(request, "dup")
+    found, cursor = _pair_page(scope, request, size=SHOWN), pages.Cursor.from_request(request, "dup")
     context = {
         "nav": "look-alikes",
         "now": timezone.now(),

@@ -169,7 +169,7 @@ def _may(scope: TenantScope, mem_id: str) -> dict[str, object]:
 def _strip(origin: Provenance) -> dict[str, object]:
     """The events around the write, and how many the drawing leaves out; the newest of many writes."""
     here = next((place for place, mark in enumerate(origin.strip) if mark.this), 0)
-    drawn = [_drawn(mark, origin) for mark in origin.strip[max(here - WINDOW, 0) : here + WINDOW + 1]]
+    drawn = [_strip_event(mark, origin) for mark in origin.strip[max(here - WINDOW, 0) : here + WINDOW + 1]]
     return {
         "strip": drawn,
         "before": drawn[0].sequence if drawn else 0,
@@ -180,7 +180,7 @@ def _strip(origin: Provenance) -> dict[str, object]:
     }
 
 
-def _drawn(mark: Mark, origin: Provenance) -> StripEvent:
+def _strip_event(mark: Mark, origin: Provenance) -> StripEvent:
     run_id = origin.writes[-1].run_id
     return StripEvent(
         sequence=mark.sequence,
@@ -468,7 +468,7 @@ def lineage(request: HttpRequest, mem_id: str) -> HttpResponse:
     """All that the entry was made from, or that it went into, oldest first."""
     scope, now = tenancy.scope_of(request), timezone.now()
     found = find_entry(scope, mem_id, now=now)
-    side, cursor = pages.word_of(request, "side", SIDES) or SIDES[0], pages.Cursor.of(request, "lin")
+    side, cursor = pages.word_of(request, "side", SIDES) or SIDES[0], pages.Cursor.from_request(request, "lin")
     page = pass_reports.kin_page(scope, found, sources=side == "sources", after=cursor.after, size=pages.PAGE, now=now)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "side": side, "rows": page.rows}
     context |= {
@@ -485,7 +485,7 @@ def reads(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Every node of a run that was served the entry, the newest first."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("runs:read")
-    found, cursor = find_entry(scope, mem_id, now=now), pages.Cursor.of(request, "rd")
+    found, cursor = find_entry(scope, mem_id, now=now), pages.Cursor.from_request(request, "rd")
     page = recordings.reads_of_entry(scope.tenant_id, found.id, after=cursor.after, size=pages.PAGE)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "reads": page.rows}
     context |= {

@@ -103,7 +103,7 @@ def _request_preview(scope: TenantScope, names: list[str]) -> ForgetRequest:
 
 
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, object]:
-    cursor = pages.Cursor.of(request, "fgt")
+    cursor = pages.Cursor.from_request(request, "fgt")
     page = plans.newest(scope, before=cursor.after, limit=pages.PAGE)
     on_hold = holds.active(scope, limit=HOLDS_SHOWN)
     return {
@@ -221,7 +221,7 @@ def _decided(found: ForgetRequest) -> dict[str, int]:
 
 def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest, forget_id: str) -> HttpResponse:
     """Step 2. Suspects come by page, each with the words around its mention."""
-    cursor = pages.Cursor.of(request, "sus")
+    cursor = pages.Cursor.from_request(request, "sus")
     rows, last = plans.suspects(found, after=cursor.after, limit=pages.PAGE)
     suspects = plans.suspects_in_context(found, execution.terms_of(scope, found), rows)
     stores, empty = _stores(found)
@@ -430,7 +430,7 @@ def hold_list(request: HttpRequest) -> HttpResponseBase:
             messages.success(request, "The subject is on legal hold. It cannot be forgotten until the hold is ended.")
             return redirect("forget-hold", ids.wire("hld", sent.result.id))
         conflict, status = sent.conflict, sent.status
-    cursor = pages.Cursor.of(request, "hld")
+    cursor = pages.Cursor.from_request(request, "hld")
     page = holds.newest(scope, before=cursor.after, limit=pages.PAGE)
     if request.GET.get("format") in exports.FORMATS:
         rows = (HOLD.document(each) for each in holds.export_holds(scope))

@@ -112,7 +112,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
         return _choose_columns(request)
     scope, now = tenancy.scope_of(request), timezone.now()
     wanted = wanted_of(request, now)
-    cursor = pages.Cursor.of(request, "mem")
+    cursor = pages.Cursor.from_request(request, "mem")
     page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if request.GET.get("format") == "csv":
         return exports.download("entries", transfers.csv_parts(ledger_search.export_chunks(scope, wanted, now=now)))

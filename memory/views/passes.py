@@ -234,7 +234,7 @@ def nights(request: HttpRequest) -> HttpResponse:
     if request.GET.get("format") == "json":
         return exports.document(night_document(night, figures))
     show = pages.word_of(request, "show", SHOWS) or "passes"
-    cursor = pages.Cursor.of(request, PREFIXES.get(show, "pass"))
+    cursor = pages.Cursor.from_request(request, PREFIXES.get(show, "pass"))
     context: JSONObject = {
         "nav": "nights",
         "now": now,
@@ -258,7 +258,7 @@ def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Curso
     if show == "fired":
         page = tenant_nights.page_of_firings(scope, night, after=after, size=size)
         fired = commitments.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
-        page = page.of([(each, fired.get(each.commitment_id)) for each in page.rows])
+        page = page.with_rows([(each, fired.get(each.commitment_id)) for each in page.rows])
     elif show in REMOVALS:
         page = tenant_nights.page_of_removed(scope, night, show, after=after, size=size)
     else:

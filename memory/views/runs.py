@@ -85,7 +85,7 @@ class LaneFilter:
 @require_safe
 def runs(request: HttpRequest) -> HttpResponseBase:
     """The tenant's runs, newest first."""
-    scope, cursor = tenancy.scope_of(request), pages.Cursor.of(request, "run")
+    scope, cursor = tenancy.scope_of(request), pages.Cursor.from_request(request, "run")
     wanted = RunFilter(
         workflow_part=pages.text_of(request, "workflow"),
         agent=pages.text_of(request, "agent"),

@@ -75,7 +75,7 @@ def webhook(request: HttpRequest, webhook_id: str) -> HttpResponse:
     """One subscription with the log of its deliveries."""
     scope = tenancy.scope_of(request)
     row = webhooks.find(scope, ids.parse("whk", webhook_id))
-    cursor = pages.Cursor.of(request, "dlv")
+    cursor = pages.Cursor.from_request(request, "dlv")
     page = webhooks.list_deliveries(scope, row.id, after=cursor.after, limit=SHOWN)
     if request.GET.get("format") == "json":
         listed = DELIVERY.documents(page.rows)

@@ -253,7 +253,7 @@ class Console:
             if not getattr(response, "streaming", False):
                 answer = Answer(told[0], told[1], b"".join(response))
                 _close(response)
-                self._documents.keep(environ, answer)
+                self._documents.store(environ, answer)
                 return answer
         status, headers = told
         if dict(headers).get("Content-Type", "").startswith(EVENTS):

@@ -71,7 +71,7 @@ class Child:
     patience: float
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.process.poll() is not None
 
 
@@ -162,7 +162,7 @@ def _begin(supervisor: int) -> None:
 def wait_until_ready(address: Address, children: Sequence[Child], request: StopRequest, *, seconds: float) -> bool:
     """Return True once ``address`` answers; False after ``seconds``, when a child ends, or on a stop request."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and not request.made and not any(child.ended for child in children):
+    while time.monotonic() < deadline and not request.made and not any(child.has_ended for child in children):
         if answers(address):
             return True
         time.sleep(POLL)
@@ -173,7 +173,7 @@ def watch(children: Sequence[Child], request: StopRequest) -> Child | None:
     """Return the child that ended by itself; None on a stop request."""
     while not request.made:
         for child in children:
-            if child.ended:
+            if child.has_ended:
                 return child
         time.sleep(POLL)
     return None
@@ -184,10 +184,10 @@ def stop(children: Sequence[Child], request: StopRequest) -> None:
     left."""
     began = time.monotonic()
     for child in children:
-        if not child.ended:
+        if not child.has_ended:
             child.process.terminate()
     for child in children:
-        while not child.ended and not request.made_again and time.monotonic() < began + child.patience:
+        while not child.has_ended and not request.made_again and time.monotonic() < began + child.patience:
             time.sleep(POLL)
     for child in children:
         _kill_group(child)

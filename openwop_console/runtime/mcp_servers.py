@@ -137,7 +137,7 @@ def mcp_tool(ctx: NodeContext) -> Outcome:
             await session.open()
             # Sent with this request alone, because the key identifies one answer.
             once = {"Idempotency-Key": sending.idempotency_key}
-            return _outputs(await session.ask("tools/call", asked, once))
+            return _outputs(await session.send_request("tools/call", asked, once))
         except OutboundFailed as failed:
             raise calls.failure_of(failed) from None
         finally:
@@ -172,14 +172,14 @@ class _Session:
 
     async def open(self) -> None:
         hello = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": CLIENT}
-        agreed = (await self.ask("initialize", hello)).get("protocolVersion")
+        agreed = (await self.send_request("initialize", hello)).get("protocolVersion")
         if agreed not in VERSIONS:
             raise OutboundFailed("malformed")
         self.headers["MCP-Protocol-Version"] = agreed
         async with self._posted({"jsonrpc": "2.0", "method": "notifications/initialized"}):
             pass
 
-    async def ask(self, method: str, params: JSONObject, headers: Mapping[str, str] = NONE) -> JSONObject:
+    async def send_request(self, method: str, params: JSONObject, headers: Mapping[str, str] = NONE) -> JSONObject:
         """Send a request and return its result; an error response raises NodeFailure."""
         self.asked += 1
         request = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}

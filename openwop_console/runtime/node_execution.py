@@ -396,7 +396,7 @@ def _port(position: Position, port: JSONObject, bounds: Bounds) -> Any:
     if port["type"] == "static":
         return port["value"]
     if port["type"] == "expression":
-        return expressions.evaluate(port["expression"], _everything(position, _nodes_read(port, position)), bounds)
+        return expressions.evaluate(port["expression"], _values_of_nodes(position, _nodes_read(port, position)), bounds)
     if port["type"] == "variable":
         values, key = position.run.variables, port["variableName"]
     else:
@@ -408,7 +408,7 @@ def _port(position: Position, port: JSONObject, bounds: Bounds) -> Any:
     return values.get(key)
 
 
-def _everything(position: Position, node_ids: Collection[str]) -> JSONObject:
+def _values_of_nodes(position: Position, node_ids: Collection[str]) -> JSONObject:
     """The values visible to an expression that reads the outputs of these nodes: variables, inputs, and outputs by node
     id."""
     outputs = {node_id: position.steps[node_id].outputs for node_id in node_ids}

@@ -103,7 +103,7 @@ class RecordedMemory:
     writes: int = 0
 
     @classmethod
-    def of(cls, source: Run, node_id: str, *, before: int) -> "RecordedMemory":
+    def from_run(cls, source: Run, node_id: str, *, before: int) -> "RecordedMemory":
         """The reads and writes of the source's node, up to its completion at the sequence ``before``."""
         facts = event_log.node_payloads(source.tenant_id, source.id, node_id, MemoryWritten.type, before=before)
         return cls(recordings.reads_of_node(source.tenant_id, source.id, node_id), facts)
@@ -260,7 +260,7 @@ def _complete(telling: Telling, fact: Recorded) -> None:
 def _call(telling: Telling, recorded: Step, fact: Recorded) -> None:
     """Call the node with its original time, memory and values; raise Halt unless it reproduces the recorded outcome."""
     run, node_id = telling.run, fact.node_id
-    memory = RecordedMemory.of(telling.source, node_id, before=fact.sequence)
+    memory = RecordedMemory.from_run(telling.source, node_id, before=fact.sequence)
     try:
         with transaction.atomic():
             position = Position(run, telling.definition, node_id, telling.steps)

@@ -322,7 +322,7 @@ def _page(
     chosen: Saved | None,
     now: datetime,
 ) -> HttpResponseBase:
-    cursor = pages.Cursor.of(request, "prop")
+    cursor = pages.Cursor.from_request(request, "prop")
     page = proposals_inbox.page(scope, wanted, after=cursor.after, seen=cursor.seen, now=now)
     base = urlencode({"saved": chosen.row.slug}) if chosen else query_of(wanted)
     here = address(base, after=request.GET.get("after") if cursor.after else "", seen=cursor.seen or "")

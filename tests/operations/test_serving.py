@@ -611,7 +611,7 @@ def test_a_slot_goes_to_the_request_that_has_waited_longest() -> None:
     for thread in waiting:
         thread.join(20)
     assert served == [0, 1, 2, 3]
-    assert not slots.wanted
+    assert not slots.is_wanted
 
 
 # It ends the console of this file, so it is the last.

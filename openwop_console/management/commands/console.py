@@ -101,7 +101,7 @@ class Command(BaseCommand):
             self._print_line("Console: worker started")
         elif supervisor.wait_until_ready(address, children, request, seconds=SECONDS_TO_START):
             self._announce(address, demo=demo)
-        elif not request.made and not any(child.ended for child in children):
+        elif not request.made and not any(child.has_ended for child in children):
             raise CommandError(f"{address.url}healthz did not answer within {SECONDS_TO_START} seconds")
         dead = supervisor.watch(children, request)
         if dead is None:
