@@ -53,6 +53,7 @@ _MAY_GO_ON = re.compile(rf"(?:[A-Za-z0-9+/_-]|{_BREAK.pattern})++\\?")
 _BEHIND_THE_FIRST = re.compile(r"[A-Z0-9+/_-]")
 _PERCENT_LAYERS = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
 _ENTITY_LAYERS = re.compile(r"(?i)&(?:amp;)+(?=[#a-z])")
+_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]{5,}")
 _LETTERS = str.maketrans(
     {
@@ -277,7 +278,7 @@ for _code in (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x1E00, 0x2000))
 
 def _decoded(text: str, seen: set[str], depth: int) -> Iterator[str]:
     """Every reading of ``text`` but itself; ``seen`` are those that were given already."""
-    starts = [text, _unquoted_printable(text)] if "=" in text else [text]
+    starts = [text, _storable(_unquoted_printable(text))] if "=" in text else [text]
     for start in starts:
         now = start
         for _ in range(ROUNDS):
@@ -293,7 +294,12 @@ def _decoded(text: str, seen: set[str], depth: int) -> Iterator[str]:
             after = _unescaped(now)
             if after == now:
                 break
-            now = after
+            now = _storable(after)
+
+
+def _storable(text: str) -> str:
+    """``text`` without what no database keeps: a NUL (``%00``), or half a character, as punycode can name one."""
+    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def _unescaped(text: str) -> str:

@@ -196,6 +196,18 @@ def test_every_write_is_on_record_without_secrets_and_is_seen_by_its_own_tenant_
     assert SECRET not in everything_stored()
 
 
+def test_what_no_database_keeps_is_written_through_every_door_when_an_encoding_names_it(
+    callers: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text itself has no NUL; what it decodes to, which is stored beside it, would have one."""
+    half = "xn--half-jg9t"  # names U+D800
+    monkeypatch.setattr(f"{__name__}.CONTENT", f"{PERSON.replace('@', '%40')} has %00, \\u0000, =00 and {half}")
+    for write in DOORS:
+        write(callers["acme"])
+    assert len(written("acme")) == len(DOORS)
+    assert forget("acme", PERSON).receipt["stores"]["memory entries"]["erased"] == len(DOORS)
+
+
 def test_a_person_whom_every_origin_names_is_forgotten_but_for_a_ref_on_the_log(made: dict[str, UUID]) -> None:
     assert PERSON in everything_stored()
     done = forget("acme", PERSON)

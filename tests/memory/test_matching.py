@@ -5,6 +5,7 @@ import html
 import json
 import quopri
 import random
+import re
 import time
 import unicodedata
 from itertools import product
@@ -246,6 +247,14 @@ def test_any_text_can_be_read(text: str) -> None:
     assert next(readings(text)) == text
     assert all(isinstance(reading, str) for reading in readings(text))
     hidden_form(text)
+
+
+@given(
+    st.lists(st.sampled_from(["%00", "%2500", "\\u0000", "\\x00", "=00", "\\ud800", "=ED=A0=80", "xn--xy-zd9k", "a"]))
+)
+def test_what_a_text_decodes_to_can_be_stored(parts: list[str]) -> None:
+    for text in ("".join(parts), " ".join(parts), base64.b64encode(" ".join(parts).encode()).decode()):
+        assert not re.search("[\\x00\\ud800-\\udfff]", hidden_form(text)), text
 
 
 def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
