@@ -1,8 +1,9 @@
 """Entries as files: JSON and CSV exports, and the JSON lines that another host imports with the same ids.
 
-A line is one entry. Imported entries are written by a run of the host, without a node: this host did not see which run
-wrote them, and an origin that their agent stated stays a statement. An entry that exists here, or existed and was
-removed, is skipped, so an interrupted import can be started again. Exports are made from raw rows, in parts.
+A line is one entry. Imported entries are written by a run of the host, or on the log of their agent, without a node:
+this host did not see which run wrote them, and an origin that their agent stated stays a statement. An entry that
+exists here, or existed and was removed, is skipped, so an interrupted import can be started again. Exports are made
+from raw rows, in parts.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from memory import adapter, addresses, ledger, origins
+from memory import adapter, addresses, ledger, origins, redaction
 from memory.adapter import Exported
 from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
@@ -29,7 +30,7 @@ from memory.host.models.run import IMPORT
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, Imported
-from memory.openintent import namespaces
+from memory.openintent import namespaces, work
 from memory.origins import Origin
 from memory.wire import address_document
 
@@ -230,14 +231,19 @@ def try_entries(scope: TenantScope, incoming: Sequence[Incoming], *, now: dateti
 
 
 def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported], now: datetime) -> None:
+    """The facts of an entry with an address stand on the log of its agent, which never closes: the entry can be changed
+    and removed after the import is over."""
     if not entries:
         return
     given = [each.what for each in entries if isinstance(each.what, Given)]
+    redact = redaction.for_tenant(scope.tenant_id).redact
+    agents = sorted({each.address.agent_id for each in given})
+    logs = {name: work.agent(scope.tenant_id, redact(name).text, now=now).run_id for name in agents}
     for name in sorted({each.address.namespace for each in given if each.address.tier == Tier.SEMANTIC}):
         namespaces.redacted_name(scope, name)
         made = namespaces.ensure_readable(scope.tenant_id, name, (), scope.principal.id, now)
         namespaces.audit_changes(made, actor=scope.principal.id, now=now)
-    ledger.import_addressed(scope, entries, run=run, now=now)
+    ledger.import_addressed(scope, entries, run=run, logs=logs, now=now)
 
 
 @transaction.atomic

@@ -1,7 +1,7 @@
 """Addressed entries (RFC-0015): found, locked, written and renewed at their address."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -335,10 +335,13 @@ class _Ready:
     address: EntryAddress
 
 
-def import_addressed(scope: TenantScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
-    """``write_addressed`` for entries from elsewhere, by a run of the host."""
+def import_addressed(
+    scope: TenantScope, imported: Sequence[Imported], *, run: Run, logs: Mapping[str, UUID], now: datetime
+) -> None:
+    """``write_addressed`` for entries from elsewhere, each on the log of its agent; what is stated of them stands on
+    that of ``run``."""
     new = [
-        New(each.what, run.id, "", each, Stated(run.id, each.origin) if each.origin else None)
+        New(each.what, logs[each.what.address.agent_id], "", each, Stated(run.id, each.origin) if each.origin else None)
         for each in imported
         if isinstance(each.what, Given)
     ]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory import adapter, external_runs, ledger, ledger_search, provenance, transfers
+from memory import adapter, external_runs, ledger, ledger_search, provenance, retention, transfers
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, ids, runs, vault
@@ -110,6 +111,29 @@ def test_entries_with_addresses_are_exported_too_but_no_sealed_value(tmp_path: P
     ]
     assert rows[0] == rows[1]
     assert export(capsys, "globex") == (tmp_path / "memory").read_text()
+
+
+def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_forgotten(
+    tmp_path: Path, capsys: Any
+) -> None:
+    globex, now = building.scope("globex"), timezone.now()
+    ends = {"updated": "", "deleted": "", "expired": "PT1H", "forgotten": ""}
+    lines = []
+    for key, ttl in ends.items():
+        address = {"tier": "episodic", "agent_id": "bot", "created_by": "bot", "namespace": "facts", "key": key}
+        said = {"value": {"to": "ana@x.org" if key == "forgotten" else "nobody"}, "origin": {"system": "elsewhere"}}
+        expiry = {"expiresAt": (now + timedelta(hours=1)).isoformat()} if ttl else {}
+        lines.append(line(0, memoryRef="", address={**address, "ttl": ttl}, **said, **expiry))
+    (tmp_path / "memory").write_text("\n".join(lines))
+    assert len(run_import(capsys, tmp_path / "memory")) == len(ends)
+    bot, ids_of = Caller(globex, "bot"), {row.key: row.id for row in EntryAddress.objects.of(globex.tenant_id)}
+    changed = entries.update(bot, ids_of["updated"], 1, {"value": {"n": 2}}, now=now)
+    assert changed.version == 2
+    entries.delete(bot, ids_of["deleted"], None, now=now)
+    assert retention.sweep(now=now + timedelta(hours=2)) == 1
+    assert forget("globex", "ana@x.org").state == "forgotten"
+    left = EntryAddress.objects.of(globex.tenant_id).values_list("key", flat=True)
+    assert list(left) == ["updated"]
 
 
 def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: Any) -> None:
