@@ -25,8 +25,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from rest_framework.exceptions import ParseError
 
 from memory.host import access, pages, second_factors, tenancy, throttle, vault
+from memory.host.http import StrictJSONParser
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator
 from memory.host.pages import PlainForm
@@ -57,8 +59,21 @@ class CodeForm(AuthenticateForm):  # type: ignore[misc]  # allauth is untyped
         """Do nothing: ``clean_code`` has marked the code as used."""
 
 
+class CredentialDecoder(json.JSONDecoder):
+    """Reads the JSON of a passkey as bodies of the API are read: what is nested too deeply, or names a number that is
+    too long, is no JSON."""
+
+    def decode(self, text: str, *_: Any) -> Any:
+        try:
+            return StrictJSONParser().parsed(text.encode(errors="replace"))
+        except ParseError as problem:
+            raise json.JSONDecodeError(str(problem), "", 0) from None
+
+
 class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth is untyped
     """A passkey instead of a code, throttled and recorded alike."""
+
+    credential = forms.JSONField(widget=forms.HiddenInput, decoder=CredentialDecoder)
 
     def clean_credential(self) -> Any:
         request, now = context.request, timezone.now()
@@ -95,7 +110,7 @@ def passkey_sign_in(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return JsonResponse(webauthn.begin_authentication(None))
     try:
-        credential = json.loads(request.POST.get("credential", ""))
+        credential = json.loads(request.POST.get("credential", ""), cls=CredentialDecoder)
         person = webauthn.extract_user_from_response(credential)
     except (ValidationError, ValueError, AttributeError):
         person, credential = None, {}
@@ -138,7 +153,9 @@ class NewPasskeyForm(PasswordForm):
     """The credential that the browser created, filled in by a script."""
 
     credential = forms.JSONField(
-        widget=forms.HiddenInput, error_messages={"required": "Your browser has made no passkey."}
+        widget=forms.HiddenInput,
+        decoder=CredentialDecoder,
+        error_messages={"required": "Your browser has made no passkey."},
     )
     field_order = ("credential", "current")
 

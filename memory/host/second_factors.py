@@ -29,6 +29,9 @@ FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 # The binding of every secret of a factor, so that it does not open as another value of the vault.
 SEALED = UUID("5b0f8f0e-5f4c-4f56-9d0c-2f7a4c0e7a11")
 
+# What libraries raise for a passkey that is none; the last for one whose inner JSON is nested too deeply.
+UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, RecursionError)
+
 
 class SealingAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth is untyped
     """django-allauth with its secrets sealed by the vault."""
@@ -100,7 +103,7 @@ def add_passkey(operator: Operator, credential: JSONObject, *, now: datetime) ->
     try:
         webauthn.parse_registration_response(credential)
         webauthn.complete_registration(credential)
-    except (ValidationError, ValueError, TypeError, KeyError):
+    except UNREADABLE:
         raise Invalid(errors=[{"field": "credential", "message": "is no passkey for this page; try again"}]) from None
     kept = {"name": PASSKEY, "credential": credential}
     Authenticator.objects.create(user=operator, type=Authenticator.Type.WEBAUTHN, data=kept, created_at=now)
@@ -123,7 +126,7 @@ def check_passkey(operator: Operator, credential: JSONObject, *, now: datetime) 
     try:
         webauthn.parse_authentication_response(credential)
         found = webauthn.complete_authentication(operator, credential)
-    except (ValidationError, ValueError, TypeError, KeyError):
+    except UNREADABLE:
         return None
     Authenticator.objects.filter(id=found.id).update(last_used_at=now)
     return found

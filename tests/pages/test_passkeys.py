@@ -1,10 +1,13 @@
 """Passkeys, driven in Chromium with an authenticator that the browser makes up."""
 
+import base64
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
 from django.test import Client
 from playwright.sync_api import Page, expect
@@ -16,6 +19,8 @@ from tests.browsing import ADA
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/settings/second-factor"
+DEEP = "[" * 10_000 + "]" * 10_000
+TOO_MUCH = [DEEP, "9" * 5_000, '{"id": 1e400}', '{"id": "\\u0000"}']
 
 
 @pytest.fixture
@@ -112,7 +117,7 @@ def test_a_wrong_password_adds_no_passkey_and_who_was_deactivated_enters_with_no
 def test_what_is_no_passkey_signs_nobody_in_and_waits_by_the_throttle() -> None:
     building.operator(email=ADA)
     browser = Client()
-    for sent in ("", "x", "[]", "null", "{}", '{"response": {"userHandle": "AA"}}', '{"response": 1}'):
+    for sent in ("", "x", "[]", "null", "{}", '{"response": {"userHandle": "AA"}}', '{"response": 1}', *TOO_MUCH):
         assert browser.post("/login/passkey", {"credential": sent})["Location"] == "/login", sent
     for _ in range(sign_in.FREE_STARTS):
         last = browser.get("/login/passkey")
@@ -120,12 +125,25 @@ def test_what_is_no_passkey_signs_nobody_in_and_waits_by_the_throttle() -> None:
     assert browser.get("/settings/password").status_code == 302
     signed_in = Client()
     signed_in.post("/login", {"login": ADA, "password": building.PASSWORD})
-    for sent in ("", "x", "[]", "{}", '{"id": "AA", "response": {}}'):
+    for sent in ("", "x", "[]", "{}", '{"id": "AA", "response": {}}', *TOO_MUCH):
         form = {"credential": sent, "current": building.PASSWORD}
         assert signed_in.post(f"{PAGE}/passkeys", form).status_code == 422, sent
     for number in ("", "x", "0", "9" * 20, "\u0663"):
         form = {"passkey": number, "current": building.PASSWORD}
         assert signed_in.post(f"{PAGE}/passkeys/remove", form).status_code == 404, number
+
+
+def test_a_passkey_whose_inner_json_is_too_deep_is_refused() -> None:
+    person, inner = building.operator(email=ADA), base64.urlsafe_b64encode(DEEP.encode()).decode()
+    own = base64.urlsafe_b64encode(user_pk_to_url_str(person).encode()).decode()
+    answer = {"clientDataJSON": inner, "authenticatorData": "AAAA", "attestationObject": "AAAA", "signature": "AAAA"}
+    sent = {"id": "AAAA", "rawId": "AAAA", "type": "public-key", "response": {**answer, "userHandle": own}}
+    browser = Client()
+    assert browser.post("/login/passkey", {"credential": json.dumps(sent)})["Location"] == "/login"
+    assert actions()[-1] == "operator.sign_in_failed"
+    browser.post("/login", {"login": ADA, "password": building.PASSWORD})
+    form = {"credential": json.dumps(sent), "current": building.PASSWORD}
+    assert browser.post(f"{PAGE}/passkeys", form).status_code == 422
 
 
 def test_without_scripts_no_page_offers_a_passkey(plain: Page, live_server: Any) -> None:
