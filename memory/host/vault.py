@@ -477,7 +477,8 @@ def remove_secret(scope: TenantScope, name: str, *, kind: str, owner: str, now: 
     """Remove the secret; audited. Raises ``NotFound`` when there is none by that name."""
     scope.check("secrets:manage")
     actor = scope.principal.id
-    if kind not in GIVEN_SCOPES or not remove(scope.tenant_id, name, scope=kind, owner=owner, actor=actor, now=now):
+    is_possible = kind in GIVEN_SCOPES and (name + owner).isprintable()  # PostgreSQL cannot be asked for a NUL
+    if not is_possible or not remove(scope.tenant_id, name, scope=kind, owner=owner, actor=actor, now=now):
         raise NotFound("The vault holds no secret by that name.")
 
 

@@ -239,6 +239,13 @@ def test_a_secret_is_set_and_removed_by_name_and_its_value_is_on_no_page(ada: Cl
     assert ada.post("/settings/secrets/remove", {"name": "CRM_KEY"}).status_code == 404
 
 
+@pytest.mark.engines
+@pytest.mark.parametrize("field", ["name", "owner"])
+def test_a_secret_that_no_vault_can_hold_is_not_there(ada: Client, field: str) -> None:
+    given = {"name": "CRM_KEY", "scope": "user", "owner": "usr_x", field: "a\x00b"}
+    assert ada.post("/settings/secrets/remove", given).status_code == 404
+
+
 # --- one's own password ---------------------------------------------------------------------------------------------
 
 
