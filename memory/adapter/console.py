@@ -64,8 +64,8 @@ def creation_window(since: datetime | None, until: datetime | None) -> tuple[Q, 
     times = Q() if since is None else Q(created_at__gte=since)
     if until is not None:
         times &= Q(created_at__lt=until)
-    first = ids.first_of(since - ids.NEAR) if since else None
-    return times, Span(first, ids.first_of(until + ids.NEAR) if until else None)
+    first = ids.first_of(since, off=-ids.NEAR) if since else None
+    return times, Span(first, ids.first_of(until, off=ids.NEAR) if until else None)
 
 
 def newest_with_tag(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span) -> QuerySet[MemoryEntry]:

@@ -33,9 +33,10 @@ def new_id_at(moment: datetime) -> UUID:
     return UUID(int=at << 80 | 7 << 76 | (tail >> 62) << 64 | 2 << 62 | tail & (1 << 62) - 1)
 
 
-def first_of(moment: datetime) -> UUID:
-    """Return the lower bound of ids made at ``moment`` or later."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)
+def first_of(moment: datetime, *, off: timedelta = timedelta()) -> UUID:
+    """Return the lower bound of ids made at ``moment``, or ``off`` from it, or later; any moment will do."""
+    milliseconds = int(moment.timestamp() * 1000) + off // timedelta(milliseconds=1)
+    return UUID(int=max(milliseconds, 0) << 80)
 
 
 @overload

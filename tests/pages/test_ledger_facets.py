@@ -58,6 +58,8 @@ def test_the_ledger_is_asked_for_what_was_written_in_a_time(ada: Client) -> None
             {"just now", "the morning's", "yesterday's"},
         ),
         (f"until={now:%Y-%m-%d}", {"just now", "the morning's", "yesterday's"}),
+        ("since=0001-01-01&until=9999-12-30", {"just now", "the morning's", "yesterday's"}),
+        ("since=0001-01-01T00:00:00Z&until=0001-01-02T00:00:00Z", set()),
     ):
         shown = body_of(ada.get(f"/memory?{query}"))
         listed = {each for each in ("just now", "the morning's", "yesterday's") if each.replace("'", "&#x27;") in shown}
