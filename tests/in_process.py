@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote_to_bytes
 
 import httpx
@@ -23,6 +23,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from openwop_console.process import scheduler
 from openwop_console.test_seams import agents, memory
@@ -38,11 +39,11 @@ T = TypeVar("T")
 class Application(httpx.BaseTransport):
     """A transport of ``httpx`` that leads to the console of this process."""
 
-    def __init__(self, work: Callable[[], int], **settings: Any) -> None:
+    def __init__(self, work: Callable[[], int], **settings: Settings) -> None:
         self._work = work
         self._settings = settings
 
-    def with_settings(self, **settings: Any) -> "Application":
+    def with_settings(self, **settings: Settings) -> "Application":
         """The same console, which answers with these settings."""
         return Application(self._work, **settings)
 
@@ -108,7 +109,7 @@ def _answer(request: httpx.Request) -> httpx.Response:
 
 
 @pytest.fixture
-def application(drain: Drain, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
+def application(drain: Drain, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
     """The console, in process. Its requests leave the test's connection open, as Django's own test client does."""
 
     due = scheduler.Scheduler()

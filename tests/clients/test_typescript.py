@@ -16,6 +16,7 @@ import httpx
 import pytest
 from django.conf import settings
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import event_log, vault, webhooks
 from memory.host.events import WorkspaceUpdated
@@ -166,7 +167,9 @@ def press(browser: httpx.Client, address: str) -> httpx.Response:
 
 
 @pytest.mark.django_db
-def test_the_reference_library_of_javascript_verifies_a_delivery_and_no_other(package: Path, settings: Any) -> None:
+def test_the_reference_library_of_javascript_verifies_a_delivery_and_no_other(
+    package: Path, settings: Settings
+) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     receiver, sender = Receiver(), Dispatcher(timezone.now)
     webhook = hooks.subscribe("workspace.updated", url=receiver.url)

@@ -9,6 +9,7 @@ import pytest
 import time_machine
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import ids, runs
 from memory.host.models import Interrupt, Run
@@ -175,7 +176,7 @@ def test_nothing_that_this_host_did_not_sign_opens_anything() -> None:
     assert post(token)[0] == 200
 
 
-def test_a_key_that_was_rotated_away_still_opens_while_it_is_a_fallback(settings: Any) -> None:
+def test_a_key_that_was_rotated_away_still_opens_while_it_is_a_fallback(settings: Settings) -> None:
     _, interrupt = asking()
     token, before = token_of(interrupt), settings.SECRET_KEY
     settings.SECRET_KEY = "another"

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pytest_django.fixtures import Settings
 
 from tests import building
 from tests.conformance import schemas
@@ -49,7 +50,7 @@ def expected(shape: dict[str, bool] | None, document: dict[str, Any]) -> list[st
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_the_inventory_says_what_follows_from_the_document(
-    settings: Any, seamed: Host, configuration: dict[str, Any]
+    settings: Settings, seamed: Host, configuration: dict[str, Any]
 ) -> None:
     for name, value in configuration.items():
         setattr(settings, name, value)

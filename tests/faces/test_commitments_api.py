@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import ledger
 from memory.host import ids, tenancy
@@ -43,7 +44,7 @@ def acme(client: Client) -> Caller:
 
 
 @pytest.fixture
-def seamed(settings: Any) -> None:
+def seamed(settings: Settings) -> None:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
 
 

@@ -109,7 +109,9 @@ def test_what_the_domain_has_recorded_no_door_records_again(client: Client) -> N
     assert len(told()) == 1
 
 
-def test_a_flood_is_one_record_a_minute_and_another_act_another(client: Client, monkeypatch: Any) -> None:
+def test_a_flood_is_one_record_a_minute_and_another_act_another(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     headers = building.headers(role="viewer")
     for _ in range(5):
         client.post("/v1/runs", {}, "application/json", **headers)
@@ -123,7 +125,7 @@ def test_a_flood_is_one_record_a_minute_and_another_act_another(client: Client, 
 
 
 def test_two_doors_that_meet_the_same_denial_at_once_leave_one_record_and_one_event(
-    client: Client, monkeypatch: Any
+    client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     headers = building.headers(role="viewer")
     client.get("/v1/audit/verify", **headers)
@@ -133,7 +135,7 @@ def test_two_doors_that_meet_the_same_denial_at_once_leave_one_record_and_one_ev
 
 
 def test_a_denial_that_cannot_be_recorded_stays_a_denial_and_is_logged(
-    client: Client, monkeypatch: Any, caplog: Any
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     def broken(*args: Any, **options: Any) -> None:
         raise DatabaseError("disk full")
@@ -178,7 +180,9 @@ def test_visitors_unknown_addresses_and_forged_forms_are_no_denials(client: Clie
 
 @pytest.mark.engines
 @pytest.mark.parametrize("failing", ["error", "unknown role", "no role"])
-def test_roles_that_cannot_be_established_open_nothing(client: Client, monkeypatch: Any, failing: str) -> None:
+def test_roles_that_cannot_be_established_open_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
     headers = building.headers()
     ada, _ = browser("owner")
     if failing == "error":

@@ -19,6 +19,7 @@ from django.db import close_old_connections, connection, transaction
 from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
+from pytest_django.fixtures import Settings
 from schemathesis import Case, GenerationMode
 
 from openwop_console import openapi
@@ -66,7 +67,7 @@ def one_connection() -> Iterator[None]:
 
 
 @pytest.fixture
-def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+def acme(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> World:
     """Acme with a row of each kind, and the seams open; nothing waits for a worker."""
     settings.OPENWOP_TEST_SEAM_ENABLED = True
     monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import access, audit, ids, registry
 from memory.host.models import Run, RunStatus
@@ -19,7 +20,7 @@ OWNER, STRANGER = "conformance-owner-principal", "conformance-unauthorized-princ
 
 
 @pytest.fixture(autouse=True)
-def open_seams(settings: Any) -> None:
+def open_seams(settings: Settings) -> None:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
 
 
@@ -52,7 +53,7 @@ def test_each_scenario_is_played_at_a_real_gate_that_is_over_afterwards(
     assert "proposal.install" not in [each.action for each in audit.export_records(gate.tenant_id)]
 
 
-def test_a_host_without_gates_says_that_it_has_none(client: Client, settings: Any) -> None:
+def test_a_host_without_gates_says_that_it_has_none(client: Client, settings: Settings) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     assert play(client, scenario="grant", principal=OWNER)[0] == 501
 
@@ -66,7 +67,7 @@ def test_a_seam_acts_in_the_name_of_the_caller_itself_and_of_nobody_else_real(cl
     assert not Gate.objects.exists()
 
 
-def test_the_owner_is_seeded_once_however_often_it_is_named(client: Client, monkeypatch: Any) -> None:
+def test_the_owner_is_seeded_once_however_often_it_is_named(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         play(client, scenario="grant", principal=OWNER)
     tenant_id = building.tenant().id
@@ -91,7 +92,9 @@ def test_a_decision_is_the_resolver_s_and_a_word_somebody_typed_stays_off_the_re
     assert [each.target for each in denied] == ["", "", run_id, ""]
 
 
-def test_a_run_of_another_is_refused_and_would_be_a_bug_if_it_were_read(client: Client, monkeypatch: Any) -> None:
+def test_a_run_of_another_is_refused_and_would_be_a_bug_if_it_were_read(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     headers = building.headers(role="viewer")
     for _ in range(2):
         answer = client.post(f"{SEAMS}/identity/cross-workspace-read", {}, "application/json", **headers)

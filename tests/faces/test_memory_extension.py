@@ -12,6 +12,7 @@ from memory.host.models import Run
 from memory.models.entry import MemoryEntry
 from tests import building
 from tests.conformance import schemas
+from tests.fixtures_queue import Drain
 
 pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
@@ -61,7 +62,7 @@ def test_an_id_that_is_none_is_404(client: Client, memory_id: str) -> None:
     assert client.get(f"/v1/host/console/memory/{memory_id}", **building.headers()).status_code == 404
 
 
-def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Client, drain: Any) -> None:
+def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Client, drain: Drain) -> None:
     building.remember("acme", f"from {MARTA}", "unrelated")
     headers = building.headers()
     asked = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers)
@@ -82,7 +83,7 @@ def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Cl
     assert [row.content for row in MemoryEntry.objects.all()] == ["unrelated"]
 
 
-def test_a_confirmation_of_a_changed_world_is_409_and_says_what_changed(client: Client, drain: Any) -> None:
+def test_a_confirmation_of_a_changed_world_is_409_and_says_what_changed(client: Client, drain: Drain) -> None:
     building.remember("acme", MARTA)
     headers = building.headers()
     preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers).json()
@@ -95,7 +96,7 @@ def test_a_confirmation_of_a_changed_world_is_409_and_says_what_changed(client: 
 
 
 def test_suspects_come_by_page_with_their_words_and_are_decided_with_the_confirmation(
-    client: Client, drain: Any
+    client: Client, drain: Drain
 ) -> None:
     run = building.remember("acme", *[f"number {n}: call jo{MARTA} about the boat" for n in range(3)])
     headers = building.headers()
@@ -126,7 +127,7 @@ def test_suspects_come_by_page_with_their_words_and_are_decided_with_the_confirm
     [("Marta Kowalska", "Marta_Kowalska"), ("Marta Kowalska", "marta.kowalska"), (MARTA, MARTA.replace("@", " [at] "))],
 )
 def test_a_name_in_an_identifier_and_an_address_in_words_are_suspects_with_their_words(
-    client: Client, drain: Any, subject: str, mention: str
+    client: Client, drain: Drain, subject: str, mention: str
 ) -> None:
     building.remember("acme", f"The boat of {mention} is late")
     headers = building.headers()
@@ -167,7 +168,7 @@ def test_a_key_bound_to_agents_reads_what_they_wrote_and_nothing_else(client: Cl
     assert client.get(f"/v1/host/console/memory/{kept.entries[0]}", **other).status_code == 404
 
 
-def test_a_run_of_the_host_itself_is_not_cancelled_from_outside(client: Client, drain: Any) -> None:
+def test_a_run_of_the_host_itself_is_not_cancelled_from_outside(client: Client, drain: Drain) -> None:
     building.remember("acme", MARTA)
     headers = building.headers()
     preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers).json()

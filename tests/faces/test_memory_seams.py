@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import passes
 from memory.host import vault
@@ -26,7 +27,7 @@ SPOKEN = "The provider was called with [REDACTED:conformance-canary] and answere
 
 
 @pytest.fixture(autouse=True)
-def open_seams(settings: Any) -> None:
+def open_seams(settings: Settings) -> None:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
 
 
@@ -40,7 +41,9 @@ def compact(client: Client, **more: Any) -> tuple[int, dict[str, Any]]:
     return answer.status_code, answer.json() if answer.content else {}
 
 
-def test_a_pass_that_a_worker_took_first_is_waited_for(client: Client, two_entries: None, monkeypatch: Any) -> None:
+def test_a_pass_that_a_worker_took_first_is_waited_for(
+    client: Client, two_entries: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     carry_out = orders.run_pass
 
     def too_late(*args: Any, **options: Any) -> None:
@@ -51,7 +54,7 @@ def test_a_pass_that_a_worker_took_first_is_waited_for(client: Client, two_entri
     assert (status, found["outputContent"]) == (200, "one\ntwo")
 
 
-def test_a_pass_that_takes_too_long_is_503(client: Client, two_entries: None, monkeypatch: Any) -> None:
+def test_a_pass_that_takes_too_long_is_503(client: Client, two_entries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "run_pass", lambda *_, **__: None)
     monkeypatch.setattr(memory, "PATIENCE_S", 0.01)
     monkeypatch.setattr(memory, "LOOK_EVERY", 0.001)
@@ -61,7 +64,7 @@ def test_a_pass_that_takes_too_long_is_503(client: Client, two_entries: None, mo
 
 
 def test_a_pass_that_finds_another_at_work_on_its_ref_waits_its_turn(
-    client: Client, two_entries: None, monkeypatch: Any
+    client: Client, two_entries: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scope, waited = building.scope(), []
     other = orders.order(scope, Wanted("consolidate", "notes"), now=timezone.now())
@@ -76,13 +79,15 @@ def test_a_pass_that_finds_another_at_work_on_its_ref_waits_its_turn(
     assert (status, found["outputContent"], waited) == (200, "one\ntwo", ["waiting"])
 
 
-def test_a_pass_that_fails_is_a_500_that_tells_nothing(client: Client, two_entries: None, monkeypatch: Any) -> None:
+def test_a_pass_that_fails_is_a_500_that_tells_nothing(
+    client: Client, two_entries: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compaction, "condensed", lambda *_, **__: 1 / 0)
     status, found = compact(client)
     assert (status, found["error"]) == (500, "internal_error")
 
 
-def test_a_read_only_host_offers_none_of_it(client: Client, two_entries: None, settings: Any) -> None:
+def test_a_read_only_host_offers_none_of_it(client: Client, two_entries: None, settings: Settings) -> None:
     settings.OPENWOP_MEMORY_WRITABLE = False
     status, found = compact(client)
     assert (status, found["error"]) == (501, "capability_not_provided")
@@ -125,7 +130,7 @@ def test_a_canary_is_a_secret_of_the_run_that_writes_it_and_a_leak_would_be_told
 
 
 def test_a_consolidation_writes_the_canary_anew_and_what_it_wrote_is_looked_through(
-    client: Client, monkeypatch: Any
+    client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scanned: list[str] = []
     leaks = principals.leaks

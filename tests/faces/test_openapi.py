@@ -13,6 +13,7 @@ from django.core.management.utils import get_random_secret_key
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.validation import validate_schema
+from pytest_django.fixtures import Settings
 
 from memory.host import access
 from memory.host.http import operations_of
@@ -165,7 +166,7 @@ def test_it_is_public_cacheable_and_the_same_for_everybody(client: Client) -> No
     assert client.post("/v1/openapi.json").json()["error"] == "method_not_allowed"
 
 
-def test_it_names_no_tenant_and_no_secret(client: Client, settings: Any) -> None:
+def test_it_names_no_tenant_and_no_secret(client: Client, settings: Settings) -> None:
     building.remember("acme", "x")
     text = client.get("/v1/openapi.json").content.decode()
     for word in ("acme", "globex", settings.SECRET_KEY, get_random_secret_key()):

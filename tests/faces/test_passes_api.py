@@ -8,6 +8,7 @@ from django.test import Client
 
 from memory.models import Pass
 from tests import building
+from tests.fixtures_queue import Drain
 from tests.memory.test_passes import Counting, flow
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def order(client: Client, headers: Any, **given: Any) -> Any:
 
 
 def test_a_pass_is_accepted_carried_out_and_tells_what_came_of_it(
-    client: Client, consolidating: Counting, drain: Any
+    client: Client, consolidating: Counting, drain: Drain
 ) -> None:
     headers = building.headers(role="operator")
     ordered = order(client, headers)
@@ -139,7 +140,7 @@ def test_passes_are_paged_to_their_end_by_kind_and_ref(client: Client, consolida
 
 
 def test_a_stopped_pass_is_run_again_by_hand_and_a_finished_one_is_not(
-    client: Client, consolidating: Counting, drain: Any
+    client: Client, consolidating: Counting, drain: Drain
 ) -> None:
     headers = building.headers()
     first = order(client, headers).json()

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 from jsonschema import Draft202012Validator
+from pytest_django.fixtures import Settings
 
 from memory.host import event_log, ids, registry
 from memory.host.models import Run
@@ -270,7 +271,7 @@ def test_the_interrupt_of_a_gate_is_answered_once_by_who_may_and_with_a_decision
     assert (status, refused["error"]) == (409, "interrupt_already_resolved")
 
 
-def test_the_host_without_gates_installs_at_once(settings: Any) -> None:
+def test_the_host_without_gates_installs_at_once(settings: Settings) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     made = proposing.propose()
     assert Caller("operator")("post", address(made, "/apply"))[1]["details"] == {"requiredScope": "proposals:activate"}

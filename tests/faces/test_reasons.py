@@ -10,6 +10,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import artifact_stops, corrections, event_notes, ledger
 from memory.forget import execution
@@ -292,7 +293,9 @@ def test_the_database_lets_a_reason_be_erased_and_nothing_else(acme: World, chan
     assert [each.reason for each in audit.newest(acme.scope.tenant_id, limit=1)] == ["incident 7"]
 
 
-def test_no_operation_puts_what_a_person_types_as_a_reason_into_an_audit_record(acme: World, settings: Any) -> None:
+def test_no_operation_puts_what_a_person_types_as_a_reason_into_an_audit_record(
+    acme: World, settings: Settings
+) -> None:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
     beside = set()
     for name, properties in bodies():

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from pytest_django.fixtures import Settings
 
 from openwop_console import openapi
 from tests import building
@@ -35,7 +36,7 @@ DOCUMENT = "installAgent"
 
 
 @pytest.fixture
-def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+def acme(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> World:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
     monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)
     return World("acme")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from memory.host.models import Run
 from tests import building, serving
@@ -63,7 +64,7 @@ def test_a_call_of_mcp_may_name_its_trace_by_itself(client: Client) -> None:
         assert caller.origin_of(answer["result"]["structuredContent"]["id"])["traceparent"] == expected
 
 
-def test_what_a_run_asks_of_others_is_part_of_the_trace_that_it_continues(client: Client, settings: Any) -> None:
+def test_what_a_run_asks_of_others_is_part_of_the_trace_that_it_continues(client: Client, settings: Settings) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     with serving.serving() as server:
         server.answers = serving.says({"ok": True})

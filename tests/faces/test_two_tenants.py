@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import transaction
+from pytest_django import DjangoDbBlocker
+from pytest_django.fixtures import Settings
 
 from memory.host.models import TenantOwned
 from tests import building
@@ -24,7 +26,7 @@ TABLES: list[Any] = [model for model in apps.get_models() if issubclass(model, T
 
 
 @pytest.fixture(scope="module")
-def worlds(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, World]]:
+def worlds(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, World]]:
     """Acme, and Globex with a row of each kind, made once; each test undoes what it did to them."""
     with django_db_blocker.unblock(), transaction.atomic():
         made = {slug: World(slug) for slug in ("acme", "globex")}
@@ -35,7 +37,7 @@ def worlds(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, 
 
 
 @pytest.fixture(scope="module")
-def rows_of_globex(worlds: dict[str, World], django_db_blocker: Any) -> dict[str, list[dict[str, Any]]]:
+def rows_of_globex(worlds: dict[str, World], django_db_blocker: DjangoDbBlocker) -> dict[str, list[dict[str, Any]]]:
     """What each test finds there when it begins."""
     with django_db_blocker.unblock():
         return everything_of(worlds["globex"])
@@ -52,7 +54,7 @@ def globex(worlds: dict[str, World]) -> World:
 
 
 @pytest.fixture(autouse=True)
-def seams_are_open(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def seams_are_open(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """And do not wait: no worker will come."""
     settings.OPENWOP_TEST_SEAM_ENABLED = True
     monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)

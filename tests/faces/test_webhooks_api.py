@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import access, ids, vault, webhooks
 from memory.host.errors import Forbidden, NotFound
@@ -148,7 +149,7 @@ def test_an_address_that_nothing_is_sent_to_is_refused(url: str) -> None:
     assert errors_of(answer) == ["url"]
 
 
-def test_plain_http_goes_to_hosts_that_the_administrator_lists_and_to_no_other(settings: Any) -> None:
+def test_plain_http_goes_to_hosts_that_the_administrator_lists_and_to_no_other(settings: Settings) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["receiver.internal", "10.1.0.0/16"]
     owner = building.headers()
     for url, status in [

@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings as configuration
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import workspace
 from memory.host.models import Tenant
@@ -210,7 +211,7 @@ def test_a_run_says_which_version_of_each_file_it_sees(client: Client, acme: Cal
 
 
 @pytest.fixture
-def seams(settings: Any) -> None:
+def seams(settings: Settings) -> None:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
 
 

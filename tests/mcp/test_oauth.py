@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 from time_machine import travel
 
 from memory.host import audit, ids, operators
@@ -202,7 +203,7 @@ def test_these_redirects_are_registered(uri: str) -> None:
     assert Program().register("Desk", uri).status_code == 201
 
 
-def test_registration_is_limited_and_gives_what_this_address_needs_alone(settings: Any) -> None:
+def test_registration_is_limited_and_gives_what_this_address_needs_alone(settings: Settings) -> None:
     program = Program()
     made = program.register("Desk", scope="openid everything", grant_types=["client_credentials"]).json()
     assert (made["scope"], made["response_types"]) == ("mcp", ["code"])
@@ -319,7 +320,7 @@ def test_a_client_with_a_secret_proves_it(browse: Browse, method: str) -> None:
 
 
 @pytest.fixture
-def no_room_for_passwords(settings: Any) -> Iterator[None]:
+def no_room_for_passwords(settings: Settings) -> Iterator[None]:
     """As many passwords are being computed as may wait for their turn."""
     settings.PASSWORD_HASHERS = [f"openwop_console.passwords.{name}Hasher" for name in ("Password", "RandomSecret")]
     for _ in range(passwords.WAITING):
@@ -401,7 +402,7 @@ def test_a_token_opens_mcp_alone(browse: Browse) -> None:
     assert program.client.get("/api/v1/memory", **headers).status_code == 401
 
 
-def test_a_token_for_another_address_is_refused(browse: Browse, settings: Any) -> None:
+def test_a_token_for_another_address_is_refused(browse: Browse, settings: Settings) -> None:
     program = granted(browse())
     settings.ALLOWED_HOSTS = ["other.example"]
     answer = program.model.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, HTTP_HOST="other.example")
@@ -502,7 +503,7 @@ def test_what_is_over_is_swept(browse: Browse) -> None:
 
 
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/register", "/oauth/revoke"])
-def test_bad_bodies_are_answered_in_the_shape_of_oauth(path: str, client: Client, settings: Any) -> None:
+def test_bad_bodies_are_answered_in_the_shape_of_oauth(path: str, client: Client, settings: Settings) -> None:
     for body, kind in ((b"\xff{", "application/json"), (b"a=1", "application/x-www-form-urlencoded"), (b"", "text/x")):
         answer = client.post(path, body, content_type=kind)
         assert 400 <= answer.status_code < 500

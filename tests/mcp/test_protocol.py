@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from tests import building
 from tests.mcp.conftest import Model
@@ -115,7 +116,7 @@ def test_a_request_that_cannot_be_carried_out_is_an_error_with_its_id(
     assert model().ask(method, **params)["error"]["code"] == code
 
 
-def test_a_body_that_is_too_large_or_no_json_is_refused_like_at_every_door(model: Models, settings: Any) -> None:
+def test_a_body_that_is_too_large_or_no_json_is_refused_like_at_every_door(model: Models, settings: Settings) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     assert error_of(model().post({**PING, "params": {"x": "y" * 1000}})) == (413, -32000)
     assert error_of(model().post(b"x=1", content_type="application/x-www-form-urlencoded")) == (415, -32000)
@@ -142,7 +143,7 @@ def test_a_page_of_another_site_is_403_with_a_key_and_without_one(model: Models,
     assert error_of(answer) == (403, -32000)
 
 
-def test_this_host_s_own_pages_may_ask(model: Models, settings: Any) -> None:
+def test_this_host_s_own_pages_may_ask(model: Models, settings: Settings) -> None:
     assert model().post(PING, HTTP_ORIGIN="http://testserver").status_code == 200
     settings.OPENWOP_PUBLIC_URL = "https://console.acme.example"
     assert model().post(PING, HTTP_ORIGIN="https://console.acme.example").status_code == 200

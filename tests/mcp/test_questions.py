@@ -10,6 +10,7 @@ from django.core.signals import request_finished
 from django.db import close_old_connections
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import access, audit, ids, vault
 from memory.host.models import Interrupt, Run
@@ -169,7 +170,7 @@ def test_an_answer_that_comes_after_the_key_was_revoked_is_not_handed_out(
     assert "your access has changed" in texts(last["result"])[0]
 
 
-def test_whoever_waits_gives_its_place_back(model: Models, ada: Client, meanwhile: Acts, settings: Any) -> None:
+def test_whoever_waits_gives_its_place_back(model: Models, ada: Client, meanwhile: Acts, settings: Settings) -> None:
     settings.OPENWOP_MAX_STREAMS = 1
     meanwhile(lambda: answer_as(ada, "yes"))
     first = ask(model(), question="Shall I?")

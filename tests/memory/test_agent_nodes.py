@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import event_log, runs
 from memory.host.errors import Forbidden, Invalid
@@ -25,7 +26,7 @@ REF = f"agents/{AGENT}"
 
 
 @pytest.fixture(autouse=True)
-def model(settings: Any) -> Iterator[Server]:
+def model(settings: Settings) -> Iterator[Server]:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     with serving.serving() as server:
         server.answers = serving.streams("Tea.")

@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import adapter, agents, capabilities, ledger, retention
 from memory.host import ids, registrations, registry, vault
@@ -285,7 +286,7 @@ def test_a_capability_is_there_when_it_is_claimed(key: str, there: bool) -> None
     assert capabilities.advertises(document, key) is there
 
 
-def test_ephemeral_and_read_only_hosts_degrade_what_asks_for_more(client: Client, settings: Any) -> None:
+def test_ephemeral_and_read_only_hosts_degrade_what_asks_for_more(client: Client, settings: Settings) -> None:
     shapes = {
         "private.acme.long": {"longTerm": True},
         "private.acme.pad": {"scratchpad": True},
@@ -336,7 +337,7 @@ def test_the_inventory_is_derived_from_the_very_document_that_discovery_serves(c
 # --- a host that does not write, and one that does not keep -----------------------------------------------------------
 
 
-def test_a_read_only_host_writes_nothing_and_still_retires_and_forgets(settings: Any) -> None:
+def test_a_read_only_host_writes_nothing_and_still_retires_and_forgets(settings: Settings) -> None:
     kept = building.remember("acme", "from before", subject="Marta")
     owner = building.scope()
     settings.OPENWOP_MEMORY_WRITABLE = False
@@ -353,7 +354,7 @@ def test_a_read_only_host_writes_nothing_and_still_retires_and_forgets(settings:
     assert ledger.remove_entries(owner.tenant_id, (entry_id,), reason="forgotten", now=timezone.now()) == 1
 
 
-def test_a_read_only_host_advertises_that_and_no_fixture_that_writes(client: Client, settings: Any) -> None:
+def test_a_read_only_host_advertises_that_and_no_fixture_that_writes(client: Client, settings: Settings) -> None:
     assert "writable" not in client.get("/.well-known/openwop").json()["memory"]
     settings.OPENWOP_MEMORY_WRITABLE = False
     document = client.get("/.well-known/openwop").json()
@@ -364,7 +365,7 @@ def test_a_read_only_host_advertises_that_and_no_fixture_that_writes(client: Cli
 
 
 @pytest.mark.engines
-def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_does(settings: Any) -> None:
+def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_does(settings: Settings) -> None:
     durable = building.remember("acme", "for long")
     settings.OPENWOP_MEMORY_INSTANCE = "host-a"
     ours = building.remember("acme", "for now", tags=["x"])
@@ -383,7 +384,7 @@ def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_
     assert retention.end_ephemeral("", now=timezone.now()) == 0
 
 
-def test_more_than_one_chunk_of_ephemeral_memory_ends(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_one_chunk_of_ephemeral_memory_ends(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.OPENWOP_MEMORY_INSTANCE = "host-a"
     building.remember("acme", *[f"note {number}" for number in range(7)])
     monkeypatch.setattr(ledger.ephemeral_rows, "__kwdefaults__", {"limit": 3})
@@ -532,7 +533,7 @@ def test_an_agent_that_is_not_installed_is_not_dispatched() -> None:
     assert (run.status, run.error["code"]) == ("failed", "not_found")
 
 
-def test_the_dispatch_seam_is_shut_unless_it_was_opened(client: Client, settings: Any) -> None:
+def test_the_dispatch_seam_is_shut_unless_it_was_opened(client: Client, settings: Settings) -> None:
     building.install_agent("acme", {"agentId": AGENT})
     path = f"/v1/host/sample/agents/{AGENT}/dispatch"
     assert client.post(path, "{}", content_type="application/json").status_code == 401
@@ -545,7 +546,7 @@ def test_the_dispatch_seam_is_shut_unless_it_was_opened(client: Client, settings
     assert client.post(missing, "{}", content_type="application/json", **building.headers()).status_code == 404
 
 
-def test_a_viewer_dispatches_nobody(client: Client, settings: Any) -> None:
+def test_a_viewer_dispatches_nobody(client: Client, settings: Settings) -> None:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
     building.install_agent("acme", {"agentId": AGENT})
     path = f"/v1/host/sample/agents/{AGENT}/dispatch"

@@ -177,7 +177,7 @@ def test_what_is_no_signature_verifies_nothing(text: str) -> None:
 # --- when there is one ------------------------------------------------------------------------------------------------
 
 
-def test_behind_every_thousandth_record_the_chain_is_checkpointed(acme: UUID, monkeypatch: Any) -> None:
+def test_behind_every_thousandth_record_the_chain_is_checkpointed(acme: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 8)
     grow(acme, 15)
     assert [each.at_seq for each in audit_chain.all_checkpoints(acme)] == [7, 15, 23]
@@ -202,7 +202,7 @@ def test_a_tenant_without_records_has_nothing_to_checkpoint() -> None:
     assert audit_chain.make_checkpoint(building.tenant().id, now=NOW) is None
 
 
-def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any) -> None:
+def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     walk = audit_chain.walk
 
     def raced(tenant_id: UUID, **between: Any) -> Any:
@@ -219,7 +219,7 @@ def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any
 
 
 @pytest.mark.engines
-def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, monkeypatch: Any) -> None:
+def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
     assert audit_chain.make_checkpoint(acme, now=NOW) is None
     monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 11)
@@ -369,7 +369,7 @@ def test_a_checkpoint_that_was_removed_unfits_the_one_behind_it(acme: UUID) -> N
 
 
 @pytest.mark.engines
-def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, monkeypatch: Any) -> None:
+def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     globex = building.tenant("globex").id
     grow(globex, 1)
     extend = audit_chain._extend
@@ -411,14 +411,14 @@ def test_a_checkpoint_that_was_moved_does_not_fit_although_its_root_is_signed(ac
     assert (set(found.unfit), found.intact) == ({number}, False)
 
 
-def test_a_long_walk_lets_others_go_first_behind_every_page(acme: UUID, monkeypatch: Any) -> None:
+def test_a_long_walk_lets_others_go_first_behind_every_page(acme: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     breaths: list[int] = []
     monkeypatch.setattr(slots, "breathe", lambda: breaths.append(1))
     monkeypatch.setattr(audit_chain, "PAGE", 4)
     assert (verify(acme).checked, len(breaths)) == (10, 2)
 
 
-def walked(monkeypatch: Any) -> list[int]:
+def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many records are read from now on, walk by walk."""
     seen: list[int] = []
     walk = audit_chain.walk
@@ -433,7 +433,7 @@ def walked(monkeypatch: Any) -> list[int]:
     return seen
 
 
-def test_an_append_reads_no_more_than_lies_close_behind_it(acme: UUID, monkeypatch: Any) -> None:
+def test_an_append_reads_no_more_than_lies_close_behind_it(acme: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 9")
     monkeypatch.setattr(audit_chain, "EVERY_ENTRIES", 6)
     seen = walked(monkeypatch)
@@ -443,7 +443,9 @@ def test_an_append_reads_no_more_than_lies_close_behind_it(acme: UUID, monkeypat
 
 
 @pytest.mark.engines
-def test_a_chain_far_behind_catches_up_piece_by_piece_past_what_is_forged(acme: UUID, monkeypatch: Any) -> None:
+def test_a_chain_far_behind_catches_up_piece_by_piece_past_what_is_forged(
+    acme: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
     grow(acme, 40)
     mint(acme)
     tamper("UPDATE host_auditcheckpoint SET at_seq = 19, signature = 'AAAA'", table="host_auditcheckpoint")
@@ -524,7 +526,7 @@ def viewed(tenant_id: UUID) -> list[str]:
 
 
 def test_an_act_on_record_since_a_moment_ago_is_not_recorded_again_however_close_the_two_were(
-    acme: UUID, monkeypatch: Any
+    acme: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once: dict[str, Any] = {"within": timedelta(seconds=60), "actor": "ada", "action": "look", "now": NOW}
     assert audit.append_once(acme, **once)
@@ -590,7 +592,7 @@ def test_the_tenant_s_log_is_opened_by_its_first_event_and_stays_open() -> None:
 
 
 @pytest.mark.engines
-def test_two_first_events_at_once_open_one_log(monkeypatch: Any) -> None:
+def test_two_first_events_at_once_open_one_log(monkeypatch: pytest.MonkeyPatch) -> None:
     tenant_id = building.tenant().id
     event_log.open_stream(tenant_id, tenant_id)
     monkeypatch.setattr(event_log, "exists", lambda *_: False)

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import adapter, ledger, passes, provenance
 from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid, NotFound
+from memory.host.models import Run
+from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation
 from memory.models import Pass
 from memory.models.entry import MemoryEntry
@@ -22,16 +25,16 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ada() -> Any:
+def ada() -> TenantScope:
     return building.scope()
 
 
 @pytest.fixture
-def run(ada: Any) -> Any:
+def run(ada: TenantScope) -> Run:
     return building.open_run(ada)
 
 
-def compact(ada: Any, memory_ref: str = "notes", *, dry_run: bool = False, **options: Any) -> Pass:
+def compact(ada: TenantScope, memory_ref: str = "notes", *, dry_run: bool = False, **options: Any) -> Pass:
     """A compaction that was asked for and carried out."""
     wanted = Wanted("compact", memory_ref, options, dry_run)
     return carried_out(orders.order(ada, wanted, now=timezone.now()))
@@ -47,20 +50,20 @@ def events(work: Pass) -> list[tuple[str, dict[str, Any]]]:
     return [(each.type, each.payload) for each in event_log.read(work.tenant_id, work.run_id)]
 
 
-def entry(ada: Any, wire_id: str) -> MemoryEntry:
+def entry(ada: TenantScope, wire_id: str) -> MemoryEntry:
     found = adapter.find_entry(ada, ids.parse("mem", wire_id) or ids.new_id(), now=timezone.now())
     assert found is not None
     return found
 
 
-def position(ada: Any) -> int:
+def position(ada: TenantScope) -> int:
     return ledger.position(ada.tenant_id)
 
 
 # --- what comes out ---------------------------------------------------------------------------------------------------
 
 
-def test_the_entries_are_one_with_each_text_once_and_in_the_order_they_were_written(ada: Any, run: Any) -> None:
+def test_the_entries_are_one_with_each_text_once_and_in_the_order_they_were_written(ada: TenantScope, run: Run) -> None:
     said = ["the seal was swollen", "a kit was sent", "the seal was swollen", "it was fitted at home"]
     sources = [building.write(ada, run, text).id for text in said]
 
@@ -82,7 +85,7 @@ def test_the_entries_are_one_with_each_text_once_and_in_the_order_they_were_writ
     assert len(rows) == 4
 
 
-def test_the_log_of_the_pass_tells_of_it_without_a_word_of_what_was_said(ada: Any, run: Any) -> None:
+def test_the_log_of_the_pass_tells_of_it_without_a_word_of_what_was_said(ada: TenantScope, run: Run) -> None:
     sources = [building.write(ada, run, text, tags=("triage", "customer:ana@x.example")).id for text in ("one", "two")]
 
     work = compact(ada)
@@ -101,7 +104,9 @@ def test_the_log_of_the_pass_tells_of_it_without_a_word_of_what_was_said(ada: An
     }
 
 
-def test_the_entry_says_of_which_runs_it_comes_and_keeps_the_tags_subject_and_agent_that_all_share(ada: Any) -> None:
+def test_the_entry_says_of_which_runs_it_comes_and_keeps_the_tags_subject_and_agent_that_all_share(
+    ada: TenantScope,
+) -> None:
     first, second = building.open_run(ada), building.open_run(ada)
     shared: dict[str, Any] = {"subject": "ana@x.example", "agent_id": "acme.writer"}
     building.write(ada, first, "one", tags=("a", "b"), **shared)
@@ -115,7 +120,9 @@ def test_the_entry_says_of_which_runs_it_comes_and_keeps_the_tags_subject_and_ag
 
 
 @pytest.mark.parametrize(("own", "named"), [(10, 8), (57, 6), (62, 1)])
-def test_of_many_runs_as_many_are_named_as_there_is_room_for_beside_the_tags(ada: Any, own: int, named: int) -> None:
+def test_of_many_runs_as_many_are_named_as_there_is_room_for_beside_the_tags(
+    ada: TenantScope, own: int, named: int
+) -> None:
     for number in range(12):
         run = building.open_run(ada)
         building.write(ada, run, f"note {number}", tags=tuple(f"tag-{each}" for each in range(own)))
@@ -127,7 +134,7 @@ def test_of_many_runs_as_many_are_named_as_there_is_room_for_beside_the_tags(ada
     assert len(made.tags) == 1 + named + own
 
 
-def test_more_than_a_hundred_sources_are_counted_and_not_named(ada: Any, run: Any) -> None:
+def test_more_than_a_hundred_sources_are_counted_and_not_named(ada: TenantScope, run: Run) -> None:
     for number in range(101):
         building.write(ada, run, f"note {number}")
 
@@ -144,7 +151,7 @@ def test_more_than_a_hundred_sources_are_counted_and_not_named(ada: Any, run: An
 # --- what goes in -----------------------------------------------------------------------------------------------------
 
 
-def test_the_oldest_go_in_and_no_more_than_were_asked_for(ada: Any, run: Any) -> None:
+def test_the_oldest_go_in_and_no_more_than_were_asked_for(ada: TenantScope, run: Run) -> None:
     for number in range(5):
         building.write(ada, run, f"note {number}")
 
@@ -154,7 +161,7 @@ def test_the_oldest_go_in_and_no_more_than_were_asked_for(ada: Any, run: Any) ->
     assert (work.outcome["sourceCount"], work.outcome["corpusCount"]) == (3, 5)
 
 
-def test_a_text_that_finds_no_room_stays_where_it_is(ada: Any, run: Any) -> None:
+def test_a_text_that_finds_no_room_stays_where_it_is(ada: TenantScope, run: Run) -> None:
     for text in ("a" * 10, "b" * 30, "c" * 10, "a" * 10):
         building.write(ada, run, text)
 
@@ -164,7 +171,7 @@ def test_a_text_that_finds_no_room_stays_where_it_is(ada: Any, run: Any) -> None
     assert (work.outcome["sourceCount"], work.outcome["eligibleCount"], work.outcome["byteSize"]) == (3, 4, 21)
 
 
-def test_each_window_makes_an_entry_of_at_most_8_kib_unless_more_is_asked_for(ada: Any, run: Any) -> None:
+def test_each_window_makes_an_entry_of_at_most_8_kib_unless_more_is_asked_for(ada: TenantScope, run: Run) -> None:
     said = [f"Note {number} of the shift: {'the kettle was descaled, ' * 14}as planned." for number in range(100)]
     for text in said:
         building.write(ada, run, text)
@@ -183,7 +190,7 @@ def test_each_window_makes_an_entry_of_at_most_8_kib_unless_more_is_asked_for(ad
     assert compact(ada, "large", maxOutputBytes=65_536).outcome["sourceCount"] == 100
 
 
-def test_entries_of_which_no_two_find_room_hold_up_none_about_another_subject(ada: Any, run: Any) -> None:
+def test_entries_of_which_no_two_find_room_hold_up_none_about_another_subject(ada: TenantScope, run: Run) -> None:
     for text, subject in (("a" * 5000, "ana"), ("b" * 5000, "ana"), ("bo 1", "bo"), ("bo 2", "bo")):
         building.write(ada, run, text, subject=subject)
     assert compact(ada).outcome["sourceCount"] == 2
@@ -192,7 +199,7 @@ def test_entries_of_which_no_two_find_room_hold_up_none_about_another_subject(ad
     assert (refused.code, refused.outcome["details"]) == ("nothing_to_compact", {"eligible": 2})
 
 
-def test_what_is_protected_expires_or_was_made_by_a_pass_is_left(ada: Any, run: Any) -> None:
+def test_what_is_protected_expires_or_was_made_by_a_pass_is_left(ada: TenantScope, run: Run) -> None:
     kept = building.write(ada, run, "protected")
     ledger.protect(ada, kept.id, protected=True, now=timezone.now())
     building.write(ada, run, "expires", expires_at=timezone.now() + timedelta(days=1))
@@ -211,7 +218,7 @@ def test_what_is_protected_expires_or_was_made_by_a_pass_is_left(ada: Any, run: 
     assert building.contents(ada) == ["one more", "merged\nplain", "distilled", "expires", "protected"]
 
 
-def test_entries_about_two_subjects_never_become_one(ada: Any, run: Any) -> None:
+def test_entries_about_two_subjects_never_become_one(ada: TenantScope, run: Run) -> None:
     for text, subject in (("alone", "x"), ("ana 1", "ana"), ("bo 1", "bo"), ("ana 2", "ana"), ("bo 2", "bo")):
         building.write(ada, run, text, subject=subject)
 
@@ -223,7 +230,7 @@ def test_entries_about_two_subjects_never_become_one(ada: Any, run: Any) -> None
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_fewer_than_two_entries_are_refused_and_nothing_changes(ada: Any, run: Any, count: int) -> None:
+def test_fewer_than_two_entries_are_refused_and_nothing_changes(ada: TenantScope, run: Run, count: int) -> None:
     for number in range(count):
         building.write(ada, run, f"note {number}")
     before = position(ada)
@@ -235,7 +242,7 @@ def test_fewer_than_two_entries_are_refused_and_nothing_changes(ada: Any, run: A
     assert [kind for kind, _ in events(work)] == ["run.started", "run.failed"]
 
 
-def test_two_entries_of_which_only_one_fits_are_refused(ada: Any, run: Any) -> None:
+def test_two_entries_of_which_only_one_fits_are_refused(ada: TenantScope, run: Run) -> None:
     building.write(ada, run, "short")
     building.write(ada, run, "x" * 100)
     assert compact(ada, maxOutputBytes=50).code == "nothing_to_compact"
@@ -255,13 +262,13 @@ def test_two_entries_of_which_only_one_fits_are_refused(ada: Any, run: Any) -> N
         {"tokenBudget": 5},
     ],
 )
-def test_options_that_make_no_sense_are_refused_by_name(ada: Any, options: dict[str, Any]) -> None:
+def test_options_that_make_no_sense_are_refused_by_name(ada: TenantScope, options: dict[str, Any]) -> None:
     with pytest.raises(Invalid) as refused:
         compact(ada, **options)
     assert [each["field"] for each in refused.value.details["errors"]] == list(options)
 
 
-def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(ada: Any) -> None:
+def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(ada: TenantScope) -> None:
     with pytest.raises(NotFound):
         compact(ada, "tenant/globex/notes")
     for ref in ("../notes", "", "x" * 257):
@@ -272,7 +279,7 @@ def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(ada: Any) -> 
 # --- secrets ----------------------------------------------------------------------------------------------------------
 
 
-def test_no_secret_and_no_old_mark_comes_through_a_compaction(ada: Any, run: Any) -> None:
+def test_no_secret_and_no_old_mark_comes_through_a_compaction(ada: TenantScope, run: Run) -> None:
     """Written before the vault knew the value, under the mark of another host, or with the shape of a secret."""
     aws = "AKIA" + "ABCDEFGH12345678"
     building.write(ada, run, "the key is hunter2-hunter2, use it")
@@ -291,7 +298,7 @@ def test_no_secret_and_no_old_mark_comes_through_a_compaction(ada: Any, run: Any
     assert work.outcome["byteSize"] == len(text.encode())
 
 
-def test_a_secret_that_two_texts_make_together_is_taken_out_too(ada: Any, run: Any) -> None:
+def test_a_secret_that_two_texts_make_together_is_taken_out_too(ada: TenantScope, run: Run) -> None:
     vault.store_secret(ada.tenant_id, "split", "first-half\nsecond-half", now=timezone.now())
     building.write(ada, run, "it ends with first-half")
     building.write(ada, run, "second-half and goes on")
@@ -299,7 +306,7 @@ def test_a_secret_that_two_texts_make_together_is_taken_out_too(ada: Any, run: A
     assert building.contents(ada) == ["it ends with [REDACTED:split] and goes on"]
 
 
-def test_marks_count_in_the_bytes_that_may_come_out(ada: Any, run: Any) -> None:
+def test_marks_count_in_the_bytes_that_may_come_out(ada: TenantScope, run: Run) -> None:
     vault.store_secret(ada.tenant_id, "a-name-much-longer-than-its-value", "12345678", now=timezone.now())
     for text in ("12345678 a", "12345678 b", "12345678 c"):
         building.write(ada, run, text)
@@ -308,7 +315,9 @@ def test_marks_count_in_the_bytes_that_may_come_out(ada: Any, run: Any) -> None:
     assert work.outcome["byteSize"] <= 100
 
 
-def test_what_grows_only_when_it_is_put_together_loses_its_last_text_and_keeps_that_entry(ada: Any, run: Any) -> None:
+def test_what_grows_only_when_it_is_put_together_loses_its_last_text_and_keeps_that_entry(
+    ada: TenantScope, run: Run
+) -> None:
     vault.store_secret(ada.tenant_id, "x" * 100, "half-one\nhalf-two", now=timezone.now())
     for text in ("plain", "more", "half-one", "half-two"):
         building.write(ada, run, text)
@@ -319,7 +328,7 @@ def test_what_grows_only_when_it_is_put_together_loses_its_last_text_and_keeps_t
 # --- done once, undone, and not done ----------------------------------------------------------------------------------
 
 
-def test_a_dry_run_says_what_would_come_and_changes_nothing(ada: Any, run: Any) -> None:
+def test_a_dry_run_says_what_would_come_and_changes_nothing(ada: TenantScope, run: Run) -> None:
     for text in ("one", "two", "three"):
         building.write(ada, run, text)
     before = position(ada)
@@ -334,7 +343,7 @@ def test_a_dry_run_says_what_would_come_and_changes_nothing(ada: Any, run: Any) 
     assert {**real.outcome, "outputId": ""} == {**work.outcome, "outputId": ""}
 
 
-def test_a_source_can_be_restored_and_is_not_taken_again(ada: Any, run: Any) -> None:
+def test_a_source_can_be_restored_and_is_not_taken_again(ada: TenantScope, run: Run) -> None:
     first = building.write(ada, run, "one")
     building.write(ada, run, "two")
     compact(ada)
@@ -346,7 +355,7 @@ def test_a_source_can_be_restored_and_is_not_taken_again(ada: Any, run: Any) -> 
     assert building.contents(ada) == ["three", "one\ntwo", "one"]
 
 
-def test_a_run_that_had_started_still_reads_the_sources(ada: Any, run: Any) -> None:
+def test_a_run_that_had_started_still_reads_the_sources(ada: TenantScope, run: Run) -> None:
     building.write(ada, run, "one")
     building.write(ada, run, "two")
     earlier = building.open_run(ada)
@@ -355,7 +364,7 @@ def test_a_run_that_had_started_still_reads_the_sources(ada: Any, run: Any) -> N
     assert seen == ["two", "one"]
 
 
-def test_lineage_is_kept_both_ways(ada: Any, run: Any) -> None:
+def test_lineage_is_kept_both_ways(ada: TenantScope, run: Run) -> None:
     sources = [building.write(ada, run, text).id for text in ("one", "two")]
     work = compact(ada)
     target = ids.parse("mem", work.outcome["outputId"])
@@ -366,7 +375,7 @@ def test_lineage_is_kept_both_ways(ada: Any, run: Any) -> None:
         assert (row.target_id, row.kind, row.pass_id) == (target, "compacted", work.id)
 
 
-def test_a_read_only_host_refuses_even_the_dry_run(ada: Any, run: Any, settings: Any) -> None:
+def test_a_read_only_host_refuses_even_the_dry_run(ada: TenantScope, run: Run, settings: Settings) -> None:
     building.write(ada, run, "one")
     building.write(ada, run, "two")
     settings.OPENWOP_MEMORY_WRITABLE = False
@@ -376,7 +385,7 @@ def test_a_read_only_host_refuses_even_the_dry_run(ada: Any, run: Any, settings:
     assert building.contents(ada) == ["two", "one"]
 
 
-def test_nothing_of_another_ref_or_tenant_is_touched(ada: Any, run: Any) -> None:
+def test_nothing_of_another_ref_or_tenant_is_touched(ada: TenantScope, run: Run) -> None:
     globex = building.scope("globex")
     theirs = building.open_run(globex)
     for text in ("one", "two"):
@@ -390,7 +399,9 @@ def test_nothing_of_another_ref_or_tenant_is_touched(ada: Any, run: Any) -> None
     assert position(globex) == before
 
 
-def test_a_pass_whose_worker_died_at_any_step_compacts_once(ada: Any, run: Any, monkeypatch: Any) -> None:
+def test_a_pass_whose_worker_died_at_any_step_compacts_once(
+    ada: TenantScope, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first worker gets as far as one of the steps of the transaction and no further; the second does it all."""
     steps = [(ledger, "hide_entries"), (ledger, "write_derived"), (provenance, "record"), (event_log, "append")]
     for text in ("one", "two"):
@@ -418,7 +429,7 @@ def killed(*_: Any, **__: Any) -> None:
 
 
 def test_what_somebody_retires_between_the_look_and_the_write_is_in_no_text(
-    ada: Any, run: Any, monkeypatch: Any
+    ada: TenantScope, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for text in ("one", "two", "three"):
         last = building.write(ada, run, text)
@@ -438,7 +449,7 @@ def test_what_somebody_retires_between_the_look_and_the_write_is_in_no_text(
     assert building.contents(ada) == ["four", "one\ntwo"]
 
 
-def test_a_pass_that_is_asked_to_stop_changes_nothing(ada: Any, run: Any) -> None:
+def test_a_pass_that_is_asked_to_stop_changes_nothing(ada: TenantScope, run: Run) -> None:
     for text in ("one", "two"):
         building.write(ada, run, text)
     work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())
@@ -449,7 +460,7 @@ def test_a_pass_that_is_asked_to_stop_changes_nothing(ada: Any, run: Any) -> Non
     assert building.contents(ada) == ["two", "one"]
 
 
-def test_the_same_sources_make_the_same_text_in_another_tenant(ada: Any) -> None:
+def test_the_same_sources_make_the_same_text_in_another_tenant(ada: TenantScope) -> None:
     texts = ["one", "two", "three", "two"]
     for slug in ("acme", "globex"):
         owner = building.scope(slug)

@@ -12,6 +12,7 @@ import pytest
 from django.utils import timezone
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
 
 from memory import memory_policy
 from memory.forget import execution
@@ -36,7 +37,7 @@ PROMPT = {"prompt": "Greet {{name}}."}
 
 
 @pytest.fixture(autouse=True)
-def model(settings: Any) -> Iterator[Server]:
+def model(settings: Settings) -> Iterator[Server]:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     with serving.serving() as server:
         server.answers = serving.streams("Hello, ", "Ada.")

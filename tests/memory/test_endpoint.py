@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import endpoint
 from memory.host import outbound, vault
@@ -74,7 +75,7 @@ def model() -> Iterator[Model]:
 
 
 @pytest.fixture(autouse=True)
-def this_machine_is_listed(settings: Any) -> None:
+def this_machine_is_listed(settings: Settings) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
 
 
@@ -297,7 +298,7 @@ CLOSED = [
 
 
 @pytest.mark.parametrize("text", CLOSED)
-def test_an_address_that_is_not_public_is_refused_unless_it_is_listed(settings: Any, text: str) -> None:
+def test_an_address_that_is_not_public_is_refused_unless_it_is_listed(settings: Settings, text: str) -> None:
     address = ipaddress.ip_address(text)
     settings.OPENWOP_OUTBOUND_ALLOW = []
     assert not outbound.may_connect("models.example", address)
@@ -312,14 +313,14 @@ def test_an_address_that_is_not_public_is_refused_unless_it_is_listed(settings: 
 @pytest.mark.parametrize(
     "text", ["1.1.1.1", "93.184.216.34", "192.0.1.1", "192.88.98.1", "3ffe::1", "2606:4700:4700::1111"]
 )
-def test_a_public_address_needs_no_list(settings: Any, text: str) -> None:
+def test_a_public_address_needs_no_list(settings: Settings, text: str) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = []
     assert outbound.may_connect("models.example", ipaddress.ip_address(text))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "127.1", "0x7f000001", "[::ffff:127.0.0.1]"])
 def test_an_endpoint_on_this_machine_is_refused_however_it_is_written(
-    model: Model, ask: Callable[..., str], settings: Any, host: str
+    model: Model, ask: Callable[..., str], settings: Settings, host: str
 ) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = []
     assert reason_of(ask, endpoint_url=f"http://{host}:{model.server_port}/v1") == "not_allowed"
@@ -327,7 +328,7 @@ def test_an_endpoint_on_this_machine_is_refused_however_it_is_written(
 
 
 def test_a_name_is_connected_to_at_the_address_that_was_checked(
-    model: Model, ask: Callable[..., str], settings: Any, monkeypatch: pytest.MonkeyPatch
+    model: Model, ask: Callable[..., str], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A name server that says a public address first and a private one then leads nowhere."""
     looked: list[str] = []
@@ -350,7 +351,7 @@ def test_a_name_is_connected_to_at_the_address_that_was_checked(
     assert model.asked[0][1]["Host"] == f"rebound.example:{model.server_port}"
 
 
-def test_the_name_of_the_server_is_what_tls_asks_for(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_the_server_is_what_tls_asks_for(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The certificate is checked against the name, although the connection is made to an address."""
     asked: list[str | None] = []
     listening = socket.create_server(("127.0.0.1", 0))

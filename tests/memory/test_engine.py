@@ -20,6 +20,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tests.building import types_of
+from tests.fixtures_queue import Drain
 
 pytestmark = pytest.mark.django_db
 
@@ -178,13 +179,13 @@ def test_a_resolved_secret_stays_out_of_outputs_and_variables(monkeypatch: pytes
     assert Step.objects.get().outputs == {"log": "used [REDACTED:crm]"}
 
 
-def test_a_run_is_queued_in_the_transaction_that_created_it(drain: Any) -> None:
+def test_a_run_is_queued_in_the_transaction_that_created_it(drain: Drain) -> None:
     run = created("conformance-noop")
     assert drain() == 1
     assert runs.find(run.tenant_id, run.id).status == "completed"
 
 
-def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Any) -> None:
+def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Drain) -> None:
     run, now = created("conformance-noop"), timezone.now()
     loop = scheduler.Scheduler()
     assert loop.tick(now) >= 1

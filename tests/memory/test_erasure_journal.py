@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.forget import execution
 from memory.forget import journal as erasure_journal
@@ -22,7 +23,7 @@ BEGINNING = Mark(0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 
 
 @pytest.fixture(autouse=True)
-def journal(settings: Any, tmp_path: Path) -> Path:
+def journal(settings: Settings, tmp_path: Path) -> Path:
     settings.OPENWOP_ERASURE_JOURNAL = tmp_path / "erasures"
     return tmp_path / "erasures"
 
@@ -95,7 +96,7 @@ def test_lines_of_another_database_in_the_same_journal_forget_nothing_of_this_on
     assert building.contents(building.scope()) == [f"{MARTA} is ours"]
 
 
-def test_a_journal_under_another_secret_key_says_so(settings: Any) -> None:
+def test_a_journal_under_another_secret_key_says_so(settings: Settings) -> None:
     forget()
     settings.SECRET_KEY = "another key"
 
@@ -131,7 +132,7 @@ def test_a_journal_whose_last_line_is_cut_off_is_read_only_when_that_is_accepted
     assert len(erasure_journal.read(BEGINNING)) == 2
 
 
-def test_nothing_is_forgotten_that_the_journal_cannot_hold(settings: Any) -> None:
+def test_nothing_is_forgotten_that_the_journal_cannot_hold(settings: Settings) -> None:
     settings.OPENWOP_ERASURE_JOURNAL = "/dev/null/erasures"
 
     with pytest.raises(JournalUnavailable):

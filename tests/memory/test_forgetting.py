@@ -27,6 +27,7 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import Task
+from pytest_django.fixtures import Settings
 
 from memory import ledger, ledger_search, passes, retention
 from memory.adapter import forget as adapter_forget
@@ -458,7 +459,7 @@ def test_a_receipt_of_before_the_signing_keys_is_genuine_by_its_seal() -> None:
 
 
 @pytest.mark.parametrize("address", ["https://memory.acme.example", ""])
-def test_a_receipt_names_its_tenant_and_its_host(settings: Any, address: str) -> None:
+def test_a_receipt_names_its_tenant_and_its_host(settings: Settings, address: str) -> None:
     settings.OPENWOP_PUBLIC_URL = address
     acme = building.scope()
     building.remember("acme", MARTA)

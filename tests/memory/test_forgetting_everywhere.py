@@ -16,6 +16,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 from django_q.models import Task
+from pytest_django import DjangoDbBlocker
 
 from memory import external_runs, ledger, saved_filters
 from memory.entry_drafts import EntryDraft
@@ -69,7 +70,7 @@ OF_THEIR_OWN = {"archives", "recorded reads", "notes beside the event log"}
 
 
 @pytest.fixture(scope="module")
-def acme(django_db_setup: None, django_db_blocker: Any) -> Iterator[TenantScope]:
+def acme(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[TenantScope]:
     """Acme with a row in every store, made once; no test leaves anything in it."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield everything("nobody-yet")

@@ -26,6 +26,7 @@ from openwop_console.runtime import expressions, tasks
 from openwop_console.runtime import heartbeats as timed_heartbeats
 from tests import building
 from tests.conformance import schemas
+from tests.fixtures_queue import Drain
 
 # An evaluation looks from a thread of its own.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
@@ -282,7 +283,7 @@ def test_evaluations_at_once_are_one() -> None:
     assert Run.objects.of(acme.tenant_id).count() == 1
 
 
-def test_the_clock_queues_each_tick_once_and_on_its_beat(drain: Any) -> None:
+def test_the_clock_queues_each_tick_once_and_on_its_beat(drain: Drain) -> None:
     acme = building.scope()
     heartbeat = make(acme)
     due = heartbeat.next_at
@@ -294,7 +295,7 @@ def test_the_clock_queues_each_tick_once_and_on_its_beat(drain: Any) -> None:
     assert states(acme.tenant_id) == [("ok", True)]
 
 
-def test_a_tick_that_was_overtaken_in_the_queue_is_skipped(drain: Any) -> None:
+def test_a_tick_that_was_overtaken_in_the_queue_is_skipped(drain: Drain) -> None:
     acme = building.scope()
     due = make(acme).next_at
     assert due

@@ -13,6 +13,7 @@ from django.db.transaction import TransactionManagementError
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from memory import adapter, ledger
 from memory.adapter import RunView
@@ -167,7 +168,7 @@ def test_the_events_of_a_run_are_read_with_four_queries(client: Client) -> None:
     assert queries_of(lambda: client.get(path, **headers)) == 4  # key, run, events, origins
 
 
-def test_objects_made_of_rows_are_those_of_the_orm(django_assert_num_queries: Any) -> None:
+def test_objects_made_of_rows_are_those_of_the_orm(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     acme, now = building.scope(), timezone.now()
     run = building.open_run(acme)
     building.write(acme, run, "one", tags=("ü", "b"), expires_at=now + timedelta(hours=1))

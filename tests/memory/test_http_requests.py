@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.forget import execution
 from memory.host import event_log, runs, vault
@@ -32,7 +33,7 @@ TOKEN = "token-of-the-crm-7d1f0a"
 
 
 @pytest.fixture(autouse=True)
-def server(settings: Any) -> Iterator[Server]:
+def server(settings: Settings) -> Iterator[Server]:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     with serving.serving() as found:
         yield found
@@ -170,7 +171,7 @@ def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
     assert answered.payload["code"] == code
 
 
-def test_an_address_that_is_not_listed_is_not_asked(server: Server, settings: Any) -> None:
+def test_an_address_that_is_not_listed_is_not_asked(server: Server, settings: Settings) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = []
     run = executed({"url": server.url, "method": "GET"}, settings={"maxRetries": 3, "retryDelayMs": 1})
     assert failed(run) == "not_allowed"
@@ -280,7 +281,7 @@ def test_a_call_that_takes_long_renews_the_lease_and_ends_when_the_run_is_cancel
 
 @pytest.mark.parametrize("others", [True, False], ids=["several tenants", "one tenant"])
 def test_calls_of_one_tenant_leave_a_worker_to_the_others(
-    server: Server, monkeypatch: pytest.MonkeyPatch, settings: Any, others: bool
+    server: Server, monkeypatch: pytest.MonkeyPatch, settings: Settings, others: bool
 ) -> None:
     settings.OPENWOP_WORKERS = 2
     monkeypatch.setattr(calls, "RENEW_EVERY", 0.05)
@@ -316,7 +317,7 @@ def test_calls_of_one_tenant_leave_a_worker_to_the_others(
 @pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_calls_of_one_tenant_that_begin_at_once_leave_a_worker_too(
-    server: Server, monkeypatch: pytest.MonkeyPatch, settings: Any
+    server: Server, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.OPENWOP_WORKERS = 3
     monkeypatch.setattr(calls, "SOONEST", timedelta(0))

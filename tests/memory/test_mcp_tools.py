@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import runs, vault
 from memory.host.errors import Forbidden, Invalid, NotFound
@@ -31,7 +32,7 @@ CONFIG = {"server": "tools", "tool": "add", "arguments": {"a": "{{a}}", "b": 2}}
 
 
 @pytest.fixture(autouse=True)
-def this_machine_is_listed(settings: Any) -> None:
+def this_machine_is_listed(settings: Settings) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
 
 

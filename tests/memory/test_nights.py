@@ -22,6 +22,7 @@ from memory.openintent.access import Caller
 from memory.passes import nights, orders
 from openwop_console.process.scheduler import TIMERS, Scheduler
 from tests import building
+from tests.fixtures_queue import Drain
 
 pytestmark = pytest.mark.django_db
 SAME = "The billing contact of Initech is Bill Lumbergh."
@@ -204,7 +205,7 @@ def test_a_time_that_is_none_is_refused(night_at: str) -> None:
     assert refused.value.details["errors"][0]["field"] == "night_at"
 
 
-def test_the_due_loop_begins_the_night_and_workers_carry_it_out(drain: Any) -> None:
+def test_the_due_loop_begins_the_night_and_workers_carry_it_out(drain: Drain) -> None:
     switched_on()
     building.remember("acme", SAME, SAME)
     now = timezone.now()

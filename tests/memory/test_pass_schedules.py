@@ -18,6 +18,7 @@ from memory.passes import orders, schedules
 from memory.passes.schedules import PassTimes
 from openwop_console.process import recovery, scheduler
 from tests import building
+from tests.fixtures_queue import Drain
 from tests.memory.test_passes import Counting, flow
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +65,7 @@ def test_a_tick_is_one_pass_of_its_writer_however_often_one_looks() -> None:
     assert schedules.last_passes(acme, [fresh]) == {schedule.id: row}
 
 
-def test_the_clock_of_the_console_fires_and_a_worker_carries_out(drain: Any) -> None:
+def test_the_clock_of_the_console_fires_and_a_worker_carries_out(drain: Drain) -> None:
     for slug in ("acme", "globex"):
         keep(building.scope(slug))
     scheduler.Scheduler().tick(minutes(1))
@@ -258,7 +259,7 @@ def test_another_tenant_s_schedule_is_not_there() -> None:
     assert schedules.page(globex, size=10) == Page([], 0)
 
 
-def test_what_a_dead_console_held_is_taken_up_at_its_next_start(counting: Counting, drain: Any) -> None:
+def test_what_a_dead_console_held_is_taken_up_at_its_next_start(counting: Counting, drain: Drain) -> None:
     acme = building.scope()
     keep(acme)
     fire_due(minutes(1))

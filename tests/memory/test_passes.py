@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from memory import passes, tasks
 from memory.forget import execution
@@ -192,7 +193,7 @@ def test_a_pass_that_is_stopped_leaves_off_at_its_next_step(flow: Counting) -> N
 
 
 def test_short_steps_are_on_record_once_in_a_moment_and_see_a_stop_and_a_lost_claim_with_the_next(
-    flow: Counting, django_assert_num_queries: Any
+    flow: Counting, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     acme = building.scope()
     work = passes.claim(acme.tenant_id, order(acme).id, holder="here/1", now=NOW)

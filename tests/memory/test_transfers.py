@@ -33,14 +33,14 @@ def tenants() -> None:
     building.tenant("globex")
 
 
-def run_import(capsys: Any, file: Path, *words: str, tenant: str = "globex") -> list[str]:
+def run_import(capsys: pytest.CaptureFixture[str], file: Path, *words: str, tenant: str = "globex") -> list[str]:
     """The report, a line for each line of the file."""
     capsys.readouterr()
     call_command("import_memory", str(file), "--tenant", tenant, *words)
     return capsys.readouterr().out.splitlines()
 
 
-def export(capsys: Any, tenant: str = "acme") -> str:
+def export(capsys: pytest.CaptureFixture[str], tenant: str = "acme") -> str:
     capsys.readouterr()
     call_command("export_memory", "--tenant", tenant)
     return str(capsys.readouterr().out)
@@ -61,7 +61,9 @@ def line(number: int, **more: Any) -> str:
     return json.dumps(said | more)
 
 
-def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(tmp_path: Path, capsys: Any) -> None:
+def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     acme = building.scope()
     run = building.open_run(acme)
     for number in range(3):
@@ -77,7 +79,9 @@ def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(tmp_path: Pat
     assert {"memory.imported", "memory.exported"} <= set(actions)
 
 
-def test_entries_with_addresses_are_exported_too_but_no_sealed_value(tmp_path: Path, capsys: Any) -> None:
+def test_entries_with_addresses_are_exported_too_but_no_sealed_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     acme, now = building.scope(), timezone.now()
     run = building.open_run(acme)
     places = [
@@ -114,7 +118,7 @@ def test_entries_with_addresses_are_exported_too_but_no_sealed_value(tmp_path: P
 
 
 def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_forgotten(
-    tmp_path: Path, capsys: Any
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     globex, now = building.scope("globex"), timezone.now()
     ends = {"updated": "", "deleted": "", "expired": "PT1H", "forgotten": ""}
@@ -136,7 +140,7 @@ def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_fo
     assert list(left) == ["updated"]
 
 
-def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: Any) -> None:
+def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     globex, lines = building.scope("globex"), [line(number) for number in range(4)]
     now = timezone.now()
     file = tmp_path / "memory"
@@ -166,7 +170,7 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: Any) ->
     ]
 
 
-def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys: Any) -> None:
+def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = [
         "not json",
         "[]",
@@ -193,7 +197,7 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
         assert len(stored("globex")) == expected
 
 
-def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: Any) -> None:
+def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     vault.store_secret(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
     (tmp_path / "memory").write_text(
         "\n".join([line(1), line(2, content="it is tok-93fb0c1d7e", tags=["tok-93fb0c1d7e"])])
@@ -203,7 +207,9 @@ def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: Any) ->
     assert "tok-93" not in str(stored("globex"))
 
 
-def test_memories_of_other_stores_keep_one_id_however_often_they_come(tmp_path: Path, capsys: Any) -> None:
+def test_memories_of_other_stores_keep_one_id_however_often_they_come(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mem0 = {
         "id": "3f1c2f9e-0f4e-4a3e-9c52-6f1f6f1c8a11",
         "memory": "Likes tea",
@@ -226,7 +232,9 @@ def test_memories_of_other_stores_keep_one_id_however_often_they_come(tmp_path: 
 ORIGIN = Origin("langgraph", "run-7", "t-1", "cp-3", "plan", 3, f"00-{'1' * 32}-{'2' * 16}-01", ("doc-1",))
 
 
-def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(tmp_path: Path, capsys: Any) -> None:
+def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     acme, now = building.scope(), timezone.now()
     said = external_runs.write_entry(acme, "notes", EntryDraft("a"), ORIGIN, now=now)
     plain = external_runs.write_entry(acme, "notes", EntryDraft("b"), None, now=now)
@@ -253,7 +261,7 @@ def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(tmp_
 
 
 def test_an_origin_that_is_none_is_refused_by_its_field_and_one_with_a_secret_is_redacted(
-    tmp_path: Path, capsys: Any
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     vault.store_secret(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
     origin = {"system": "x", "node": "tok-93fb0c1d7e"}
@@ -266,7 +274,9 @@ def test_an_origin_that_is_none_is_refused_by_its_field_and_one_with_a_secret_is
     assert json.loads(export(capsys, "globex"))["origin"] == {"system": "x", "node": "[REDACTED:crm]"}
 
 
-def test_a_forgotten_person_is_gone_from_the_origin_of_an_import(tmp_path: Path, capsys: Any) -> None:
+def test_a_forgotten_person_is_gone_from_the_origin_of_an_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "memory").write_text(line(1, origin={"system": "x", "threadId": "ana@acme.example"}))
     run_import(capsys, tmp_path / "memory")
     forget("globex", "ana@acme.example")

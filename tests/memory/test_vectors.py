@@ -17,6 +17,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import adapter, embeddings, ledger, ledger_search, memory_policy, tasks
 from memory.adapter import vectors as nearest_vectors
@@ -39,7 +40,7 @@ ANSWER, QUESTION = "The car was repaired by Olga on Monday", "Who did the fixing
 
 
 @pytest.fixture
-def endpoint(settings: Any) -> Iterator[Endpoint]:
+def endpoint(settings: Settings) -> Iterator[Endpoint]:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     with embedding.serving() as found:
         yield found
@@ -435,7 +436,7 @@ def test_an_answer_that_is_none_leaves_the_order_by_words(endpoint: Endpoint) ->
 
 
 def test_a_slow_endpoint_and_one_at_a_private_address_leave_the_order_by_words(
-    endpoint: Endpoint, settings: Any, monkeypatch: pytest.MonkeyPatch
+    endpoint: Endpoint, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     acme = building.scope()
     write_each(acme, "apple pie", ANSWER)

@@ -14,6 +14,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from memory.addresses import Address, Tier
 from memory.host import access, ids, tenancy
@@ -386,7 +387,7 @@ PEOPLE: dict[str, tuple[Callable[[House], Any], dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def house(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> Iterator[House]:
+def house(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[House]:
     """The house with the owner's entries of this sensitivity, built once; each test undoes what it did there."""
     with django_db_blocker.unblock(), transaction.atomic():
         built = House()

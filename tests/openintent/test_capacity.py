@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 from openintent.exceptions import OpenIntentError
+from pytest_django.fixtures import Settings
 
 from memory import ledger
 from memory.addresses import Address, Tier
@@ -83,7 +84,7 @@ def refused(caller: Caller, key: str, value: dict[str, Any] | None = None, **mor
     return refusal.value.details
 
 
-def test_R30_the_smallest_of_all_that_is_said_bounds_an_agent(caller: Caller, settings: Any) -> None:
+def test_R30_the_smallest_of_all_that_is_said_bounds_an_agent(caller: Caller, settings: Settings) -> None:
     settings.OPENWOP_EPISODIC_CAPACITY = 50
     agent = work.agent(caller.tenant_id, caller.agent_id, now=START)
     assert work.capacity_of(agent, now=START) == 50

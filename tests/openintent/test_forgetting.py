@@ -213,7 +213,9 @@ def test_a_seal_that_does_not_open_may_hide_anybody_and_is_for_a_person_to_decid
     assert EntryAddress.objects.count() == 0
 
 
-def test_what_is_kept_of_a_sealed_value_is_never_called_forgotten(acme: TenantScope, monkeypatch: Any) -> None:
+def test_what_is_kept_of_a_sealed_value_is_never_called_forgotten(
+    acme: TenantScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
     remembered(acme, {"mail": MARTA}, sensitivity="restricted")
     with monkeypatch.context() as patching:
         patching.setattr(type(SEALED_VALUES), "erase", lambda *given, **options: 1)
@@ -224,7 +226,7 @@ def test_what_is_kept_of_a_sealed_value_is_never_called_forgotten(acme: TenantSc
 
 
 @pytest.mark.engines
-def test_what_is_kept_of_a_note_is_never_called_forgotten(acme: TenantScope, monkeypatch: Any) -> None:
+def test_what_is_kept_of_a_note_is_never_called_forgotten(acme: TenantScope, monkeypatch: pytest.MonkeyPatch) -> None:
     an_intent(acme, f"For {MARTA}")
     monkeypatch.setattr(EventNote, "overwrite", lambda *given, **values: None)
     left: ForgetRequest = forget(acme)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import ledger
 from memory.addresses import Address, Tier
@@ -148,7 +149,7 @@ def test_R83_a_batch_and_an_import_lock_their_namespaces_in_one_order(meeting: M
     assert Namespace.objects.of(caller.tenant_id).filter(name="a-new").count() == 1
 
 
-def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, settings: Any) -> None:
+def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, settings: Settings) -> None:
     settings.OPENWOP_EPISODIC_CAPACITY = 1
     caller, start = Caller(building.scope(role="agent"), "owner"), timezone.now()
     made = work.create_intent(caller.scope, NewIntent("t", ""), actor=caller.agent_id, now=start)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import ids
 from memory.openintent import events, work
@@ -105,7 +106,7 @@ SHUT, OPEN = [403, 403, 403, 0], [200, 200, 200, 1]
 
 
 @pytest.fixture
-def consent(settings: Any) -> None:
+def consent(settings: Settings) -> None:
     """A host whose agents do not trust each other."""
     settings.OPENWOP_TASK_CONSENT = True
 

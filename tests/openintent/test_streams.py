@@ -12,6 +12,7 @@ import pytest
 from django.utils import timezone
 from openintent.models import EventType, Permission
 from openintent.streaming import SSEEvent, SSEStream
+from pytest_django.fixtures import Settings
 
 from memory.host import access, ids
 from memory.openintent import events
@@ -248,7 +249,7 @@ def test_R65_a_stream_ends_with_the_process(client: Any, monkeypatch: pytest.Mon
 
 @pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
-def test_R65_streams_of_both_protocols_have_one_bound(client: Any, settings: Any) -> None:
+def test_R65_streams_of_both_protocols_have_one_bound(client: Any, settings: Settings) -> None:
     settings.OPENWOP_MAX_STREAMS = 1
     headers = {"HTTP_X_API_KEY": building.key("acme", "agent", agents=("a",))}
     first = client.get("/api/v1/agents/a/subscribe", **headers)

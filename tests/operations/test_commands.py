@@ -15,6 +15,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import access, ids, tenancy, vault
 from memory.host.models import ApiKey, Membership, Operator, Secret, Tenant
@@ -155,7 +156,7 @@ def test_a_file_provisions_tenants_operators_and_keys_once(
 
 @pytest.mark.django_db(transaction=True)
 def test_passwords_of_a_file_are_computed_before_its_transaction(
-    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
 ) -> None:
     settings.PASSWORD_HASHERS = ["openwop_console.passwords.PasswordHasher"]
     behind_others, within = passwords._behind_others, []

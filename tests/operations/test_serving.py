@@ -20,6 +20,7 @@ import pytest
 from django.conf import settings
 from django.http import FileResponse
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
 from memory.host.slots import Slots
 from openwop_console import discovery
@@ -521,7 +522,9 @@ def test_a_document_is_computed_once_and_then_sent_without_a_thread(path: str, m
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", sorted(discovery.PATHS))
-def test_a_document_rests_on_nothing_that_is_stored(path: str, django_assert_num_queries: Any) -> None:
+def test_a_document_rests_on_nothing_that_is_stored(
+    path: str, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     with django_assert_num_queries(0):
         assert Client().get(path).status_code == 200
 

@@ -11,6 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import access, event_log, ids, runs
 from memory.host.errors import Busy, Unauthenticated
@@ -325,7 +326,7 @@ def test_a_stream_is_opened_by_those_who_may_read_runs_and_for_runs_of_their_ten
         assert client.get(address, HTTP_ACCEPT=accept).status_code == 401
 
 
-def test_one_tenant_leaves_places_for_the_others(settings: Any) -> None:
+def test_one_tenant_leaves_places_for_the_others(settings: Settings) -> None:
     settings.OPENWOP_MAX_STREAMS = 10
     acme, globex = uuid4(), uuid4()
     held = [runtime_streams.take_place(acme, uuid4()) for _ in range(9)]

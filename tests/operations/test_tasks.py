@@ -4,7 +4,6 @@ import ast
 import pydoc
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -21,6 +20,7 @@ from openwop_console.process import scheduler
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
+from tests.fixtures_queue import Drain
 
 SECONDS = {"": settings.TASK_TIMEOUT, "settings.PASS_TIMEOUT": settings.PASS_TIMEOUT}
 
@@ -58,7 +58,7 @@ def fetch() -> None:
 
 @pytest.mark.engines
 @pytest.mark.django_db
-def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Any) -> None:
+def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Drain) -> None:
     now, acme = timezone.now(), building.scope()
     before = now - passes.LEASE.lasts
     run = run_service.create_run(acme, RunRequest("conformance-noop"), now=before)

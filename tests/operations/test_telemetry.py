@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import transaction
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from memory.host import event_log, ids, runs
 from openwop_console import telemetry
@@ -30,7 +31,7 @@ USE = f"execute_tool {WRITE}"
 
 
 @pytest.fixture
-def collector(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+def collector(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     """One that this process tells of everything that it does."""
     with collecting.collecting() as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)

@@ -14,6 +14,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 from django_q.tasks import async_task
+from pytest_django.fixtures import Settings
 
 from memory.host import sql, waking
 from memory.host.waking import Topic, Waiter
@@ -83,7 +84,7 @@ def test_everybody_who_waits_is_woken() -> None:
         assert other.result(LONG / 2)
 
 
-def test_a_waiter_that_was_killed_leaves_no_pipe_behind(settings: Any, tmp_path: Path) -> None:
+def test_a_waiter_that_was_killed_leaves_no_pipe_behind(settings: Settings, tmp_path: Path) -> None:
     if sql.is_postgres():
         pytest.skip("PostgreSQL knows who is gone")
     settings.OPENWOP_DATA_DIR = tmp_path
@@ -95,7 +96,7 @@ def test_a_waiter_that_was_killed_leaves_no_pipe_behind(settings: Any, tmp_path:
 
 
 def test_what_was_committed_stands_when_a_waiter_is_killed_as_it_is_woken(
-    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if sql.is_postgres():
         pytest.skip("PostgreSQL knows who is gone")

@@ -14,6 +14,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks.exceptions import WebhookVerificationError
 
@@ -47,7 +48,7 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def this_machine_is_listed(settings: Any) -> None:
+def this_machine_is_listed(settings: Settings) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
 
 
@@ -281,7 +282,7 @@ def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Rece
 
 
 def test_an_address_that_has_become_private_is_not_connected_to(
-    receivers: Callable[..., Receiver], sender: Dispatcher, settings: Any
+    receivers: Callable[..., Receiver], sender: Dispatcher, settings: Settings
 ) -> None:
     receiver = receivers()
     webhook = hooks.subscribe(EVENT, url=receiver.url)

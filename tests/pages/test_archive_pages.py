@@ -14,6 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memory import ledger, passes, workspace
 from memory.host import ids
@@ -333,7 +334,7 @@ def test_archives_of_acme_are_not_there_for_globex(sign_in: SignIn) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_archives_are_walked_without_scripts(plain: Page, live_server: Any, drain: Callable[..., int]) -> None:
+def test_archives_are_walked_without_scripts(plain: Page, live_server: LiveServer, drain: Callable[..., int]) -> None:
     building.remember("acme", *(f"Customer number {number} pays {number} euros a month." for number in range(12)))
     browsing.sign_in(plain, live_server.url, "/archives")
     plain.get_by_role("link", name="Distill now").click()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import commitments, ledger
 from memory.host import ids
@@ -180,7 +181,7 @@ def test_another_tenant_finds_none_and_a_viewer_changes_none(sign_in: SignIn) ->
     assert Commitment.objects.get().state == CommitmentState.ARMED
 
 
-def test_a_host_without_lasting_memory_names_the_flag_that_is_missing(ada: Client, settings: Any) -> None:
+def test_a_host_without_lasting_memory_names_the_flag_that_is_missing(ada: Client, settings: Settings) -> None:
     settings.OPENWOP_MEMORY_WRITABLE = False
     shown = body_of(ada.get("/commitments"))
     assert "Not supported by this host" in shown

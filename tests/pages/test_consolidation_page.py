@@ -28,6 +28,7 @@ from memory.passes import consolidation, orders, schedules
 from memory.passes.orders import Wanted
 from memory.provenance import Descent
 from tests import archiving, building
+from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
 pytestmark = pytest.mark.django_db
@@ -122,7 +123,7 @@ def after_in(shown: str) -> str:
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_pass_is_asked_for_watched_and_told_of_with_what_went_in_and_came_out(ada: Client, drain: Any) -> None:
+def test_a_pass_is_asked_for_watched_and_told_of_with_what_went_in_and_came_out(ada: Client, drain: Drain) -> None:
     building.remember("acme", "The door is blue", "the door is BLUE", "The lamp is old", "The lamp is new")
     assert "No passes yet" in page(ada, "/consolidation")
     answer = ada.post("/consolidation/order", {"kind": "consolidate", "ref": "notes"})
@@ -350,7 +351,7 @@ def test_what_a_pass_shows_of_hostile_memory_is_inert(ada: Client) -> None:
         assert "U+202E" in shown
 
 
-def test_a_refused_pass_says_why_and_is_run_again(ada: Client, merging: Merging, drain: Any) -> None:
+def test_a_refused_pass_says_why_and_is_run_again(ada: Client, merging: Merging, drain: Drain) -> None:
     merging.refuses = True
     pass_id = carried_out()
     shown = page(ada, f"/passes/{pass_id}")
@@ -364,7 +365,7 @@ def test_a_refused_pass_says_why_and_is_run_again(ada: Client, merging: Merging,
     assert ada.post(f"{again['Location']}/again").status_code == 409
 
 
-def test_a_refused_pass_names_what_was_wrong(ada: Client, drain: Any) -> None:
+def test_a_refused_pass_names_what_was_wrong(ada: Client, drain: Drain) -> None:
     (mem_id,) = building.remember("acme", "x", memory_ref="empty").entries
     ada.post(f"/memory/{mem_id}/retire", {"reason": "old"})
     ada.post("/archives/distill", {"ref": "empty", "budget": ""})

@@ -8,6 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import workspace
 from memory.forget import execution, holds
@@ -242,7 +243,7 @@ UNSUPPORTED = {
 @pytest.mark.engines
 @pytest.mark.parametrize(("url", "capability"), UNSUPPORTED.items())
 def test_what_the_host_does_not_support_names_the_missing_flag(
-    ada: Client, settings: Any, url: str, capability: str
+    ada: Client, settings: Settings, url: str, capability: str
 ) -> None:
     assert "Not supported by this host" not in body_of(ada.get(url))
     settings.OPENWOP_MEMORY_WRITABLE = False
@@ -318,7 +319,7 @@ def test_an_agent_shows_its_pack_its_tools_and_the_capabilities_it_runs_without(
     assert "a node that acts as this agent and uses a tool fails" in body_of(ada.get("/agents/private.acme.triage"))
 
 
-def test_an_agent_that_lacks_what_it_asks_for_needs_somebody(ada: Client, settings: Any) -> None:
+def test_an_agent_that_lacks_what_it_asks_for_needs_somebody(ada: Client, settings: Settings) -> None:
     settings.OPENWOP_MEMORY_BACKEND = "ephemeral"
     building.install_agent("acme", {**MANIFEST, "memoryShape": {"longTerm": True}})
     shown = body_of(ada.get("/"))

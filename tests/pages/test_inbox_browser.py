@@ -1,11 +1,11 @@
 """Triage of proposals in a real browser: by mouse, by keyboard alone, and without JavaScript."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from proposals import lifecycle
 from proposals.models import Kind, Proposal, Vote
@@ -44,7 +44,7 @@ def states(made: list[Proposal]) -> list[str]:
     return [proposing.fresh(each).state for each in made]
 
 
-def test_by_mouse_facets_filter_live_and_say_how_many(page: Page, live_server: Any) -> None:
+def test_by_mouse_facets_filter_live_and_say_how_many(page: Page, live_server: LiveServer) -> None:
     some()
     open_inbox(page, live_server.url)
     choices = page.get_by_role("form", name="Filters")
@@ -67,7 +67,7 @@ def test_by_mouse_facets_filter_live_and_say_how_many(page: Page, live_server: A
     expect(page.locator("[data-item]")).to_have_count(1)
 
 
-def test_by_mouse_several_are_rejected_and_a_filter_is_saved(page: Page, live_server: Any) -> None:
+def test_by_mouse_several_are_rejected_and_a_filter_is_saved(page: Page, live_server: LiveServer) -> None:
     made = some()
     open_inbox(page, live_server.url)
     page.get_by_role("checkbox", name="Choose prompt 2").check()
@@ -91,7 +91,7 @@ def test_by_mouse_several_are_rejected_and_a_filter_is_saved(page: Page, live_se
     assert titles(page) == ["prompt 3", "prompt 2"]
 
 
-def test_by_keyboard_alone_rows_are_walked_chosen_and_ended(page: Page, live_server: Any) -> None:
+def test_by_keyboard_alone_rows_are_walked_chosen_and_ended(page: Page, live_server: LiveServer) -> None:
     made = some()
     open_inbox(page, live_server.url)
     press = page.keyboard.press
@@ -124,7 +124,9 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"the keyboard does not reach {name}")
 
 
-def test_by_keyboard_alone_the_list_is_searched_opened_approved_and_rejected(page: Page, live_server: Any) -> None:
+def test_by_keyboard_alone_the_list_is_searched_opened_approved_and_rejected(
+    page: Page, live_server: LiveServer
+) -> None:
     made = some()
     open_inbox(page, live_server.url)
     press = page.keyboard.press
@@ -158,7 +160,7 @@ def test_by_keyboard_alone_the_list_is_searched_opened_approved_and_rejected(pag
     expect(page.get_by_label("Reason")).to_be_visible()
 
 
-def test_single_keys_can_be_switched_off_and_the_help_lists_them(page: Page, live_server: Any) -> None:
+def test_single_keys_can_be_switched_off_and_the_help_lists_them(page: Page, live_server: LiveServer) -> None:
     some()
     open_inbox(page, live_server.url)
     page.keyboard.press("?")
@@ -176,7 +178,7 @@ def test_single_keys_can_be_switched_off_and_the_help_lists_them(page: Page, liv
     expect(page.locator("[data-check]:checked")).to_have_count(0)
 
 
-def test_without_javascript_everything_works(plain: Page, live_server: Any, drain: Callable[..., int]) -> None:
+def test_without_javascript_everything_works(plain: Page, live_server: LiveServer, drain: Callable[..., int]) -> None:
     made = some()
     open_inbox(plain, live_server.url)
     plain.get_by_role("checkbox", name="prompt-template").check()
@@ -206,7 +208,9 @@ def test_without_javascript_everything_works(plain: Page, live_server: Any, drai
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_control_has_a_name_and_room_and_nothing_overflows(page: Page, live_server: Any, width: int) -> None:
+def test_every_control_has_a_name_and_room_and_nothing_overflows(
+    page: Page, live_server: LiveServer, width: int
+) -> None:
     inboxes.crowded(20)
     page.set_viewport_size({"width": width, "height": 844})
     open_inbox(page, live_server.url)

@@ -1,10 +1,10 @@
 """Jobs of an operator in a real browser: go to an id, follow lineage, filter runs, answer a quorum."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memory.host import ids
 from memory.host.models import Interrupt, Run
@@ -13,7 +13,9 @@ from tests import archiving, browsing, building, proposing
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(page: Page, live_server: Any) -> None:
+def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(
+    page: Page, live_server: LiveServer
+) -> None:
     made = archiving.distilled("acme", "Marta prefers mail.", "The office closes at five.")
     assert made.entry_id
     browsing.sign_in(page, live_server.url)
@@ -29,7 +31,7 @@ def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(page
 
 
 def test_by_keyboard_a_question_is_answered_from_the_first_page_and_its_workflow_stopped(
-    page: Page, live_server: Any, monkeypatch: pytest.MonkeyPatch
+    page: Page, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("openwop_console.health.problems", lambda *, now: [])
     gate = building.node("gate", "core.approvalGate", {"title": "Refund of order 7", "requiredApprovals": 2})
@@ -55,7 +57,7 @@ def test_by_keyboard_a_question_is_answered_from_the_first_page_and_its_workflow
 
 
 def test_by_keyboard_a_run_is_forked_at_a_step_and_the_branch_compared_with_it(
-    page: Page, live_server: Any, drain: Callable[..., int]
+    page: Page, live_server: LiveServer, drain: Callable[..., int]
 ) -> None:
     nodes = [building.remember_node(f"fact {each}", node_id=each) for each in ("first", "second")]
     building.install("acme", building.definition("facts", *nodes))
@@ -79,7 +81,7 @@ def test_by_keyboard_a_run_is_forked_at_a_step_and_the_branch_compared_with_it(
     page.wait_for_url(f"{live_server.url}/runs/{ids.wire('run', branch.id)}")
 
 
-def test_by_keyboard_a_line_of_a_proposal_is_commented_on(page: Page, live_server: Any) -> None:
+def test_by_keyboard_a_line_of_a_proposal_is_commented_on(page: Page, live_server: LiveServer) -> None:
     made = proposing.propose()
     browsing.sign_in(page, live_server.url, f"/proposals/{ids.wire('prop', made.id)}")
     browsing.tab_to(page, "Comment on line")
@@ -92,7 +94,7 @@ def test_by_keyboard_a_line_of_a_proposal_is_commented_on(page: Page, live_serve
     expect(page.locator(".diff-remarks")).to_contain_text("Why so short?")
 
 
-def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page, live_server: Any) -> None:
+def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page, live_server: LiveServer) -> None:
     building.install("acme", building.definition("broken", building.node("only", "core.fail")))
     building.execute(building.scope(), "broken")
     gate = building.node("gate", "core.approvalGate", {"title": "Refund of order 7", "requiredApprovals": 2})
@@ -125,7 +127,7 @@ def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page
 
 
 def test_what_was_typed_into_a_form_whose_session_had_ended_is_there_after_signing_in(
-    page: Page, live_server: Any
+    page: Page, live_server: LiveServer
 ) -> None:
     browsing.sign_in(page, live_server.url)
     page.goto(f"{live_server.url}/forget")
@@ -141,7 +143,7 @@ def test_what_was_typed_into_a_form_whose_session_had_ended_is_there_after_signi
     expect(page.get_by_label("Subject", exact=True)).to_have_value("")
 
 
-def test_what_one_person_typed_is_not_there_for_another_who_signs_in(page: Page, live_server: Any) -> None:
+def test_what_one_person_typed_is_not_there_for_another_who_signs_in(page: Page, live_server: LiveServer) -> None:
     building.operator(role="viewer", email="vera@acme.example")
     browsing.sign_in(page, live_server.url)
     page.goto(f"{live_server.url}/forget")
@@ -154,7 +156,7 @@ def test_what_one_person_typed_is_not_there_for_another_who_signs_in(page: Page,
     assert page.evaluate("sessionStorage.getItem('typed')") is None
 
 
-def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page: Page, live_server: Any) -> None:
+def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page: Page, live_server: LiveServer) -> None:
     browsing.sign_in(page, live_server.url, "/forget")
     page.get_by_label("Subject", exact=True).fill("marta@example.com")
     page.evaluate("document.addEventListener('submit', (event) => event.preventDefault())")

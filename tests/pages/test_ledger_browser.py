@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from tests import browsing, building
 
@@ -19,7 +20,7 @@ def write(*texts: str, hours: int = 0, **draft: Any) -> None:
         building.write(owner, run, text, now=timezone.now() - timedelta(hours=hours), **draft)
 
 
-def test_a_choice_narrows_the_list_and_the_counts_beside_it(page: Page, live_server: Any) -> None:
+def test_a_choice_narrows_the_list_and_the_counts_beside_it(page: Page, live_server: LiveServer) -> None:
     write("old and red", hours=50, tags=("red",), agent_id="a")
     write("new and red", tags=("red",), agent_id="b")
     write("new and blue", tags=("blue",), agent_id="b")
@@ -41,7 +42,7 @@ def test_a_choice_narrows_the_list_and_the_counts_beside_it(page: Page, live_ser
     expect(page.locator("#entries [data-item]")).to_have_count(3)
 
 
-def test_by_keys_alone_a_row_or_all_that_match_are_retired(page: Page, live_server: Any) -> None:
+def test_by_keys_alone_a_row_or_all_that_match_are_retired(page: Page, live_server: LiveServer) -> None:
     write(*(f"note {number}" for number in range(52)))
     browsing.sign_in(page, live_server.url, "/memory")
     for key in ("j", "x", "e"):

@@ -1,11 +1,11 @@
 """The columns of the ledger that a person chose, kept in a cookie, and rows of one line."""
 
 import re
-from typing import Any
 
 import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from tests import browsing, building
 from tests.pages.conftest import body_of
@@ -38,7 +38,7 @@ def test_a_cookie_that_says_something_else_breaks_nothing(ada: Client, kept: str
 
 @pytest.mark.django_db(transaction=True)
 def test_every_row_is_36_pixels_high_and_in_the_compact_density_fifteen_are_in_view(
-    page: Page, live_server: Any
+    page: Page, live_server: LiveServer
 ) -> None:
     owner = building.scope()
     run = building.open_run(owner)

@@ -1,9 +1,8 @@
 """Possible duplicates in a real browser: by keyboard alone, and without JavaScript."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from tests import browsing
 from tests.memory.test_look_alikes import HELD, KEPT, Desk
@@ -21,7 +20,7 @@ def filled() -> Desk:
     return desk
 
 
-def test_by_keyboard_one_pair_is_decided_and_then_the_selected_ones(page: Page, live_server: Any) -> None:
+def test_by_keyboard_one_pair_is_decided_and_then_the_selected_ones(page: Page, live_server: LiveServer) -> None:
     desk = filled()
     browsing.sign_in(page, live_server.url, URL)
     pairs = page.locator("[data-item]")
@@ -43,7 +42,7 @@ def test_by_keyboard_one_pair_is_decided_and_then_the_selected_ones(page: Page, 
     assert {pair.newer.content for pair in left} <= set(desk.texts())
 
 
-def test_enter_in_a_box_decides_nothing(page: Page, live_server: Any) -> None:
+def test_enter_in_a_box_decides_nothing(page: Page, live_server: LiveServer) -> None:
     desk = filled()
     browsing.sign_in(page, live_server.url, URL)
     page.get_by_role("checkbox", name="Select pair 1").focus()
@@ -52,7 +51,7 @@ def test_enter_in_a_box_decides_nothing(page: Page, live_server: Any) -> None:
     assert len(desk.texts()) == 6
 
 
-def test_without_scripts_the_buttons_decide(browser: Browser, live_server: Any) -> None:
+def test_without_scripts_the_buttons_decide(browser: Browser, live_server: LiveServer) -> None:
     desk = filled()
     page = browser.new_context(java_script_enabled=False).new_page()
     browsing.sign_in(page, live_server.url, URL)

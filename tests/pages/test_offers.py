@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.db import transaction
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from memory.host import access, ids
 from tests import building, proposing
@@ -109,7 +109,7 @@ def everything() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def pages(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[str]]:
+def pages(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[list[str]]:
     """Where each crawl begins; what is there is made once for all of them."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield everything()

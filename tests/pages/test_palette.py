@@ -1,12 +1,11 @@
 """Go to: the command palette in a real browser, and the same list as a page."""
 
-from typing import Any
-
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memory.host import ids
 from tests import browsing, building, proposing
@@ -55,7 +54,7 @@ def test_the_list_is_a_page_of_its_own_and_costs_few_queries(ada: Client) -> Non
 
 @pytest.mark.django_db(transaction=True)
 def test_by_keyboard_alone_any_page_is_a_few_keys_away_and_the_last_ones_are_listed(
-    page: Page, live_server: Any
+    page: Page, live_server: LiveServer
 ) -> None:
     made = building.remember("acme", "the desk closes at six")
     browsing.sign_in(page, live_server.url, "/memory")

@@ -11,6 +11,7 @@ from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
 from django.test import Client
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memory.host.models import AuditRecord, Operator
 from openwop_console import sign_in
@@ -61,7 +62,7 @@ def actions() -> list[str]:
 
 
 def test_a_passkey_signs_in_alone_and_in_place_of_a_code_until_it_is_removed(
-    page: Page, live_server: Any, phone: Any
+    page: Page, live_server: LiveServer, phone: Any
 ) -> None:
     add(page, live_server.url)
     sign_out(page, live_server.url)
@@ -88,7 +89,7 @@ def test_a_passkey_signs_in_alone_and_in_place_of_a_code_until_it_is_removed(
     assert actions()[-1] == "operator.sign_in_failed"
 
 
-def test_a_finger_that_is_not_the_owner_s_signs_nobody_in(page: Page, live_server: Any, phone: Any) -> None:
+def test_a_finger_that_is_not_the_owner_s_signs_nobody_in(page: Page, live_server: LiveServer, phone: Any) -> None:
     add(page, live_server.url)
     sign_out(page, live_server.url)
     phone(False)
@@ -98,7 +99,7 @@ def test_a_finger_that_is_not_the_owner_s_signs_nobody_in(page: Page, live_serve
 
 
 def test_a_wrong_password_adds_no_passkey_and_who_was_deactivated_enters_with_none(
-    page: Page, live_server: Any, phone: Any
+    page: Page, live_server: LiveServer, phone: Any
 ) -> None:
     browsing.sign_in(page, live_server.url, PAGE)
     page.get_by_label("Password, to add a passkey").fill("not it")
@@ -146,6 +147,6 @@ def test_a_passkey_whose_inner_json_is_too_deep_is_refused() -> None:
     assert browser.post(f"{PAGE}/passkeys", form).status_code == 422
 
 
-def test_without_scripts_no_page_offers_a_passkey(plain: Page, live_server: Any) -> None:
+def test_without_scripts_no_page_offers_a_passkey(plain: Page, live_server: LiveServer) -> None:
     plain.goto(f"{live_server.url}/login")
     expect(plain.get_by_role("button", name=re.compile("passkey"))).to_be_hidden()

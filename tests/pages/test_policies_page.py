@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import ids
 from proposals import lifecycle, policies
@@ -245,7 +246,7 @@ def test_an_override_is_an_anomaly_for_everybody_for_two_weeks_and_not_for_anoth
     assert lifecycle.recent_overrides(building.scope(), since=later - timedelta(days=14)) == []
 
 
-def test_a_host_without_gates_says_what_its_policies_are_still_for(ada: Client, settings: Any) -> None:
+def test_a_host_without_gates_says_what_its_policies_are_still_for(ada: Client, settings: Settings) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     for url in ("/settings", URL):
         assert "it requests no approval" in body_of(ada.get(url))

@@ -1,12 +1,11 @@
 """The review in Chromium, from the inbox to the installation: by mouse, by keyboard alone, and without scripts."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memory.host import ids, tenancy
 from memory.host.tenancy import TenantScope
@@ -15,9 +14,9 @@ from proposals.drafts import Change
 from proposals.models import Gate, Proposal, Vote
 from tests import building, proposing
 from tests.browsing import sign_in
+from tests.fixtures_queue import Drain
 
 pytestmark = pytest.mark.django_db(transaction=True)
-Drain = Callable[..., int]
 WHY = "Incident 4711: the queue has been stuck since midnight"
 
 
@@ -45,7 +44,7 @@ def is_installed(proposal: Proposal) -> bool:
     return Gate.objects.get(id=fresh.approval_id).sha256 == revisions.current(fresh).sha256
 
 
-def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: Any, drain: Drain) -> None:
+def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: LiveServer, drain: Drain) -> None:
     made = proposing.propose(title="Shorter summaries")
     sign_in(page, live_server.url, "/proposals")
     page.get_by_role("link", name="Shorter summaries").first.click()
@@ -69,7 +68,9 @@ def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: An
     assert is_installed(made)
 
 
-def test_from_the_inbox_to_the_installation_by_keyboard_alone(page: Page, live_server: Any, drain: Drain) -> None:
+def test_from_the_inbox_to_the_installation_by_keyboard_alone(
+    page: Page, live_server: LiveServer, drain: Drain
+) -> None:
     made = proposing.propose(title="Shorter summaries")
     sign_in(page, live_server.url, "/proposals")
     page.keyboard.press("j")
@@ -107,7 +108,7 @@ def test_from_the_inbox_to_the_installation_by_keyboard_alone(page: Page, live_s
     expect(page.get_by_role("heading", level=1)).to_have_text("Proposals")
 
 
-def test_from_the_inbox_to_the_installation_without_scripts(plain: Page, live_server: Any, drain: Drain) -> None:
+def test_from_the_inbox_to_the_installation_without_scripts(plain: Page, live_server: LiveServer, drain: Drain) -> None:
     made = proposing.propose(title="Shorter summaries")
     sign_in(plain, live_server.url, "/proposals")
     plain.get_by_role("link", name="Shorter summaries").first.click()
@@ -125,7 +126,7 @@ def test_from_the_inbox_to_the_installation_without_scripts(plain: Page, live_se
     assert is_installed(made)
 
 
-def test_somebody_revises_while_the_reviewer_reads(page: Page, live_server: Any, drain: Drain) -> None:
+def test_somebody_revises_while_the_reviewer_reads(page: Page, live_server: LiveServer, drain: Drain) -> None:
     made = proposing.propose()
     proposing.opened(made)
     sign_in(page, live_server.url, path_of(made))
@@ -143,7 +144,7 @@ def test_somebody_revises_while_the_reviewer_reads(page: Page, live_server: Any,
     assert Vote.objects.get().revision == 2
 
 
-def test_a_revision_is_typed_and_nothing_of_it_is_lost_to_somebody_faster(page: Page, live_server: Any) -> None:
+def test_a_revision_is_typed_and_nothing_of_it_is_lost_to_somebody_faster(page: Page, live_server: LiveServer) -> None:
     made = proposing.propose()
     proposing.opened(made)
     sign_in(page, live_server.url, path_of(made))
@@ -165,7 +166,7 @@ def test_a_revision_is_typed_and_nothing_of_it_is_lost_to_somebody_faster(page: 
     expect(page.locator("#error-summary")).to_contain_text("templateId must be of type string")
 
 
-def test_an_override_by_keyboard_alone_leaves_its_mark(page: Page, live_server: Any, drain: Drain) -> None:
+def test_an_override_by_keyboard_alone_leaves_its_mark(page: Page, live_server: LiveServer, drain: Drain) -> None:
     made = proposing.propose()
     proposing.opened(made)
     drain()
@@ -185,7 +186,7 @@ def test_an_override_by_keyboard_alone_leaves_its_mark(page: Page, live_server: 
     expect(page.locator(".aside")).to_contain_text("The approval was overridden.")
 
 
-def test_the_hunks_are_walked_with_j_and_k(page: Page, live_server: Any) -> None:
+def test_the_hunks_are_walked_with_j_and_k(page: Page, live_server: LiveServer) -> None:
     texts = [f"line {number}" for number in range(60)]
     made = proposing.propose(text=proposing.artifact(text="\n".join(texts)))
     texts[3], texts[50] = "first change", "second change"
@@ -202,7 +203,7 @@ def test_the_hunks_are_walked_with_j_and_k(page: Page, live_server: Any) -> None
 
 
 @pytest.mark.parametrize("tab", ["", "/artifact", "/evidence", "/discussion", "/history", "/effect", "/revise"])
-def test_no_page_of_it_is_wider_than_a_phone(page: Page, live_server: Any, tab: str) -> None:
+def test_no_page_of_it_is_wider_than_a_phone(page: Page, live_server: LiveServer, tab: str) -> None:
     made = proposing.propose(title="x" * 200, text=proposing.artifact(text="y" * 900))
     proposing.opened(made)
     page.set_viewport_size({"width": 360, "height": 740})
@@ -211,7 +212,7 @@ def test_no_page_of_it_is_wider_than_a_phone(page: Page, live_server: Any, tab: 
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-def test_a_long_ref_and_two_sides_fit_a_phone(page: Page, live_server: Any) -> None:
+def test_a_long_ref_and_two_sides_fit_a_phone(page: Page, live_server: LiveServer) -> None:
     name = f"a.{'b' * 120}"
     made = proposing.propose(text=proposing.artifact(templateId=name, text="What was said first."))
     change = Change(artifact=proposing.artifact(templateId=name, text="What is said now."))

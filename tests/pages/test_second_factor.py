@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import access, ids
 from memory.host.models import AuditRecord, Operator
@@ -264,7 +265,7 @@ def test_the_commands_reset_and_require_as_the_pages_do(ada: Client, clock: Cloc
 
 @pytest.mark.engines
 def test_a_new_secret_key_opens_what_the_old_one_sealed_once_the_vault_was_rotated(
-    ada: Client, clock: Clock, settings: Any
+    ada: Client, clock: Clock, settings: Settings
 ) -> None:
     secret, _, _ = set_up(ada)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]

@@ -15,6 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import ids, throttle
 from memory.host.models import AuditRecord, Throttle
@@ -215,7 +216,7 @@ def test_the_rows_of_the_throttle_name_nobody_and_are_forgotten(clock: Clock) ->
     assert not Throttle.objects.exists()
 
 
-def test_a_forwarded_address_that_is_no_address_is_a_page_and_no_failure(settings: Any) -> None:
+def test_a_forwarded_address_that_is_no_address_is_a_page_and_no_failure(settings: Settings) -> None:
     building.operator(email=ADA)
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 2
     for sent in ("nonsense", "1.2.3.4", "a, b, c"):

@@ -11,6 +11,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page
+from pytest_django.fixtures import Settings
+from pytest_django.live_server_helper import LiveServer
 
 from memory.host import access, ids, operators, second_factors
 from memory.host.models import AuditRecord, Membership, Operator
@@ -28,7 +30,7 @@ ROLES = {"acme": {"owners": "owner", "staff": "operator", "guests": "viewer"}, "
 
 
 @pytest.fixture
-def provider(settings: Any) -> Iterator[Provider]:
+def provider(settings: Settings) -> Iterator[Provider]:
     building.operator("acme", "owner", "root@acme.example")
     building.tenant("globex")
     with identity_provider.serving() as serving:
@@ -133,7 +135,7 @@ def test_whom_an_owner_has_deactivated_no_group_lets_in_again(provider: Provider
     assert actions(rosa)[-1] == "operator.sign_in_failed"
 
 
-def test_the_last_owner_stays_one_whatever_the_groups_say(provider: Provider, settings: Any) -> None:
+def test_the_last_owner_stays_one_whatever_the_groups_say(provider: Provider, settings: Settings) -> None:
     provider.person("s-1", "rosa@acme.example", "owners")
     go(provider)
     host = administrator_scope(building.tenant())
@@ -146,7 +148,7 @@ def test_the_last_owner_stays_one_whatever_the_groups_say(provider: Provider, se
 
 @pytest.mark.engines
 def test_a_password_account_is_linked_only_when_the_address_is_verified_and_the_host_allows_it(
-    provider: Provider, settings: Any
+    provider: Provider, settings: Settings
 ) -> None:
     ada = building.operator("acme", "viewer", ADA)
     provider.person("s-1", ADA, "staff")
@@ -177,7 +179,7 @@ def test_an_unverified_address_makes_no_account_that_another_could_be_invited_in
     assert not Operator.objects.filter(email="victim@acme.example").exists()
 
 
-def test_a_membership_that_a_person_gave_outlives_the_groups(provider: Provider, settings: Any) -> None:
+def test_a_membership_that_a_person_gave_outlives_the_groups(provider: Provider, settings: Settings) -> None:
     settings.OPENWOP_OIDC_LINK = True
     building.operator("globex", "owner", ADA)
     provider.person("s-1", ADA, "guests")
@@ -250,7 +252,7 @@ def test_starts_that_end_in_no_sign_in_wait_by_the_throttle(provider: Provider) 
 
 
 def test_a_provider_that_does_not_answer_is_said_and_the_password_still_works(
-    provider: Provider, settings: Any
+    provider: Provider, settings: Settings
 ) -> None:
     settings.OPENWOP_OIDC_ISSUER = "http://127.0.0.1:9"
     browser = Client()
@@ -266,7 +268,7 @@ def test_without_a_provider_nothing_of_it_is_there() -> None:
 
 
 def test_a_required_second_factor_is_the_provider_s_business_and_one_s_own_is_still_asked_for(
-    provider: Provider, settings: Any
+    provider: Provider, settings: Settings
 ) -> None:
     operators.require_second_factor(administrator_scope(building.tenant()), required=True, now=timezone.now())
     provider.person("s-1", "rosa@acme.example", "guests")
@@ -290,7 +292,7 @@ def test_the_settings_know_the_roles() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_browser_goes_to_the_provider_and_comes_back_signed_in_and_signs_out(
-    page: Page, live_server: Any, provider: Provider
+    page: Page, live_server: LiveServer, provider: Provider
 ) -> None:
     provider.person("s-1", "rosa@acme.example", "guests")
     page.goto(f"{live_server.url}/memory")

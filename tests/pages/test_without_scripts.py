@@ -1,11 +1,11 @@
 """The ledger, a review and a forget by submit buttons and links alone; and by keyboard alone; under a strict policy."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memory.models.entry import MemoryEntry
 from proposals.models import Proposal
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ANA = "ana@example.org"
 
 
-def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: Any) -> None:
+def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: LiveServer) -> None:
     building.remember("acme", *(f"note {number}" for number in range(55)))
     building.remember("acme", "the needle", memory_ref="haystack")
     sign_in(plain, live_server.url)
@@ -31,7 +31,7 @@ def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: Any
     expect(plain.locator(".verdict")).to_contain_text("Node remember-1 of run")
 
 
-def test_a_proposal_is_approved_and_installed(plain: Page, live_server: Any, drain: Callable[..., int]) -> None:
+def test_a_proposal_is_approved_and_installed(plain: Page, live_server: LiveServer, drain: Callable[..., int]) -> None:
     made = proposing.propose()
     proposing.ask(made)
     drain()
@@ -45,7 +45,7 @@ def test_a_proposal_is_approved_and_installed(plain: Page, live_server: Any, dra
     assert Proposal.objects.get().state == "applied"
 
 
-def test_a_subject_is_forgotten(plain: Page, live_server: Any, drain: Callable[..., int]) -> None:
+def test_a_subject_is_forgotten(plain: Page, live_server: LiveServer, drain: Callable[..., int]) -> None:
     building.remember("acme", f"wrote from {ANA}", f"not jo{ANA}")
     sign_in(plain, live_server.url)
     plain.goto(f"{live_server.url}/forget")
@@ -64,7 +64,7 @@ def test_a_subject_is_forgotten(plain: Page, live_server: Any, drain: Callable[.
     assert [row.content for row in MemoryEntry.objects.all()] == [f"not jo{ANA}"]
 
 
-def test_the_ledger_is_walked_by_keyboard_alone(page: Page, live_server: Any) -> None:
+def test_the_ledger_is_walked_by_keyboard_alone(page: Page, live_server: LiveServer) -> None:
     building.remember("acme", "first", "second", "third")
     building.operator(email="ada@acme.example")
     page.goto(f"{live_server.url}/memory")

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memory.host import ids, vault
 from memory.host.models import AuditRecord
@@ -165,7 +166,7 @@ def sign_in_at(page: Page, url: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_file_is_chosen_put_right_and_imported(browser: Browser, live_server: Any, *, scripts: bool) -> None:
+def test_a_file_is_chosen_put_right_and_imported(browser: Browser, live_server: LiveServer, *, scripts: bool) -> None:
     context = browser.new_context(java_script_enabled=scripts, viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.set_default_timeout(30_000)
@@ -186,7 +187,7 @@ def test_a_file_is_chosen_put_right_and_imported(browser: Browser, live_server: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_file_is_pasted_and_imported_by_keyboard_alone(page: Page, live_server: Any) -> None:
+def test_a_file_is_pasted_and_imported_by_keyboard_alone(page: Page, live_server: LiveServer) -> None:
     sign_in_at(page, live_server.url)
     page.get_by_label("File", exact=True).focus()
     page.keyboard.press("Tab")
@@ -204,7 +205,7 @@ def test_a_file_is_pasted_and_imported_by_keyboard_alone(page: Page, live_server
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("width", [390, 1280])
-def test_no_page_of_it_is_wider_than_the_window(page: Page, live_server: Any, width: int) -> None:
+def test_no_page_of_it_is_wider_than_the_window(page: Page, live_server: LiveServer, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     sign_in_at(page, live_server.url)
     fits = "document.documentElement.scrollWidth <= window.innerWidth"

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import agents
 from memory.host import ids, registry
@@ -186,7 +187,7 @@ def test_what_a_manifest_refuses_by_itself_is_refused_in_a_pack_whatever_its_sch
     assert refused_by(agent_pack()) == ["artifact.agents[0].persona"]
 
 
-def test_a_required_capability_that_has_gone_since_the_draft_stops_the_application(settings: Any) -> None:
+def test_a_required_capability_that_has_gone_since_the_draft_stops_the_application(settings: Settings) -> None:
     made = proposed(peerDependencies={"memory.compaction": "*"})
     settings.OPENWOP_MEMORY_WRITABLE = False
     with pytest.raises(Unprocessable):

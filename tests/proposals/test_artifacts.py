@@ -104,7 +104,9 @@ def test_an_artifact_has_a_bound() -> None:
         proposing.propose(text=proposing.artifact(description="x" * artifacts.MAX_BYTES))
 
 
-def test_a_kind_that_nobody_installs_is_refused_and_one_that_does_not_exist_as_well(monkeypatch: Any) -> None:
+def test_a_kind_that_nobody_installs_is_refused_and_one_that_does_not_exist_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(registry, "installer_of", lambda kind: None)
     for kind in Kind.values:
         with pytest.raises(Unprocessable) as refused:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
+from pytest_django.fixtures import Settings
 
 from memory.host import access
 from openwop_console import settings as project
@@ -354,7 +355,7 @@ def denial(door: str, action: str, who: Who) -> dict[str, str] | None:
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_every_door_answers_everybody_in_every_state_as_the_tables_say_in_both_modes(
-    surface: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+    surface: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World()
     # In this order: a module that is loaded for the first time here must not keep the other one for good.

@@ -1,9 +1,8 @@
 """A proposal's life: what each step leaves, what each state refuses, and whom it refuses."""
 
-from typing import Any
-
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import audit, event_log, ids, registry, runs
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -102,7 +101,7 @@ def test_applying_again_installs_nothing_again() -> None:
 
 
 @pytest.mark.engines
-def test_an_owner_installs_directly_where_the_host_has_no_gates(settings: Any) -> None:
+def test_an_owner_installs_directly_where_the_host_has_no_gates(settings: Settings) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     made = proposing.propose()
     with pytest.raises(Forbidden) as refused:

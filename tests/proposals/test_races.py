@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory.host import event_log, registry, runs
 from memory.host.errors import Conflict, Refusal
@@ -81,7 +82,7 @@ def installed_once(made: Proposal) -> None:
     assert proposing.actions(made).count("proposal.install") == 1
 
 
-def test_ten_direct_applies_at_once_give_one_installation_and_one_event(settings: Any) -> None:
+def test_ten_direct_applies_at_once_give_one_installation_and_one_event(settings: Settings) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     made = proposing.propose()
     owners = [building.scope(role="owner") for _ in range(10)]

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from memory.host.errors import Forbidden, NotFound
 from memory.host.tenancy import TenantScope
@@ -81,7 +82,7 @@ def test_a_row_shows_its_gate_and_its_grants() -> None:
     assert inbox.page(building.scope(), InboxFilter(), now=timezone.now()).rows[0].grants == 1
 
 
-def test_the_number_of_queries_does_not_grow(django_assert_num_queries: Any) -> None:
+def test_the_number_of_queries_does_not_grow(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     ada = building.scope()
     for each in several(2):
         proposing.decide(each, opened(each))
@@ -95,7 +96,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries: Any) -> 
         assert len(inbox.listing(ada, InboxFilter(), now=timezone.now())) == 6
 
 
-def test_a_page_of_one_proposal_has_its_whole_story(django_assert_num_queries: Any) -> None:
+def test_a_page_of_one_proposal_has_its_whole_story(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     ada = building.scope()
     made = proposing.propose()
     proposing.decide(made, opened(made), decision="rejected", reason="too short")

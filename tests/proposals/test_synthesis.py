@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, connection, connections
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import endpoint as asking
 from memory import memory_policy, passes
@@ -27,6 +28,7 @@ from proposals.learning.miners.traces import Evidence
 from proposals.models import Proposal, Revision
 from tests import building, learning
 from tests import proposing as builders
+from tests.fixtures_queue import Drain
 from tests.memory.test_endpoint import Model, model, says
 from tests.proposals.test_synthesis_reading import forget
 from tests.serving import answers
@@ -243,7 +245,7 @@ def test_a_pass_whose_workers_die_again_and_again_has_failed(monkeypatch: pytest
     assert (ended.state, ended.code) == ("failed", "worker_lost")
 
 
-def test_a_synthesis_whose_queue_row_was_lost_is_queued_again(monkeypatch: pytest.MonkeyPatch, drain: Any) -> None:
+def test_a_synthesis_whose_queue_row_was_lost_is_queued_again(monkeypatch: pytest.MonkeyPatch, drain: Drain) -> None:
     learning.rules_that_find(monkeypatch, learning.finding())
     row = learning.ordered()
     assert memory_tasks.enqueue_unattended() == 1
@@ -290,7 +292,7 @@ def test_an_option_that_a_synthesis_does_not_have_is_refused() -> None:
 
 @pytest.mark.engines
 def test_a_tenant_is_looked_at_once_a_day_when_its_runs_have_left_something(
-    monkeypatch: pytest.MonkeyPatch, drain: Any
+    monkeypatch: pytest.MonkeyPatch, drain: Drain
 ) -> None:
     learning.rules_that_find(monkeypatch, learning.finding())
     building.tenant("globex")
@@ -314,7 +316,7 @@ def test_a_tenant_is_looked_at_once_a_day_when_its_runs_have_left_something(
 
 
 @pytest.mark.engines
-def test_a_look_that_failed_has_seen_nothing(monkeypatch: pytest.MonkeyPatch, drain: Any) -> None:
+def test_a_look_that_failed_has_seen_nothing(monkeypatch: pytest.MonkeyPatch, drain: Drain) -> None:
     monkeypatch.setattr("proposals.learning.miners.mine", lambda traces, now: 1 / 0)
     building.execute(building.scope(), "conformance-noop")
     assert tasks.order_syntheses() == 1
@@ -336,7 +338,7 @@ def test_runs_of_the_host_are_no_reason_to_look() -> None:
 
 
 @pytest.fixture
-def endpoint(model: Model, settings: Any) -> Model:
+def endpoint(model: Model, settings: Settings) -> Model:
     """Acme's policy names this endpoint."""
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1"]
     vault.store_secret(building.tenant().id, "model-key", "key-of-the-endpoint-3f9a1c", now=timezone.now())
@@ -468,7 +470,7 @@ def test_a_tenant_without_an_endpoint_cannot_order_one_and_its_daily_look_goes_w
 
 
 def test_the_daily_look_asks_the_endpoint_where_the_host_was_told_to(
-    endpoint: Model, monkeypatch: pytest.MonkeyPatch, settings: Any, drain: Any
+    endpoint: Model, monkeypatch: pytest.MonkeyPatch, settings: Settings, drain: Drain
 ) -> None:
     settings.OPENWOP_SYNTHESIS_ENDPOINT = True
     endpoint.answers = says('{"title": "Be brief"}')
@@ -537,7 +539,7 @@ def test_what_people_said_again_and_again_is_proposed_by_the_rules_until_it_is_f
 
 
 def test_a_program_orders_a_synthesis_and_watches_it(
-    client: Client, monkeypatch: pytest.MonkeyPatch, drain: Any
+    client: Client, monkeypatch: pytest.MonkeyPatch, drain: Drain
 ) -> None:
     learning.rules_that_find(monkeypatch, learning.finding())
     headers = building.headers(role="operator")
