@@ -129,7 +129,7 @@ def unmet(keys: Iterable[str], document: Document) -> list[str]:
 def advertises(document: Document, key: str) -> bool:
     """Whether the capability at the dotted ``key`` is claimed; a leading ``host.`` is the vocabulary's own word."""
     segments = key.removeprefix("host.").split(".")
-    found: Any = document
+    found: object = document
     for at, segment in enumerate(segments):
         if isinstance(found, list):
             return found.count(segment) > 0 and at == len(segments) - 1

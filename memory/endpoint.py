@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import httpx
@@ -153,7 +153,7 @@ class _Heard:
         self._texts: list[str] = []
         self._calls: dict[int, JSONObject] = {}
         self._finish = ""
-        self._usage: Any = None
+        self._usage: object = None
 
     def take(self, data: str, member: str) -> None:
         """One document of the endpoint; its choice has a ``delta``, or a whole ``message``."""

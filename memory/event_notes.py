@@ -55,7 +55,7 @@ def with_notes(
     stream_id: UUID,
     noted: Sequence[tuple[Event, Note]],
     change: str,
-    parameters: list[Any],
+    parameters: list[object],
     *,
     now: datetime,
 ) -> tuple[str, list[Any]]:
@@ -63,7 +63,7 @@ def with_notes(
     behind = [(len(noted) - place, note) for place, (_, note) in enumerate(noted) if note]
     notes = "".join(f", note{place} AS ({NOTE})" for place in range(len(behind)))
     tenant, stream = sql.key(tenant_id), sql.key(stream_id)
-    given: list[Any] = []
+    given: list[object] = []
     for place, note in behind:
         given += [tenant, sql.key(ids.new_id()), stream, place, json.dumps(note)]
     events = [event for event, _ in noted]

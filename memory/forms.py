@@ -392,7 +392,7 @@ class WorkflowFileForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = self.cleaned_data
+        given: dict[str, object] = self.cleaned_data
         if not given.get("file") and not given.get("text") and not self.errors:
             self.add_error("file", "Choose a file, or paste its text below.")
         return given

@@ -144,7 +144,7 @@ def claim_night(tenant_id: UUID, *, now: datetime) -> datetime | None:
     return found.tick_at
 
 
-def checked(scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str, str] | None = None) -> Policy:
+def checked(scope: TenantScope, changes: dict[str, object], *, called: Mapping[str, str] | None = None) -> Policy:
     """The policy as it would be with the changes; refused as ``change`` refuses it. Nothing is changed."""
     scope.check("policies:manage")
     policy = Policy(**{**asdict(policy_of(scope.tenant_id)), **changes})

@@ -269,7 +269,7 @@ def _said_by(event: Recorded, found: dict[str, dict[str, Any]], mask: Mask) -> J
     return {} if value is None or "error" in event.payload else {name: mask.value(value)}
 
 
-def _call_texts(tenant_id: UUID, events: Sequence[Recorded]) -> dict[str, dict[str, Any]]:
+def _call_texts(tenant_id: UUID, events: Sequence[Recorded]) -> dict[str, dict[str, object]]:
     wanted = {call_id for event in events if (call_id := ids.parse("call", str(event.payload["callId"])))}
     rows = KeptCall.objects.of(tenant_id).filter(id__in=wanted).values("id", "request", "answer")
     return {ids.wire("call", row["id"]): {**row} for row in rows}

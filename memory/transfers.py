@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import orjson
@@ -343,7 +343,7 @@ def json_line(entry: Exported) -> bytes:
     request, with an audit record."""
     if entry.sealed:
         return b""
-    line: dict[str, Any] = {
+    line: dict[str, object] = {
         "id": entry.id,
         "memoryRef": entry.memory_ref,
         "tags": entry.tags,

@@ -53,7 +53,7 @@ def sqlite_file(folder: Path) -> JSONObject:
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "console.sqlite3")}
 
 
-def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads: int = 0) -> dict[str, Any]:
+def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads: int = 0) -> dict[str, object]:
     """Complete the settings of the database ``given``; raises ``ImproperlyConfigured`` for any but SQLite and
     PostgreSQL.
 

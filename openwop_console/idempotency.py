@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -76,7 +75,7 @@ def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> 
     return _carry_out(request, get_response, found, asked)
 
 
-def _route(request: HttpRequest) -> tuple[Any, JSONObject]:
+def _route(request: HttpRequest) -> tuple[object, JSONObject]:
     try:
         found = resolve(request.path_info)
     except Resolver404:

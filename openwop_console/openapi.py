@@ -10,7 +10,7 @@ import hashlib
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,7 +21,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.negotiation import BaseContentNegotiation
 
-from memory.host.http import operation
+from memory.host.http import Status, operation
 from memory.host.json_types import JSONObject
 from openwop_console import VERSION, discovery
 from openwop_console.discovery import CACHE_SECONDS
@@ -261,7 +261,7 @@ def _text() -> tuple[bytes, str]:
 Plain = Callable[[HttpRequest], HttpResponse]
 
 
-def public(name: str, view: Plain, gives: dict[Any, Any], headers: tuple[str, ...] = ()) -> Any:
+def public(name: str, view: Plain, gives: Mapping[Status, object], headers: tuple[str, ...] = ()) -> Any:
     """Wrap a plain Django view as a public endpoint of the document."""
 
     def endpoint(request: HttpRequest) -> HttpResponse:

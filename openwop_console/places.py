@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -127,7 +126,7 @@ def find_address(scope: TenantScope, words: str, *, now: datetime) -> str:
     return ""
 
 
-def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple[str, str, Callable[[], object]]]:
     """Yield the pages that ``words`` may name: the name and argument of the address, and a check that it exists."""
     wire_id = words.lower()
     prefix = wire_id.partition("_")[0]
@@ -151,7 +150,7 @@ def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
     return runs.find(scope.tenant_id, run_id)
 
 
-FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
+FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], object]]] = {
     "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
     "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
     "fgt": ("forget-request", lambda scope, found, now: plans.find(scope, found)),

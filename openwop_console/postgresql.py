@@ -31,7 +31,7 @@ class Connection(psycopg.Connection[Any]):
     def wait(self, gen: Any, *values: Any, **named: Any) -> Any:
         return super().wait(self._watched(gen), *values, **named)
 
-    def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    def _watched(self, gen: Generator[object, object, object]) -> Generator[Any, Any, Any]:
         began = time.monotonic()
         try:
             state = next(gen)
@@ -58,7 +58,7 @@ def answers(host: str, port: int) -> bool:
 
 def _answers(host: str, port: int) -> bool:
     is_path = host.startswith("/")
-    address: Any = f"{host}/.s.PGSQL.{port}" if is_path else (host, port)
+    address: object = f"{host}/.s.PGSQL.{port}" if is_path else (host, port)
     try:
         with closing(_connected(address, socket.AF_UNIX if is_path else 0)) as asked:
             asked.sendall(SSL_REQUEST)

@@ -73,7 +73,7 @@ class SignIn(WaitingMixin, LoginView):  # type: ignore[misc]  # allauth is untyp
     def _redirect_to_pending_stage(self, request: HttpRequest, stage: object) -> None:
         clear_login(request)
 
-    def get_context_data(self, **more: Any) -> dict[str, Any]:
+    def get_context_data(self, **more: Any) -> dict[str, object]:
         then = urlencode({"next": self.request.GET["next"]}) if self.request.GET.get("next") else ""
         provider = settings.OPENWOP_OIDC_NAME if settings.OPENWOP_OIDC_ISSUER else ""
         return {**super().get_context_data(**more), "provider": provider, "then": then}
@@ -221,7 +221,7 @@ def record_failure(request: HttpRequest, account: Operator, reason: str) -> None
 
 
 def _record(
-    membership: Membership, action: str, details: dict[str, str], *, append: Callable[..., Any], now: datetime
+    membership: Membership, action: str, details: dict[str, str], *, append: Callable[..., object], now: datetime
 ) -> None:
     """Append the audit record; the network is stored without the part that identifies one machine."""
     who = ids.wire("usr", membership.operator_id)

@@ -79,7 +79,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is 
         found.oauth2_adapter_class = Connection
         return found
 
-    def authenticate_by_email(self, sociallogin: Any) -> None:
+    def authenticate_by_email(self, sociallogin: object) -> None:
         """Do nothing: ``pre_social_login`` decides whether an address is linked to an account."""
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
@@ -91,7 +91,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is 
         except _Refused as refused:
             raise ImmediateHttpResponse(_turn_away(request, refused)) from None
 
-    def on_authentication_error(self, request: HttpRequest, provider: Any, **found: Any) -> None:
+    def on_authentication_error(self, request: HttpRequest, provider: object, **found: Any) -> None:
         problem = found.get("exception")
         log.warning("a sign-in by OpenID Connect failed: %s", type(problem).__name__ if problem else found.get("error"))
         messages.error(request, UNREACHABLE if isinstance(problem, RequestException) else FAILED)
@@ -111,13 +111,13 @@ class Connection(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth i
             if found.get("issuer", "").rstrip("/") != settings.OPENWOP_OIDC_ISSUER:
                 raise OAuth2Error("The metadata is of another issuer")
             _metadata[address] = (time.monotonic() + METADATA_KEPT, found)
-        known: dict[str, Any] = found
+        known: dict[str, object] = found
         return known
 
-    def get_callback_url(self, request: HttpRequest, app: Any) -> str:
+    def get_callback_url(self, request: HttpRequest, app: object) -> str:
         return f"{pages.public_url(request)}{reverse('single-sign-on-callback')}"
 
-    def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
+    def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> object:
         config, presented = self.openid_config, kwargs["response"].get("id_token")
         if not presented:
             raise OAuth2Error("There is no ID token")
@@ -186,7 +186,7 @@ def _turn_away(request: HttpRequest, refused: _Refused) -> HttpResponse:
     return redirect("account_login")
 
 
-def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, Any], *, now: datetime) -> Operator:
+def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, object], *, now: datetime) -> Operator:
     """Return the person of these claims, with the roles of their groups; raises ``_Refused`` without any membership."""
     wanted = _roles(claims.get(settings.OPENWOP_OIDC_GROUPS_CLAIM))
     with transaction.atomic():
@@ -201,7 +201,7 @@ def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, An
     return person
 
 
-def _person(claims: dict[str, Any], wanted: dict[Tenant, str], now: datetime) -> Operator:
+def _person(claims: dict[str, object], wanted: dict[Tenant, str], now: datetime) -> Operator:
     """Return the person with the address of the claims, if the provider has verified it; raises ``_Refused`` otherwise.
 
     A new person is created when their groups have a role; an existing account is linked where the settings allow it.
@@ -221,7 +221,7 @@ def _person(claims: dict[str, Any], wanted: dict[Tenant, str], now: datetime) ->
     raise _Refused(NO_ROLE, "groups")
 
 
-def _roles(groups: Any) -> dict[Tenant, str]:
+def _roles(groups: object) -> dict[Tenant, str]:
     """Return the role that these groups give in each tenant; of several, the one that the settings name first."""
     named = {groups} if isinstance(groups, str) else set(map(str, groups)) if isinstance(groups, list) else set()
     found = {}

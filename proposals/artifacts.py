@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import rfc8785
@@ -104,7 +103,7 @@ def _object_in(text: str) -> JSONObject:
     return document
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_constant)
     except Unreadable:
@@ -115,14 +114,14 @@ def _parsed(text: str) -> Any:
         raise Unreadable("holds a number that is too long") from None
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> JSONObject:
+def _once_each(pairs: list[tuple[str, object]]) -> JSONObject:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise Unreadable("has an object that names a member twice")
     return members
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise Unreadable("holds NaN or an infinity, which JSON does not have")
 
 

@@ -93,13 +93,13 @@ def _unlabelled(document: JSONObject) -> JSONObject:
     return own | packed
 
 
-def _without_labels(member: object) -> Any:
+def _without_labels(member: object) -> object:
     if not isinstance(member, dict):
         return member
     return {name: value for name, value in member.items() if name not in LABELS}
 
 
-def _bare(value: object, *, prose: bool) -> Any:
+def _bare(value: object, *, prose: bool) -> object:
     """``value`` without empty members and, unless ``prose``, without prose; white space is normalised."""
     if isinstance(value, dict):
         bare = {name: _bare(each, prose=prose) for name, each in value.items() if prose or name not in PROSE}

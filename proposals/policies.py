@@ -126,7 +126,7 @@ def _as_kept(given: JSONObject, number: int) -> Policy:
 def request_change(
     scope: TenantScope,
     kind: str,
-    changes: dict[str, Any],
+    changes: dict[str, object],
     *,
     based_on: int | None = None,
     reason: str = "",

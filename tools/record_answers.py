@@ -80,7 +80,7 @@ def open_calls() -> Iterator[tuple[str, str]]:
         yield re.sub(r"\W+", "-", address), f"/{address}"
 
 
-def api_calls(world: Any) -> Iterator[tuple[str, str, str, Any]]:
+def api_calls(world: Any) -> Iterator[tuple[str, str, str, object]]:
     """File name, method, address and body of every operation, with own ids and with unknown ones."""
     from tests import peopled
 

@@ -319,7 +319,7 @@ def _is_working(entry: Entry) -> bool:
     return entry.get("memory_type") == WORKING
 
 
-def _spelled(value: Any) -> Any:
+def _spelled(value: object) -> object:
     """A parameter as the wire has it: tags with commas, truths in lower case, moments in ISO 8601, objects in JSON."""
     if isinstance(value, dict):
         return json.dumps(value)

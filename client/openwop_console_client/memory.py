@@ -42,7 +42,7 @@ def current_task(task_id: str, intent_id: str = "") -> Iterator[None]:
 class MemoryFlows:
     """What both kinds of memory do, as flows. Where no task is named, that of ``current_task`` counts, if any."""
 
-    def __init__(self, http: Any, agent_id: str = "", *, versions: Versions | None = None, task: Task | None = None):
+    def __init__(self, http: object, agent_id: str = "", *, versions: Versions | None = None, task: Task | None = None):
         self.http, self._own_task = http, task
         self.versions = Versions() if versions is None else versions
         self._flows = Flows(agent_id, self.versions)
@@ -90,7 +90,7 @@ class MemoryFlows:
         entry = yield from self._flows.the_one(key, namespace, agent_id or "", self.task)
         yield from self._flows.remove(entry, version)
 
-    def _store(self, key: str, value: Any, options: Json) -> Flow[Entry]:
+    def _store(self, key: str, value: object, options: Json) -> Flow[Entry]:
         memory_type, tags = options.pop("memory_type") or "episodic", options.pop("tags")
         place = Place(options.pop("agent_id") or "", options.pop("namespace") or DEFAULT_NAMESPACE, key)
         given = {"value": value if isinstance(value, dict) else {"text": value}, "tags": list(tags or []), **options}
@@ -170,7 +170,7 @@ class Memory(MemoryFlows):
         self,
         *,
         key: str,
-        value: Any,
+        value: object,
         agent_id: str | None = None,
         memory_type: str | None = None,
         tags: list[str] | None = None,
@@ -264,7 +264,7 @@ class AsyncMemory(MemoryFlows):
         self,
         *,
         key: str,
-        value: Any,
+        value: object,
         agent_id: str | None = None,
         memory_type: str | None = None,
         tags: list[str] | None = None,
@@ -292,7 +292,7 @@ class AsyncMemory(MemoryFlows):
 class TaskMemory(Memory):
     """``ctx.memory``: working memory is that of one task (RFC-0014 11.5)."""
 
-    def __init__(self, client: Any, task_id: str, intent_id: str = "") -> None:
+    def __init__(self, client: object, task_id: str, intent_id: str = "") -> None:
         memory = memory_of(client)
         super().__init__(memory.http, memory.agent_id, versions=memory.versions, task=Task(task_id, intent_id))
 
@@ -300,12 +300,12 @@ class TaskMemory(Memory):
 class AsyncTaskMemory(AsyncMemory):
     """The same for an asynchronous worker."""
 
-    def __init__(self, client: Any, task_id: str, intent_id: str = "") -> None:
+    def __init__(self, client: object, task_id: str, intent_id: str = "") -> None:
         memory = memory_of(client)
         super().__init__(memory.http, memory.agent_id, versions=memory.versions, task=Task(task_id, intent_id))
 
 
-def memory_of(client: Any) -> "Memory | AsyncMemory":
+def memory_of(client: object) -> "Memory | AsyncMemory":
     """The memory of a client: the one it has, or one over its own connection, whether ``httpx``'s or the published."""
     given = client if isinstance(client, MemoryFlows) else vars(client).get("memory")
     if isinstance(given, (Memory, AsyncMemory)):

@@ -107,7 +107,7 @@ def _of_writers(rows: QuerySet[MemoryEntry]) -> Iterator[Named]:
         yield Named(row, {"agent_id": agent_id})
 
 
-def addresses_with_writers(tenant_id: UUID) -> Iterator[tuple[UUID, list[Any]]]:
+def addresses_with_writers(tenant_id: UUID) -> Iterator[tuple[UUID, list[object]]]:
     """The names of every address, and the writer of its entry."""
     rows = EntryAddress.objects.of(tenant_id).order_by("id").values_list("id", *NAMES, "entry__agent_id")
     for row, *values in rows.iterator(chunk_size=sql.CHUNK):
@@ -161,7 +161,7 @@ def descendants_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     return set(_among(WENT_INTO, "source_id", list(entry_ids), [sql.key(tenant_id)]))
 
 
-def _among(statement: str, column: str, rows: Sequence[UUID], given: list[Any]) -> Iterator[UUID]:
+def _among(statement: str, column: str, rows: Sequence[UUID], given: list[object]) -> Iterator[UUID]:
     for part in sql.in_chunks(map(sql.key, rows), MANY):
         condition, keys = sql.among(column, part)
         yield from (sql.as_uuid(row) for (row,) in sql.rows(statement + condition, [*given, keys]))

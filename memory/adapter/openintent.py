@@ -450,7 +450,7 @@ def _groups_of(tags: tuple[str, ...], tags_any: tuple[str, ...]) -> list[tuple[s
     return [*((tag,) for tag in tags), *([tags_any] if tags_any else [])]
 
 
-def _having(tenant_id: UUID, groups: Sequence[tuple[str, ...]], entry: str) -> tuple[str, list[Any]]:
+def _having(tenant_id: UUID, groups: Sequence[tuple[str, ...]], entry: str) -> tuple[str, list[object]]:
     """That the entry of the id in this column has one tag of each group, with its parameters."""
     tests, given = ["1 = 1"], list[Any]()
     for group in groups:

@@ -125,7 +125,7 @@ def strengths_of_ref(scope: MemoryScope) -> dict[UUID, tuple[int, datetime]]:
 
 
 def _read(
-    scope: MemoryScope, now: datetime, condition: str, values: list[Any], order: str, size: int
+    scope: MemoryScope, now: datetime, condition: str, values: list[object], order: str, size: int
 ) -> list[CorpusEntry]:
     columns = COLUMNS.format(created_at=sql.time_column("created_at"), expires_at=sql.time_column("expires_at"))
     statement = (

@@ -191,7 +191,7 @@ def _ranked(
     return {position: rows[position] for position in found if position in rows}
 
 
-def _in_order(scope: MemoryScope, keys: list[Any]) -> list[MemoryRecord]:
+def _in_order(scope: MemoryScope, keys: list[object]) -> list[MemoryRecord]:
     """The entries of these keys, in the order of the keys."""
     if not keys:
         return []
@@ -226,7 +226,7 @@ def _columns() -> str:
     return COLUMNS.format(created_at=sql.time_column("e.created_at"), expires_at=sql.time_column("e.expires_at"))
 
 
-def _records(statement: str, parameters: list[Any]) -> list[MemoryRecord]:
+def _records(statement: str, parameters: list[object]) -> list[MemoryRecord]:
     as_uuid, at, as_instant, as_document = sql.as_uuid, sql.at, sql.as_instant, sql.as_document
     return [
         MemoryRecord(

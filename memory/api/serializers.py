@@ -275,7 +275,7 @@ class MemoryQuery(Closed):
     rank = serializers.ChoiceField(choices=RANKS, required=False)
     query = serializers.CharField(required=False, max_length=2000)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         """The adapter's own options list one ref, and stand beside none of the ledger's filters but the tag."""
         if any(name in attrs for name in INJECTION):
             errors = {name: ["does not go with a token budget or a rank"] for name in LEDGER_ONLY if name in attrs}
@@ -464,7 +464,7 @@ class WorkspaceOp(Closed):
     prefix = Text(required=False, allow_blank=True, max_length=256)
     version = serializers.IntegerField(required=False, min_value=1, max_value=999_999_999)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
         """A ``put`` has a content, and all but ``list`` have a path."""
         needed = {"list": (), "put": ("path", "content")}.get(attrs["op"], ("path",))
         missing = [name for name in needed if name not in attrs]

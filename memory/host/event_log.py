@@ -132,7 +132,7 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
 
 
 def with_facts(
-    tenant_id: UUID, stream_id: UUID, events: Sequence[Event], change: str, parameters: list[Any], *, now: datetime
+    tenant_id: UUID, stream_id: UUID, events: Sequence[Event], change: str, parameters: list[object], *, now: datetime
 ) -> tuple[str, list[Any]]:
     """Build one PostgreSQL statement, with its parameters, that makes ``change`` and appends the events in order.
 

@@ -361,7 +361,7 @@ def operation(
     *,
     scope: str | None,
     gives: Mapping[Status, object],
-    takes: Serializer | Mapping[str, Any] | None = None,
+    takes: Serializer | Mapping[str, object] | None = None,
     query: Serializer | None = None,
     headers: tuple[str, ...] = (),
     method: str | None = None,
@@ -394,7 +394,7 @@ def operation(
     return _telling(documented, method or "", Operation(name, scope, waits, parameters, shown_once))
 
 
-def _extensions(scope: str | None, body: Serializer | Mapping[str, Any] | None) -> JSONObject | None:
+def _extensions(scope: str | None, body: Serializer | Mapping[str, object] | None) -> JSONObject | None:
     """Return the permission, and the body of a deletion, as extensions, since the generator has no place for them."""
     said = {} if scope is None else {"x-required-scope": scope}
     return said | ({"x-request-body": body} if body else {}) or None

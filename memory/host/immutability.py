@@ -3,9 +3,9 @@
 ``keep_forever("host_runevent")`` is such an operation, and reversible.
 """
 
-from typing import Any
-
 from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 FORBIDDEN = ("UPDATE", "DELETE")
 
@@ -13,11 +13,11 @@ FORBIDDEN = ("UPDATE", "DELETE")
 def keep_forever(table: str) -> migrations.RunPython:
     """Forbid UPDATE, DELETE and, on PostgreSQL, TRUNCATE of ``table``."""
 
-    def forbid(apps: Any, schema_editor: Any) -> None:
+    def forbid(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         for statement in _statements(table, schema_editor.connection.vendor):
             schema_editor.execute(statement, params=None)
 
-    def allow(apps: Any, schema_editor: Any) -> None:
+    def allow(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         for statement in _reverse(table, schema_editor.connection.vendor):
             schema_editor.execute(statement, params=None)
 
@@ -60,11 +60,11 @@ def keep_bytes(table: str, columns: tuple[str, ...], *, unless: str) -> migratio
     changed = " OR ".join(f"NEW.{column} IS {{distinct}} OLD.{column}" for column in columns)
     name, message = f"{table}_keeps_its_bytes", f"the bytes of {table} are kept"
 
-    def forbid(apps: Any, schema_editor: Any) -> None:
+    def forbid(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         for statement in _byte_statements(table, name, message, changed, unless, schema_editor.connection.vendor):
             schema_editor.execute(statement, params=None)
 
-    def allow(apps: Any, schema_editor: Any) -> None:
+    def allow(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         sqlite = schema_editor.connection.vendor == "sqlite"
         for trigger in (name, f"{name}_rows", *(() if sqlite else (f"{name}_table",))):
             schema_editor.execute(f"DROP TRIGGER {trigger}" + ("" if sqlite else f" ON {table}"), params=None)

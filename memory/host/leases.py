@@ -8,7 +8,7 @@ import os
 import socket
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -70,7 +70,7 @@ class Lease(Generic[Leased]):
         rows = self.while_held(tenant_id, row_id, holder=holder).filter(where or Q())
         return self._update(rows, holder, now, values)
 
-    def _update(self, rows: QuerySet[Leased], holder: str, now: datetime, values: dict[str, Any]) -> bool:
+    def _update(self, rows: QuerySet[Leased], holder: str, now: datetime, values: dict[str, object]) -> bool:
         return rows.update(**{"holder": holder, self.until: self.end(now), **values}) == 1
 
     def while_held(self, tenant_id: UUID, row_id: UUID, *, holder: str) -> QuerySet[Leased]:

@@ -169,8 +169,8 @@ class NodeContext:
 
 
 NodeFunction = Callable[[NodeContext], Outcome]
-ConfigCheck = Callable[[Mapping[str, Any]], list[tuple[str, str]]]
-ToolsOf = Callable[[Mapping[str, Any]], Sequence[str]]
+ConfigCheck = Callable[[Mapping[str, object]], list[tuple[str, str]]]
+ToolsOf = Callable[[Mapping[str, object]], Sequence[str]]
 MEMORY_READ, MEMORY_WRITE = "openwop:memory.read", "openwop:memory.write"
 MEMORY_SEARCH = "openwop:memory.search"
 FILES_READ, FILES_WRITE = "openwop:workspace.read", "openwop:workspace.write"

@@ -6,7 +6,6 @@ of the log also answers whether the tenant has one.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -25,7 +24,7 @@ COLUMNS = ("tenant_id", "id")
 INSERT_INTO = "INSERT INTO host_outboxevent (tenant_id, id)"
 
 
-def enqueue_events(tenant_id: UUID, event_ids: Sequence[Any]) -> None:
+def enqueue_events(tenant_id: UUID, event_ids: Sequence[object]) -> None:
     """Queue the events with these ids, given in the engine's form, for delivery."""
     tenant = sql.key(tenant_id)
     sql.insert(OutboxEvent.objects.written_by(WRITER), COLUMNS, [(tenant, event_id) for event_id in event_ids])

@@ -95,13 +95,13 @@ def parameters(*names: str, several: Collection[str] = ()) -> Callable[[View], V
     return declare
 
 
-def undeclared(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
+def undeclared(request: HttpRequest, view: Callable[..., object]) -> list[str]:
     """Return the query parameters that ``view`` does not declare, sorted; an undeclared view declares none."""
     known: frozenset[str] = getattr(view, "parameters", frozenset())
     return [] if "*" in known else sorted(set(request.GET) - known)
 
 
-def repeated(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
+def repeated(request: HttpRequest, view: Callable[..., object]) -> list[str]:
     """Return the single-valued query parameters that the request repeats, sorted."""
     if "*" in getattr(view, "parameters", ()):
         return []
@@ -186,7 +186,7 @@ class Cursor:
         }
 
 
-def is_there(find: Callable[[], Any]) -> bool:
+def is_there(find: Callable[[], object]) -> bool:
     """Whether ``find`` returns something that the principal may see; missing and denied are treated alike."""
     try:
         return bool(find())

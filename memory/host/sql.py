@@ -111,7 +111,7 @@ class Prepared(Generic[Row]):
             for row in self._compiler.apply_converters(rows(self._statement, parameters), self._converters)
         ]
 
-    def _build_row(self, row: list[Any]) -> Row:
+    def _build_row(self, row: list[object]) -> Row:
         made = self._model.from_db(DEFAULT_DB_ALIAS, self._names, row[self._own])
         for populator in self._related:
             populator.populate(row, made)
@@ -176,7 +176,7 @@ class _Maker:
         return build_row(self._model, values)
 
 
-def build_row(model: type[Any], values: Mapping[str, Any]) -> Any:
+def build_row(model: type[object], values: Mapping[str, object]) -> Any:
     """Build the object that the ORM would build from these columns; a missing column is loaded on access."""
     state = ModelState()
     state.adding, state.db = False, DEFAULT_DB_ALIAS

@@ -205,7 +205,7 @@ def row_of(
 
 
 def stored(
-    tenant_id: UUID, made: Redraft, values: dict[str, Any], now: datetime, expires_at: datetime | None
+    tenant_id: UUID, made: Redraft, values: dict[str, object], now: datetime, expires_at: datetime | None
 ) -> MemoryEntry:
     """The entry inserted with these column values, without reading it back."""
     own = {"tenant_id": tenant_id, "id": made.id, "run_id": sql.as_uuid(values["run_id"]), "tags": list(made.tags)}
@@ -228,7 +228,7 @@ def storing_statement(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -
     )
 
 
-def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
+def _store_at_once(run: Run, entry: Redraft, row: list[object], fact: MemoryWritten, now: datetime) -> int:
     """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
     tenant = sql.key(run.tenant_id)
     parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
@@ -355,7 +355,7 @@ def redactor_of(redactor: Redactor, texts: Iterable[str]) -> Redact:
     return unchanged if redactor.is_clean(texts) else redactor.redact
 
 
-def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) -> list[list[Any]]:
+def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) -> list[list[object]]:
     """Insert the entries in their order, with their tags; returns the values of ``INSERTED`` of each.
 
     The caller appends their facts before, in the same transaction.
@@ -390,7 +390,7 @@ def written_entries(made: Sequence[Prepared], rows: Sequence[list[Any]], now: da
     ]
 
 
-def stored_entry(tenant_id: UUID, made: Prepared, row: list[Any], now: datetime) -> MemoryEntry:
+def stored_entry(tenant_id: UUID, made: Prepared, row: list[object], now: datetime) -> MemoryEntry:
     """The entry that was stored as ``row``."""
     return stored(tenant_id, made.entry, dict(zip(INSERTED, row, strict=True)), now, made.draft.expires_at)
 

@@ -128,7 +128,7 @@ def remove_entries(
     return len(found)
 
 
-def _delete(tenant_id: UUID, keys: list[Any]) -> None:
+def _delete(tenant_id: UUID, keys: list[object]) -> None:
     with connection.cursor() as cursor:
         for table, column in TABLES:
             condition, given = sql.among(column, keys)

@@ -110,14 +110,14 @@ def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -
     return gone
 
 
-def _takeable(tenant: object, rows: list[Any]) -> list[Any]:
+def _takeable(tenant: object, rows: list[object]) -> list[Any]:
     """Those of ``rows`` that may be taken away, in the order of their keys, and locked in it."""
     condition, among = sql.among("id", rows)
     locked = " FOR NO KEY UPDATE" if sql.is_postgres() else ""
     return [row for (row,) in sql.rows(f"{TAKEABLE.format(condition)} ORDER BY id{locked}", [tenant, among])]
 
 
-def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
+def _take(tenant: Any, rows: list[object], kind: str, now: datetime) -> None:
     condition, among = sql.among("id", rows)
     with connection.cursor() as cursor:
         cursor.execute(TAKE.format(condition), [sql.instant(now), kind, tenant, among])

@@ -442,7 +442,7 @@ def _stated(caller: Caller, origin: Origin | None, now: datetime) -> Stated | No
 def put_entry(
     caller: Caller,
     given: Given,
-    named: dict[str, Any],
+    named: dict[str, object],
     *,
     fixed: Mapping[str, str],
     version: int | None = None,
@@ -537,7 +537,7 @@ def update(
 
 
 def revise(
-    caller: Caller, row: "EntryAddress", named: dict[str, Any], task: Task | None, room: Room, *, now: datetime
+    caller: Caller, row: "EntryAddress", named: dict[str, object], task: Task | None, room: Room, *, now: datetime
 ) -> Given | None:
     """What the locked entry is with the ``named`` fields, as it may be stored; None when nothing is different."""
     before = request_of(row)

@@ -274,7 +274,7 @@ class _Reading:
             return default
         return most if len(digits) >= 20 else min(int(digits), most)
 
-    def _value(self, name: str) -> Any:
+    def _value(self, name: str) -> object:
         """As it was given: a list of texts for what came as a list."""
         group, _, inner = name.partition(".")
         nested = self.given.get(group) if inner else None

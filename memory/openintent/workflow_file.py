@@ -386,7 +386,7 @@ def _mark_behind(before: str) -> Mark:
     return Mark(len(lines), len(lines[-1]) + 1)
 
 
-def _events(text: str) -> Iterator[Any]:
+def _events(text: str) -> Iterator[object]:
     """The events of the parser; what it cannot make sense of is said in its words, with the place."""
     try:
         yield from yaml.parse(text, Loader=LOADER)
@@ -490,7 +490,7 @@ def _node(event: object, at: Mark) -> Node:
     return Scalar(at, _value(event, text), text)
 
 
-def _value(event: Any, text: str) -> Any:
+def _value(event: Any, text: str) -> object:
     """The value of a scalar as YAML means it: a number, a truth, nothing, or else its text."""
     if isinstance(event, yaml.AliasEvent) or not event.implicit[0] or len(text) > LONGEST_NUMBER:
         return text
@@ -733,7 +733,7 @@ def _drafted(block: Pairs, name: Named, agent: Named | None, where: str, place: 
     return _Drafted(step, name.at, where, title, needs)
 
 
-def _outputs(node: Node | None, where: str, found: Findings) -> Any:
+def _outputs(node: Node | None, where: str, found: Findings) -> object:
     """Names of outputs, or names with their types; None when there are none."""
     if node is None or node.is_null:
         return None

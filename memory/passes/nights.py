@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -253,7 +252,7 @@ def page_of_firings(scope: TenantScope, night: Night, *, after: UUID | None, siz
     return read_page(_firings_of(scope, night), after, size)
 
 
-def page_of_removed(scope: TenantScope, night: Night, show: str, *, after: UUID | None, size: int) -> Page[Any]:
+def page_of_removed(scope: TenantScope, night: Night, show: str, *, after: UUID | None, size: int) -> Page[object]:
     """The tombstones of a figure: the id, why it is gone, and since when."""
     rows = adapter.removed_between(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
     return read_page(rows, after, size)

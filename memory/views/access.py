@@ -84,7 +84,7 @@ def _submitted_key(request: HttpRequest, scope: TenantScope) -> tuple[KeyForm, N
     return (_key_form(scope), sent.result, 200) if sent.result else (form, None, sent.status)
 
 
-def _key_form(scope: TenantScope, given: Any = None) -> KeyForm:
+def _key_form(scope: TenantScope, given: object = None) -> KeyForm:
     return KeyForm(given, roles=_roles_below(scope), initial={"role": "agent"})
 
 
@@ -147,7 +147,7 @@ def operator_list(request: HttpRequest) -> HttpResponse:
     return _operators_page(request, scope, _invite_form(scope), made=sent.result)
 
 
-def _invite_form(scope: TenantScope, given: Any = None) -> InviteForm:
+def _invite_form(scope: TenantScope, given: object = None) -> InviteForm:
     return InviteForm(given, roles=_roles_below(scope))
 
 

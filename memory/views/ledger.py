@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.contrib import messages
@@ -208,13 +207,13 @@ def _filter_items(request: HttpRequest) -> list[tuple[str, str]]:
     return [(name, value) for name in (*FIELDS, *TIMES) if (value := pages.text_of(request, name))]
 
 
-def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, Any]:
+def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, object]:
     query = urlencode(_filter_items(request))
     offered = [] if pages.wants_fragment(request) else saved_filters.list_filters(scope, saved_filters.LEDGER)
     return {"views": offered, "query": query, "me": scope.principal.id}
 
 
-def _acts(scope: TenantScope, wanted: LedgerFilter, page: ledger_search.LedgerPage, now: datetime) -> dict[str, Any]:
+def _acts(scope: TenantScope, wanted: LedgerFilter, page: ledger_search.LedgerPage, now: datetime) -> dict[str, object]:
     """What can be done with entries that are selected, and the filter of all that match, when a page is not all."""
     of_subject = page.entries[0] if page.entries and wanted.subject and scope.can("memory:forget") else None
     return {
@@ -250,7 +249,7 @@ def wanted_of(request: HttpRequest, now: datetime) -> LedgerFilter:
     return LedgerFilter(**(given | {"state": state, "order": order}), since=since, until=until)
 
 
-def _addresses(request: HttpRequest, page: ledger_search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:
+def _addresses(request: HttpRequest, page: ledger_search.LedgerPage, cursor: pages.Cursor) -> dict[str, object]:
     """Where the links of the list lead, each with the filter that is set."""
     return {
         "oob": pages.wants_fragment(request),
@@ -270,7 +269,7 @@ def chips_of(request: HttpRequest) -> list[Chip]:
     ]
 
 
-def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> dict[str, Any]:
+def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> dict[str, object]:
     """The choices beside the list; an older page of it has the same."""
     if pages.wants_fragment(request) and request.GET.get("after"):
         return {}

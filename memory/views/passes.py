@@ -120,7 +120,7 @@ def _outcome(work: Pass, taken: RetiredCounts) -> dict[str, object]:
     return {**outcome, "indexUpdated": would}
 
 
-def _figures(outcome: JSONObject) -> list[tuple[str, Any]]:
+def _figures(outcome: JSONObject) -> list[tuple[str, object]]:
     return [(label, outcome[name]) for name, label in FIGURES.items() if outcome.get(name) is not None]
 
 

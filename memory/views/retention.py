@@ -1,7 +1,6 @@
 """Retention: what leaves memory by itself and what never does, how fast memory grows, and the policy behind it."""
 
 from dataclasses import asdict
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -64,7 +63,7 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     return _page(request, scope, form, status=sent.status)
 
 
-def _step(scope: TenantScope, data: dict[str, Any], confirmed: bool) -> Policy | Shortening:
+def _step(scope: TenantScope, data: dict[str, object], confirmed: bool) -> Policy | Shortening:
     """The effect of a shorter time until it is confirmed; then the changed policy."""
     now = timezone.now()
     preview = None if confirmed else memory_retention.shortening(scope, memory_policy.checked(scope, data), now=now)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -71,7 +70,7 @@ def _brought(
 ) -> HttpResponse:
     """The preview; or, when that was confirmed, the import."""
 
-    def act(_: dict[str, Any]) -> ImportPlan:
+    def act(_: dict[str, object]) -> ImportPlan:
         if "confirmed" in request.POST:
             return memory_workflow_files.import_workflow(scope, workflow, now=timezone.now())
         return memory_workflow_files.plan_import(scope, workflow)

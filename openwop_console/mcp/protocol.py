@@ -95,7 +95,7 @@ def answer(message_id: str | int | None, result: JSONObject) -> JSONObject:
     return {"jsonrpc": "2.0", "id": message_id, "result": result}
 
 
-def error(message_id: str | int | None, code: int, message: str, data: Any = None) -> JSONObject:
+def error(message_id: str | int | None, code: int, message: str, data: object = None) -> JSONObject:
     told = {"code": code, "message": message} | ({"data": data} if data else {})
     return {"jsonrpc": "2.0", "id": message_id, "error": told}
 

@@ -6,7 +6,6 @@ Only the answer of a person is waited for: as a stream with progress, where the 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -39,7 +38,7 @@ def endpoint(request: HttpRequest) -> HttpResponseBase:
     if request.content_type != JSON:
         raise UnsupportedMediaType
     raw = StrictJSONParser().read(request)
-    body: Any = None
+    body: object = None
     try:
         body = _parsed(raw)
         message = protocol.message_of(body)
@@ -56,7 +55,7 @@ def endpoint(request: HttpRequest) -> HttpResponseBase:
         return _json(protocol.error(message.id, wrong.code, wrong.message, wrong.data))
 
 
-def _parsed(raw: bytes) -> Any:
+def _parsed(raw: bytes) -> object:
     if not raw.strip():
         raise RpcError(protocol.PARSE_ERROR, "The body is empty.")
     try:

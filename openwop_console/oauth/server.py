@@ -55,7 +55,7 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
     def get_issuer(self) -> str:
         return pages.public_url(self.request)
 
-    def validate_client_registration(self, *, client: Any, client_metadata: Any, **_: object) -> None:
+    def validate_client_registration(self, *, client: Any, client_metadata: object, **_: object) -> None:
         """Give a client what clients of ``/mcp`` need, whatever it asked for; refuse bad redirects and unprintable
         names."""
         uris = client.get_redirect_uris()
@@ -155,7 +155,7 @@ def spent_before(refresh: str) -> list[str]:
     return list((token.data or {}).get(SPENT, ())) if token else []
 
 
-def settle(given: dict[str, Any], presented: str, before: list[str], *, now: datetime) -> bool:
+def settle(given: dict[str, object], presented: str, before: list[str], *, now: datetime) -> bool:
     """Store in the new refresh token what was presented for it; False, and no tokens, when the grant has ended."""
     token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, given["refresh_token"])
     if token is None or not access.grant_of(token.user_id, token.client_id, now=now):
@@ -203,7 +203,7 @@ def sweep(*, now: datetime) -> int:
     return int(gone + idle.delete()[0])
 
 
-def _end_tokens(person: Any, client_id: str) -> None:
+def _end_tokens(person: object, client_id: str) -> None:
     Token.objects.filter(user_id=person, client_id=client_id).delete()
 
 

@@ -177,11 +177,11 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         answer: HttpResponse = super().post(request)
         return answer
 
-    def get_initial(self) -> dict[str, Any]:
+    def get_initial(self) -> dict[str, object]:
         """Add to the signed request the person and tenant the page is shown to, and its address."""
         self._request_info["shown_to"] = _shown_to(self.request)
         self._request_info.setdefault("shown_at", self.request.get_full_path())
-        initial: dict[str, Any] = super().get_initial()
+        initial: dict[str, object] = super().get_initial()
         return initial
 
     def _require_shown_to_them(self, request: HttpRequest) -> None:
@@ -200,7 +200,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
     def _login_required(self, request: HttpRequest) -> None:
         """Do nothing: a visitor has already been sent to sign in."""
 
-    def form_valid(self, form: Any) -> HttpResponse:
+    def form_valid(self, form: object) -> HttpResponse:
         for ours in ("shown_to", "shown_at"):
             self._request_info.pop(ours)
         with transaction.atomic():
@@ -208,7 +208,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
             answer: HttpResponse = super().form_valid(form)
         return answer
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: Any) -> dict[str, object]:
         scope, client = scope_of(self.request), self._client()
         allowed = access.ROLES[keys.GRANTED] & scope.principal.scopes
         return {
@@ -219,7 +219,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
             "tenants": f"/tenants?{_next(self.request)}",
         }
 
-    def _client(self) -> Any:
+    def _client(self) -> object:
         return Client.objects.get(id=self._request_info["client_id"])
 
 

@@ -23,12 +23,12 @@ class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
         super().__init__(*given, **named)
         self._waiter, self._process = Waiter(Topic.TASKS), 0
 
-    def enqueue(self, task: Any) -> Any:
+    def enqueue(self, task: object) -> object:
         row = super().enqueue(task)
         waking.wake(Topic.TASKS)
         return row
 
-    def dequeue(self) -> Any:
+    def dequeue(self) -> object:
         """Return the due tasks; none after a wait, or while the database is unavailable.
 
         An error raised here would end the polling process, and no task would begin for ten seconds.
@@ -42,7 +42,7 @@ class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
             self._wait()
         return tasks
 
-    def _claimed(self) -> Any:
+    def _claimed(self) -> object:
         """Claim the due tasks in a transaction: a single statement would not wait in line for SQLite's write lock."""
         if not self.queue_size():
             return None

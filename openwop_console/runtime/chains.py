@@ -91,7 +91,7 @@ def _end(named: str, ids: Collection[str]) -> tuple[str, str]:
     return (node, port) if dot and named not in ids and node in ids else (named, "")
 
 
-def _bound(node_id: str, ends: list[tuple[tuple[str, str], tuple[str, str], Any]]) -> Iterator[tuple[str, Any]]:
+def _bound(node_id: str, ends: list[tuple[tuple[str, str], tuple[str, str], object]]) -> Iterator[tuple[str, Any]]:
     """The node's inputs that come from edges; a port named at one end only has the same name at both."""
     for (source, output), (target, port), _ in ends:
         if target == node_id and (output or port):
@@ -207,7 +207,7 @@ def filled(definition: JSONObject, values: Values) -> JSONObject:
     return {**definition, "nodes": nodes}
 
 
-def _filled(value: object, values: Values) -> Any:
+def _filled(value: object, values: Values) -> object:
     if isinstance(value, dict):
         return {name: _filled(member, values) for name, member in value.items()}
     if isinstance(value, list):

@@ -235,7 +235,7 @@ def _contains(left: object, right: object) -> bool:
 
 def _at(path: str, values: Values) -> Any:
     """The value at a dotted path; None when there is none."""
-    found: Any = values
+    found: object = values
     for part in path.split("."):
         if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
             found = found[int(part)]
@@ -291,7 +291,7 @@ def _less(left: int, value: object) -> int:
     return left
 
 
-def evaluate_until(expression: str, values: Values, deadline: float) -> Any:
+def evaluate_until(expression: str, values: Values, deadline: float) -> object:
     """``evaluate`` with the default size limit and ``deadline`` on the monotonic clock."""
     return evaluate(expression, values, Bounds(deadline))
 

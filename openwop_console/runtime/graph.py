@@ -8,14 +8,14 @@ A node is doomed when it needs a success that is no longer possible; a run fails
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 from memory.host.json_types import JSONObject
 from openwop_console.runtime import expressions, workflows
 from openwop_console.runtime.models import Step, StepState
 
 Verdict = Literal["pending", "run", "skip", "doomed"]
-Judge = Callable[[Mapping[str, Any], Step], bool]
+Judge = Callable[[Mapping[str, object], Step], bool]
 
 
 class Edge(StrEnum):

@@ -125,7 +125,7 @@ def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: d
     return kind.look(scope, predicate, since, now)
 
 
-def state_of(expression: str, observation: Mapping[str, object], deadline: float) -> Any:
+def state_of(expression: str, observation: Mapping[str, object], deadline: float) -> object:
     """Evaluate the expression on the observation; the result is the heartbeat's state."""
     return expressions.evaluate_until(expression, observation, deadline)
 
@@ -260,7 +260,7 @@ def _observed(begun: Heartbeat, now: datetime) -> JSONObject:
     return observe(scope, begun.predicate, since=begun.observed_at or begun.created_at, now=now)
 
 
-def _evaluated(look: Callable[[], Mapping[str, Any]], expression: str, slow_s: float) -> Finding:
+def _evaluated(look: Callable[[], Mapping[str, object]], expression: str, slow_s: float) -> Finding:
     """Evaluate in a thread within MAX_RUNTIME_MS. A late thread is abandoned and ends by itself soon after."""
     budget = heartbeats.MAX_RUNTIME_MS / 1000
     evaluation = _Evaluation(look, expression, time.monotonic() + budget)

@@ -290,7 +290,7 @@ def _custom(value: object, data: Json, policy: Json) -> Json:
     return {"value": _satisfying(value, policy)}
 
 
-def _satisfying(value: object, policy: Json) -> Any:
+def _satisfying(value: object, policy: Json) -> object:
     errors = json_schemas.problems(policy.get("resumeSchema", {}), value, field="resumeValue")
     if errors:
         raise Invalid("The resume value does not answer this interrupt.", errors=errors)
@@ -308,7 +308,7 @@ def same(left: object, right: object) -> bool:
     return bool(left == right)
 
 
-VALUE_BY_KIND: dict[str, Callable[[Any, Json, Json], Json]] = {
+VALUE_BY_KIND: dict[str, Callable[[object, Json, Json], Json]] = {
     "approval": _approval,
     "clarification": _clarification,
     "external-event": _external_event,
@@ -558,7 +558,7 @@ def _voice(scope: TenantScope, interrupt: Interrupt, value: object) -> Voice:
     return Voice(principal, f"{principal}:{hashlib.sha256(said.encode()).hexdigest()[:32]}")
 
 
-def spoken_by(voter: str, run: Run, value: object) -> Any:
+def spoken_by(voter: str, run: Run, value: object) -> object:
     """Attach ``voter`` to the resume value; refused unless the run is of a conformance fixture."""
     if not voter:
         return value
@@ -600,7 +600,7 @@ def _fresh(tenant_id: UUID, interrupt_id: UUID) -> Interrupt:
     return found
 
 
-def _redacted(run: Run, value: object) -> Any:
+def _redacted(run: Run, value: object) -> object:
     """Redact as for run inputs: the tenant's secrets and the secrets that the run has resolved."""
     return redaction.for_run(run.tenant_id, run.id).redact_json(redaction.for_tenant(run.tenant_id).redact_json(value))
 

@@ -4,7 +4,6 @@ A schema cannot refer outside itself (no ``$ref``), and its regular expressions 
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import re2
 from jsonschema import Draft202012Validator, validators
@@ -14,7 +13,7 @@ from referencing import Registry
 from memory.host.json_types import JSONObject
 
 REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
-NOTHING_OUTSIDE: Registry[Any] = Registry()
+NOTHING_OUTSIDE: Registry[object] = Registry()
 
 
 def _pattern(validator: object, pattern: str, value: object, schema: object) -> Iterator[ValidationError]:

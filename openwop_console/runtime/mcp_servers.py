@@ -108,7 +108,7 @@ def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(each["field"], each["message"]) for each in problems(CONFIG, dict(node["config"]), field="config")]
 
 
-def _tools_of(config: Mapping[str, Any]) -> tuple[str]:
+def _tools_of(config: Mapping[str, object]) -> tuple[str]:
     return (f"mcp:{config['server']}.{config['tool']}",)
 
 

@@ -228,7 +228,7 @@ def switch(name: str, label: str, current: str, choices: str) -> SafeString:
 
 
 @register.simple_tag
-def facet_options(name: str, kind: str, options: Iterable[Any]) -> SafeString:
+def facet_options(name: str, kind: str, options: Iterable[object]) -> SafeString:
     """Render the choices of a facet: each with ``value``, ``label``, ``selected``, and optionally ``count``
     (``is_bound``: or more) and ``plain``, an explanation of the label."""
     return joined(_facet_option(name, kind, each, place) for place, each in enumerate(options, 1))

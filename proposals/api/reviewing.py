@@ -321,7 +321,7 @@ class DecideProposal(Closed):
     reason = reason_text()
     override = Flag(required=False)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         if attrs.get("override") and attrs["decision"] != Decision.GRANTED:
             raise serializers.ValidationError({"decision": "of an override is granted, or it is none"})
         return attrs

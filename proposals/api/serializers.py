@@ -170,7 +170,9 @@ class Verbatim(str):
 class ArtifactParser(StrictJSONParser):
     """Like the parser of all faces; a top-level ``artifact`` is replaced by its ``Verbatim`` text."""
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, object] | None = None
+    ) -> Any:
         raw = stream.read(MAX_BODY + 1)
         if len(raw) > MAX_BODY:
             raise TooLarge(f"The body has at most {MAX_BODY} bytes.", maxBytes=MAX_BODY)

@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from memory import memory_policy, redaction
@@ -203,7 +202,7 @@ def _says_the_same(kind: str, ours: Document, theirs: Document) -> bool:
     return not gained and _bare(ours, free) == _bare(theirs, free)
 
 
-def _bare(value: object, free: frozenset[str]) -> Any:
+def _bare(value: object, free: frozenset[str]) -> object:
     """The value with each free text replaced by ``str``, and each other leaf paired with its type, for comparison."""
     if isinstance(value, dict):
         return {

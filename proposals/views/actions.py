@@ -76,7 +76,7 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Cancel the gate under way; the proposal stays under review."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(_: dict[str, Any]) -> object:
+    def act(_: dict[str, object]) -> object:
         return lifecycle.withdraw(scope, proposal_id, now=timezone.now())
 
     words = "The gate is withdrawn. Nothing was installed."
@@ -91,7 +91,7 @@ def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form
         messages.success(request, words)
         return redirect("proposal", prop_id)
     told = review.detail(scope, proposal_id)
-    more: dict[str, Any] = {"refused": form}
+    more: dict[str, object] = {"refused": form}
     if sent.conflict:
         more = {"conflict": views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])}
     typed = request.POST.get("reason", "")
@@ -175,7 +175,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     told = review.detail(scope, ids.parse("prop", prop_id))
     offered = [each.ref for each in review.versions(told)]
 
-    def act(data: dict[str, Any]) -> Activation:
+    def act(data: dict[str, object]) -> Activation:
         return lifecycle.roll_back(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))

@@ -70,7 +70,7 @@ def _decide(request: HttpRequest, change_id: str, *, confirmed: bool) -> HttpRes
     scope = tenancy.scope_of(request)
     asked = policies.find_change(scope, ids.parse("chg", change_id))
 
-    def act(_: dict[str, Any]) -> object:
+    def act(_: dict[str, object]) -> object:
         return policies.decide_change(scope, asked.id, confirmed=confirmed, now=timezone.now())
 
     sent = pages.submit(forms.Form({}), act)
@@ -110,7 +110,7 @@ def _page(
 
 
 def _people(standing: Standing, past: list[Version | Refused]) -> set[str]:
-    rows: list[Any] = [each.row if isinstance(each, Version) else each.change for each in past]
+    rows: list[object] = [each.row if isinstance(each, Version) else each.change for each in past]
     rows += [standing.waiting.change] if standing.waiting else []
     named = ("asked_by", "confirmed_by", "decided_by")
     return {getattr(row, name) for row in rows for name in named if hasattr(row, name)}

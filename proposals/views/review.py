@@ -520,7 +520,7 @@ def _principals(told: Detail) -> set[str]:
 
 def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, object]:
     """The context of one tab."""
-    asked: dict[str, Callable[[], dict[str, Any]]] = {
+    asked: dict[str, Callable[[], dict[str, object]]] = {
         "proposal": lambda: comparison(request, scope, told, now=now),
         "proposal-artifact": lambda: _artifact(request, told, now),
         "proposal-evidence": lambda: _evidence(told),

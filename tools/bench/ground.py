@@ -69,7 +69,7 @@ def row(run: Run, memory_ref: str, number: int, now: datetime) -> list[Any]:
 
 
 def fill(
-    run: Run, memory_ref: str, size: int, *, columns: str = COLUMNS, row_of: Callable[..., list[Any]] = row
+    run: Run, memory_ref: str, size: int, *, columns: str = COLUMNS, row_of: Callable[..., list[object]] = row
 ) -> MemoryScope:
     """``size`` entries stand under the ref, put there in bulk behind the ledger's back."""
     now = timezone.now()
@@ -94,7 +94,7 @@ def _told(run: Run, memory_ref: str, said: Labelled, number: int) -> list[Any]:
     return [*row_id, content, text, *labels, "", tokens, digest, 0, 0, said.protected]
 
 
-def _put(columns: str, rows: Iterator[list[Any]]) -> None:
+def _put(columns: str, rows: Iterator[list[object]]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         put(cursor, ENTRIES, columns, rows)
     if sql.is_postgres():  # which does so by itself, but later
@@ -102,18 +102,18 @@ def _put(columns: str, rows: Iterator[list[Any]]) -> None:
             cursor.execute(f"ANALYZE {ENTRIES}")
 
 
-def put(cursor: Any, table: str, columns: str, rows: Iterable[list[Any]]) -> None:
+def put(cursor: object, table: str, columns: str, rows: Iterable[list[object]]) -> None:
     """The rows are in the table, by the quickest way of the engine."""
     (_copy if sql.is_postgres() else _insert)(cursor, table, columns, iter(rows))
 
 
-def _copy(cursor: Any, table: str, columns: str, rows: Iterator[list[Any]]) -> None:
+def _copy(cursor: Any, table: str, columns: str, rows: Iterator[list[object]]) -> None:
     with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
         for each in rows:
             copy.write_row(each)
 
 
-def _insert(cursor: Any, table: str, columns: str, rows: Iterator[list[Any]]) -> None:
+def _insert(cursor: Any, table: str, columns: str, rows: Iterator[list[object]]) -> None:
     while chunk := list(islice(rows, CHUNK)):
         cursor.executemany(insert_statement(columns, table=table), chunk)
 
@@ -156,7 +156,7 @@ class RawDriver:
         self._connection.close()
 
 
-def _psycopg() -> Any:
+def _psycopg() -> object:
     """Statements are prepared at their first use."""
     parameters = connection.get_connection_params()
     wanted = {key: value for key, value in parameters.items() if key not in ("cursor_factory", "context")}
@@ -165,7 +165,7 @@ def _psycopg() -> Any:
     return raw
 
 
-def _sqlite3() -> Any:
+def _sqlite3() -> object:
     given = settings.DATABASES["default"]
     raw = sqlite3.connect(given["NAME"], isolation_level=None, cached_statements=200)
     for statement in given["OPTIONS"]["init_command"].split(";"):

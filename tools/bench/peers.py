@@ -21,7 +21,7 @@ class NotInstalled(Exception):
 
 
 @contextmanager
-def langgraph_store() -> Iterator[Any]:
+def langgraph_store() -> Iterator[object]:
     """The peer's store on this engine, empty and set up by itself."""
     module = f"langgraph.store.{'postgres' if sql.is_postgres() else 'sqlite'}"
     if find_spec("langgraph") is None or find_spec(module) is None:

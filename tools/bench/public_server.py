@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from time import monotonic, sleep
-from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -28,7 +27,7 @@ SECONDS_TO_START = 60
 
 
 @contextmanager
-def running(entries: list[dict[str, Any]]) -> Iterator[tuple[Address, str]]:
+def running(entries: list[dict[str, object]]) -> Iterator[tuple[Address, str]]:
     """The server with these entries, and the id of one of them; gone afterwards."""
     if find_spec("sqlalchemy") is None:
         raise NotInstalled(
@@ -59,7 +58,7 @@ def _place() -> str:
     return f"sqlite:///{given['NAME']}.public"
 
 
-def _fill(place: str, entries: list[dict[str, Any]]) -> str:
+def _fill(place: str, entries: list[dict[str, object]]) -> str:
     """The entries are in its database, put there in bulk by its own models; the id of the middle one."""
     database = import_module("openintent.server.database")
     store = database.Database(place)

@@ -118,7 +118,7 @@ def _rate(address: Address, key: str, number: int) -> float:
 
 
 @contextmanager
-def _console() -> Iterator[tuple[Address, str, Any]]:
+def _console() -> Iterator[tuple[Address, str, object]]:
     """Web and worker on this process's own data, and the key of a tenant."""
     call_command("createcachetable", verbosity=0)
     owner = ground.tenant()

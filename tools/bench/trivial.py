@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 BODY = b"x" * int(os.environ.get("TRIVIAL_BYTES", "0"))
 HEADERS = [("content-type", "application/json"), ("content-length", str(len(BODY)))]
@@ -14,11 +13,11 @@ START = {
 END = {"type": "http.response.body", "body": BODY, "more_body": False}
 
 
-def wsgi(environ: dict[str, Any], start_response: Callable[..., object]) -> list[bytes]:
+def wsgi(environ: dict[str, object], start_response: Callable[..., object]) -> list[bytes]:
     start_response("200 OK", HEADERS)
     return [BODY]
 
 
-async def asgi(scope: dict[str, Any], receive: object, send: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+async def asgi(scope: dict[str, object], receive: object, send: Callable[[dict[str, object]], Awaitable[None]]) -> None:
     await send(START)
     await send(END)

@@ -68,7 +68,7 @@ class Declared:
         for row, *values in found.iterator(chunk_size=self.at_once):
             yield row, self._read(values)
 
-    def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> Any:
+    def left_of(self, values: list[object], subject: Identifiers, rule: Rule) -> object:
         """What is left of a row's values when the mentions by ``rule`` have gone."""
         return [] if self.personal.goes_whole else without_subject(subject.terms, values, rule)
 
@@ -134,7 +134,7 @@ class Declared:
         }
         return changed | (self.personal.along if changed.keys() - set(self.personal.harmless) else {})
 
-    def _replacement(self, row: Any, name: str, cleaned: Any, subject: Identifiers, rule: Rule) -> Any:
+    def _replacement(self, row: Any, name: str, cleaned: object, subject: Identifiers, rule: Rule) -> object:
         """The new value of this column, where ``cleaned`` is the value without the subject."""
         before, own = getattr(row, name), f"forgotten-{row.id.hex}"
         if self.personal.emptied:
@@ -180,7 +180,7 @@ def _words_of(table: Any) -> tuple[str, ...]:
     return tuple(each.attname for each in fields if not each.choices)
 
 
-def register_tables(app_label: str, *, otherwise: Mapping[Any, Callable[[Any], Declared]] | None = None) -> None:
+def register_tables(app_label: str, *, otherwise: Mapping[object, Callable[[object], Declared]] | None = None) -> None:
     """Every table of the app that declares what is personal takes part in every forget; those that need more than the
     declaration by the class named for them."""
     for table in apps.get_app_config(app_label).get_models():

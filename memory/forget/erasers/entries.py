@@ -358,7 +358,7 @@ class Archives(Declared):
         for row in _rows(tenant_id):
             yield row.id, [row.memory_ref, _document(row)]
 
-    def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> Any:
+    def left_of(self, values: list[object], subject: Identifiers, rule: Rule) -> object:
         """Nothing: an archive goes whole."""
         return []
 

@@ -65,7 +65,7 @@ ACCOUNTS_STAY = (
 class EventNotes(Declared):
     """Namespaces, keys, tags and payloads, and the values of archived memory."""
 
-    def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> Any:
+    def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> object:
         return [_kept_of(body, subject, rule) for body in values]
 
     def changes(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _kept_of(body: JSONObject, subject: Identifiers, rule: Rule) -> dict[str, An
     return {SNAPSHOT: [_without(subject, each, rule) for each in archived]} if isinstance(archived, list) else {}
 
 
-def _without(subject: Identifiers, archived: object, rule: Rule) -> Any:
+def _without(subject: Identifiers, archived: object, rule: Rule) -> object:
     """An archived entry as it may stay: of one that names the subject the value goes whole, and each of its names."""
     if not isinstance(archived, dict) or not mentioned_in(subject.terms, archived, rule):
         return archived
@@ -218,7 +218,7 @@ class WorkspaceFiles(Declared):
 
     def _erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> int:
         file = workspace.locked(tenant_id, row_id)
-        changed: dict[str, Any] = self.changes(file, subject, rule) if file else {}
+        changed: dict[str, object] = self.changes(file, subject, rule) if file else {}
         if file is None or not changed:
             return 0
         if "path" in changed:

@@ -49,14 +49,14 @@ class Personal:
 
     # The row is deleted as a whole, or kept with these values.
     deleted: bool = False
-    blanked: Mapping[str, Any] = field(default_factory=dict)
+    blanked: Mapping[str, object] = field(default_factory=dict)
     # Columns in which a value that names the subject is replaced by a unique one; in a list, each such item.
     unnamed: tuple[str, ...] = ()
     # A value that names the subject is emptied; a list loses the items that do.
     emptied: bool = False
     shortened: bool = False
     # Further values for a changed row, unless only ``harmless`` columns changed.
-    along: Mapping[str, Any] = field(default_factory=dict)
+    along: Mapping[str, object] = field(default_factory=dict)
     harmless: tuple[str, ...] = ()
 
     # The link to the run whose workflow declares sensitive values, which are never shown; "self" for a run.
@@ -89,7 +89,7 @@ class TenantFK(BaseConstraint):
         super().__init__(name=name)
         self.column, self.to, self.on_delete = column, to, on_delete
 
-    def constraint_sql(self, model: Any, schema_editor: Any) -> str:
+    def constraint_sql(self, model: object, schema_editor: Any) -> str:
         quote = schema_editor.quote_name
         return (
             f"CONSTRAINT {quote(self.name)} FOREIGN KEY ({quote('tenant_id')}, {quote(self.column)}) "

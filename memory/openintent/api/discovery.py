@@ -5,7 +5,6 @@
 
 import hashlib
 import json
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -15,7 +14,7 @@ from rest_framework.response import Response
 
 from memory import addresses
 from memory.addresses import SEALED, Sensitivity, Tier
-from memory.host.http import operation
+from memory.host.http import Status, operation
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
 from memory.openintent import queries
@@ -42,7 +41,7 @@ READS = (
 WRITES = ("memory-batch",)
 RFC_0015 = "RFC-0015"
 DOCUMENT = {"type": "object"}
-ANSWERS: dict[Any, Any] = {200: DOCUMENT, 304: None}
+ANSWERS: dict[Status, object] = {200: DOCUMENT, 304: None}
 
 
 def document() -> JSONObject:

@@ -243,7 +243,7 @@ class KnownItem(NewItem):
     run_id = Ignored()
     node_id = Ignored()
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         """Its address is not made here, and so cannot be wrong."""
         return attrs
 
@@ -285,7 +285,7 @@ def _delete(request: Request) -> Response:
     return Response({"deleted": len(found), "ids": found})
 
 
-def _entries_of(body: Any) -> list[Any]:
+def _entries_of(body: Any) -> list[object]:
     sent = body.get("entries") if isinstance(body, dict) else None
     if not isinstance(sent, list) or not 0 < len(sent) <= batches.MOST:
         raise _refused("entries", f"must be a list of 1 to {batches.MOST}")
@@ -294,14 +294,14 @@ def _entries_of(body: Any) -> list[Any]:
     return sent
 
 
-def _named_by_all(sent: list[Any]) -> str:
+def _named_by_all(sent: list[object]) -> str:
     """The agent that every entry says it is of, as who calls where no header says it (R2)."""
     names = [each.get("agent_id") if isinstance(each, dict) else None for each in sent]
     only = names[0] if all(each == names[0] for each in names) else None
     return only if isinstance(only, str) and len(only) <= addresses.MAX_AGENT and only.isprintable() else ""
 
 
-def _items(sent: list[Any], agent_id: str) -> list[Item]:
+def _items(sent: list[object], agent_id: str) -> list[Item]:
     """The items as the domain takes them; refused with everything that is wrong with any of them."""
     read = [_read(each) for each in sent]
     problems = [
@@ -347,7 +347,7 @@ def _filter_of(request: Request) -> JSONObject:
     return found
 
 
-def _flat(given: dict[str, Any]) -> list[str]:
+def _flat(given: dict[str, object]) -> list[str]:
     """The names of the filter; of a nested scope as the query string spells them."""
     scope = given.get("scope")
     inner = [f"scope.{name}" for name in scope] if isinstance(scope, dict) else []

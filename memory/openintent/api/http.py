@@ -33,7 +33,7 @@ def described(name: str, *, scope: str, headers: tuple[str, ...] = (), **said: A
 
 
 @contextmanager
-def permitted_first(check: Callable[[], Any]) -> Iterator[None]:
+def permitted_first(check: Callable[[], object]) -> Iterator[None]:
     """What is wrong with what was sent is said to who may do this: ``check`` refuses others first (K22)."""
     try:
         yield
@@ -139,14 +139,14 @@ class BatchParser(ExactJSONParser):
     largest = 8 * 1024 * 1024
 
 
-def _loaded(text: str) -> Any:
+def _loaded(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
     except ValueError:
         raise ParseError("The body is not valid JSON in UTF-8.") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JSONObject:
+def _object(pairs: list[tuple[str, object]]) -> JSONObject:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ParseError("An object of the body has a name twice.")

@@ -38,7 +38,7 @@ class RuleBody(Closed):
     access = Word(Namespace.ACCESS, required=False)
     level = Word(Namespace.ACCESS, required=False)
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, given: dict[str, object]) -> dict[str, object]:
         said = {given[word] for word in ("access", "level") if word in given}
         if len(said) != 1:
             raise serializers.ValidationError({"access": ["say one of none, read, write and admin"]})
@@ -56,7 +56,7 @@ class PermissionsBody(Closed):
             raise serializers.ValidationError("names an agent twice")
         return rules
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, given: dict[str, object]) -> dict[str, object]:
         if not given:
             raise serializers.ValidationError({"default": ["say default, allow, or both"]})
         return given

@@ -174,7 +174,7 @@ class EntryUpdate(EntryChange):
 
     origin = OriginField(allow_null=True)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         named = {name: value for name, value in attrs.items() if name != "origin"}
         if all(value is None for name, value in named.items() if name not in CLEARABLE) and not set(named) & CLEARABLE:
             raise serializers.ValidationError({"body": ["must name something to change"]})
@@ -212,7 +212,7 @@ class EntryCreate(EntryChange):
     created_at: AnyField = ServerMade()
     updated_at: AnyField = ServerMade()
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
         """The name of a shared namespace is part of a ref, so it is shorter (C21)."""
         if attrs.get("memory_type") == Tier.SEMANTIC and len(attrs["namespace"]) > addresses.MAX_SHARED_NAMESPACE:
             message = f"has at most {addresses.MAX_SHARED_NAMESPACE} characters in semantic memory"
@@ -403,7 +403,7 @@ class TaskKept(Closed):
     assigned_agent = Name(max_length=MAX_AGENT, allow_blank=True, **MAYBE)
     status = Text(max_length=16, **MAYBE)
 
-    def record_fields(self) -> dict[str, Any]:
+    def record_fields(self) -> dict[str, object]:
         interpreted = {"memory_policy", "assigned_agent", "status"}
         sent = self.validated_data
         known = set(TaskKept().fields) - interpreted
@@ -435,7 +435,7 @@ class TaskUpdate(TaskKept):
 
     reason = Text(allow_blank=True, max_length=authority.MAX_TEXT, **MAYBE)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         if all(value is None for name, value in attrs.items() if name != "reason"):
             raise serializers.ValidationError({"body": ["must name something to change"]})
         return attrs

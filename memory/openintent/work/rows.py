@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -239,7 +238,7 @@ class NewIntent:
 
     title: str
     description: str = ""
-    constraints: Any = field(default_factory=dict)
+    constraints: object = field(default_factory=dict)
     state: Json = field(default_factory=dict)
     parent_intent_id: str = ""
     depends_on: tuple[str, ...] = ()

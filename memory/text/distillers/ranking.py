@@ -419,7 +419,7 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
 
 
 def _gathered(sources: Sequence[Source], step: Step | None) -> list[Saying]:
-    found: dict[Any, int] = {}
+    found: dict[object, int] = {}
     same: dict[str, int] = {}
     sayings: list[Saying] = []
     asked: int | None = None

@@ -7,7 +7,6 @@ Every decision looks at the statements it is about and at no others, so nothing 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -134,7 +133,7 @@ class _Work:
             parts.setdefault(self.reading.said_by(number), []).append(number)
         return [part for part in parts.values() if len(part) > 1]
 
-    def _rank(self, number: int) -> tuple[Any, ...]:
+    def _rank(self, number: int) -> tuple[object, ...]:
         """Which of several equals stays: the one that says most of whose it is, first of all."""
         return (len(self.reading.owner(number)), *self.reading.rank(number))
 

@@ -38,7 +38,7 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
                 process.join()
 
 
-def _after(loops: tuple[Event, ...], stop_cluster: Any) -> Callable[[int, Any], None]:
+def _after(loops: tuple[Event, ...], stop_cluster: Any) -> Callable[[int, object], None]:
     """A handler that ends the loops before the cluster: what becomes due from then on is for the next start."""
 
     def handle(number: int, frame: Any) -> None:

@@ -163,7 +163,7 @@ class HeartbeatChanges(Closed):
     enabled = serializers.BooleanField(required=False)
 
     def changes(self) -> dict[str, Any]:
-        given: dict[str, Any] = dict(self.validated_data)
+        given: dict[str, object] = dict(self.validated_data)
         if "workflowId" in given:
             given["workflowId"] = given["workflowId"] or ""
         return {_OF_HEARTBEAT.get(name, name): value for name, value in given.items() if name != "name"}

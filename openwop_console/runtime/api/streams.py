@@ -38,7 +38,7 @@ JSON, STREAM = "application/json", "text/event-stream"
 KEEPALIVE = b":keepalive\n\n"
 ALL = frozenset({"debug"})
 MOST_DIGITS = 18
-TEXT_STREAM: dict[Any, Any] = {(200, STREAM): {"type": "string"}}
+TEXT_STREAM: dict[object, object] = {(200, STREAM): {"type": "string"}}
 RESUMED = ("Last-Event-ID",)
 Look = Callable[[datetime], Log | None]
 

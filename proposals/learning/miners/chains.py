@@ -38,7 +38,7 @@ STOPS = re.compile(
 # The port types that can be moved to another workflow; an expression names variables and nodes of its own workflow.
 PORTS = {"static": "value", "variable": "variableName", "connection": "nodeId"}
 OPEN_REF = "{{params.memoryRef}}"
-Port = Mapping[str, Any]
+Port = Mapping[str, object]
 Key = tuple[str, ...]
 # A value that looks like a placeholder becomes a parameter, because it would be substituted.
 PLACEHOLDER = re.compile(r"\{\{\s*params\b")
@@ -147,7 +147,7 @@ def _only_ways(stand: Stand) -> dict[str, str]:
     }
 
 
-def form_of(value: object) -> Any:
+def form_of(value: object) -> object:
     """The shape of a JSON value: members, lengths and types."""
     if isinstance(value, dict):
         return {name: form_of(each) for name, each in value.items()}
@@ -162,7 +162,7 @@ def type_of(value: object) -> str:
     return names.get(type(value), "string")
 
 
-def ports_form(node: NodeTrace, ids: list[str]) -> Any:
+def ports_form(node: NodeTrace, ids: list[str]) -> object:
     """The form of each port, relative to the row: static with its shape, connected inside, or from outside."""
     return {name: _port_form(port, ids, ids.index(node.node_id)) for name, port in node.inputs.items()}
 

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import count
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import rfc8785
@@ -40,7 +39,7 @@ def fits(artifact: JSONObject) -> bool:
 
 def is_shallow(value: object, levels: int) -> bool:
     """Whether ``value`` nests at most ``levels`` objects and lists."""
-    inside: list[Any] = [value]
+    inside: list[object] = [value]
     for _ in range(levels + 1):
         inside = [each for outer in inside for each in _members(outer)]
         if not inside:
@@ -48,7 +47,7 @@ def is_shallow(value: object, levels: int) -> bool:
     return False
 
 
-def _members(value: object) -> list[Any]:
+def _members(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return list(value) if isinstance(value, list | tuple) else []

@@ -72,7 +72,7 @@ def templates() -> tuple[Template, ...]:
     return tuple(_template(document) for document in slots.data("facts"))
 
 
-def _template(document: dict[str, Any]) -> Template:
+def _template(document: dict[str, object]) -> Template:
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in document.items()
     }
