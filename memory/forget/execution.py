@@ -161,7 +161,9 @@ def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
         passes.progress(work, done=len(stores), total=len(stores), doing="writing the plan", now=clock())
     plan, now = plans.plan_of(holdings), clock()
     request.plan_sha256 = plans.digest_of(plan)
-    request.plan = {each.store: {**plan[each.store], "shown": _hex(each.erase[:SHOWN])} for each in holdings}
+    request.plan = {
+        each.store: {**plan[each.store], "shown": _hex(each.erase[:SHOWN]), "looked": each.looked} for each in holdings
+    }
     request.found = plans.encode_matches(position, holdings)
     request.state, request.lapses_at = ForgetState.PREVIEWED, now + LIFETIME
     with transaction.atomic():
@@ -271,7 +273,7 @@ def confirm(
     _require_confirmable(request, terms, typed=typed, reason=reason)
     holds.require_none(request.tenant_id, terms)
     journal.require_writable()
-    fresh = plans.plan_of(_search_again(request, terms))
+    fresh = plans.plan_now(request, terms)
     with transaction.atomic():
         request = _locked(request)
         _require_confirmable_by(scope, request, [*ticked, *spared], now)
@@ -284,6 +286,8 @@ def confirm(
         if not is_second and _needs_second(scope):
             return _confirmed_first(scope, request, now)
         request.state, request.confirmed_at = ForgetState.CONFIRMED, now
+        for entry in request.plan.values():
+            entry.pop("looked", None)  # from here on the plan is saved with each part
         order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
         request.pass_id = passes.request(request.tenant_id, order, now=now).id
         request.save(by=WRITER)

@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from memory import redaction
 from memory.host import erasure
-from memory.host.erasure import EarlierLook, Holding, Identifiers
+from memory.host.erasure import EarlierLook, Holding, Identifiers, Rechecked
 from memory.host.errors import Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.paging import Page, behind, cut, read_page
@@ -175,6 +175,22 @@ def plan_of(holdings: Iterable[Holding]) -> JSONObject:
         }
         for holding in holdings
     }
+
+
+def plan_now(request: ForgetRequest, terms: tuple[str, ...]) -> JSONObject:
+    """What may go now, as a plan to compare with that of the preview: a store that can tell that it holds the same is
+    not searched again."""
+    subject = subject_of(request, terms)
+    plan: JSONObject = {}
+    for eraser in erasure.registered():
+        before = request.plan.get(eraser.store, {})
+        is_same = (
+            isinstance(eraser, Rechecked)
+            and before.get("looked")
+            and eraser.is_as_found(request.tenant_id, subject, before["looked"])
+        )
+        plan |= {eraser.store: before} if is_same else plan_of([erasure.find_going(eraser, request.tenant_id, subject)])
+    return plan
 
 
 def _digest_of_rows(holding: Holding) -> str:

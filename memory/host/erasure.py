@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
 from memory.host.registrations import Registrations
@@ -42,13 +42,17 @@ class Identifiers:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a store holds: rows to erase, rows to choose from, and the number of rows that stay, with the reason."""
+    """What a store holds: rows to erase, rows to choose from, and the number of rows that stay, with the reason.
+
+    ``looked`` is what a store can tell by, without another search, that it still holds the same (``Rechecked``).
+    """
 
     store: str
     erase: tuple[UUID, ...] = ()
     suspected: tuple[UUID, ...] = ()
     stays: int = 0
     stays_because: str = ""
+    looked: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,13 @@ class Eraser(Protocol):
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains: ...
+
+
+@runtime_checkable
+class Rechecked(Protocol):
+    """A store that compares what it holds with an earlier search, exactly and in less time than another search."""
+
+    def is_as_found(self, tenant_id: UUID, subject: Identifiers, looked: Sequence[Sequence[str]]) -> bool: ...
 
 
 class Kept(ABC):

@@ -33,10 +33,11 @@ class ForgetRequest(TenantOwned):
     while the work needs it and is emptied with the receipt. ``undecided`` is 0 again once a later request for all of
     these names has its receipt.
 
-    ``plan`` holds for each store how many rows would go, a digest of which, and a few of their ids to open; never a
-    text. ``found`` has the ids of the entries that the preview found, and where the ledger was, until the request is
-    over. While the preview is being built, ``pass_id`` is the pass that builds it; once confirmed, the one that carries
-    it out. ``AWAITING`` a second person it has the reason and the decisions of ``first_confirmed_by``.
+    ``plan`` holds for each store how many rows would go, a digest of which, a few of their ids to open, and until the
+    confirmation what a store compares with (``erasure.Rechecked``): digests; never a text. ``found`` has the ids of the
+    entries that the preview found, and where the ledger was, until the request is over. While the preview is being
+    built, ``pass_id`` is the pass that builds it; once confirmed, the one that carries it out. ``AWAITING`` a second
+    person it has the reason and the decisions of ``first_confirmed_by``.
     """
 
     writer = "memory.forget.execution"

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 import rfc8785
@@ -33,7 +34,7 @@ from memory import ledger, ledger_search, passes, retention
 from memory.adapter import forget as adapter_forget
 from memory.forget import execution, plans, receipts
 from memory.forget import plans as forget_plans
-from memory.forget.erasers import entries
+from memory.forget.erasers import declared, entries
 from memory.forget.execution import Preview
 from memory.host import access, audit, erasure, event_log, ids, interrupts, signing, sql, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -47,7 +48,7 @@ from memory.models.vectors import VectorSpace
 from memory.passes import archives
 from memory.text import encodings
 from memory.text.matching import Mention, is_exact, is_mentioned, search_form
-from openwop_console.runtime import runs
+from openwop_console.runtime import runs, steps
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
@@ -1243,3 +1244,71 @@ def test_what_stays_may_grow_between_preview_and_confirmation() -> None:
     found = preview(acme)
     audit.append(acme.tenant_id, actor="x", action="test.done", target=MARTA, details={}, now=timezone.now())
     assert carry_out(confirm(acme, found)).receipt["stores"]["names on the audit log"]["stays"] == 1
+
+
+# --- what a confirmation compares -----------------------------------------------------------------------------------
+
+
+def outputs(number: int, text: str) -> Run:
+    """A run of so many nodes that each say ``text``."""
+    node = {"text": text}
+    nodes = [building.node(f"n{at}", "vendor.console.compose", node) for at in range(number)]
+    name = f"saying-{ids.new_id().hex}"
+    building.install("acme", building.definition(name, *nodes))
+    return building.execute(building.scope(), name)
+
+
+def change_output(run: Run, node_id: str, text: str) -> None:
+    rows = Step.objects.written_by(steps.WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id)
+    assert rows.update(outputs={"text": text}) == 1
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
+    """The rows of node outputs that were searched for the subject, in stretches of four."""
+    monkeypatch.setattr(declared, "STRETCH", 4)
+    rows, find = list[UUID](), declared.Declared._found
+
+    def noted(self: Any, given: Any, subject: Any) -> Any:
+        read = list(given)
+        rows.extend(row for row, _ in read if self.store == "node outputs")
+        return find(self, read, subject)
+
+    monkeypatch.setattr(declared.Declared, "_found", noted)
+    return rows
+
+
+def test_a_confirmation_searches_only_the_values_that_were_written_since_the_preview(searched: list[UUID]) -> None:
+    acme, run = building.scope(), outputs(10, "hello")
+    change_output(run, "n9", f"call {MARTA}")
+    found = preview(acme)
+    assert len(searched) == 10
+    searched.clear()
+    change_output(run, "n5", "another word")
+    later = outputs(3, "hello again")
+    request = confirm(acme, found)
+    assert request.state == ForgetState.CONFIRMED
+    names = dict(Step.objects.of(acme.tenant_id).values_list("id", "node_id"))
+    assert sorted(names[row] for row in searched) == ["n0", "n1", "n2", "n4", "n5", "n6", "n7"]
+    assert {*searched} >= {*Step.objects.of(acme.tenant_id).filter(run_id=later.id).values_list("id", flat=True)}
+    assert all("looked" not in entry for entry in request.plan.values())
+
+
+@pytest.mark.parametrize("change", ["first", "last", "found", "gone", "new"])
+def test_a_confirmation_is_refused_when_a_value_names_the_subject_since_or_does_not_any_more(
+    searched: list[UUID], change: str
+) -> None:
+    acme, run = building.scope(), outputs(10, "hello")
+    change_output(run, "n6", f"call {MARTA}")
+    found = preview(acme)
+    if change in ("first", "last"):
+        change_output(run, "n0" if change == "first" else "n9", f"and {MARTA}")
+    elif change == "found":
+        change_output(run, "n6", f"ana{MARTA} is suspected")
+    elif change == "gone":
+        change_output(run, "n6", "call me")
+    else:
+        outputs(1, f"write to {MARTA}")
+    with pytest.raises(Conflict) as refused:
+        confirm(acme, found)
+    assert "node outputs" in refused.value.details["changed"]

@@ -6,15 +6,17 @@ belong to another store, or hold the host's own words, which would stay undecide
 them (Ted of "completed").
 """
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.apps import apps
 from django.db import transaction
-from django.db.models import CharField, JSONField, TextField
+from django.db.models import CharField, F, JSONField, TextField
+from django.db.models.functions import Cast
 
 from memory import redaction
 from memory.host import erasure, ids, sql
@@ -32,6 +34,39 @@ from memory.text.matching import (
     without_subject,
 )
 
+STRETCH = 500  # rows, one after another, that are compared by one digest
+NO_ROW = UUID(int=0)
+FoundRow = tuple[UUID, bool, bool]
+
+
+class Stretch:
+    """Rows of a table that were searched one after another, and what was found in them."""
+
+    def __init__(self) -> None:
+        self.rows, self.last, self.found = 0, NO_ROW, list[FoundRow]()
+        self._stored = hashlib.sha256()
+
+    def add(self, row: UUID, stored: list[str | None]) -> None:
+        self.rows, self.last = self.rows + 1, row
+        self._stored.update(row.bytes)
+        for text in stored:
+            raw = b"" if text is None else text.encode("utf-8", "surrogatepass")
+            self._stored.update(b"-" if text is None else len(raw).to_bytes(8))
+            self._stored.update(raw)
+
+    def digest(self) -> str:
+        return self._stored.hexdigest()
+
+    def summary(self) -> tuple[str, str, str]:
+        """The last row, the digest of what is stored, and that of what was found."""
+        return self.last.hex, self.digest(), _digest_of(self.found)
+
+
+def _digest_of(found: list[FoundRow]) -> str:
+    """A digest of which rows were found and how; empty when none was."""
+    rows = b"".join(row.bytes + bytes(how) for row, *how in found)
+    return hashlib.sha256(rows).hexdigest() if rows else ""
+
 
 class Declared:
     """One table. What a store does otherwise it says in a class of its own that derives from this one."""
@@ -41,6 +76,8 @@ class Declared:
         self.store: str = self.personal.store
         self.columns: tuple[str, ...] = self.personal.columns or _words_of(table)
         self.at_once: int = self.personal.at_once or sql.CHUNK
+        fields = (each for each in table._meta.concrete_fields if isinstance(each, JSONField))
+        self._json = frozenset(each.attname for each in fields)
 
     @property
     def covers(self) -> Mapping[str, tuple[str, ...]]:
@@ -48,19 +85,75 @@ class Declared:
         return {self.table._meta.db_table: self.columns}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        """A row with an exact and a suspected mention is both, when the second would still be there without the first:
-        then a person decides about it."""
-        exact, suspected, known = [], [], remembered(subject)
-        for row, values in self.rows(tenant_id):
-            found = {known.mention(subject.terms, text) for text in set(texts_in(values))}
-            if Mention.EXACT in found:
-                exact.append(row)
-                if Mention.SUSPECTED in found:
-                    rest = self.left_of(values, subject, known.is_exact)
-                    found = {known.mention(subject.terms, text) for text in set(texts_in(rest))}
-            if Mention.SUSPECTED in found:
-                suspected.append(row)
-        return Holding(self.store, tuple(exact), tuple(suspected))
+        if type(self) is not Declared:  # it reads its rows in a way of its own
+            return self._holding(self._found(self.rows(tenant_id), subject))
+        stretches = [Stretch()]
+        for row, stored in self._stored(tenant_id):
+            if stretches[-1].rows == STRETCH:
+                stretches.append(Stretch())
+            stretches[-1].add(row, stored)
+            stretches[-1].found += self._found([(row, self._parsed(stored))], subject)
+        found = [each for stretch in stretches for each in stretch.found]
+        return self._holding(found, tuple(each.summary() for each in stretches if each.rows))
+
+    def is_as_found(self, tenant_id: UUID, subject: Identifiers, looked: Sequence[Sequence[str]]) -> bool:
+        """Whether a search would find now what it found when it returned ``looked``.
+
+        What is stored is compared as it stands, which takes a small part of the time of a search. Where it differs, the
+        rows of that stretch are searched, and so are those that came later.
+        """
+        ends, now = [UUID(hex=last) for last, *_ in looked], [Stretch() for _ in looked]
+        at = 0
+        for row, stored in self._stored(tenant_id, until=ends[-1]):
+            while row > ends[at]:
+                at += 1
+            now[at].add(row, stored)
+        same = [each.digest() == digest for each, (_, digest, _) in zip(now, looked, strict=True)]
+        parts = zip([NO_ROW, *ends], [*ends, None], [*same, False], [*(found for *_, found in looked), ""], strict=True)
+        return all(
+            is_same or _digest_of(self._found(self._values(tenant_id, after, until), subject)) == found
+            for after, until, is_same, found in parts
+        )
+
+    def _found(self, rows: Iterable[tuple[UUID, list[Any]]], subject: Identifiers) -> list[FoundRow]:
+        """The rows that mention the subject: whether exactly, and whether so that a person has to decide.
+
+        A row with an exact and a suspected mention is both, when the second would still be there without the first.
+        """
+        found, known = [], remembered(subject)
+        for row, values in rows:
+            mentions = {known.mention(subject.terms, text) for text in set(texts_in(values))}
+            is_exact = Mention.EXACT in mentions
+            if is_exact and Mention.SUSPECTED in mentions:
+                rest = self.left_of(values, subject, known.is_exact)
+                mentions = {known.mention(subject.terms, text) for text in set(texts_in(rest))}
+            if is_exact or Mention.SUSPECTED in mentions:
+                found.append((row, is_exact, Mention.SUSPECTED in mentions))
+        return found
+
+    def _holding(self, found: list[FoundRow], looked: tuple[tuple[str, ...], ...] = ()) -> Holding:
+        exact = tuple(row for row, is_exact, _ in found if is_exact)
+        return Holding(self.store, exact, tuple(row for row, _, is_doubtful in found if is_doubtful), looked=looked)
+
+    def _values(self, tenant_id: UUID, after: UUID, until: UUID | None) -> Iterator[tuple[UUID, list[Any]]]:
+        for row, stored in self._stored(tenant_id, after=after, until=until):
+            yield row, self._parsed(stored)
+
+    def _stored(
+        self, tenant_id: UUID, *, after: UUID | None = None, until: UUID | None = None
+    ) -> Iterator[tuple[UUID, list[str | None]]]:
+        """The rows after and up to these ids with what is stored in the columns, as texts."""
+        texts = [Cast(name, TextField()) if name in self._json else F(name) for name in self.columns]
+        found = self.table.objects.of(tenant_id).order_by("id")
+        found = found.filter(id__gt=after) if after else found
+        found = found.filter(id__lte=until) if until else found
+        for row, *stored in found.values_list("id", *texts).iterator(chunk_size=self.at_once):
+            yield row, stored
+
+    def _parsed(self, stored: list[str | None]) -> list[Any]:
+        pairs = zip(self.columns, stored, strict=True)
+        parsed = [json.loads(text) if text is not None and name in self._json else text for name, text in pairs]
+        return self._read(parsed)
 
     def rows(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
         """Every row with the values that are looked through."""
