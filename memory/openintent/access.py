@@ -89,8 +89,12 @@ def _readable_at(caller: Caller, tier: str, own: bool, fence: namespaces.Fence |
     owned = ~SEMANTIC & Q(agent_id=caller.agent_id)
     if own:
         return owned if tier else owned | shared(caller, "read", now, fence)
-    lent, overseen = WORKING & _lent(caller, now), EPISODIC & _overseen(caller, now)
-    return owned | lent | overseen | shared(caller, "read", now, fence)
+    if tier == "working":
+        return owned | (WORKING & _lent(caller, now))
+    overseen = EPISODIC & _overseen(caller, now)
+    if tier == "episodic":
+        return owned | overseen
+    return owned | (WORKING & _lent(caller, now)) | overseen | shared(caller, "read", now, fence)
 
 
 def shared(caller: Caller, least: str, now: datetime, fence: namespaces.Fence | None = None) -> Q:
@@ -150,8 +154,8 @@ def _overseen(caller: Caller, now: datetime) -> Q:
 
 
 # What a caller may change or delete, as one condition on addresses (RFC-0015 2, 8.2, 9.1; R24 to R26, R40, R89).
-def writable(caller: Caller, *, now: datetime) -> Q:
-    """The condition for addresses that the caller may change, among those of its tenant.
+def writable(caller: Caller, *, tier: str = "", now: datetime) -> Q:
+    """The condition for addresses that the caller may change, among those of its tenant, or of one ``tier`` of it.
 
     Refused when the credential lacks ``memory:write``. Reading another agent's memory never allows changing it: for a
     coordinator, an agent that took a task over, and one that inherits. A grant to write covers working memory alone.
@@ -159,8 +163,13 @@ def writable(caller: Caller, *, now: datetime) -> Q:
     caller.scope.check(WRITE)
     if caller.operates:
         return Q()
-    owned = ~SEMANTIC & Q(agent_id=caller.agent_id) & ~(WORKING & _lost(caller))
-    return owned | (WORKING & granted(caller, ("write",), now)) | shared(caller, "write", now)
+    if tier == "semantic":
+        return shared(caller, "write", now)
+    own = ~SEMANTIC & Q(agent_id=caller.agent_id)
+    if tier == "episodic":
+        return own
+    working = (own & ~(WORKING & _lost(caller))) | (WORKING & granted(caller, ("write",), now))
+    return working if tier == "working" else working | shared(caller, "write", now)
 
 
 def _lost(caller: Caller) -> Q:
@@ -207,14 +216,14 @@ def may_read(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
     if not caller.scope.can(READ) or row.tenant_id != caller.tenant_id:
         return False
     own = _owns(caller, row) and not caller.looks_on
-    return caller.operates or own or openintent.meets_condition(row, visible(caller, now=now))
+    return caller.operates or own or openintent.meets_condition(row, visible(caller, tier=row.tier, now=now))
 
 
 def may_write(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
     """Whether the entry is among what the caller may change or delete."""
     if not caller.scope.can(WRITE) or row.tenant_id != caller.tenant_id:
         return False
-    return caller.operates or openintent.meets_condition(row, writable(caller, now=now))
+    return caller.operates or openintent.meets_condition(row, writable(caller, tier=row.tier, now=now))
 
 
 def require_read(caller: Caller, row: "EntryAddress", *, now: datetime) -> None:
