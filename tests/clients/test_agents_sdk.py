@@ -2,32 +2,38 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from agents import Agent, Model, ModelResponse, RunConfig, Runner, SessionSettings, SQLiteSession, Usage
-from agents.memory import Session
-from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from openwop_console_client.agents import ConsoleSession
 from tests import building, in_process
 from tests.awaiting import awaited
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+# Tests import the package: that takes 1.6 s of CPU, and each worker of pytest-xdist imports this module.
+if TYPE_CHECKING:
+    from agents import Model, ModelResponse
+
+pytestmark = pytest.mark.django_db
 
 
-class Echo(Model):
-    """Says how many items it was given, and the last of them."""
+def echo() -> "Model":
+    """A model that says how many items it was given, and the last of them."""
+    from agents import Model, ModelResponse, Usage
+    from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
-    async def get_response(self, system_instructions: Any, *given: Any, **named: Any) -> ModelResponse:
-        items = given[0] if given else named["input"]
-        text = ResponseOutputText(text=f"{len(items)} {items[-1]['content']}", type="output_text", annotations=[])
-        said = ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
-        return ModelResponse(output=[said], usage=Usage(), response_id=None)
+    class Echo(Model):
+        async def get_response(self, system_instructions: Any, *given: Any, **named: Any) -> "ModelResponse":
+            items = given[0] if given else named["input"]
+            text = ResponseOutputText(text=f"{len(items)} {items[-1]['content']}", type="output_text", annotations=[])
+            said = ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
+            return ModelResponse(output=[said], usage=Usage(), response_id=None)
 
-    def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
-        raise NotImplementedError
+        def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+            raise NotImplementedError
+
+    return Echo()
 
 
 @pytest.fixture
@@ -40,7 +46,10 @@ def session_of(transport: in_process.Crossing, session_id: str = "talk-7", slug:
 
 
 def test_a_conversation_goes_on_where_it_stopped_and_shows_its_thread(transport: in_process.Crossing) -> None:
-    agent = Agent(name="desk", model=Echo())
+    from agents import Agent, RunConfig, Runner
+    from agents.memory import Session
+
+    agent = Agent(name="desk", model=echo())
     first, second = session_of(transport), session_of(transport)
 
     def ask(text: str, session: ConsoleSession) -> str:
@@ -61,6 +70,8 @@ def test_a_conversation_goes_on_where_it_stopped_and_shows_its_thread(transport:
 
 async def used(session: Any) -> list[Any]:
     """What a session says at each step."""
+    from agents import SessionSettings
+
     said: list[Any] = [await session.get_items(), await session.pop_item()]
     await session.add_items([])
     await session.add_items([{"role": "user", "content": f"{number}"} for number in range(12)])
@@ -77,6 +88,8 @@ async def used(session: Any) -> list[Any]:
 
 
 def test_it_answers_as_the_session_of_the_package(transport: in_process.Crossing) -> None:
+    from agents import SQLiteSession
+
     other = SQLiteSession("talk-7")
     session = session_of(transport)
     ours = transport.run(lambda: asyncio.run(used(session)))

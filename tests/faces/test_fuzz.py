@@ -8,11 +8,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-import schemathesis
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, transaction
@@ -20,12 +20,14 @@ from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from pytest_django.fixtures import Settings
-from schemathesis import Case, GenerationMode
 
 from openwop_console import openapi
 from tests.budgets import THOROUGH
 from tests.conformance import schemas
 from tests.peopled import BODIES, PREPARED, QUERIES, VERSIONED, Route, World, routes
+
+if TYPE_CHECKING:
+    from schemathesis import Case, GenerationMode
 
 pytestmark = pytest.mark.django_db
 MEANT = {501, 503}
@@ -37,23 +39,24 @@ EXAMPLES = 100 if THOROUGH else 5
 ENDLESS = frozenset({"subscribeToIntent", "subscribeToAgent"})
 
 
-def operations() -> Iterator[Any]:
+@cache
+def operations() -> dict[str, Any]:
+    """The operations by their ids. The package is imported here: that takes a second of CPU, and each worker of
+    pytest-xdist imports this module."""
+    import schemathesis
+
     document = schemathesis.openapi.from_dict(openapi.document())
     document.app = WSGIHandler()
     document.config.generation.update(with_security_parameters=False)
-    for found in document.get_all_operations():
-        operation = found.ok()
-        if operation.path.startswith(("/v1/", "/api/v1/")) and operation.definition.raw["operationId"] not in ENDLESS:
-            yield operation
+    every = (found.ok() for found in document.get_all_operations())
+    named = {each.definition.raw["operationId"]: each for each in every if each.path.startswith(("/v1/", "/api/v1/"))}
+    return {name: each for name, each in named.items() if name not in ENDLESS}
 
 
 def can_be_unsound(operation: Any) -> bool:
     """Whether the document leaves anything to break: any text will do in a path or a header that is only a string."""
     told = [each.definition["schema"] for each in (*operation.path_parameters, *operation.headers)]
     return bool([*operation.query, *operation.body] or [each for each in told if each != {"type": "string"}])
-
-
-OPERATIONS = {each.definition.raw["operationId"]: each for each in operations()}
 
 
 @contextmanager
@@ -72,14 +75,14 @@ def acme(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> World:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
     monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)
     world = World("acme")
-    for name in OPERATIONS:
+    for name in operations():
         ROUTES[name][0].real(world)
     return world
 
 
 def whats_wrong(name: str, status: int, kind: str, body: bytes) -> str:
     """Why this answer must not be, or nothing."""
-    raw = OPERATIONS[name].definition.raw
+    raw = operations()[name].definition.raw
     if status >= 500 and status not in MEANT:
         return f"answered {status}"
     if str(status) not in raw["responses"]:
@@ -93,7 +96,7 @@ def _refusal_is_wrong(name: str, kind: str, body: bytes) -> str:
     if kind.split(";", maxsplit=1)[0] != "application/json":
         return f"a refusal as {kind}"
     try:
-        if OPERATIONS[name].path.startswith("/api/"):
+        if operations()[name].path.startswith("/api/"):
             Draft202012Validator(openapi.OPENINTENT_ERROR).validate(json.loads(body))
         else:
             schemas.check("error-envelope", json.loads(body))
@@ -116,11 +119,11 @@ class Finding(Exception):
     """An answer that must not be."""
 
 
-def send(world: World, case: Case, name: str, seen: Counter[tuple[str, int]]) -> None:
+def send(world: World, case: "Case", name: str, seen: Counter[tuple[str, int]]) -> None:
     """The case with the owner's key; a long poll does not wait, and a stream is read as JSON."""
     case.headers.pop("Authorization", None)
     case.headers.update({"X-API-Key": world.key, "Accept": "application/json"})
-    if any(each.get("name") == "timeout" for each in OPERATIONS[name].definition.raw.get("parameters", [])):
+    if any(each.get("name") == "timeout" for each in operations()[name].definition.raw.get("parameters", [])):
         given = str((case.query or {}).get("timeout", "0"))
         case.query = {**(case.query or {}), "timeout": "0" if given.strip("+ ").isdigit() else given}
     with one_connection():
@@ -131,9 +134,9 @@ def send(world: World, case: Case, name: str, seen: Counter[tuple[str, int]]) ->
         raise Finding(f"{name}: {wrong}\n{case.as_curl_command()}\n{answer.content[:500]!r}")
 
 
-def fuzz(world: World, name: str, mode: GenerationMode, seen: Counter[tuple[str, int]]) -> str:
+def fuzz(world: World, name: str, mode: "GenerationMode", seen: Counter[tuple[str, int]]) -> str:
     """What the cases of one operation have found first, or nothing; everything they changed is undone."""
-    operation, route = OPERATIONS[name], ROUTES[name][0]
+    operation, route = operations()[name], ROUTES[name][0]
     own = {api_name(parameter): value for parameter, value in route.real(world).items()}
     strategies = [operation.as_strategy(mode)]
     if own:
@@ -151,7 +154,7 @@ def fuzz(world: World, name: str, mode: GenerationMode, seen: Counter[tuple[str,
         verbosity=Verbosity.quiet,
     )
     @hypothesis.given(case=st.one_of(strategies))
-    def each(case: Case) -> None:
+    def each(case: "Case") -> None:
         with transaction.atomic():
             send(world, case, name, seen)
             transaction.set_rollback(True)
@@ -170,15 +173,18 @@ def api_name(parameter: str) -> str:
     return head + "".join(each.capitalize() for each in rest)
 
 
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
-def test_every_answer_is_as_documented(acme: World, mode: GenerationMode) -> None:
+@pytest.mark.parametrize("kind", ["positive", "negative"])
+def test_every_answer_is_as_documented(acme: World, kind: str) -> None:
+    from schemathesis import GenerationMode
+
+    mode = GenerationMode(kind)
     seen: Counter[tuple[str, int]] = Counter()
-    names = [name for name in OPERATIONS if mode.is_positive or can_be_unsound(OPERATIONS[name])]
+    names = [name for name in operations() if mode.is_positive or can_be_unsound(operations()[name])]
     found = [wrong for name in names if (wrong := fuzz(acme, name, mode, seen))]
     assert found == [], f"{len(found)} operations\n" + "\n\n".join(found)
     assert {name for name, _ in seen} == set(names)
     assert sum(seen.values()) > 4 * len(names)
-    assert len(names) > len(OPERATIONS) / 2
+    assert len(names) > len(operations()) / 2
 
 
 NOT_WITHOUT_HELP = {
@@ -193,7 +199,7 @@ NOT_WITHOUT_HELP = {
 @pytest.mark.engines
 def test_a_sound_request_succeeds_as_documented(acme: World) -> None:
     wrong = {}
-    for name in sorted(set(OPERATIONS) - set(NOT_WITHOUT_HELP)):
+    for name in sorted(set(operations()) - set(NOT_WITHOUT_HELP)):
         route, method = ROUTES[name]
         query = QUERIES.get(name, "")
         with transaction.atomic():
@@ -274,7 +280,7 @@ def odd_requests(world: World, route: Route, name: str, turn: int) -> Iterator[t
 @pytest.mark.engines
 def test_no_odd_request_makes_the_host_fail(acme: World) -> None:
     found, asked = [], 0
-    for turn, name in enumerate(OPERATIONS):
+    for turn, name in enumerate(operations()):
         route, method = ROUTES[name]
         for url, body, headers in odd_requests(acme, route, name, turn):
             given: dict[str, Any] = {"HTTP_X_API_KEY": acme.key, "content_type": "application/json", **headers}
