@@ -26,7 +26,7 @@ from openwop_console_client.errors import MemoryAccessError, MemoryInvalidError
 from openwop_console_client.langgraph import ConsoleStore
 from tests import building, in_process
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 TWICE, CONTRADICTION = (
     ListNamespacesOp(match_conditions=tuple(MatchCondition("prefix", path) for path in paths))
     for paths in ((("users", "*"), ("*", "u1", "*")), (("users",), ("teams",)))
@@ -136,6 +136,7 @@ READS: dict[str, Callable[[BaseStore], Any]] = {
 }
 
 
+@pytest.mark.engines
 def test_every_read_is_answered_as_by_the_store_in_memory(asked: BaseStore) -> None:
     other = InMemoryStore()
     filled(asked)
@@ -192,6 +193,7 @@ def test_namespaces_are_listed_as_by_the_store_in_memory(asked: BaseStore) -> No
         assert asked.list_namespaces(**listing) == other.list_namespaces(**listing), listing
 
 
+@pytest.mark.engines
 def test_searches_say_what_the_tests_of_langgraph_say(asked: BaseStore) -> None:
     docs = {
         "doc1": ("red apple", 4.5),

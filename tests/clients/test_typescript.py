@@ -105,7 +105,6 @@ def consented(browser: httpx.Client, address: str) -> str:
 
 
 @pytest.mark.console
-@pytest.mark.engines
 def test_sessions_of_the_typescript_sdk_with_keys_and_by_consent_in_two_tenants(
     package: Path, clients_console: ConsoleProcess
 ) -> None:

@@ -21,7 +21,7 @@ from tests import building
 from tests.awaiting import awaited
 from tests.fixtures_console import ConsoleProcess
 
-pytestmark = [pytest.mark.console, pytest.mark.engines]
+pytestmark = pytest.mark.console
 # Tenants of this file on the console that tests of clients share: two for keys, two for grants.
 ACME, GLOBEX, UMBRELLA, INITECH = (f"{name}-sdk" for name in ("acme", "globex", "umbrella", "initech"))
 BACK = "http://127.0.0.1:5000/callback"
@@ -79,6 +79,7 @@ def signed_in(console: ConsoleProcess, slug: str) -> Iterator[httpx.Client]:
         yield browser
 
 
+@pytest.mark.engines
 def test_clients_that_register_at_once_are_all_registered(clients_console: ConsoleProcess) -> None:
     client = {"client_name": "Desk", "redirect_uris": ["http://127.0.0.1:5000/callback"]}
     with ThreadPoolExecutor(max_workers=6) as all_at_once:
@@ -153,6 +154,7 @@ async def whole_session(client: McpClient) -> str:
     return kept
 
 
+@pytest.mark.engines
 def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
     clients_console: ConsoleProcess,
 ) -> None:

@@ -21,7 +21,7 @@ from memory.text.similarity import likeness
 from tests import building
 from tests.memory.test_forgetting import forget
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 KEPT, HELD = "The invoices are kept in the blue cabinet.", "Our blue cabinet in the hall holds all invoices."
 HERE = "notes"
 
@@ -83,6 +83,7 @@ def pair(desk: Desk) -> Pair:
     return found
 
 
+@pytest.mark.engines
 def test_a_restatement_is_offered_and_what_is_about_another_thing_is_not(desk: Desk) -> None:
     older, _, newer = desk.say(KEPT, "The lift is out of order.", HELD)
     desk.say("The fern stands in the kitchen.", "The fern stands in the cellar.", "Ticket 881 is for Omar.")
@@ -131,6 +132,7 @@ def test_what_consolidation_may_not_merge_is_not_offered(desk: Desk) -> None:
     assert LookAlike.objects.count() == 1
 
 
+@pytest.mark.engines
 def test_only_what_is_new_is_looked_at_and_only_so_much_of_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookalikes, "MOST_LOOKED", 2)
     asked: list[str] = []
@@ -151,6 +153,7 @@ def test_only_what_is_new_is_looked_at_and_only_so_much_of_it(desk: Desk, monkey
     assert len(desk.look()) == 1
 
 
+@pytest.mark.engines
 def test_no_more_wait_than_there_is_room_for_and_the_most_alike_come_first(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +168,7 @@ def test_no_more_wait_than_there_is_room_for_and_the_most_alike_come_first(
     assert len(desk.look()) > 0
 
 
+@pytest.mark.engines
 def test_a_merge_keeps_the_fuller_text_and_all_that_both_carried(desk: Desk) -> None:
     older, newer = desk.say(KEPT, tags=("office",)) + desk.say(HELD, tags=("paper",))
     (pair,) = desk.look()
@@ -192,6 +196,7 @@ def test_what_was_merged_can_be_restored_and_is_left_alone_from_then_on(desk: De
     assert desk.look() == []
 
 
+@pytest.mark.engines
 def test_the_newer_replaces_the_older(desk: Desk, pair: Pair) -> None:
     (work,) = desk.decide(Verb.REPLACE, pair)
     assert KEPT not in desk.texts()
@@ -218,6 +223,7 @@ def test_a_decision_to_keep_stands_for_what_the_entries_are_merged_into(desk: De
     assert HELD not in desk.texts()
 
 
+@pytest.mark.engines
 def test_many_are_decided_at_once_also_where_they_share_an_entry(desk: Desk) -> None:
     desk.say(KEPT, HELD, "All our invoices: in the hall, the blue cabinet, on top, as ever.")
     pairs = desk.look()
@@ -270,6 +276,7 @@ def test_entries_whose_tags_find_no_room_in_one_are_not_merged(desk: Desk) -> No
     assert "tags" in desk.refused(Verb.MERGE, pair)[0]
 
 
+@pytest.mark.engines
 def test_while_another_pass_is_at_work_on_the_ref_nothing_is_decided(desk: Desk, pair: Pair) -> None:
     now = timezone.now()
     row = passes.request(desk.owner.tenant_id, PassOrder("consolidate", "w", "host", HERE), now=now)
@@ -297,6 +304,7 @@ def test_a_viewer_and_another_tenant_decide_nothing(desk: Desk, pair: Pair) -> N
     assert len(desk.pairs()) == 1
 
 
+@pytest.mark.engines
 def test_a_forget_takes_the_pairs_of_what_it_erases(desk: Desk, pair: Pair) -> None:
     desk.decide(Verb.KEEP, pair)
     desk.say("Basil waters the big fern on Mondays.", "On Mondays the big fern gets water from Basil.")
@@ -306,6 +314,7 @@ def test_a_forget_takes_the_pairs_of_what_it_erases(desk: Desk, pair: Pair) -> N
     assert left.id != pair.row.id
 
 
+@pytest.mark.engines
 def test_a_worker_looks_for_pairs_after_each_consolidation(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     queued: list[tuple[str, ...]] = []
     monkeypatch.setattr(tasks, "async_task", lambda name, *given, **_: queued.append((name, *given)))

@@ -11,7 +11,7 @@ from memory.models import EntryOrigin
 from tests import building
 from tests.faces.test_origins import ORIGIN
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 PLACE = {"namespace": "invoices", "key": "progress", "memory_type": "episodic"}
 
 
@@ -37,6 +37,7 @@ def agent(client: Client) -> Agent:
     return Agent(client)
 
 
+@pytest.mark.engines
 def test_an_entry_put_twice_at_its_address_is_one_entry_and_the_last_wins(agent: Agent) -> None:
     first, second = agent.put({"n": 1}, tags=["a"]), agent.put({"n": 2})
     assert (first.status_code, second.status_code) == (201, 200)
@@ -55,6 +56,7 @@ def test_a_put_is_held_to_a_version_only_where_it_says_one(agent: Agent) -> None
     assert missing.status_code == 409
 
 
+@pytest.mark.engines
 def test_a_put_makes_the_entry_anew_when_it_was_deleted(agent: Agent) -> None:
     first = agent.put({"n": 1}).json()["id"]
     agent.ask("DELETE", f"/api/v1/memory/{first}")
@@ -63,6 +65,7 @@ def test_a_put_makes_the_entry_anew_when_it_was_deleted(agent: Agent) -> None:
     assert again.json()["id"] != first
 
 
+@pytest.mark.engines
 def test_an_entry_is_deleted_at_its_address_and_held_to_a_version_only_where_one_is_named(agent: Agent) -> None:
     first = agent.put({"n": 1}).json()["id"]
     at = f"/api/v1/memory?{urlencode(PLACE)}"
@@ -116,6 +119,7 @@ def test_a_shared_entry_is_put_by_whoever_may_write_the_namespace(client: Client
     assert second.json()["curated_by"] == "billing-02"
 
 
+@pytest.mark.engines
 def test_two_tenants_put_at_the_same_address(client: Client, agent: Agent) -> None:
     globex = Agent(client, slug="globex")
     assert agent.put({"n": 1}).json()["id"] != globex.put({"n": 2}).json()["id"]
@@ -179,6 +183,7 @@ def test_a_batch_takes_no_origin(agent: Agent) -> None:
     assert agent.ask("POST", "/api/v1/memory/batch", body).status_code == 400
 
 
+@pytest.mark.engines
 def test_what_was_stated_of_an_entry_goes_with_it(agent: Agent) -> None:
     entry = agent.put({"n": 1}, origin=ORIGIN).json()["id"]
     assert EntryOrigin.objects.exists()

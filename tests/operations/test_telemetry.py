@@ -186,6 +186,7 @@ print(settings.OPENWOP_TELEMETRY, "opentelemetry.sdk" in sys.modules)
 """
 
 
+@pytest.mark.only_db("sqlite")  # no statement is traced, and settings do not look at the engine
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
@@ -210,6 +211,7 @@ def test_it_is_off_unless_a_collector_is_named_and_a_command_does_without_its_li
     assert done.stdout.strip() == expected
 
 
+@pytest.mark.only_db("sqlite")
 @pytest.mark.console
 def test_web_and_worker_of_a_console_tell_one_trace(console_process: ConsoleProcess) -> None:
     with collecting.collecting() as collector:
