@@ -28,6 +28,7 @@ QUICK = {
     "create_tenant",
     "create_operator",
     "create_api_key",
+    "createcachetable",
     "install_workflow",
     "install_agent",
     "import_workflow",

@@ -171,7 +171,6 @@ def test_two_clusters_of_workers_alone_fire_whatever_time_starts_each_tick_once(
     console_process: ConsoleProcess,
 ) -> None:
     console_process.make_tables()
-    console_process.manage("migrate")
     console_process.manage("createcachetable")
     console_process.shell(DUE)
     clusters = [

@@ -225,8 +225,12 @@ def test_a_secret_in_what_is_to_be_erased_is_a_mark_too(ada: Client, preview: Pr
 def test_the_page_of_a_preview_has_one_size_however_many_suspects_there_are_and_however_long(
     ada: Client, preview: Preview
 ) -> None:
+    owner = building.scope()
+
     def remember(numbers: range) -> None:
-        building.remember("acme", *[f"{number} ana{MARTA} {'and more ' * 2000}" for number in numbers])
+        run = building.open_run(owner)
+        for number in numbers:
+            building.write(owner, run, f"{number} ana{MARTA} {'and more ' * 2000}")
 
     def shown() -> str:
         return body_of(ada.get(preview(ada)))
