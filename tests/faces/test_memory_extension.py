@@ -36,6 +36,7 @@ def test_a_page_of_the_ledger_honours_every_filter_and_pages_to_its_end(client: 
         schemas.check("memory-entry", entry)
     rest = page(memoryRef="notes", limit=3, after=first["next"])
     assert (len(rest["entries"]), rest["next"]) == (2, None)
+    assert page(memoryRef="notes", limit=5)["next"] is None, "a page that holds the last entry is the last"
     assert page(tag="crm")["total"] == 5
     assert page(q="elsewhere")["total"] == 1
     assert page(nodeId="remember-2")["total"] == 1
