@@ -379,7 +379,7 @@ def test_long_polls_do_not_keep_the_console_from_answering(client: httpx.Client,
         threading.Thread(
             target=httpx.get,
             args=(f"{console.url}/v1/runs/{run_id}/events/poll",),
-            kwargs={"params": {"lastSequence": 1, "timeout": 6}, "headers": dict(client.headers), "timeout": 60},
+            kwargs={"params": {"lastSequence": 1, "timeout": 50}, "headers": dict(client.headers), "timeout": 90},
         )
         for _ in range(24)
     ]
@@ -393,7 +393,7 @@ def test_long_polls_do_not_keep_the_console_from_answering(client: httpx.Client,
     client.post(f"/v1/runs/{run_id}/cancel")
     for poll in polls:
         poll.join()
-    assert took < 3
+    assert took < 25, "it waited for polls to end"
 
 
 @pytest.mark.engines
