@@ -19,7 +19,7 @@ from memory import adapter, artifact_stops, redaction
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import access, audit, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
 from memory.host.tenancy import TenantScope
@@ -31,7 +31,7 @@ FIRST_VERSION = "1.0.0"
 MAX_PROBLEMS = 50
 CHECKED = "agent-manifest"
 NOT_OFFERED = "is not offered by this host, which installs a manifest without the files of its pack"
-Manifest = Mapping[str, Any]
+Manifest = JSONMapping
 OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
 # What a manifest takes over from its pack, and what it is called there.
 INHERITED = {
@@ -309,7 +309,7 @@ def _parts(pack: Document) -> list[Artifact]:
     return [_agent(manifest) for manifest in _manifests(pack)]
 
 
-def _agent(manifest: Mapping[str, Any]) -> Artifact:
+def _agent(manifest: JSONMapping) -> Artifact:
     text = rfc8785.dumps(dict(manifest)).decode()
     return Artifact(ArtifactKind.AGENT, manifest["agentId"], manifest["packVersion"], text)
 

@@ -5,9 +5,10 @@ Both are derived from the very document that discovery serves, so the two cannot
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-Document = Mapping[str, Any]
+from memory.host.json_types import JSONMapping
+
+Document = JSONMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,12 @@ class Dimension:
     satisfied: Callable[[Document], bool]
 
 
-def _memory(document: Document) -> Mapping[str, Any]:
+def _memory(document: Document) -> JSONMapping:
     found = document.get("memory")
     return found if isinstance(found, Mapping) else {}
 
 
-def _agents(document: Document) -> Mapping[str, Any]:
+def _agents(document: Document) -> JSONMapping:
     found = document.get("agents")
     return found if isinstance(found, Mapping) else {}
 

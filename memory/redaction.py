@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from memory.host import vault
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run, Secret
 from memory.text.encodings import forms_of
 from memory.text.redactor import Redacted, Redactor, rewrite_marks, scrub
@@ -88,7 +88,7 @@ def without_sensitive(values: Mapping[str, object], definition: Mapping[str, obj
     return {name: MASK if name in masked else value for name, value in values.items()}
 
 
-def _sensitive(definition: Mapping[str, Any]) -> list[JSONObject]:
+def _sensitive(definition: JSONMapping) -> list[JSONObject]:
     return [each for each in definition["variables"] if each.get("sensitive")]
 
 

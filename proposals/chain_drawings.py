@@ -3,9 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 
 STEP_X, STEP_Y, BOX_X, BOX_Y = 210, 64, 170, 44
 MOST_NODES, MOST_CHAINS = 40, 6
@@ -56,7 +55,7 @@ def drawings_of(old: str, new: str) -> list[Drawing]:
         return []
 
 
-def _drawing(chain: JSONObject, before: Mapping[str, Any] | None) -> Drawing:
+def _drawing(chain: JSONObject, before: JSONMapping | None) -> Drawing:
     nodes = {str(node["id"]): str(node["typeId"]) for node in chain["dag"]["nodes"]}
     known = {str(node["id"]) for node in before["dag"]["nodes"]} if before else set(nodes)
     edges = [(_node(edge["from"], nodes), _node(edge["to"], nodes)) for edge in chain["dag"].get("edges", ())]

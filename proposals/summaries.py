@@ -15,7 +15,7 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from memory.host import cron, node_types
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from proposals.models import Kind
 
 GAIN, LOSS, CHANGE, NOTE = "gain", "loss", "change", "note"
@@ -123,7 +123,7 @@ def _counted(these: list[str], others: list[str]) -> int:
     return found
 
 
-def by(items: Iterable[Mapping[str, object]], key: str) -> dict[str, Mapping[str, Any]]:
+def by(items: Iterable[Mapping[str, object]], key: str) -> dict[str, JSONMapping]:
     """Index the items by one of their members."""
     return {str(each[key]): each for each in items}
 

@@ -5,12 +5,12 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import orjson
 from django.http import HttpResponse, StreamingHttpResponse
 
 from memory.host import sql
+from memory.host.json_types import JSONMapping
 
 FORMATS = ("json", "csv")
 # Characters that start a formula in a spreadsheet, including full-width forms.
@@ -18,7 +18,7 @@ FORMULA = frozenset(("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "
 # Rows per chunk of the response: a chunk costs more than a row.
 AT_ONCE = 200
 
-Row = Mapping[str, Any]
+Row = JSONMapping
 
 
 def cell(value: object) -> str:

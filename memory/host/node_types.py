@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from memory.host import trace_context
 from memory.host.events import Ask
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run
 from memory.host.registrations import Registrations
 
@@ -155,10 +155,10 @@ class NodeContext:
 
     run: Run
     node_id: str
-    config: Mapping[str, Any]
-    inputs: Mapping[str, Any]
-    variables: Mapping[str, Any]
-    agent: Mapping[str, Any]
+    config: JSONMapping
+    inputs: JSONMapping
+    variables: JSONMapping
+    agent: JSONMapping
     memory: RunMemory
     files: RunFiles
     started_at: datetime
@@ -243,7 +243,7 @@ def makes_calls(type_id: str) -> bool:
     return _calling.get(type_id, False)
 
 
-def problems_of(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems_of(node: JSONMapping) -> list[tuple[str, str]]:
     """Return what the type's check finds wrong with the node's config."""
     check = _checks.get(node["typeId"])
     return check(node) if check else []

@@ -4,16 +4,18 @@ A command that reads none of it, such as one that lists keys, does not load the 
 is half of its CPU time. The processes of a console complete it before they serve or fork.
 """
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from threading import RLock
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from memory.host.json_types import JSONMapping
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 _waiting: list[Callable[[], None]] = []
 _completing = RLock()
-Document = Mapping[str, Any]
+Document = JSONMapping
 
 _provided: list[Callable[[], Document]] = []
 

@@ -6,11 +6,10 @@ resolves the same version again and the console can show the effect of an instal
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -18,6 +17,7 @@ from django.db.models import F, Q
 
 from memory.host import sql
 from memory.host.errors import Conflict, NotFound
+from memory.host.json_types import JSONMapping
 from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
 from memory.host.registrations import Registrations
 
@@ -32,7 +32,7 @@ REF_PREFIX: dict[str, str] = {
 }
 PROPOSALS = "/v1/host/console/proposals"
 OF_A_PROPOSAL = "proposal"  # the source of what was approved at a gate, or directly on a host without gates
-Document = Mapping[str, Any]
+Document = JSONMapping
 Problems = list[tuple[str, str]]
 
 

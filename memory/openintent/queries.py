@@ -25,7 +25,7 @@ from memory.addresses import MAX_NAME, Tier
 from memory.embeddings import Meaning
 from memory.host import ids, sql
 from memory.host.errors import Forbidden, Invalid
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.models import Agent
 from memory.openintent import access, entries, namespaces, work
 from memory.openintent.access import READ, Caller
@@ -185,7 +185,7 @@ class Wanted:
 class _Reading:
     """Parameters while they are read, with what is wrong with them."""
 
-    given: Mapping[str, Any]
+    given: JSONMapping
     is_json: bool = False
     errors: list[dict[str, str]] = field(default_factory=list)
 

@@ -12,13 +12,13 @@ from uuid import UUID
 
 from memory.host import node_types, registry
 from memory.host.errors import ChainParameterInvalid
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation, Run
 from memory.host.registry import Artifact, Document, Installer, Problems
 from openwop_console.runtime import json_schemas, workflows
 from openwop_console.runtime.workflows import MARK, ErrorList
 
-Chain = Mapping[str, Any]
+Chain = JSONMapping
 TELLS = ("chainId", "version", "parameters", "outputs", "capabilities")
 PLAIN_ID = re.compile(r"[a-z][a-z0-9_-]*")
 LONGEST_ID = 128
@@ -36,8 +36,8 @@ PARAMETER = re.compile(r"\{\{\s*params\.([a-zA-Z_][a-zA-Z0-9_-]{0,127})\s*\}\}")
 BEGINNING = re.compile(r"\{\{\s*params\b")
 OPENING = "{{"
 LONGEST = 262_144
-Values = Mapping[str, Any]
-Definition = Mapping[str, Any]
+Values = JSONMapping
+Definition = JSONMapping
 OF_THE_HOST = "host-"
 SAMPLE = "sample"
 IN_THE_CHAIN = {"nodes": "dag.nodes", "edges": "dag.edges"}
@@ -98,7 +98,7 @@ def _bound(node_id: str, ends: list[tuple[tuple[str, str], tuple[str, str], obje
             yield port or output, {"type": "connection", "nodeId": source, "outputKey": output or port}
 
 
-def _node(at: int, node: Mapping[str, Any], bound: JSONObject) -> JSONObject:
+def _node(at: int, node: JSONMapping, bound: JSONObject) -> JSONObject:
     inputs = {name: _port(value) for name, value in node.get("inputs", {}).items()}
     return {
         "id": node["id"],
@@ -127,7 +127,7 @@ def _edge(at: int, source: tuple[str, str], target: tuple[str, str], edge: Mappi
     }
 
 
-def _variables(parameters: Mapping[str, Any]) -> Iterator[JSONObject]:
+def _variables(parameters: JSONMapping) -> Iterator[JSONObject]:
     required = parameters.get("required", [])
     for name, schema in parameters.get("properties", {}).items():
         said = schema if isinstance(schema, dict) else {}
@@ -250,7 +250,7 @@ def _problems(tenant_id: UUID, document: Document) -> Problems:
     return found
 
 
-def _of_chain(tenant_id: UUID, chain: Mapping[str, Any]) -> Found:
+def _of_chain(tenant_id: UUID, chain: JSONMapping) -> Found:
     taken = _why_id_is_taken(tenant_id, chain["chainId"])
     if taken:
         yield ".chainId", taken
@@ -280,7 +280,7 @@ def _why_id_is_taken(tenant_id: UUID, chain_id: str) -> str:
     return "is the id of a workflow that is installed" if there and not there.part_of_id else ""
 
 
-def _of_parameters(parameters: Mapping[str, Any]) -> Found:
+def _of_parameters(parameters: JSONMapping) -> Found:
     problem = json_schemas.problem_of(parameters)
     if problem:
         yield ".parameters", problem
@@ -297,7 +297,7 @@ def _of_default(path: str, schema: object) -> Found:
         yield from ((problem["field"], problem["message"]) for problem in wrong)
 
 
-def _of_connections(definition: Mapping[str, Any]) -> Found:
+def _of_connections(definition: JSONMapping) -> Found:
     """Inputs connected to a node that does not exist."""
     ids = {node["id"] for node in definition["nodes"]}
     for at, node in enumerate(definition["nodes"]):
@@ -306,7 +306,7 @@ def _of_connections(definition: Mapping[str, Any]) -> Found:
                 yield f"$.nodes[{at}].inputs.{name}", "names a node that is not there"
 
 
-def _of_placeholders(definition: Mapping[str, Any]) -> Found:
+def _of_placeholders(definition: JSONMapping) -> Found:
     declared = {each["name"]: each["required"] or "defaultValue" in each for each in definition["variables"]}
     for path, type_id, text in texts_in(definition):
         names = names_in(text)

@@ -5,14 +5,13 @@ answer even when its worker has died.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from memory import agents, endpoint, memory_policy
 from memory.host import registry, runs, vault
 from memory.host.events import AgentDecided, AgentReasoned
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind
 from memory.host.node_types import (
     MEMORY_READ,
@@ -131,12 +130,12 @@ class Conversation:
     seconds: float = SECONDS
 
 
-def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems_of_node(node: JSONMapping) -> list[tuple[str, str]]:
     """Return (field, problem) pairs for the config of a chat completion node."""
     return [(each["field"], each["message"]) for each in problems(CONFIG, dict(node["config"]), field="config")]
 
 
-def _tools_of(config: Mapping[str, Any]) -> Sequence[str]:
+def _tools_of(config: JSONMapping) -> Sequence[str]:
     return tuple(config.get("tools", ()))
 
 
@@ -308,7 +307,7 @@ LONGEST_QUERY = 2000
 ANSWERED = "answered"
 
 
-def problems_of_agent(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems_of_agent(node: JSONMapping) -> list[tuple[str, str]]:
     """Return (field, problem) pairs for the config of an agent node."""
     wrong = [(each["field"], each["message"]) for each in problems(AGENT_CONFIG, dict(node["config"]), field="config")]
     named = node.get("agent", {}).get("agentId")

@@ -17,10 +17,11 @@ from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions, signature
 from jmespath.visitor import TreeInterpreter
 
+from memory.host.json_types import JSONMapping
 from memory.host.node_types import NodeFailure
 
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
-Values = Mapping[str, Any]
+Values = JSONMapping
 HEAVIEST = 50_000
 HEAVIEST_IN_A_RUN = 2_000_000
 PATIENCE_S = 1.0
@@ -189,7 +190,7 @@ def _is_storable(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def is_true(condition: Mapping[str, Any], values: Values, bounds: Bounds) -> bool:
+def is_true(condition: JSONMapping, values: Values, bounds: Bounds) -> bool:
     """Whether the condition holds for ``values``: the outputs of the edge's source over the run's variables.
 
     False when the types do not fit; raises ``TooHeavy`` when the evaluation exceeds its limits.
@@ -202,7 +203,7 @@ def is_true(condition: Mapping[str, Any], values: Values, bounds: Bounds) -> boo
         return False
 
 
-def _compares(condition: Mapping[str, Any], values: Values) -> bool:
+def _compares(condition: JSONMapping, values: Values) -> bool:
     kind = condition["type"]
     left, right = _at(condition["left"], values), condition.get("right")
     if kind == "equals":

@@ -15,7 +15,7 @@ from memory import agents, ledger_search, redaction
 from memory.host import audit, event_log, heartbeats, ids, registrations, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Heartbeat
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
@@ -27,7 +27,7 @@ ENDS = {"run.started": "started", "run.completed": "completed", "run.failed": "f
 LONGEST_EXPRESSION = 1000
 SETTLING = timedelta(seconds=2)  # an event is committed shortly after its timestamp
 FARTHEST = timedelta(days=1)
-Predicate = Mapping[str, Any]
+Predicate = JSONMapping
 log = logging.getLogger(__name__)
 BUSY = "run_already_active"
 
@@ -205,7 +205,7 @@ def _audit(scope: TenantScope, what: str, heartbeat: Heartbeat, now: datetime) -
 class _Evaluation:
     """One evaluation in its thread; ``given_up`` ends the artificial wait of a conformance test."""
 
-    look: Callable[[], Mapping[str, Any]]
+    look: Callable[[], JSONMapping]
     expression: str
     deadline: float
     finding: Finding = field(default_factory=lambda: Finding(heartbeats.TIMEOUT))
@@ -248,7 +248,7 @@ def beat(
         return None
     seen_at = clock()
 
-    def look() -> Mapping[str, Any]:
+    def look() -> JSONMapping:
         return given if given is not None else _observed(begun, seen_at)
 
     finding = _evaluated(look, begun.predicate["expression"], slow_s)

@@ -3,13 +3,12 @@
 import codecs
 import json
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 import httpx
 
 from memory.host import outbound, vault
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.node_types import (
     HTTP_REQUEST,
     Call,
@@ -68,7 +67,7 @@ NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-esca
 TEXTS = ("text/", "application/json", "application/xml", "application/problem+json", "application/x-ndjson")
 
 
-def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems_of_node(node: JSONMapping) -> list[tuple[str, str]]:
     """(field, problem) pairs for the config of a node that sends a request."""
     config = node["config"]
     wrong = [(each["field"], each["message"]) for each in problems(CONFIG, dict(config), field="config")]

@@ -8,7 +8,6 @@ from binascii import Error as Base64Error
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -28,7 +27,7 @@ from memory.host.events import (
     Question,
 )
 from memory.host.interrupts import InterruptAlreadyResolved, InterruptExpired, InterruptNotFound, InterruptTokenRefused
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Interrupt, Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Wait, node_type
 from memory.host.tenancy import TenantScope
@@ -111,7 +110,7 @@ MAX_EXCHANGES = 100
 # A config is checked when the workflow is installed, and again with the node's inputs merged in when the run asks.
 
 
-def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems_of_node(node: JSONMapping) -> list[tuple[str, str]]:
     """Return (field, problem) pairs for the config of an asking node, as far as they are known before a run."""
     # A definition must have its own questions even if inputs replace them: the log records the definition's wording.
     given = set(node["inputs"]) & set(FROM_INPUTS) - {"questions"}
@@ -135,7 +134,7 @@ def problems_of(type_id: str, config: Mapping[str, object], *, given: set[str] |
     return wrong or _meanings(config)
 
 
-def _meanings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _meanings(config: JSONMapping) -> list[tuple[str, str]]:
     """Return the config problems that a JSON Schema cannot express."""
     wrong = []
     questions = config.get("questions", [])
@@ -153,7 +152,7 @@ def _meanings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     return wrong
 
 
-def timeout_of(config: Mapping[str, Any]) -> timedelta | None:
+def timeout_of(config: JSONMapping) -> timedelta | None:
     """The time until an unanswered question counts as rejected; None when it stays open as long as its run."""
     if "timeoutMs" in config:
         return timedelta(milliseconds=config["timeoutMs"])
@@ -181,7 +180,7 @@ def _rejection(config: Mapping[str, object]) -> str:
     return str(config.get("rejectionPolicy", "single-veto"))
 
 
-def data_of(kind: str, config: Mapping[str, Any], *, node_id: str) -> JSONObject:
+def data_of(kind: str, config: JSONMapping, *, node_id: str) -> JSONObject:
     """The question in the shape of the contract's ``suspend-request``."""
     if kind == "approval":
         return {

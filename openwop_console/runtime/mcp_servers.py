@@ -17,7 +17,7 @@ from django.db import transaction
 
 from memory.host import access, audit, outbound, vault
 from memory.host.errors import Conflict, Invalid, NotFound
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.node_types import Call, Done, NodeContext, NodeFailure, Outcome, Sending, node_type
 from memory.host.outbound import OutboundFailed
 from memory.host.paging import Page, read_page
@@ -103,7 +103,7 @@ def list_servers(scope: TenantScope, *, after: str, limit: int) -> Page[McpServe
     return read_page(McpServer.objects.of(scope.tenant_id), after, limit, order="name")
 
 
-def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems_of_node(node: JSONMapping) -> list[tuple[str, str]]:
     """(field, problem) pairs for the config of a node that calls a tool."""
     return [(each["field"], each["message"]) for each in problems(CONFIG, dict(node["config"]), field="config")]
 

@@ -4,15 +4,13 @@ Traces hold texts by people (a correction, a memory) because these may become pa
 and evidence never hold them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 
-Document = Mapping[str, Any]
+Document = JSONMapping
 
 
 class Origin(StrEnum):
