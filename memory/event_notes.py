@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet, TextField
@@ -58,7 +57,7 @@ def with_notes(
     parameters: list[object],
     *,
     now: datetime,
-) -> tuple[str, list[Any]]:
+) -> sql.Statement:
     """``event_log.with_facts`` for events with their notes: one statement of PostgreSQL."""
     behind = [(len(noted) - place, note) for place, (_, note) in enumerate(noted) if note]
     notes = "".join(f", note{place} AS ({NOTE})" for place in range(len(behind)))

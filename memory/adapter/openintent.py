@@ -190,7 +190,7 @@ class Listing:
             found = max(found - self.rows.filter(id__in=lapsed.values("id")).count(), 0)
         return Counted(min(int(found), COUNTED), is_exact)
 
-    def written(self, part: str, query: Callable[[], Any]) -> tuple[str, list[Any]]:
+    def written(self, part: str, query: Callable[[], Any]) -> sql.Statement:
         """The statement of a part of what is asked, and its parameters."""
         return sql.statement_of_shape(self.shape and (part, self.lapsing, *self.shape), self.values, query)
 
@@ -450,7 +450,7 @@ def _groups_of(tags: tuple[str, ...], tags_any: tuple[str, ...]) -> list[tuple[s
     return [*((tag,) for tag in tags), *([tags_any] if tags_any else [])]
 
 
-def _having(tenant_id: UUID, groups: Sequence[tuple[str, ...]], entry: str) -> tuple[str, list[object]]:
+def _having(tenant_id: UUID, groups: Sequence[tuple[str, ...]], entry: str) -> sql.Statement:
     """That the entry of the id in this column has one tag of each group, with its parameters."""
     tests, given = ["1 = 1"], list[Any]()
     for group in groups:

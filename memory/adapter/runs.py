@@ -28,7 +28,6 @@ RANKS = (RECENCY, RELEVANCE)
 # By relevance so many are ranked within a budget, or as many as it holds of the shortest.
 BEST, SHORTEST = 200, 16
 
-Source = tuple[str, list[Any]]
 COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 UNEXPIRED = expiry.UNEXPIRED.format(column="e.expires_at")
 PRESENT = "e.retired_at IS NULL"
@@ -149,7 +148,7 @@ def _source(
     written_by: Collection[str] | None,
     more: str,
     positions: Sequence[int] | None = None,
-) -> Source:
+) -> sql.Statement:
     """The FROM clause of a list, up to the LIMIT; restricted to some positions where given."""
     seen, parameters = _visibility(view, now)
     source = "memory_memoryentry e"
@@ -167,7 +166,7 @@ def _source(
     return condition, [sql.key(scope.tenant_id), scope.memory_ref, *parameters]
 
 
-def _sized(source: Source, most: int) -> dict[int, tuple[Any, int]]:
+def _sized(source: sql.Statement, most: int) -> dict[int, tuple[Any, int]]:
     """The key and the tokens of each entry, by its position."""
     statement, parameters = source
     found = sql.rows(f"SELECT e.position, e.id, e.tokens {statement}", [*parameters, most])
@@ -175,7 +174,7 @@ def _sized(source: Source, most: int) -> dict[int, tuple[Any, int]]:
 
 
 def _ranked(
-    scope: MemoryScope, wanted: Injection, source: Callable[..., Source], most: int
+    scope: MemoryScope, wanted: Injection, source: Callable[..., sql.Statement], most: int
 ) -> dict[int, tuple[Any, int]]:
     """As many of the best matches as a context may have room for, best first."""
 
@@ -212,7 +211,7 @@ def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunVie
     return found[0] if found else None
 
 
-def _visibility(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
+def _visibility(view: RunView | None, now: datetime) -> sql.Statement:
     if view is None:
         return f"{UNEXPIRED} AND {PRESENT}", [sql.instant(now)]
     inherited = [value for run_id, until in view.inherited for value in (sql.key(run_id), until)]

@@ -133,7 +133,7 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
 
 def with_facts(
     tenant_id: UUID, stream_id: UUID, events: Sequence[Event], change: str, parameters: list[object], *, now: datetime
-) -> tuple[str, list[Any]]:
+) -> sql.Statement:
     """Build one PostgreSQL statement, with its parameters, that makes ``change`` and appends the events in order.
 
     ``change`` inserts from ``numbered``. It has one row when the stream accepted the events, with ``next_sequence``

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID, SafeUUID
 
 import orjson
@@ -40,6 +40,8 @@ CHUNK = 500
 Part = TypeVar("Part")
 Found = TypeVar("Found")
 Row = TypeVar("Row", bound=Model)
+# An SQL text and its parameters, in the engine's form.
+Statement: TypeAlias = tuple[str, list[Any]]
 Slot = Callable[[Sequence[Any]], Any]
 # Counting statements by the shape of their lists; there are few, since the shapes follow from roles.
 _of_shape: dict[Hashable, tuple[list[str], str, list[Slot]]] = {}
@@ -223,9 +225,7 @@ class Text(str):
         return text if isinstance(text, Text) else cls(text)
 
 
-def statement_of_shape(
-    shape: Hashable, values: Sequence[object], query: Callable[[], QuerySet[Any, Any]]
-) -> tuple[str, list[Any]]:
+def statement_of_shape(shape: Hashable, values: Sequence[object], query: Callable[[], QuerySet[Any, Any]]) -> Statement:
     """Return the statement and parameters of ``query()``, which is called once for each ``shape``.
 
     The ORM takes ten times as long to compile such a statement as the database takes to answer it. Queries of one shape
@@ -355,7 +355,7 @@ def counts_of_shape(
     return _fetch_counts(list(made), statement, parameters)
 
 
-def _counting(lists: Mapping[str, Any], up_to: int) -> tuple[str, list[Any]]:
+def _counting(lists: Mapping[str, Any], up_to: int) -> Statement:
     """Return the counting statement and its parameters."""
     columns, parameters = [], []
     for rows_of_one in lists.values():
