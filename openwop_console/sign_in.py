@@ -30,7 +30,7 @@ from django.views.decorators.http import require_http_methods
 from memory.host import access, audit, ids, operators, pages, second_factors, tenancy, throttle
 from memory.host.errors import NotFound
 from memory.host.models import Membership, Operator
-from memory.host.pages import PlainForm
+from memory.host.pages import Cleaned, PlainForm
 from memory.host.tenancy import Principal
 from memory.host.throttle import Bucket
 
@@ -368,7 +368,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     return pages.render(request, "account/change_password.html", context, status=sent.status if sent else 200)
 
 
-def _changed(request: HttpRequest, data: dict[str, Any]) -> bool:
+def _changed(request: HttpRequest, data: Cleaned) -> bool:
     now = timezone.now()
     operator = access.require_password(request.user.get_username(), data["current"], field="current", now=now)
     encoded = access.encode_password(operator, data["password"])

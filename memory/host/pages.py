@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -78,6 +78,8 @@ def poll_status(request: HttpRequest, *, over: bool) -> int:
 
 LIST = ("after", "seen", "format")
 View = TypeVar("View", bound=Callable[..., Any])
+# The values of a form that passed its checks.
+Cleaned: TypeAlias = dict[str, Any]
 
 
 def parameters(*names: str, several: Collection[str] = ()) -> Callable[[View], View]:
@@ -260,7 +262,7 @@ class Submission(Generic[T]):
 
 def submit(
     form: forms.Form,
-    act: Callable[[JSONObject], T],
+    act: Callable[[Cleaned], T],
     *,
     authorize: Callable[[], object] | None = None,
     called: Mapping[str, str] | None = None,

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,6 +15,7 @@ from memory.forms import InviteForm, KeyForm, SecretForm
 from memory.host import access, ids, keys, operators, pages, tenancy, vault
 from memory.host.access import NewKey
 from memory.host.operators import Invitation
+from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
@@ -247,7 +247,7 @@ def secret_list(request: HttpRequest) -> HttpResponse:
     if not form.is_bound:
         return _secrets_page(request, scope, form)
 
-    def act(data: dict[str, Any]) -> bool:
+    def act(data: Cleaned) -> bool:
         vault.set_secret(scope, data["name"], data["value"], kind="tenant", owner="", now=timezone.now())
         return True
 

@@ -1,7 +1,6 @@
 """Archives: the list with the nights that came to none, one with its sources and what has changed, and a new one."""
 
 from datetime import datetime
-from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory import adapter, capabilities, tasks
 from memory.forms import DistillForm
 from memory.host import exports, ids, pages, registrations, tenancy
+from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Pass
 from memory.passes import archive_reports, archives, distillation, orders
@@ -189,7 +189,7 @@ def distill(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _order(scope: TenantScope, data: dict[str, Any], now: datetime) -> Pass:
+def _order(scope: TenantScope, data: Cleaned, now: datetime) -> Pass:
     """On record and queued together, or neither."""
     options = distillation.options_of(budget=data["budget"], target=data["target"])
     row = orders.order_now(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)

@@ -1,7 +1,6 @@
 """Consolidation: passes over memory with their counts, ordering and scheduling a pass, and possible duplicates."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
@@ -18,6 +17,7 @@ from memory.api.passes import LOOK_ALIKE, choice_of
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, exports, ids, pages, registrations, tenancy
 from memory.host.errors import Conflict
+from memory.host.pages import Cleaned
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule, Verb
@@ -118,7 +118,7 @@ def order(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _ordered(scope: TenantScope, data: dict[str, Any]) -> Pass:
+def _ordered(scope: TenantScope, data: Cleaned) -> Pass:
     wanted = Wanted(data["kind"], data["ref"], dry_run=data["dry_run"])
     row = orders.order_now(scope, wanted, now=timezone.now())
     tasks.enqueue_pass(row)
@@ -143,7 +143,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
     return _page(request, scope, PassForm(), times, status=sent.status)
 
 
-def _times(data: dict[str, Any]) -> PassTimes:
+def _times(data: Cleaned) -> PassTimes:
     return PassTimes(
         data["kind"],
         data["ref"],

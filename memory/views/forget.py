@@ -22,7 +22,7 @@ from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
 from memory.host.errors import Conflict, SubjectOnHold
 from memory.host.json_types import JSONObject
-from memory.host.pages import PlainForm
+from memory.host.pages import Cleaned, PlainForm
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetHold, ForgetRequest, ForgetState
 from memory.passes import archive_reports
@@ -324,7 +324,7 @@ def _refused(request: HttpRequest, scope: TenantScope, found: ForgetRequest, con
     return pages.render(request, "memory/forget_conflict.html", context, status=409)
 
 
-def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any], email: str) -> ForgetRequest:
+def _carry_out(scope: TenantScope, found: ForgetRequest, data: Cleaned, email: str) -> ForgetRequest:
     """Confirmed and queued together, or neither; by a person who knows the password of the session."""
     now = timezone.now()
     access.require_password(email, data["password"], field="password", now=now)

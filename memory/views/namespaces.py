@@ -1,7 +1,5 @@
 """Namespaces that agents share: what is in each, who may do what there, and changing that (RFC-0015 2.3)."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -11,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memory.forms import PermissionsForm
 from memory.host import access, exports, pages, tenancy
 from memory.host.errors import Conflict
+from memory.host.pages import Cleaned
 from memory.openintent import namespaces
 from memory.openintent.access import Caller
 from memory.openintent.namespaces import NamespaceView, Permissions
@@ -95,7 +94,7 @@ def _initial(found: NamespaceView) -> dict[str, object]:
     return {"default": found.row.default, "allow": rules, "version": found.row.version}
 
 
-def _changed(caller: Caller, name: str, data: dict[str, Any]) -> NamespaceView:
+def _changed(caller: Caller, name: str, data: Cleaned) -> NamespaceView:
     wanted = Permissions(data["default"], data["allow"])
     return namespaces.change(caller, name, wanted, version=data["version"], now=timezone.now())
 

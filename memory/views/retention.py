@@ -13,6 +13,7 @@ from memory import embeddings, memory_policy
 from memory import retention as memory_retention
 from memory.forms import PolicyForm
 from memory.host import exports, pages, tenancy
+from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from memory.memory_policy import Policy
 from memory.retention import Growth, Shortening
@@ -63,7 +64,7 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     return _page(request, scope, form, status=sent.status)
 
 
-def _step(scope: TenantScope, data: dict[str, object], confirmed: bool) -> Policy | Shortening:
+def _step(scope: TenantScope, data: Cleaned, confirmed: bool) -> Policy | Shortening:
     """The effect of a shorter time until it is confirmed; then the changed policy."""
     now = timezone.now()
     preview = None if confirmed else memory_retention.shortening(scope, memory_policy.checked(scope, data), now=now)

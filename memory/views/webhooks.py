@@ -1,7 +1,5 @@
 """Webhooks in the browser: subscriptions and their secrets, which are shown once, and the log of deliveries."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -11,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory.api.webhooks import DELIVERY, WEBHOOK
 from memory.forms import WebhookForm
 from memory.host import exports, ids, pages, tenancy, webhooks
+from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from memory.host.webhooks import NewSecret
 
@@ -44,7 +43,7 @@ def webhook_list(request: HttpRequest) -> HttpResponse:
 def _create(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     form = WebhookForm(request.POST)
 
-    def act(given: dict[str, Any]) -> NewSecret:
+    def act(given: Cleaned) -> NewSecret:
         return webhooks.create_webhook(scope, given["url"], given["events"], tags=given["tags"], now=timezone.now())
 
     sent = pages.submit(form, act)

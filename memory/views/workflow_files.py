@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memory.forms import WorkflowFileForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.json_types import JSONObject
+from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from memory.models import Task
 from memory.openintent import workflow_file as memory_workflow_files
@@ -70,7 +71,7 @@ def _brought(
 ) -> HttpResponse:
     """The preview; or, when that was confirmed, the import."""
 
-    def act(_: dict[str, object]) -> ImportPlan:
+    def act(_: Cleaned) -> ImportPlan:
         if "confirmed" in request.POST:
             return memory_workflow_files.import_workflow(scope, workflow, now=timezone.now())
         return memory_workflow_files.plan_import(scope, workflow)

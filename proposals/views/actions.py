@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict, Forbidden
+from memory.host.pages import Cleaned
 from proposals import comments, denials, lifecycle, review, rules
 from proposals.comments import Spot
 from proposals.forms import (
@@ -32,7 +33,7 @@ from proposals.review import Detail
 from proposals.views import review as views_review
 from proposals.views.review import frame, render_review
 
-Act = Callable[[dict[str, Any]], Any]
+Act = Callable[[Cleaned], Any]
 ENDED: dict[str, str] = {"reject": State.REJECTED, "archive": State.ARCHIVED}
 VOTED: dict[str, str] = {
     Decision.GRANTED: "Your approval is on record.",
@@ -51,7 +52,7 @@ def request_approval(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Open a gate over the revision that the operator read; a host without gates installs it."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: Cleaned) -> object:
         return lifecycle.ask_to_apply(scope, proposal_id, expected=data["revision"], now=timezone.now())
 
     direct = rules.activates_directly()
@@ -64,7 +65,7 @@ def decide(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Vote on the revision and digest that the form was rendered with."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: Cleaned) -> object:
         return lifecycle.decide(scope, proposal_id, **data, now=timezone.now())
 
     words = VOTED.get(request.POST.get("decision", ""), "Your vote is on record.")
@@ -76,7 +77,7 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Cancel the gate under way; the proposal stays under review."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(_: dict[str, object]) -> object:
+    def act(_: Cleaned) -> object:
         return lifecycle.withdraw(scope, proposal_id, now=timezone.now())
 
     words = "The gate is withdrawn. Nothing was installed."
@@ -105,7 +106,7 @@ def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = RejectForm(request.POST if request.method == "POST" else None)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: Cleaned) -> object:
         return lifecycle.reject(
             scope, proposal_id, expected=data["revision"], reason=data["reason"], now=timezone.now()
         )
@@ -120,7 +121,7 @@ def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: Cleaned) -> object:
         return lifecycle.archive(scope, proposal_id, reason=data["reason"], now=timezone.now())
 
     return _end(request, prop_id, form, act, "archive", "The proposal is archived.")
@@ -175,7 +176,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     told = review.detail(scope, ids.parse("prop", prop_id))
     offered = [each.ref for each in review.versions(told)]
 
-    def act(data: dict[str, object]) -> Activation:
+    def act(data: Cleaned) -> Activation:
         return lifecycle.roll_back(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))
@@ -197,7 +198,7 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = CommentForm(request.POST)
 
-    def act(data: dict[str, Any]) -> Comment:
+    def act(data: Cleaned) -> Comment:
         spot = Spot(data["revision"], data["line"]) if data["revision"] and data["line"] else None
         return comments.add(scope, proposal_id, data["text"], spot=spot, now=timezone.now())
 
@@ -220,7 +221,7 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = OverrideForm(request.POST if request.method == "POST" else None, prop_id=prop_id)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: Cleaned) -> object:
         seen = {name: data[name] for name in ("revision", "sha256", "reason")}
         return lifecycle.override(scope, proposal_id, **seen, now=timezone.now())
 
@@ -248,7 +249,7 @@ def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     told, now = review.detail(scope, proposal_id), timezone.now()
     form = _form(request, told)
 
-    def act(data: dict[str, Any]) -> Proposal:
+    def act(data: Cleaned) -> Proposal:
         given = {"expected": data["revision"], "voids_gate": data.get("voids_gate", False)}
         return lifecycle.revise(scope, proposal_id, form.change, **given, now=timezone.now())
 

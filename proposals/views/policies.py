@@ -1,7 +1,5 @@
 """The page of an approval policy: the current one, the pending change, the history, and the forms."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
+from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from proposals import policies, rules
 from proposals.forms import PolicyForm, form_of
@@ -41,7 +40,7 @@ def policy(request: HttpRequest, kind: str) -> HttpResponse:
 def _request_change(request: HttpRequest, scope: TenantScope, kind: str) -> HttpResponse:
     form = PolicyForm(request.POST)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: Cleaned) -> object:
         changes = {name: data[name] for name in policies.FIELDS}
         given = {"based_on": data["based_on"], "reason": data["reason"], "called": CALLED}
         return policies.request_change(scope, kind, changes, **given, now=timezone.now())
@@ -70,7 +69,7 @@ def _decide(request: HttpRequest, change_id: str, *, confirmed: bool) -> HttpRes
     scope = tenancy.scope_of(request)
     asked = policies.find_change(scope, ids.parse("chg", change_id))
 
-    def act(_: dict[str, object]) -> object:
+    def act(_: Cleaned) -> object:
         return policies.decide_change(scope, asked.id, confirmed=confirmed, now=timezone.now())
 
     sent = pages.submit(forms.Form({}), act)
