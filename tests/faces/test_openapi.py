@@ -16,7 +16,7 @@ from drf_spectacular.validation import validate_schema
 from pytest_django.fixtures import Settings
 
 from memory.host import access
-from memory.host.http import operations_of
+from memory.host.http import COUNT, Answer, Omittable, operations_of
 from openwop_console import middleware, openapi
 from openwop_console.process import bind_address
 from tests import building
@@ -145,6 +145,18 @@ def test_an_answer_with_a_body_says_what_it_holds() -> None:
         for answer in given.values():
             for media in answer.get("content", {}).values():
                 assert media["schema"], f"{method} {path} has an empty schema"
+
+
+def test_an_answer_is_described_by_the_members_it_is_made_of_and_leaves_out_only_what_may_be_missing() -> None:
+    halves = Answer[int](
+        "Halves", half=(COUNT, lambda row: row // 2), rest=(Omittable(COUNT), lambda row: row % 2 or None)
+    )
+    assert halves.documents([4, 5]) == [{"half": 2}, {"half": 2, "rest": 1}]
+    assert halves["required"] == ["half"]
+    assert halves["properties"] == {"half": COUNT, "rest": COUNT}
+    assert halves["additionalProperties"] is False
+    never = Answer[int](half=(COUNT, lambda _: None))
+    assert never.document(4) == {"half": None}, "a member that is needed was left out"
 
 
 def test_the_events_of_a_run_are_documented_as_json_and_as_a_stream() -> None:
