@@ -22,6 +22,7 @@ from memory.host.http import (
     Answer,
     Closed,
     Instant,
+    Nothing,
     SoughtRef,
     Text,
     also,
@@ -107,10 +108,6 @@ class CancelCommitment(Closed):
         if not value.strip():
             raise serializers.ValidationError("must say why")
         return value
-
-
-class Nothing(Closed):
-    """No body, or an empty one."""
 
 
 def with_firings(shown: Shown, firings: Iterable[Firing]) -> JSONObject:

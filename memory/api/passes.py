@@ -26,6 +26,7 @@ from memory.host.http import (
     Closed,
     Flag,
     Members,
+    Nothing,
     SoughtRef,
     Text,
     Whole,
@@ -155,10 +156,6 @@ class PassSchedulesQuery(PassesQuery):
     """In the order of their making, of one kind or ref when it is named."""
 
     after = After("psc")
-
-
-class Nothing(Closed):
-    """No body, or an empty one."""
 
 
 class RestorePass(Closed):

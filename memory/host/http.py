@@ -68,6 +68,10 @@ class Closed(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class Nothing(Closed):
+    """No body, or an empty one."""
+
+
 def _mistyped(field: object, value: object) -> str:
     """Return the error when ``value`` is not of the field's JSON type; empty when it is, or is null."""
     if value is None:

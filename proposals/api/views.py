@@ -18,6 +18,7 @@ from memory.host.http import (
     Answer,
     Closed,
     Flag,
+    Nothing,
     checked,
     operation,
     query_of,
@@ -146,10 +147,6 @@ class OrderSynthesis(Closed):
     def wanted(self) -> dict[str, bool]:
         given = self.validated_data
         return {"dry_run": given.get("dryRun", False), "endpoint": given.get("options", {}).get("endpoint", False)}
-
-
-class Nothing(Closed):
-    """No body, or an empty one."""
 
 
 @operation("orderSynthesis", scope=RUN, takes=OrderSynthesis, gives={202: SYNTHESIS}, tag=TAG)
