@@ -93,7 +93,7 @@ def read_line(line: str, form: str, *, now: datetime) -> Incoming:
         if not isinstance(said, dict):
             raise TypeError
         return FORMS[form](said, now)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise Invalid("The line is not an entry of this form.") from None
 
 

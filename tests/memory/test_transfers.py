@@ -174,6 +174,7 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
     bad = [
         "not json",
         "[]",
+        "[" * 10_000 + "]" * 10_000,
         line(1, id="mem_1"),
         line(1, content=""),
         line(1, content="a\0b"),
@@ -189,10 +190,10 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
     file = tmp_path / "memory"
     file.write_text("\n".join([line(0), *bad, line(2)]))
     for words, outcome, expected in ((["--dry-run"], "would be stored", 0), ([], "stored", 2)):
-        with pytest.raises(CommandError, match="13 lines"):
+        with pytest.raises(CommandError, match="14 lines"):
             run_import(capsys, file, *words)
         told = capsys.readouterr().out.splitlines()
-        assert (told[0], told[-1]) == (f"1: {outcome}", f"15: {outcome}")
+        assert (told[0], told[-1]) == (f"1: {outcome}", f"16: {outcome}")
         assert all(": refused: " in each for each in told[1:-1]), told
         assert len(stored("globex")) == expected
 
