@@ -3,10 +3,12 @@
     session = ConsoleSession("conversation-7", "http://localhost:8000", KEY)
     await Runner.run(agent, "Hello", session=session)
 
-Each item is an entry of the shared namespace ``sessions/<session_id>/``, with the session as the thread of its origin.
+Each item is an entry of a shared namespace of the session's own, with the session as the thread of its origin. The
+namespace is on the event log, which is never erased, so it has a digest of the id; the id stands in the keys.
 """
 
 import asyncio
+import hashlib
 import time
 from itertools import count
 from typing import Any, TypeVar
@@ -18,6 +20,7 @@ from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request,
 
 SYSTEM = "openai-agents"
 PAGE = 1000
+DIGITS = 32  # of the digest: 128 bits, so that no two sessions share a namespace
 T = TypeVar("T")
 
 
@@ -41,7 +44,8 @@ class ConsoleSession:
         **options: Any,
     ) -> None:
         self.session_id = session_id
-        self._namespace = f"sessions/{session_id}/"
+        digest = hashlib.sha256(session_id.encode()).hexdigest()[:DIGITS]
+        self._namespace = f"sessions/{digest}/"
         headers = {"X-API-Key": api_key, **({"X-Agent-ID": agent_id} if agent_id else {})}
         self._options = {"base_url": base_url, "headers": headers, "timeout": timeout, **options}
         self._http: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
@@ -96,12 +100,13 @@ class ConsoleSession:
                 return sorted(found, key=lambda each: str(each["key"]))
 
     def _add(self, item: Json) -> Flow[None]:
+        thread = as_stated(self.session_id)
         body = {
             "memory_type": SEMANTIC,
             "namespace": self._namespace,
-            "key": f"{time.time_ns():020d}-{next(self._added):06d}",
+            "key": f"{time.time_ns():020d}-{next(self._added):06d}/{thread}",
             "value": item,
-            "origin": {"system": SYSTEM, "threadId": as_stated(self.session_id)},
+            "origin": {"system": SYSTEM, "threadId": thread},
         }
         raise_for((yield Request("PUT", ENTRIES, json=body)))
 

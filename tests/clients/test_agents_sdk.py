@@ -109,3 +109,19 @@ def test_sessions_and_tenants_do_not_see_each_other(transport: in_process.Crossi
         return found
 
     assert [len(each) for each in transport.run(lambda: asyncio.run(talk()))] == [1, 0, 0]
+
+
+def test_a_session_of_any_id_is_a_conversation_of_its_own(transport: in_process.Crossing) -> None:
+    ids = ["Ünïcode / % ..", "x" * 300, "x" * 301, "two\nlines"]
+    sessions = [session_of(transport, each) for each in ids]
+
+    async def talk() -> list[Any]:
+        for number, each in enumerate(sessions):
+            await each.add_items([{"role": "user", "content": str(number)}])
+        found = [await each.get_items() for each in sessions]
+        for each in sessions:
+            await each.close()
+        return found
+
+    found = transport.run(lambda: asyncio.run(talk()))
+    assert [[item["content"] for item in items] for items in found] == [["0"], ["1"], ["2"], ["3"]]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import httpx
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_store
@@ -20,10 +20,11 @@ from memory.models import ForgetState
 from memory.models.entry import MemoryEntry
 from memory.provenance import FACT
 from openwop_console_client.agents import ConsoleSession
+from openwop_console_client.errors import MemoryConflictError, MemoryInvalidError
 from openwop_console_client.langgraph import ConsoleStore
 from openwop_console_client.memory import Memory
 from tests import building, in_process
-from tests.faces.test_origins import forget
+from tests.faces.test_origins import TRACE, forget
 from tests.memory.test_forgetting import everything_stored
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -115,7 +116,7 @@ class Caller:
 
     def load(self, entry: dict[str, Any]) -> None:
         file, own = self.folder / "memory.jsonl", {"id": ids.wire("mem", ids.new_id()), "origin": ORIGIN}
-        file.write_text(json.dumps({**entry, **own, "createdAt": timezone.now().isoformat()}))
+        file.write_text(json.dumps({**own, **entry, "createdAt": timezone.now().isoformat()}))
         call_command("import_memory", str(file), "--tenant", self.slug)
 
     def reads(self, memory_id: str) -> dict[str, bool]:
@@ -208,12 +209,104 @@ def test_what_no_database_keeps_is_written_through_every_door_when_an_encoding_n
     assert forget("acme", PERSON).receipt["stores"]["memory entries"]["erased"] == len(DOORS)
 
 
-def test_a_person_whom_every_origin_names_is_forgotten_but_for_a_ref_on_the_log(made: dict[str, UUID]) -> None:
+def test_a_person_whom_every_origin_names_is_forgotten_and_stands_nowhere(made: dict[str, UUID]) -> None:
     assert PERSON in everything_stored()
     done = forget("acme", PERSON)
     assert done.state == ForgetState.FORGOTTEN
-    # A session's id is the name of its namespace: its entry goes whole, and the ref stays where RFC 0057 has it.
-    left = [each for each in everything_stored().splitlines() if "kowalska" in each.lower()]
-    assert [f'"openintent/semantic/sessions/{PERSON}/"' in each for each in left] == [True], left
-    assert done.receipt["stores"]["names on the event log"]["stays"] == 1
+    assert [each for each in everything_stored().splitlines() if "kowalska" in each.lower()] == []
+    assert done.receipt["stores"]["names on the event log"]["stays"] == 0
+    # The id of a session stands in the keys of its items: the conversation of a person goes whole.
     assert set(made.values()) - written("acme") == {made["agents_sdk"]}
+
+
+class Refused:
+    """What each door where an origin is stated says to one that it does not take: its status or code, and fields."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.entry = caller.send("POST", OPENINTENT, {**addressed("changed"), "origin": {"system": "x"}})["id"]
+
+    def by_each(self, origin: dict[str, Any]) -> dict[str, tuple[object, list[str]]]:
+        place = {"namespace": "facts", "key": "refused", "memory_type": "semantic", "value": {}}
+        note = {"memoryRef": "notes", "content": "refused"}
+        changed = (f"{OPENINTENT}/{self.entry}", {"value": {"n": 2}})
+        return {
+            "console": self.answered("POST", CONSOLE, {**note, "origin": origin}),
+            "post": self.answered("POST", OPENINTENT, {**place, "origin": origin}),
+            "put": self.answered("PUT", OPENINTENT, {**place, "origin": origin}),
+            "patch": self.answered("PATCH", changed[0], {**changed[1], "origin": origin}),
+            "mcp": self.by_mcp({**note, "origin": origin}),
+            "client": self.by_client(origin),
+        }
+
+    def answered(self, method: str, path: str, body: Any) -> tuple[object, list[str]]:
+        answer = self.caller.http.request(method, path, json=body, headers={"If-Match": "1"} if "/mem_" in path else {})
+        document = answer.json()
+        return answer.status_code, fields_of(document.get("errors") or document.get("details", {}).get("errors", []))
+
+    def by_mcp(self, arguments: dict[str, Any]) -> tuple[object, list[str]]:
+        result = self.caller.call("memory_write", **arguments)
+        assert result["isError"]
+        problem = result["structuredContent"]
+        status = {"validation_error": 400, "conflict": 409}[problem["error"]]
+        return status, fields_of(problem.get("errors", []))
+
+    def by_client(self, origin: dict[str, Any]) -> tuple[object, list[str]]:
+        with pytest.raises((MemoryInvalidError, MemoryConflictError)) as refused:
+            Memory(self.caller.http, "desk").put("facts", "refused", {}, origin=origin)
+        said = refused.value.response or {}
+        return refused.value.status_code, fields_of(said.get("errors", []))
+
+
+def fields_of(errors: list[dict[str, str]]) -> list[str]:
+    return [each["field"] for each in errors]
+
+
+LONGEST: dict[str, Any] = {**{name: name.ljust(128, "x") for name in TEXTS}, "traceparent": TRACE}
+LONGEST["sourceIds"] = [f"{number}".ljust(128, "x") for number in range(32)]
+BEYOND: dict[str, Any] = {
+    **{name: f"{value}x" for name, value in LONGEST.items() if name != "sourceIds"},
+    "sourceIds": [*LONGEST["sourceIds"], "x"],
+    "surprise": "x",
+}
+
+
+def test_an_origin_of_the_greatest_lengths_is_taken_by_every_door_and_shown_as_it_was_given(
+    callers: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = callers["acme"]
+    monkeypatch.setattr("tests.faces.test_write_doors.ORIGIN", LONGEST)
+    for write, stated in DOORS.items():
+        if stated is EVERY_TEXT:
+            before = written("acme")
+            write(acme)
+            [entry_id] = written("acme") - before
+            shown = acme.http.get(f"{CONSOLE}/{ids.wire('mem', entry_id)}").json()
+            assert shown["provenance"]["origin"] == LONGEST, write.__name__
+
+
+@pytest.mark.parametrize("member", BEYOND)
+def test_what_no_origin_has_is_refused_by_its_name_at_every_door(callers: dict[str, Caller], member: str) -> None:
+    acme = callers["acme"]
+    refused, before = Refused(acme), written("acme")
+    origin = {"system": "x", member: BEYOND[member]}
+    expected = (400, [f"origin.{member}"])
+    assert {door: said for door, said in refused.by_each(origin).items() if said != expected} == {}
+    with pytest.raises(CommandError):
+        acme.load({"memoryRef": "notes", "content": "x"} | {"origin": origin})
+    assert written("acme") == before
+
+
+def test_a_run_that_has_ended_takes_no_write_through_any_door(callers: dict[str, Caller]) -> None:
+    acme = callers["acme"]
+    told = {"system": "langgraph", "runId": "run-7"}
+    refused = Refused(acme)
+    opened = acme.send("POST", "/v1/host/console/external-runs", told)["id"]
+    ended = acme.send("POST", f"/v1/host/console/external-runs/{opened}:end", {})
+    assert ended == {"id": opened, "status": "completed"}
+    executed = building.remember("acme", "by a node of this host").run
+    before = written("acme")
+    for run_id in (opened, ids.wire("run", executed.id)):
+        answers = refused.by_each({"system": "langgraph", "runId": run_id})
+        assert {door: said for door, said in answers.items() if said != (409, [])} == {}
+    assert written("acme") == before
