@@ -16,6 +16,7 @@ from memory.forget import execution
 from memory.host import ids, tenancy, vault
 from memory.host.models import Run
 from memory.models import EntryOrigin, ExternalRun, ForgetRequest, ForgetState
+from memory.models.entry import MemoryEntry
 from memory.origins import Origin
 from tests import building
 
@@ -211,6 +212,53 @@ def test_a_run_that_was_opened_takes_the_writes_that_name_it_and_ends_when_told(
     assert again.json()["status"] == "failed"
     assert agent.run_of(agent.wrote(origin=ORIGIN)) != run_id
     assert agent.write(origin={"system": "langgraph", "runId": run_id}).status_code == 409
+
+
+RUNS = "/v1/host/console/external-runs"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"runId": "1"}, "system"),
+        ({"system": "x"}, "runId"),
+        ({"system": "x" * 129, "runId": "1"}, "system"),
+        ({"system": "x", "runId": "1" * 129}, "runId"),
+        ({"system": "x", "runId": "1", "threadId": ""}, "threadId"),
+        ({"system": "x", "runId": "1", "node": "plan"}, "node"),
+    ],
+)
+def test_a_run_is_opened_by_its_names_alone(agent: Agent, body: dict[str, Any], field: str) -> None:
+    answer = agent.send(RUNS, body)
+    assert (answer.status_code, [each["field"] for each in answer.json()["details"]["errors"]]) == (400, [field])
+    assert not Run.objects.exists()
+
+
+def test_a_run_is_opened_once_and_ends_as_its_agent_says(client: Client, agent: Agent) -> None:
+    body = {"system": "langgraph", "runId": "run-7", "threadId": "t"}
+    for said, status in (({}, "completed"), ({"status": "failed"}, "failed"), ({"status": "cancelled"}, "cancelled")):
+        opened, again = agent.send(RUNS, body), agent.send(RUNS, body)
+        assert (opened.status_code, again.status_code) == (201, 201)
+        assert opened.json() == again.json()
+        run_id = opened.json()["id"]
+        assert agent.get(f"/v1/runs/{run_id}").json()["kind"] == "external"
+        for wrong in ({"status": "running"}, {"status": None}, {"state": "failed"}):
+            refused = agent.send(f"{RUNS}/{run_id}:end", wrong)
+            assert (refused.status_code, refused.json()["details"]["errors"][0]["field"]) == (400, *wrong)
+        assert agent.send(f"{RUNS}/{run_id}:end", said).json() == {"id": run_id, "status": status}
+        assert agent.get(f"/v1/runs/{run_id}").json()["status"] == status
+    assert Agent(client, role="viewer").send(RUNS, body).status_code == 403
+    assert agent.send(f"{RUNS}/run_{'0' * 32}:end", {}).status_code == 404
+
+
+def test_an_entry_whose_write_is_on_no_log_is_not_observable(client: Client, agent: Agent) -> None:
+    kept = MemoryEntry.objects.get(id=building.id_of("mem", agent.wrote("unseen")))
+    kept.id, kept.position, kept._state.adding = ids.new_id(), kept.position + 1, True
+    kept.insert(by="memory.ledger")
+    found = agent.entry(ids.wire("mem", kept.id))["provenance"]
+    assert (found["verdict"], found["writes"], "origin" in found) == ("not-observable", [], False)
+    client.force_login(building.operator())
+    assert "Not observable" in client.get(f"/memory/{ids.wire('mem', kept.id)}").content.decode()
 
 
 def test_naming_a_run_of_this_host_stays_stated_and_is_409_when_that_run_has_ended(agent: Agent) -> None:

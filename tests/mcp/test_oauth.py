@@ -353,6 +353,13 @@ def test_a_token_ends_and_is_refreshed(browse: Browse) -> None:
     assert program.refresh().status_code == 400, "a refresh token is used once"
 
 
+def test_no_token_is_good_for_more_than_a_day(browse: Browse) -> None:
+    program = granted(browse())
+    with travel(timezone.now() + timedelta(hours=24, minutes=1)):
+        assert program.status() == 401
+        assert program.refresh().status_code == 400
+
+
 def test_a_program_on_this_machine_listens_at_any_port(browse: Browse) -> None:
     program = Program()
     program.register()

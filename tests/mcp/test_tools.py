@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from memory.host import audit, ids, vault
 from memory.host.models import AuditRecord
 from memory.passes import archives
+from openwop_console.mcp.tools import TOOLS
 from proposals import revisions
 from proposals.models import Proposal
 from tests import archiving, building, proposing
@@ -211,6 +212,24 @@ def test_who_may_not_is_told_so_before_its_arguments_are_looked_at_and_it_is_on_
     assert len(recorded(action="authorization.denied")) == 1
     answer = model(role="auditor").ask("resources/read", uri=f"openwop://memory/{NOBODYS}")
     assert answer["error"]["data"]["requiredScope"] == "memory:read"
+
+
+@pytest.mark.parametrize("name", sorted(TOOLS))
+def test_a_call_of_each_tool_is_on_record_once_whatever_comes_of_it(model: Models, name: str) -> None:
+    good: dict[str, dict[str, Any]] = {
+        "memory_search": {"query": "owl"},
+        "memory_get": {"id": building.remember("acme", "the owl").entries[0]},
+        "memory_list": {"memoryRef": "notes"},
+        "memory_write": {"memoryRef": "notes", "content": "x"},
+        "proposal_create": {"kind": "prompt-template", "artifact": proposing.TEMPLATE, "title": "t", "rationale": "r"},
+    }
+    agent = model()
+    assert agent.call(name, surprise=1)["isError"]
+    expected = [(name, "validation_error")]
+    if name in good:  # a question waits for a person: test_questions.py
+        assert not agent.call(name, **good[name])["isError"]
+        expected.insert(0, (name, "ok"))
+    assert [(record.details["tool"], record.details["outcome"]) for record in recorded()] == expected
 
 
 def test_every_call_is_on_record_with_its_tool_role_and_agent_and_no_word_of_it(model: Models) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import socket
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -270,6 +271,24 @@ def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there
         webhooks.redeliver(building.scope(), webhook.id, rows_of(webhook)[0].id, now=clock())
 
 
+def test_failures_of_more_than_a_week_ago_count_no_more(
+    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "GAPS", ())
+    monkeypatch.setattr(webhooks, "MOST_FAILURES", 3)
+    receiver = receivers(answer(500))
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    states = []
+    for days in (0, 1, 6.5, 0.1):
+        clock.pass_by(days=days)
+        happen()
+        sender.run_dry()
+        webhook.refresh_from_db()
+        states.append(webhook.state)
+    # The third comes when the first is seven and a half days old; the fourth makes three within seven.
+    assert states == ["active", "active", "active", "failed"]
+
+
 def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Receiver], sender: Dispatcher) -> None:
     inner = receivers()
     outer = receivers(answer(302, Location=inner.url))
@@ -293,9 +312,38 @@ def test_an_address_that_has_become_private_is_not_connected_to(
     assert (row.code, row.status, receiver.received) == ("not_allowed", None, [])
 
 
+def test_a_name_is_looked_up_at_each_delivery_and_connected_to_at_the_address_that_was_checked(
+    receivers: Callable[..., Receiver],
+    sender: Dispatcher,
+    clock: Clock,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    receiver, looked, real = receivers(), [], socket.getaddrinfo
+
+    def leading_here(host: Any, *given: Any, **named: Any) -> Any:
+        if host not in {"receiver.example", b"receiver.example"}:
+            return real(host, *given, **named)
+        looked.append(host)
+        return real("127.0.0.1", *given, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", leading_here)
+    settings.OPENWOP_OUTBOUND_ALLOW = ["receiver.example"]
+    webhook = hooks.subscribe(EVENT, url=receiver.url.replace("127.0.0.1", "receiver.example"))
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    happen()
+    sender.run_dry()
+    assert (rows_of(webhook)[0].code, len(looked), receiver.received) == ("not_allowed", 1, [])
+    settings.OPENWOP_OUTBOUND_ALLOW = ["receiver.example"]
+    clock.pass_by(seconds=30)
+    sender.run_dry()
+    assert (rows_of(webhook)[0].state, len(looked), len(receiver.received)) == ("delivered", 2, 1)
+
+
 def test_slow_receivers_are_left_in_time_and_hold_up_nobody(
     receivers: Callable[..., Receiver], sender: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert dispatcher.ATTEMPT_SECONDS == 5
     monkeypatch.setattr(dispatcher, "ATTEMPT_SECONDS", 2.0)
     slow, quick = receivers(hang), receivers()
     hanging = hooks.subscribe(EVENT, url=slow.url)

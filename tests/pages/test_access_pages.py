@@ -124,6 +124,7 @@ def test_an_agent_is_connected_with_a_key_that_the_page_makes(ada: Client, sign_
         assert 'href="/connect"' in body_of(ada.get(page)), page
     before = body_of(ada.get("/connect"))
     assert '<option value="agent" selected>' in before
+    assert "<code>http://testserver/mcp</code>" in before
     programs = [each for each in (Path(settings.BASE_DIR) / "examples").iterdir() if each.suffix in (".py", ".sh")]
     assert [each.name for each in programs if escape(each.read_text()) not in before] == []
     made = body_of(ada.post("/connect", {"name": "planner", "role": "agent", "agents": "planner"}))

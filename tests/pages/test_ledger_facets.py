@@ -1,5 +1,6 @@
 """What can be chosen of the ledger: when entries were written, and their values, each with how many stand behind it."""
 
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -156,3 +157,19 @@ def test_the_origin_that_an_agent_states_is_counted(ada: Client) -> None:
     shown = body_of(ada.get("/memory"))
     assert behind(shown, "system") == {"": "", "langgraph": "2", "agno": "1"}
     assert "of 1 entry" in body_of(ada.get("/memory?system=agno"))
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("query", ["thread=t-7", "node=plan", "run=r-7", "system=agno"])
+def test_what_an_agent_states_is_a_filter_of_the_page_and_of_its_files(ada: Client, query: str) -> None:
+    stated = origins.of_document({"system": "agno", "threadId": "t-7", "runId": "r-7", "node": "plan"})
+    draft = EntryDraft("far away")
+    external_runs.write_entry(building.scope(), "notes", draft, stated, now=timezone.now())
+    written("of this host")
+    shown = body_of(ada.get(f"/memory?{query}"))
+    assert "of 1 entry" in shown
+    assert "far away" in shown
+    assert "far away" in body_of(ada.get(f"/memory?{query}&q=far"))
+    file = json.loads(body_of(ada.get(f"/memory?{query}&format=json")))
+    assert [each["content"] for each in file["entries"]] == ["far away"]
+    assert "Nothing matches" in body_of(ada.get(f"/memory?{query.partition('=')[0]}=elsewhere"))
