@@ -230,6 +230,32 @@ def test_memories_of_other_stores_keep_one_id_however_often_they_come(
         assert stored("globex")[-1][6].isoformat().startswith("2025-01-02T")
 
 
+def test_a_line_of_another_store_that_is_no_memory_is_refused_by_itself(tmp_path: Path, capsys: Any) -> None:
+    mem0: dict[str, Any] = {"id": "1", "memory": "Likes tea", "created_at": "2025-01-02T03:04:05Z"}
+    item: dict[str, Any] = {
+        "prefix": "users.ana",
+        "key": "k",
+        "value": {"a": 1},
+        "created_at": "2025-01-02T03:04:05Z",
+        "updated_at": "2025-02-02T03:04:05Z",
+    }
+    cases: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
+        ("mem0", mem0, [{"memory": 7}, {"memory": ""}, {"created_at": "soon"}, {"id": None}, {"categories": [1]}]),
+        ("langgraph", item, [{"prefix": 7}, {"prefix": [".."]}, {"key": 1}, {"value": "x"}, {"created_at": None}]),
+    ]
+    for form, good, changes in cases:
+        named = "id" if form == "mem0" else "key"
+        lines = [good | {named: str(number)} | change for number, change in enumerate([{}, *changes])]
+        (tmp_path / form).write_text("\n".join(map(json.dumps, lines)))
+        for words, outcome, kept in ((["--dry-run"], "would be stored", False), ([], "stored", True)):
+            with pytest.raises(CommandError, match="5 lines"):
+                run_import(capsys, tmp_path / form, "--format", form, *words)
+            first, *rest = capsys.readouterr().out.splitlines()
+            assert first == f"1: {outcome}"
+            assert all(": refused: " in each for each in rest), rest
+            assert any(row[1].startswith(form) for row in stored("globex")) == kept
+
+
 ORIGIN = Origin("langgraph", "run-7", "t-1", "cp-3", "plan", 3, f"00-{'1' * 32}-{'2' * 16}-01", ("doc-1",))
 
 

@@ -22,13 +22,14 @@ from memory import adapter, agents, ledger, memory_policy, provenance, workspace
 from memory.commitments import inference
 from memory.forget import execution
 from memory.host import access, event_log, ids, registry, runs, tenancy, vault
-from memory.host.models import ApiKey, ArtifactKind, AuditRecord, Operator, Run, Schedule, Secret
+from memory.host.models import ApiKey, ArtifactKind, AuditRecord, Operator, Run, RunEvent, Schedule, Secret
 from memory.models import Archive, Commitment, ForgetRequest, Intent, Pass, Task
 from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
 from openwop_console.demo import model, seeding, story
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.timed import commitments as timed_commitments
 from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
 from tests.budgets import THOROUGH
@@ -346,7 +347,7 @@ def test_each_pass_is_done_and_was_asked_for_by_the_host(acme, globex):
 
 
 @pytest.mark.engines
-def test_what_was_to_be_done_some_day_becomes_commitments(acme, globex):
+def test_what_was_to_be_done_some_day_becomes_commitments_that_fire_when_they_are_due(acme, globex):
     for tenant, states in (
         (acme, [("time", "armed"), ("predicate", "armed"), ("time", "possible")]),
         (globex, [("time", "armed")]),
@@ -355,6 +356,10 @@ def test_what_was_to_be_done_some_day_becomes_commitments(acme, globex):
             pass
         found = Commitment.objects.of(tenant.id).filter(memory_ref="desk/facts").order_by("id")
         assert [(row.condition, row.state) for row in found] == states
+        due = max(row.due_at for row in found if row.due_at)
+        fired = timed_commitments.keep_commitments(tenant.id, clock=lambda due=due: due)
+        assert RunEvent.objects.of(tenant.id).filter(type="commitment.fired").count() == fired
+        assert Commitment.objects.of(tenant.id).get(id=found[0].id).state == "fired"
 
 
 # --- what the model has said, and what was forgotten ------------------------------------------------------------------
