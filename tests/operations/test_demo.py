@@ -28,8 +28,8 @@ from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
 from openwop_console.demo import model, seeding, story
+from openwop_console.runtime import commitments as timed_commitments
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.timed import commitments as timed_commitments
 from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
 from tests.budgets import THOROUGH
