@@ -5,15 +5,15 @@ import hmac
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import rfc8785
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from memory import redaction
-from memory.host import erasure
+from memory import ledger, redaction
+from memory.host import audit, erasure
 from memory.host.erasure import EarlierLook, Holding, Identifiers, Rechecked
 from memory.host.errors import Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -25,6 +25,7 @@ from memory.text.matching import Mention, marks, mention, name_form, search_form
 
 MAX_TERMS = 10
 AROUND, REDACTED_AROUND = 120, 2000
+OVERLAP = timedelta(minutes=1)  # between the clocks of two processes
 GOING = ("erase", "suspected", "rowsSha256")
 SHORTEST_TERM, LONGEST_TERM = 3, 256
 ORDER = {Mention.SUSPECTED: 0, Mention.EXACT: 1, Mention.NONE: 2}
@@ -154,13 +155,22 @@ def encode_matches(position: int, holdings: Iterable[Holding]) -> bytes:
 
 
 def subject_of(request: ForgetRequest, terms: tuple[str, ...]) -> Identifiers:
-    """The subject of a request, with what its preview has found."""
+    """The subject of a request, with what its preview has found among the entries.
+
+    Without it, so that all of them are searched again, when tags were changed since: an entry keeps its position then.
+    """
     kept = bytes(request.found)
-    if not kept:
+    if not kept or _have_tags_changed(request):
         return Identifiers(terms)
     position, exact, rows = int.from_bytes(kept[:8]), int.from_bytes(kept[8:16]), kept[16:]
     found = tuple(UUID(bytes=rows[at : at + 16]) for at in range(0, len(rows), 16))
     return Identifiers(terms, EarlierLook(position, found[:exact], found[exact:]))
+
+
+def _have_tags_changed(request: ForgetRequest) -> bool:
+    since = request.created_at - OVERLAP
+    records = (audit.last_of(request.tenant_id, action) for action in ledger.TAG_ACTIONS.values())
+    return any(record is not None and record.occurred_at >= since for record in records)
 
 
 def plan_of(holdings: Iterable[Holding]) -> JSONObject:

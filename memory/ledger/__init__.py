@@ -20,6 +20,7 @@ from memory.ledger.addressed import (
     write_addressed,
 )
 from memory.ledger.entries import (
+    TAG_ACTIONS,
     Derivation,
     Imported,
     Stated,
@@ -71,6 +72,7 @@ from memory.ledger.vectors import (
 )
 
 __all__ = [
+    "TAG_ACTIONS",
     "Derivation",
     "Given",
     "Hidden",

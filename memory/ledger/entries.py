@@ -29,7 +29,7 @@ from memory.host.models import Run, VaultKey
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.host.vault import Resealed, VaultLocked
 from memory.ledger import index
-from memory.ledger.head import WRITER, advance_head, locked_entry
+from memory.ledger.head import WRITER, advance_head, locked_entry, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Strength, Tombstone
@@ -447,6 +447,10 @@ def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetim
     return entry
 
 
+# A change of an entry's tags on the audit log, by whether the tag was added.
+TAG_ACTIONS = {True: "memory.tagged", False: "memory.untagged"}
+
+
 def require_taggable(entry: MemoryEntry) -> None:
     """Refuse entries whose tags are not a person's to change."""
     if EntryAddress.objects.of(entry.tenant_id).filter(id=entry.id).exists():
@@ -479,11 +483,11 @@ def tag_entry(scope: TenantScope, entry_id: UUID, tag: str, *, tagged: bool, now
         allowed.bulk_create([EntryTag(tenant_id=scope.tenant_id, id=entry.id, tag=tag)])
     else:
         allowed.filter(tenant_id=scope.tenant_id, id=entry.id, tag=tag).delete()
-    advance_head(scope.tenant_id, entries=0, retired=0)
+    gone = None if tagged else record_removal_time(now, at_once=False)
+    advance_head(scope.tenant_id, entries=0, retired=0, gone=gone)
     index.replace_in_index(scope.tenant_id, entry.position, before, entry.search_text)
     consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
-    action = "memory.tagged" if tagged else "memory.untagged"
-    target, said = ids.wire("mem", entry.id), f"Tag: {tag}"
+    action, target, said = TAG_ACTIONS[tagged], ids.wire("mem", entry.id), f"Tag: {tag}"
     audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, reason=said, now=now)
     return entry
 

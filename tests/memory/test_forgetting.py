@@ -1015,6 +1015,18 @@ def test_a_confirmation_sees_what_went_and_what_changed_since_the_preview() -> N
     assert refused.value.details["changed"]["memory entries"] == {"erase": -2, "suspected": 0}
 
 
+def test_a_confirmation_sees_a_tag_that_was_changed_in_place_since_the_preview() -> None:
+    acme = building.scope()
+    building.remember("acme", "says nothing of her")
+    (entry_id,) = MemoryEntry.objects.values_list("id", flat=True)
+    for tagged, difference in ((True, 1), (False, -1)):
+        found = preview(acme)
+        ledger.tag_entry(acme, entry_id, MARTA, tagged=tagged, now=timezone.now())
+        with pytest.raises(Conflict) as refused:
+            confirm(acme, found)
+        assert refused.value.details["changed"]["memory entries"] == {"erase": difference, "suspected": 0}
+
+
 def test_the_ids_that_a_preview_has_found_are_kept_until_the_request_is_over() -> None:
     acme = building.scope()
     building.remember("acme", MARTA)
