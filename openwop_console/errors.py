@@ -18,6 +18,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import resolve
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -99,6 +100,8 @@ DATABASE_FAILURES = (
     psycopg.InterfaceError,
 )
 
+
+LOCKED = "Other changes held the database for too long; try again in a moment."
 
 FACES = {
     "/v1/": "openwop",
@@ -230,12 +233,21 @@ def refusal_of(problem: Exception) -> Refusal:
     if isinstance(problem, drf.ParseError):
         return errors.Invalid(str(problem.detail))
     if is_unavailable(problem):
-        log.warning("the database does not answer: %s", " ".join(str(problem).split()))
         source = problem.__cause__ or problem
+        is_locked = _is_locked(source)
+        words = "a lock of the database was not free" if is_locked else "the database does not answer"
+        log.warning("%s: %s", words, " ".join(str(problem).split()))
         slots.database_failed(for_reads=isinstance(source, psycopg.Error) and source.sqlstate is None)
-        return errors.StoreUnavailable()
+        return errors.StoreUnavailable(LOCKED) if is_locked else errors.StoreUnavailable()
     kind = next((refusal for framework, refusal in FRAMEWORK.items() if isinstance(problem, framework)), None)
     return kind() if kind else _bug(problem)
+
+
+def _is_locked(problem: BaseException) -> bool:
+    """Return whether the database answers, and another transaction held what this one had to change."""
+    code = getattr(problem, "sqlite_errorcode", None)
+    is_sqlite_lock = code is not None and code & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+    return is_sqlite_lock or isinstance(problem, (LockNotAvailable, DeadlockDetected))
 
 
 def is_unavailable(problem: BaseException | None) -> bool:

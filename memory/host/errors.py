@@ -153,8 +153,8 @@ class StoreUnavailable(Busy):
     code = "store_unavailable"
     message = "The database of this host does not answer now; try again in a moment."
 
-    def __init__(self) -> None:
-        super().__init__(retryAfterMs=2000)
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message, retryAfterMs=2000)
 
 
 class RunForbidden(Forbidden):

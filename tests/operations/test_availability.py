@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import httpx
@@ -314,23 +314,27 @@ def test_a_database_that_lacks_a_migration_is_not_ready(client: Client) -> None:
     assert answer.json()["checks"] == {"database": True, "migrations": False}
 
 
-@pytest.mark.only_db("sqlite")
 @pytest.mark.django_db(transaction=True)
 def test_a_page_whose_database_is_locked_is_a_page_that_says_when_to_come_back(client: Client) -> None:
     operator = building.operator()
     client.force_login(operator)
     mem_id = building.remember("acme", "The plan is Gold.").entries[0]
-    holder = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA busy_timeout = 100")
-    holder.execute("BEGIN IMMEDIATE")
-    try:
+    with connection.cursor() as cursor, closing(connection.copy()) as other:
+        other.set_autocommit(False)
+        with other.cursor() as holder:
+            if plugin.engine() == plugin.SQLITE:
+                cursor.execute("PRAGMA busy_timeout = 100")
+                holder.execute("UPDATE memory_memoryentry SET protected = protected")
+            else:
+                cursor.execute("SET lock_timeout = 100")
+                holder.execute("SELECT 1 FROM memory_memoryentry FOR UPDATE")
         answer = client.post(f"/memory/{mem_id}/retire", {"reason": "stale"})
-    finally:
-        holder.close()
+        other.rollback()
+        if plugin.engine() != plugin.SQLITE:
+            cursor.execute("RESET lock_timeout")
 
     assert (answer.status_code, answer["Retry-After"]) == (503, "2")
-    assert b"The database of this host does not answer now" in answer.content
+    assert b"Other changes held the database for too long" in answer.content
 
 
 @pytest.mark.only_db("sqlite")
