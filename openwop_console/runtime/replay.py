@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import pairwise
 from uuid import UUID
 
 from django.db import OperationalError, transaction
@@ -24,6 +25,7 @@ from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
 from memory.host.event_log import Recorded
 from memory.host.events import (
+    ApprovalRejected,
     Event,
     Failure,
     InterruptRequested,
@@ -73,6 +75,7 @@ STEPPING_STONES = (
 )
 GONE = "0" * ids.WIRE_LENGTH
 APPROVAL, APPROVES = "approval", "approvals:respond"
+REJECTIONS = frozenset({"reject", "refine"})  # actions of a person that decide an approval
 
 
 class SourceMissing(Exception):
@@ -522,10 +525,17 @@ def _require_may_approve(scope: TenantScope, facts: list[Recorded]) -> None:
 
     The approval was given for the source, and what it let pass happens again in the branch.
     """
-    approved = (fact for fact in facts if fact.type == InterruptResolved.type and fact.payload["kind"] == APPROVAL)
-    if any(fact.payload.get("outcome") != "rejected" for fact in approved) and not scope.can(APPROVES):
+    if any(_is_approval(*each) for each in pairwise(facts)) and not scope.can(APPROVES):
         message = f"This branch would go on behind an approval, which needs the permission {APPROVES}. Fork before it."
         raise Forbidden(message, requiredScope=APPROVES)
+
+
+def _is_approval(decision: Recorded, resolved: Recorded) -> bool:
+    """Whether ``resolved`` closed an approval that was not rejected, with the ``decision`` that stands before it."""
+    if resolved.type != InterruptResolved.type or resolved.payload["kind"] != APPROVAL:
+        return False
+    is_rejected = decision.type == ApprovalRejected.type or decision.payload.get("action") in REJECTIONS
+    return not is_rejected and resolved.payload.get("outcome") != "rejected"
 
 
 def _taken_over(source: Run, before: int) -> list[Recorded]:

@@ -487,6 +487,23 @@ def test_an_author_branches_behind_no_approval_and_is_asked_for_one_from_before_
     assert (by_operator.status, MemoryEntry.objects.count()) == ("completed", 2)
 
 
+@pytest.mark.parametrize("action", ["reject", "accept"])
+def test_a_rejected_approval_is_taken_over_without_the_permission_to_approve(action: str) -> None:
+    gate = node("gate", "core.approvalGate")
+    building.install("acme", building.definition("refund", gate, node("pay", "core.noop")))
+    author = building.scope(role="author")
+    source = building.execute(author, "refund")
+    reviewer = building.scope(role="reviewer")
+    run_service.resolve_interrupt(reviewer, source.id, "gate", {"action": action}, now=timezone.now())
+    building.advance(source)
+    behind = at(source, "node.resumed", "gate") + 1
+    if action == "reject":
+        assert building.advance(forked_by(author, source, "branch", behind)).status == "failed"
+    else:
+        with pytest.raises(Forbidden):
+            forked_by(author, source, "branch", behind)
+
+
 def test_a_fork_of_a_fork_names_the_owner_of_the_run_that_it_comes_from() -> None:
     owner, second, third = (building.scope(role="author") for _ in range(3))
     source = building.execute(owner, "conformance-noop")
