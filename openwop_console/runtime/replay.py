@@ -521,12 +521,14 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
 
 
 def _require_may_approve(scope: TenantScope, facts: list[Recorded]) -> None:
-    """Refuse a branch that goes on behind an approval, unless who asks for it may approve.
+    """Refuse a branch that continues after an approval, unless its requester may approve.
 
-    The approval was given for the source, and what it let pass happens again in the branch.
+    The approval was given for the source, and its effects happen again in the branch.
     """
     if any(_is_approval(*each) for each in pairwise(facts)) and not scope.can(APPROVES):
-        message = f"This branch would go on behind an approval, which needs the permission {APPROVES}. Fork before it."
+        message = (
+            f"This branch would continue after an approval, which needs the permission {APPROVES}. Fork from before it."
+        )
         raise Forbidden(message, requiredScope=APPROVES)
 
 

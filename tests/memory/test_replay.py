@@ -477,7 +477,7 @@ def test_an_author_branches_behind_no_approval_and_is_asked_for_one_from_before_
     url = f"/runs/{ids.wire('run', source.id)}/fork"
     refused = client.post(url, {"mode": "branch", "from_seq": str(behind)})
     assert refused.status_code == 403
-    assert "would go on behind an approval" in refused.content.decode()
+    assert "would continue after an approval" in refused.content.decode()
     made = client.post(url, {"mode": "branch", "from_seq": "0"})
     waiting = building.advance(runs.find(source.tenant_id, building.id_of("run", made["Location"].rpartition("/")[2])))
     assert (waiting.status, waiting.principal) == ("waiting-approval", ids.wire("usr", author.id))
