@@ -695,10 +695,11 @@ def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
 def rewrite_samples(other: str) -> bool:
     """Rewrite PostgreSQL's samples of columns; False when it cannot be now, and they are still due.
 
-    Rows without a TOAST go first, since a rewrite fails at them. That vacuum alone must not count, so the table
-    ``other`` is vacuumed after it.
+    Rows without a TOAST are removed first, since a rewrite fails at them. That vacuum alone must not count, so the
+    table ``other`` is vacuumed after it; and before it, since one that is locked then would let it count.
     """
-    return vacuum(SAMPLES, rewrite=False) and vacuum(other, rewrite=False) and vacuum(SAMPLES, rewrite=True)
+    made_free = vacuum(other, rewrite=False) and vacuum(SAMPLES, rewrite=False) and vacuum(other, rewrite=False)
+    return made_free and vacuum(SAMPLES, rewrite=True)
 
 
 def _clear_statistics(cursor: CursorWrapper, table: str) -> None:
