@@ -28,7 +28,7 @@ CODE = {"rows": 6, "spellcheck": "false", "class": "code"}
 LABELS = {
     "accept": "Accept",
     "edit-accept": "Accept as edited",
-    "refine": "Ask for changes",
+    "refine": "Request changes",
     "ask": "Ask a question",
     "reject": "Reject",
 }

@@ -75,7 +75,10 @@ DIMENSIONS = (
         lambda d: _supported(_memory(d).get("attribution")),
     ),
     Dimension(
-        "replay-snapshot", "multiAgent.executionModel", "a replay may read other memory than its source", _replays
+        "replay-snapshot",
+        "multiAgent.executionModel",
+        "replays may see different memory than the original run",
+        _replays,
     ),
     Dimension("retention", "memory.retention", "entries neither expire nor can be forgotten", _retains),
 )
@@ -102,11 +105,11 @@ class Standing:
 
     @property
     def verdict(self) -> str:
-        """``satisfied``, ``degraded``, ``unknown`` (nothing declared), or ``not asked for``."""
+        """``satisfied``, ``degraded``, ``unknown`` (nothing declared), or ``not required``."""
         if self.asked is None:
             return "unknown"
         if not self.asked:
-            return "not asked for"
+            return "not required"
         return "satisfied" if self.satisfied else "degraded"
 
 

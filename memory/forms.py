@@ -88,7 +88,7 @@ class SnoozeForm(forms.Form):
     """For how long a commitment is put off."""
 
     hours = forms.TypedChoiceField(
-        label="Put it off for",
+        label="Snooze for",
         coerce=int,
         choices=((1, "an hour"), (24, "a day"), (72, "three days"), (168, "a week"), (720, "30 days")),
         initial=24,
@@ -125,7 +125,7 @@ class HoldForm(SubjectForm):
         label="Reason",
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Shown to whoever tries to forget the subject, and kept in the audit log. Secrets are redacted.",
+        help_text="Shown when a forget of the subject is refused, and kept in the audit log. Secrets are redacted.",
     )
 
     def __init__(self, *given: Any, **options: Any) -> None:
@@ -218,14 +218,14 @@ class PassScheduleForm(forms.Form):
         required=False,
         min_value=1,
         max_value=2**31 - 1,
-        help_text="For distilling alone. Left empty, it stays as it was; that of a new schedule is the host's.",
+        help_text="Distillation only. Empty = current value, or the host default.",
     )
     target = forms.IntegerField(
         label="Target tokens",
         required=False,
         min_value=1,
         max_value=2**31 - 1,
-        help_text="For distilling alone: how long the archive may be. Left empty, it stays as it was.",
+        help_text="Distillation only: length of the archive. Empty = current value.",
     )
     rests = forms.BooleanField(label="Paused", required=False, help_text="Saved, but runs no passes.")
 

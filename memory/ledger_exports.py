@@ -156,7 +156,7 @@ def _record(scope: TenantScope, action: str, row: Pass, details: JSONObject, now
 def carry_out(work: Pass, *, clock: Clock) -> None:
     """The file is written from its beginning, part by part, with what the person may see now."""
     if FORGOTTEN in work.options["filter"].values():
-        raise Conflict("The filter named somebody who was forgotten; it finds other entries now.")
+        raise Conflict("The filter named a subject that was erased; it finds other entries now.")
     now = clock()
     scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=now)
     wanted, form = LedgerFilter.of_document(work.options["filter"]), work.options["format"]

@@ -20,9 +20,9 @@ from proposals.models import Decision, Gate, GateState
 
 ANSWER_KEYS = {"decision", "reason", "override"}
 FAILURES: dict[str, tuple[str, str]] = {
-    GateState.REJECTED: ("approval_rejected", "The gate was rejected; nothing was installed."),
-    GateState.CHANGES_REQUESTED: ("changes_requested", "The gate asked for changes; nothing was installed."),
-    GateState.EXPIRED: ("approval_timeout", "Nobody granted the gate in time; nothing was installed."),
+    GateState.REJECTED: ("approval_rejected", "The approval was rejected; nothing was installed."),
+    GateState.CHANGES_REQUESTED: ("changes_requested", "Changes were requested; nothing was installed."),
+    GateState.EXPIRED: ("approval_timeout", "The approval request expired; nothing was installed."),
 }
 
 

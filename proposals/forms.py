@@ -123,7 +123,7 @@ class RevisionForm(AboutRevision):
         label="Note", required=False, max_length=drafts.MAX_NOTE, help_text="What you changed, and why."
     )
     voids_gate = forms.BooleanField(
-        label="Void the gate and the votes cast at it", required=False, widget=forms.CheckboxInput({"required": True})
+        label="Void the approval request and its votes", required=False, widget=forms.CheckboxInput({"required": True})
     )
 
     def __init__(self, data: object, *, standing: Revision, gate_open: bool, artifact_fixed: bool) -> None:
@@ -186,13 +186,13 @@ class PolicyForm(PlainForm):
         label="Approvals needed",
         min_value=1,
         max_value=policies.MOST_GRANTS,
-        help_text="Of so many different people. One rejection is enough to end the gate.",
+        help_text="Number of different approvers. One rejection ends it.",
     )
     eligible_roles = forms.MultipleChoiceField(
         label="Who votes",
         choices=_choices(VOTES),
         widget=forms.CheckboxSelectMultiple,
-        help_text="Nobody votes on what they wrote or revised, and agents never vote, whatever is chosen here.",
+        help_text="Authors never vote on their own proposal, and agents never vote, whichever roles are selected.",
     )
     lasts = forms.IntegerField(label="Expires after", min_value=1, max_value=BIGGEST)
     unit = forms.ChoiceField(label="Unit", choices=[(unit, f"{unit}s") for unit in UNITS])
@@ -201,7 +201,7 @@ class PolicyForm(PlainForm):
         required=False,
         choices=_choices(OVERRIDES),
         widget=forms.CheckboxSelectMultiple,
-        help_text="With nobody chosen, no gate of this kind can be overridden.",
+        help_text="With no role selected, no approval request of this kind can be overridden.",
     )
     override_bypasses_quorum = forms.BooleanField(
         label="One override is enough, however many approvals are needed", required=False

@@ -211,7 +211,7 @@ def _require_own_voice(gate: Gate, principal: Principal) -> None:
     if same:
         called = access.names_of(gate.tenant_id, same)
         names = ", ".join(sorted(called.get(each, each) for each in same))
-        message = f"{names} has voted at this gate; that is the same person's voice."
+        message = f"{names} has voted on this request already, and is the same person."
         raise Conflict(message, gateState=gate.state, rule=ONE_VOICE)
 
 

@@ -227,7 +227,7 @@ def denial(scope: TenantScope) -> Forbidden | None:
 def denial_of_confirming(scope: TenantScope, asked: PolicyChange) -> Forbidden | None:
     """Why this principal may not confirm the change, or None; all who manage policies may refuse it."""
     if access.same_people(scope.tenant_id, scope.principal.people, [asked.asked_by]):
-        return Forbidden("Who asked for a change of a policy does not confirm it.", rule="separation-of-duties")
+        return Forbidden("You can't confirm your own change.", rule="separation-of-duties")
     return denial(scope)
 
 
@@ -260,7 +260,7 @@ def _checked(before: Policy, changes: dict[str, Any], called: Mapping[str, str])
     least, most = int(SHORTEST.total_seconds()), int(LONGEST.total_seconds())
     checks = [
         ("quorum", 1 <= wanted.quorum <= MOST_GRANTS, f"must be 1 to {MOST_GRANTS}"),
-        ("eligible_roles", bool(wanted.eligible_roles), "names no role, so nobody could vote"),
+        ("eligible_roles", bool(wanted.eligible_roles), "names no role, so no vote would be possible"),
         ("eligible_roles", set(wanted.eligible_roles) <= set(roles_with(VOTES)), f"may name {_role_names(VOTES)}"),
         (
             "override_roles",
@@ -441,7 +441,7 @@ def in_units(span: timedelta) -> tuple[str, int]:
 def approvals_in_words(quorum: int, roles: Sequence[str]) -> str:
     """``one approval by owners``, ``2 approvals by reviewers or owners``; without roles, all who may vote."""
     count = "one approval" if quorum == 1 else f"{quorum} approvals"
-    return f"{count} by {roles_in_words(roles) or 'whoever may vote'}"
+    return f"{count} by {roles_in_words(roles) or 'anyone who may vote'}"
 
 
 def roles_in_words(roles: Sequence[str]) -> str:
@@ -451,4 +451,4 @@ def roles_in_words(roles: Sequence[str]) -> str:
 
 
 def _who(roles: Sequence[str]) -> str:
-    return roles_in_words(roles) or "nobody"
+    return roles_in_words(roles) or "no role"

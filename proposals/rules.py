@@ -104,14 +104,12 @@ def _denial_at(gate: Gate, scope: TenantScope, action: str) -> Forbidden | None:
     """Why this principal may not act at this gate. Roles are read from the database, never from the request."""
     if action == "decide" and gate.eligible_roles and not _holds_one(scope, gate.eligible_roles):
         roles = ", ".join(gate.eligible_roles)
-        return Forbidden(f"At this gate only these roles vote: {roles}.", rule=NOT_ELIGIBLE, roles=gate.eligible_roles)
+        return Forbidden(f"Only these roles can vote: {roles}.", rule=NOT_ELIGIBLE, roles=gate.eligible_roles)
     if action == "override" and not gate.override_roles:
-        return Forbidden("The policy of this gate knows no override.", rule=NO_OVERRIDE)
+        return Forbidden("The policy allows no override.", rule=NO_OVERRIDE)
     if action == "override" and not _holds_one(scope, gate.override_roles):
         roles = ", ".join(gate.override_roles)
-        return Forbidden(
-            f"At this gate only these roles override: {roles}.", rule=NO_OVERRIDE, roles=gate.override_roles
-        )
+        return Forbidden(f"Only these roles can override: {roles}.", rule=NO_OVERRIDE, roles=gate.override_roles)
     return None
 
 
@@ -150,9 +148,11 @@ def _obstacle_at(gate: Gate | None, action: str, details: dict[str, str], now: d
     if gate is None and action in NEEDS_A_GATE:
         return Conflict(f"No approval is requested; {action} is not allowed.", **details)
     if gate and gate.state != GateState.OPEN and action in NEEDS_AN_OPEN_GATE:
-        return Conflict("The gate has been decided already.", **details, gateState=gate.state)
+        return Conflict("The approval request is decided already.", **details, gateState=gate.state)
     if gate and action in NEEDS_AN_OPEN_GATE and has_expired(gate, now):
-        return Conflict("The gate has expired; nothing is installed by it.", **details, gateState=GateState.EXPIRED)
+        return Conflict(
+            "The approval request has expired; nothing was installed.", **details, gateState=GateState.EXPIRED
+        )
     return None
 
 

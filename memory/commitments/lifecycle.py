@@ -348,7 +348,7 @@ def snooze(scope: TenantScope, commitment_id: UUID | None, *, until: datetime, n
     row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
     if not now < until <= now + FARTHEST:
         message = "must lie in the future, and at most 90 days ahead"
-        raise Invalid("The commitment was not put off.", errors=[{"field": "until", "message": message}])
+        raise Invalid("The commitment was not snoozed.", errors=[{"field": "until", "message": message}])
     patience = timedelta(days=memory_policy.policy_of(scope.tenant_id).stale_days)
     stale_at = row.stale_at and max(row.stale_at, until + patience)
     put_off = {"snoozed_until": until, "due_at": _due_behind(row, until), "stale_at": stale_at}

@@ -159,7 +159,7 @@ class StoreUnavailable(Busy):
 
 class RunForbidden(Forbidden):
     code = "run_forbidden"
-    message = "That run belongs to somebody else."
+    message = "That run belongs to another person."
 
 
 class ForceEngineVersionForbidden(Forbidden):

@@ -30,7 +30,7 @@ COMPARED = (LineageKind.MERGED, LineageKind.SUPERSEDED)
 LAST_EVENTS = 8
 SHOWN_AROUND = 20
 WHY = {
-    LineageKind.MERGED: "says the same",
+    LineageKind.MERGED: "same statement",
     LineageKind.SUPERSEDED: "an earlier value of the same statement",
     LineageKind.COMPACTED: "its text is a part of it",
     LineageKind.DISTILLED: "it was read for the archive",

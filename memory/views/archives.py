@@ -23,7 +23,7 @@ from memory.wire import instant
 
 REFS_OFFERED = 500
 SOURCES = 50
-WHAT = "Archives are what a nightly distillation keeps of many entries, within a budget of tokens."
+WHAT = "Archives are summaries of memory within a token budget."
 COLUMNS = (
     "id", "memoryRef", "state", "trigger", "tokenBudget", "tokensUsed", "outputTokens", "tokenizer", "distiller",
     "sourceCount", "corpusCount", "sha256", "indexUpdated", "createdAt", "keepUntil", "withdrawnBecause", "code",

@@ -148,13 +148,13 @@ def _commitment(scope: TenantScope, cmt_id: str, now: datetime) -> Shown:
 
 @require_http_methods(["POST"])
 def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
-    """Put it off for as long as was chosen."""
+    """Snooze for as long as was chosen."""
     scope, now = tenancy.scope_of(request), timezone.now()
     shown, form = _commitment(scope, cmt_id, now), SnoozeForm(request.POST)
     scope.check("memory:retire")
     sent = pages.submit(form, lambda data: _put_off(scope, shown.row.id, data["hours"], now))
     if sent.result:
-        messages.success(request, "The commitment is put off. It does not fire before then.")
+        messages.success(request, "The commitment is snoozed. It does not fire before then.")
         return redirect("commitment", cmt_id)
     if sent.conflict:
         messages.error(request, sent.conflict.message)

@@ -98,7 +98,7 @@ ACCEPTED = {"accept", "edit-accept"}
 FAILURES = {
     "reject": ("approval_rejected", "The approval was rejected."),
     "refine": ("approval_refined", "The approval asked for changes, and no edge of the workflow leads to them."),
-    "timeout": ("interrupt_timeout", "Nobody answered in time."),
+    "timeout": ("interrupt_timeout", "No answer came in time."),
 }
 BEARER = "token"
 MAX_VOTER = 128
@@ -637,7 +637,7 @@ def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
     if same:
         called = access.names_of(interrupt.tenant_id, same)
         names = ", ".join(sorted(called.get(each, each) for each in same))
-        message = f"{names} has answered at this gate; that is the same person's voice."
+        message = f"{names} has answered this request already, and is the same person."
         raise Conflict(message, nodeId=interrupt.node_id, rule="one-voice-a-person")
 
 

@@ -63,7 +63,7 @@ log = logging.getLogger(__name__)
 # The maximum events applied per transaction, and the seconds after which it applies no more: other SQLite writers wait
 # for it, and a node may have megabytes of values.
 CHUNK, TURN_S = 100, 0.05
-MISSING = Failure("replay_source_missing", "The source run has no recorded outcome that could be told again.")
+MISSING = Failure("replay_source_missing", "The source run has no recorded outcome to replay.")
 OTHERWISE = Failure("replay_diverged", "The node came to something else than its source run has on record.")
 ENDED = frozenset({NodeCompleted.type, NodeFailed.type, NodeSkipped.type})
 PAUSES = frozenset({RunPaused.type, RunResumed.type})

@@ -103,7 +103,7 @@ def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, told: Det
         how = "" if cast.principal == scope.principal.id else f" by {_credential_name(cast)}"
         return f"you have {CAST[cast.decision]} revision {cast.revision} already{how}"
     if refusal is None and action == "apply" and told.gate and not rules.has_expired(told.gate, now):
-        return "a gate is under way already"
+        return "approval is requested already"
     if refusal is None:
         return ""
     return _rule_in_words(refusal, told, scope) or _state_in_words(refusal) or refusal.message
@@ -119,22 +119,22 @@ def _rule_in_words(refusal: Refusal, told: Detail, scope: TenantScope) -> str:
     rule, needed = refusal.details.get("rule"), refusal.details.get("requiredScope")
     roles = roles_in_words(refusal.details.get("roles", ()))
     if needed:
-        return f"it needs the permission {needed}"
+        return f"you need permission: {needed}"
     writers = {each.revised_by for each in told.revisions}
     mine = access.same_people(scope.tenant_id, scope.principal.people, writers)
     part = review.authored(told.revisions, mine) or review.LEARNT_FROM
     return {
         rules.SEPARATION_OF_DUTIES: f"you authored {part}",
-        rules.NOT_ELIGIBLE: f"this gate is for {roles}",
-        rules.NO_OVERRIDE: f"only {roles} override this gate" if roles else "the policy of this gate knows no override",
+        rules.NOT_ELIGIBLE: f"only {roles} can vote",
+        rules.NO_OVERRIDE: f"only {roles} can override" if roles else "the policy allows no override",
     }.get(str(rule), "")
 
 
 def _state_in_words(refusal: Refusal) -> str:
     if refusal.details.get("gateState") == "expired":
-        return "the gate has expired"
+        return "the approval request has expired"
     if refusal.details.get("gateState"):
-        return "the gate has been decided already"
+        return "the approval request is decided already"
     return (
         "no approval is requested; request it first" if refusal.message.startswith("No approval is requested") else ""
     )

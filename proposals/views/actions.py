@@ -38,7 +38,7 @@ ENDED: dict[str, str] = {"reject": State.REJECTED, "archive": State.ARCHIVED}
 VOTED: dict[str, str] = {
     Decision.GRANTED: "Your approval is on record.",
     Decision.REJECTED: "Your vote against this revision is on record.",
-    Decision.CHANGES_REQUESTED: "Your request for changes is on record; the gate is over, the review goes on.",
+    Decision.CHANGES_REQUESTED: "Changes requested. The approval request is closed; the review goes on.",
 }
 
 
@@ -56,7 +56,7 @@ def request_approval(request: HttpRequest, prop_id: str) -> HttpResponse:
         return lifecycle.ask_to_apply(scope, proposal_id, expected=data["revision"], now=timezone.now())
 
     direct = rules.activates_directly()
-    words = "Installed." if direct else "Activation was asked for. A vote decides."
+    words = "Installed." if direct else "Approval requested. A vote decides."
     return _carry_out(request, prop_id, "apply", AskForm(request.POST), act, words)
 
 
@@ -80,7 +80,7 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
     def act(_: Cleaned) -> object:
         return lifecycle.withdraw(scope, proposal_id, now=timezone.now())
 
-    words = "The gate is withdrawn. Nothing was installed."
+    words = "The approval request is cancelled. Nothing was installed."
     return _carry_out(request, prop_id, "withdraw", AskForm(request.POST), act, words)
 
 
@@ -166,7 +166,7 @@ def rolled_back(activation: Activation) -> str:
         return f"Rolled back: {activation.installed_ref} is installed."
     if activation.gate:
         return "Approval requested. The earlier version is installed as soon as it is granted."
-    return "Saved as a draft. Somebody who may request approval has to take it on."
+    return "Saved as a draft. Approval has to be requested by a role that may."
 
 
 @require_POST
@@ -227,7 +227,7 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
 
     sent = pages.submit(form, act) if form.is_bound else None
     if sent and sent.result:
-        messages.warning(request, "The gate was overridden. This is on record for good.")
+        messages.warning(request, "The approval was overridden. The proposal stays marked as overridden.")
         return redirect("proposal", prop_id)
     told, now = review.detail(scope, proposal_id), timezone.now()
     refusal = rules.refusal_to("override", scope, told.proposal, told.gate, now=now)

@@ -36,14 +36,14 @@ STANDINGS = {word: word for word in inbox.STANDINGS}
 KINDS = {kind: kind for kind in Kind.values}
 STATES = {state: state for state in State.values}
 PURPOSES = {purpose: purpose for purpose in Purpose.values}
-DUPLICATES = {"yes": "Restates something", "no": "New"}
-PEOPLE = {inbox.NO_MODEL: "People and keys"}
+DUPLICATES = {"yes": "Possible duplicate", "no": "New"}
+PEOPLE = {inbox.NO_MODEL: "People and API keys"}
 # An explanation for the words that need one.
 PLAIN: dict[str, str] = {
     Kind.AGENT_PACK: "agents",
-    Kind.WORKFLOW_CHAIN_PACK: "steps in a row",
+    Kind.WORKFLOW_CHAIN_PACK: "workflow chain",
     Kind.PROMPT_TEMPLATE: "prompts",
-    Kind.AUTOMATION: "runs by the clock",
+    Kind.AUTOMATION: "scheduled runs",
     "waiting": "for votes",
 }
 # Query parameter -> field of the filter: ``SEVERAL`` may repeat, ``ONE`` have one value.
@@ -302,7 +302,7 @@ def inbox_page(request: HttpRequest) -> HttpResponseBase:
     """The list of proposals, newest first, as a page or a file; ``saved`` in the URL selects a saved filter."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if "proposals" not in registrations.advertised_capabilities().get("agents", {}):
-        text = "Proposals are what agents and people would change in production; a gate decides about each."
+        text = "Changes proposed by agents and people. Nothing takes effect until approved."
         return pages.unsupported(request, "proposals", "Proposals", "agents.proposals", text)
     scope.check("proposals:read")
     offered = saved(scope, pages.text_of(request, "saved"))

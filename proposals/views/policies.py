@@ -17,11 +17,11 @@ from proposals.models import PolicyChange
 from proposals.policies import Refused, Standing, Version
 
 CALLED = {"expires_s": "lasts"}
-WAITS = "The change waits until somebody else confirms it."
-IN_FORCE = "The policy is changed. Nobody else could have confirmed it, and that is on record."
+WAITS = "The change is pending until another person confirms it."
+IN_FORCE = "The policy is changed. No other person could confirm it; the audit log says so."
 CONFIRMED = "The change is confirmed. Approvals requested from now on follow the new policy."
-REFUSED = "The change is refused. The policy is as it was."
-TAKEN_BACK = "The change is taken back. The policy is as it was."
+REFUSED = "The change is refused. The policy is unchanged."
+TAKEN_BACK = "The change is withdrawn. The policy is unchanged."
 
 
 @pages.parameters("format")

@@ -135,7 +135,7 @@ def test_nobody_answers_in_time_and_the_result_says_so(
     *_, last = frames(ask(model(), question="Shall I?", timeoutSeconds=60))
     assert last["result"]["structuredContent"]["outcome"] == "timeout"
     assert last["result"]["isError"] is False
-    assert "Nobody answered in time" in texts(last["result"])[0]
+    assert "No answer came in time" in texts(last["result"])[0]
     assert Run.objects.of(building.tenant().id).get().status == "completed"
 
 

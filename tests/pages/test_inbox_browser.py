@@ -72,7 +72,7 @@ def test_by_mouse_several_are_rejected_and_a_filter_is_saved(page: Page, live_se
     open_inbox(page, live_server.url)
     page.get_by_role("checkbox", name="Choose prompt 2").check()
     page.get_by_role("checkbox", name="Choose prompt 3").check()
-    expect(page.locator(".bulk-bar")).to_contain_text("2 chosen")
+    expect(page.locator(".bulk-bar")).to_contain_text("2 selected")
     page.get_by_role("button", name="Reject…").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Reject 2 proposals")
     page.get_by_label("Reason").fill("not needed")
@@ -97,11 +97,11 @@ def test_by_keyboard_alone_rows_are_walked_chosen_and_ended(page: Page, live_ser
     press = page.keyboard.press
     for key in ("j", "x", "j", "j", "k", "x"):
         press(key)
-    expect(page.locator(".bulk-bar")).to_contain_text("2 chosen")
+    expect(page.locator(".bulk-bar")).to_contain_text("2 selected")
     expect(page.get_by_role("checkbox", name="Choose automation 4")).to_be_checked()
     expect(page.get_by_role("checkbox", name="Choose prompt 3")).to_be_checked()
     press("x")
-    expect(page.locator(".bulk-bar")).to_contain_text("1 chosen")
+    expect(page.locator(".bulk-bar")).to_contain_text("1 selected")
     press("x")
     tab_to(page, "Archive…")
     press("Enter")
@@ -164,7 +164,7 @@ def test_single_keys_can_be_switched_off_and_the_help_lists_them(page: Page, liv
     some()
     open_inbox(page, live_server.url)
     page.keyboard.press("?")
-    for words in ("Choose the row", "Approve: read it", "Reject the row", "Search proposals"):
+    for words in ("Select the row", "Approve: read it", "Reject the row", "Search proposals"):
         expect(page.locator("#help")).to_contain_text(words)
     expect(page.locator("#help")).not_to_contain_text("Search memory")
     page.locator("#help").get_by_role("button", name="Off").click()
@@ -198,7 +198,7 @@ def test_without_javascript_everything_works(plain: Page, live_server: LiveServe
     expect(plain.locator(".conflict")).to_contain_text("Nothing was changed")
     expect(plain.locator(".conflict")).to_contain_text("Proposal is archived; reject is not allowed.")
     plain.get_by_role("link", name="Back to the list").click()
-    plain.get_by_role("button", name="Look for proposals now").click()
+    plain.get_by_role("button", name="Scan runs").click()
     drain()
     plain.get_by_role("link", name="Refresh").click()
     expect(plain.locator("#look")).to_contain_text("new")

@@ -624,7 +624,7 @@ def test_the_host_looks_for_proposals_when_asked_and_says_what_came(ada: Client,
     assert over.status_code == 286
     assert "0 new" in body_of(over)
     viewer = sign_in(role="viewer")
-    assert "Look for proposals now" not in body_of(viewer.get("/proposals"))
+    assert "Scan runs" not in body_of(viewer.get("/proposals"))
     assert viewer.post("/proposals/look").status_code == 403
 
 

@@ -56,14 +56,14 @@ def test_settings_tell_the_policy_of_every_kind_and_lead_to_each(ada: Client) ->
 
 
 def test_a_change_is_asked_for_by_one_and_confirmed_by_another_in_plain_forms(ada: Client, oda: Client) -> None:
-    assert "Nobody has changed this policy" in body_of(ada.get(URL))
+    assert "Default policy; it has never been changed" in body_of(ada.get(URL))
     answer = ada.post(URL, WANTED, follow=True)
     shown = body_of(answer)
     assert answer.redirect_chain == [(URL, 302)]
-    assert "The change waits until somebody else confirms it." in shown
+    assert "The change is pending until another person confirms it." in shown
     assert "Approvals needed: 1 → 2" in shown
     assert "Expires after: 14 days → 36 hours" in shown
-    assert "Who asked for a change of a policy does not confirm it." in shown
+    assert "You can&#x27;t confirm your own change." in shown
     assert "Withdraw" in shown
     [change] = waiting()
     assert "waits for a second person" in body_of(oda.get("/settings"))
@@ -73,17 +73,17 @@ def test_a_change_is_asked_for_by_one_and_confirmed_by_another_in_plain_forms(ad
     assert "Refuse it" in shown
     shown = body_of(oda.post(address(change, "confirm"), follow=True))
     assert "The change is confirmed." in shown
-    assert "2 approvals by operators or owners; expires after 36 hours; nobody may override" in shown
+    assert "2 approvals by operators or owners; expires after 36 hours; no role may override" in shown
     assert "oda@acme.example" in shown
     assert ada.get(f"{URL}?format=json").json()["number"] == 1
 
 
 def test_who_asked_may_take_it_back_and_another_may_refuse_it(ada: Client, oda: Client) -> None:
-    for browser, words in ((ada, "taken back"), (oda, "refused")):
+    for browser, words in ((ada, "withdrawn"), (oda, "refused")):
         ada.post(URL, WANTED)
         [change] = waiting()
         shown = body_of(browser.post(address(change, "refuse"), follow=True))
-        assert f"The change is {words}. The policy is as it was." in shown
+        assert f"The change is {words}. The policy is unchanged." in shown
     assert (waiting(), policies.policy_of_kind(building.tenant().id, PROMPT).number) == ([], 0)
 
 
@@ -93,7 +93,7 @@ def test_the_history_has_what_was_asked_for_and_how_it_ended(ada: Client, oda: C
         [change] = waiting()
         browser.post(address(change, verb))
     shown = " ".join(body_of(ada.get(URL)).partition('id="history"')[2].split())
-    ends = [shown.index(words) for words in ("confirmed by", ">refused<", ">taken back<")]
+    ends = [shown.index(words) for words in ("confirmed by", ">refused<", ">withdrawn<")]
     assert ends == sorted(ends)
     assert shown.count("Approvals needed: 1 → 2") == 3
     assert shown.count("never in force") == 2
@@ -107,14 +107,14 @@ def test_who_asked_and_confirms_it_all_the_same_is_forbidden(ada: Client, oda: C
     [change] = waiting()
     answer = ada.post(address(change, "confirm"))
     assert answer.status_code == 403
-    assert "does not confirm it" in body_of(answer)
+    assert "confirm your own change" in body_of(answer)
     assert waiting() == [change]
 
 
 def test_alone_the_change_is_in_force_at_once_and_the_page_says_so_before_and_after(ada: Client) -> None:
-    assert "Nobody else could confirm it" in body_of(ada.get(URL))
+    assert "No other person can confirm it" in body_of(ada.get(URL))
     shown = body_of(ada.post(URL, WANTED, follow=True))
-    assert "The policy is changed. Nobody else could have confirmed it" in shown
+    assert "The policy is changed. No other person could confirm it" in shown
     assert "made alone" in shown
 
 
@@ -179,7 +179,7 @@ def test_everybody_reads_a_policy_and_who_may_not_change_it_is_told_which_permis
     shown = body_of(browser.get(URL))
     assert "policies:manage" in shown
     assert "Confirm the change" not in shown
-    assert "Ask for this change" not in shown
+    assert "Request this change" not in shown
     for url, form in ((URL, WANTED), (address(change, "confirm"), {}), (address(change, "refuse"), {})):
         answer = browser.post(url, form)
         assert answer.status_code == 403, url
@@ -192,7 +192,7 @@ def test_another_tenant_has_its_own_policies_and_finds_no_change_of_acme_s(sign_
     ada.post(URL, WANTED)
     [change] = waiting()
     gil = sign_in("globex")
-    assert "Nobody has changed this policy" in body_of(gil.get(URL))
+    assert "Default policy; it has never been changed" in body_of(gil.get(URL))
     for verb in ("confirm", "refuse"):
         assert gil.post(address(change, verb)).status_code == 404
         assert gil.post(f"/settings/approval/changes/chg_0/{verb}").status_code == 404

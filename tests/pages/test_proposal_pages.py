@@ -91,14 +91,14 @@ def test_every_tab_is_an_address_of_its_own(ada: Client) -> None:
     evidence = body_of(ada.get(f"{url_of(made)}/evidence"))
     assert run_id in evidence
     assert "&lt;b&gt;because&lt;/b&gt;" in evidence
-    assert "Nobody has asked for activation yet" in body_of(ada.get(f"{url_of(made)}/history"))
+    assert "Approval has not been requested yet" in body_of(ada.get(f"{url_of(made)}/history"))
     assert json.loads(ada.get(f"{url_of(made)}?format=json").content)["revisions"][0]["number"] == 1
 
 
 def test_from_asking_to_the_installed_digest(ada: Client, sign_in: SignIn) -> None:
     made = proposing.propose()
     answer = ada.post(f"{url_of(made)}/ask", {"revision": 1}, follow=True)
-    assert "Activation was asked for" in body_of(answer)
+    assert "Approval requested. A vote decides." in body_of(answer)
     assert vote(sign_in(role="reviewer"), made, reason="fine").status_code == 302
     shown = body_of(ada.get(url_of(made)))
     assert "A worker is installing revision 1" in shown

@@ -151,7 +151,7 @@ def test_a_revision_is_typed_and_nothing_of_it_is_lost_to_somebody_faster(page: 
     page.keyboard.press("e")
     artifact = page.get_by_label("Artifact")
     artifact.fill(artifact.input_value().replace("two sentences", "one sentence"))
-    page.get_by_label("Void the gate").check()
+    page.get_by_label("Void the approval request").check()
     revised(made, ben(), "Somebody was faster.")
     page.get_by_role("button", name="Save as revision 2").click()
     expect(page.locator("#conflict")).to_be_focused()

@@ -145,7 +145,7 @@ def test_the_proof_of_inertness_counts_runs_and_becomes_the_effect(ada: Client) 
     assert "no installation has the digest of any of its 1 revision" in shown
     proposing.decide(made, proposing.opened(made))
     proposing.advance(Gate.objects.get())
-    assert "0 of 0 runs since the installation resolved it." in body_of(ada.get(f"{url_of(made)}/effect"))
+    assert "No runs since it was installed." in body_of(ada.get(f"{url_of(made)}/effect"))
 
 
 def test_what_a_pack_brought_is_listed_as_its_parts(ada: Client) -> None:
@@ -188,7 +188,7 @@ def test_the_aside_names_who_may_vote_and_why_the_others_may_not(ada: Client) ->
     proposing.policy(quorum=2)
     proposing.decide(made, proposing.opened(made), by=cleo, reason="fine")
     shown = body_of(ada.get(url_of(made)))
-    may, _, others = shown.partition("Who may vote")[2].partition("Why 3 others may not")
+    may, _, others = shown.partition("Who may vote")[2].partition("Why 3 others can't vote")
     assert "ada.owner@acme.example" in may
     assert "ben@acme.example" not in may
     assert "authored revision 2" in others
@@ -228,14 +228,14 @@ def test_each_reason_is_said_in_words(ada: Client, sign_in: SignIn) -> None:
     proposing.policy(eligible_roles=("operator",), override_roles=())
     opened = proposing.opened(made)
     shown = body_of(ada.get(url_of(made)))
-    assert "this gate is for operators" in shown
-    assert "the policy of this gate knows no override" in shown
+    assert "only operators can vote" in shown
+    assert "the policy allows no override" in shown
     operator = sign_in(role="operator")
     assert "approvals:override" in body_of(operator.get(url_of(made)))
     past = opened.opened_at - timedelta(hours=1)
     Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
     shown = body_of(operator.get(url_of(made)))
-    assert "the gate has expired" in shown
+    assert "the approval request has expired" in shown
     assert "Request approval" in shown
 
 
@@ -298,7 +298,7 @@ def test_withdrawing_the_gate_leaves_the_proposal_as_it_was(ada: Client) -> None
     made = proposing.propose()
     proposing.opened(made)
     answer = ada.post(f"{url_of(made)}/withdraw", seen(made), follow=True)
-    assert "The gate is withdrawn" in body_of(answer)
+    assert "The approval request is cancelled" in body_of(answer)
     assert Gate.objects.get().state == "cancelled"
     assert ada.post(f"{url_of(made)}/withdraw", seen(made)).status_code == 409
 
@@ -512,7 +512,7 @@ def test_an_override_asks_for_a_reason_and_the_id_and_marks_the_proposal_for_goo
     assert ada.post(url, seen(made, reason=WHY, typed="prop_x")).status_code == 422
     assert not Vote.objects.exists()
     shown = body_of(ada.post(url, seen(made, reason=WHY, typed=prop_id), follow=True))
-    assert "This is on record for good" in shown
+    assert "The proposal stays marked as overridden" in shown
     assert any(record.action == lifecycle.OVERRIDE for record in audit.newest(made.tenant_id))
     proposing.advance(opened)
     for tab in TABS:

@@ -386,7 +386,7 @@ def test_a_revision_that_voids_the_gate_takes_the_votes_with_it() -> None:
         (Policy(), "one approval by reviewers, operators or owners; expires after 14 days; owners may override"),
         (
             Policy(quorum=2, eligible_roles=("owner",), override_roles=(), expires_s=300, uninstall_on_archive=True),
-            "2 approvals by owners; expires after 5 minutes; nobody may override; " + UNINSTALLS,
+            "2 approvals by owners; expires after 5 minutes; no role may override; " + UNINSTALLS,
         ),
         (
             Policy(eligible_roles=("reviewer", "owner"), expires_s=3600, override_bypasses_quorum=True),
@@ -394,7 +394,7 @@ def test_a_revision_that_voids_the_gate_takes_the_votes_with_it() -> None:
         ),
         (
             Policy(expires_s=61, override_roles=(), override_bypasses_quorum=True),
-            "one approval by reviewers, operators or owners; expires after 61 seconds; nobody may override",
+            "one approval by reviewers, operators or owners; expires after 61 seconds; no role may override",
         ),
     ],
 )
