@@ -29,7 +29,7 @@ EVERY = 5.0
 # A worker opens the question and ends it; when none does for so long, the wait is over without one.
 GRACE = 30.0
 TOLD = {
-    TIMED_OUT: "Nobody answered in time, and the question is asked no more. Go on without an answer, or ask again.",
+    TIMED_OUT: "No answer came in time; the question is closed. Continue without an answer, or ask again.",
     WITHDRAWN: "The question was withdrawn without an answer.",
     INTERRUPTED: "This host is restarting, or your access has changed. The question still stands for people, but its "
     "answer is not waited for.",

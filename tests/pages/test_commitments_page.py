@@ -32,7 +32,7 @@ def remembered(*texts: str) -> list[str]:
 def test_the_board_shows_what_each_waits_for_and_where_it_came_from(ada: Client) -> None:
     remembered("Call Ana in 3 days.", "Every Friday send the report.", "When the invoice clears, tell finance.")
     shown = body_of(ada.get("/commitments"))
-    for text in ("Call Ana in 3 days.", "0 9 * * 5", ">the invoice clears</q>", "0 of 1", "each time it comes true"):
+    for text in ("Call Ana in 3 days.", "0 9 * * 5", ">the invoice clears</q>", "0 of 1", ">each time<"):
         assert text in shown, text
     assert "0 of 0" not in shown
     assert standing(1, 3, 3, "commitments") in shown

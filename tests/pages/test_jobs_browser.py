@@ -3,12 +3,16 @@
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from memory import memory_policy
+from memory.forget import execution, holds
 from memory.host import ids
 from memory.host.models import Interrupt, Run
 from tests import archiving, browsing, building, proposing
+from tools import screenshots
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -167,3 +171,24 @@ def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page:
     page.wait_for_timeout(1000)
     button.click()
     assert page.evaluate("window.sent") == 2
+
+
+@pytest.mark.parametrize(("width", "theme"), screenshots.VIEWS)
+def test_axe_finds_nothing_on_holds_and_on_a_forget_that_awaits_a_second_person(
+    page: Page, live_server: LiveServer, width: int, theme: screenshots.Theme
+) -> None:
+    page.set_viewport_size({"width": width, "height": screenshots.HEIGHT})
+    page.emulate_media(color_scheme=theme)
+    browsing.sign_in(page, live_server.url)
+    rosa = building.scope(owner=building.operator(email="rosa.owner@acme.example"))
+    now = timezone.now()
+    memory_policy.change(rosa, {"forget_second_person": True}, now=now)
+    in_force, over = (holds.place(rosa, [name], reason="a court case", now=now) for name in ("marta", "jonas"))
+    holds.end(rosa, over.id, reason="it was settled", now=now)
+    building.remember("acme", "write to tom@example.com", "tom@example.comet is another")
+    request = execution.preview(rosa, ["tom@example.com"], now=now).request
+    execution.confirm(rosa, request.id, typed="tom@example.com", reason="ticket 17", now=now)
+    forget = f"/forget/{ids.wire('fgt', request.id)}"
+    shown = ["/forget/holds", *(f"/forget/holds/{ids.wire('hld', each.id)}" for each in (in_force, over))]
+    for path in (*shown, "/forget", forget, f"{forget}/confirm"):
+        assert screenshots.open_page(page, f"{live_server.url}{path}") == [], path

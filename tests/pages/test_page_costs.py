@@ -13,7 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import ledger, provenance, recordings
+from memory import ledger, memory_policy, provenance, recordings
+from memory.forget import execution, holds
 from memory.host import ids, sql
 from memory.provenance import Descent
 from memory.recordings import Read
@@ -132,3 +133,32 @@ def test_retired_entries_are_found_among_themselves(ada: Client, plan: Any) -> N
         ada.get("/memory?state=retired")
     (listed,) = [each["sql"] for each in asked.captured_queries if "LIMIT 51" in each["sql"]]
     assert "memory_entry_retired" in plan(listed)
+
+
+@pytest.mark.parametrize(
+    ("page", "most"), [("/forget/holds", 12), ("one hold", 12), ("/forget", 13), ("one forget", 23), ("/", 19)]
+)
+def test_holds_and_forgets_that_await_a_second_person_cost_the_same_however_many_there_are(
+    ada: Client, page: str, most: int
+) -> None:
+    rosa = building.scope(owner=building.operator(email="rosa.owner@acme.example"))
+    memory_policy.change(rosa, {"forget_second_person": True}, now=timezone.now())
+
+    def cost(names: list[str]) -> int:
+        for name in names:
+            hold = holds.place(rosa, [f"held {name}"], reason="a court case", now=timezone.now())
+            building.remember("acme", f"write to {name}")
+            request = execution.preview(rosa, [name], now=timezone.now()).request
+            execution.confirm(rosa, request.id, typed=name, reason="ticket 17", now=timezone.now())
+        rows = {
+            "one hold": f"/forget/holds/{ids.wire('hld', hold.id)}",
+            "one forget": f"/forget/{ids.wire('fgt', request.id)}",
+        }
+        url = rows.get(page, page)
+        ada.get(url)
+        with CaptureQueriesContext(connection) as asked:
+            assert ada.get(url).status_code == 200
+        return len(asked)
+
+    once = cost(["tom@example.com"])
+    assert cost([f"tom{number}@example.com" for number in range(5)]) <= once <= most

@@ -413,7 +413,7 @@ def test_the_history_tells_what_each_version_changed() -> None:
             "An override: counts as one approval → is enough",
             "Archiving what is applied: is refused → uninstalls it",
         ],
-        ["Approvals needed: 1 → 2", "Who may override: owners → nobody"],
+        ["Approvals needed: 1 → 2", "Who may override: owners → no role"],
     ]
 
 
