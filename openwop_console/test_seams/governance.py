@@ -17,13 +17,14 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import event_log, runs, tenancy
+from memory.host import runs, tenancy
 from memory.host.errors import CapabilityNotProvided, Forbidden
 from memory.host.http import Closed, Text, checked, operation
 from memory.host.json_types import JSONObject
 from memory.host.leases import worker_name
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import engine
+from openwop_console.runtime import runs as run_service
 from openwop_console.test_seams import principals
 from openwop_console.test_seams.principals import seam
 from proposals import lifecycle, rules
@@ -83,7 +84,8 @@ def play(
     host = tenancy.host_scope(principals.tenant_of(caller), scopes=HOST_MAY)
     opened = _open_gate(host, now)
     _act(actor, opened, scenario, reason, now)
-    told = [each for each in event_log.read(opened.tenant_id, opened.run_id) if each.type in TOLD]
+    read, _ = run_service.read_events(caller, runs.find(opened.tenant_id, opened.run_id), after=-1)
+    told = [each for each in read if each.type in TOLD]
     opened.refresh_from_db(fields=["state"])
     released = opened.state == GateState.GRANTED
     lifecycle.reject(host, opened.proposal_id, reason="The scenario is over.", now=now)
