@@ -41,7 +41,7 @@ class ForgetRequest(TenantOwned):
     """
 
     writer = "memory.forget.execution"
-    personal = Personal("reasons of forget requests", ("reason",))
+    personal = Personal("reasons of forget requests", ("reason",), page=("fgt", "id"))
     impersonal = {
         "first_confirmed_by": PRINCIPAL,
         "found": "ids of entries and a position of the ledger, as bytes",
@@ -104,7 +104,7 @@ class ForgetHold(TenantOwned):
     """
 
     writer = "memory.forget.holds"
-    personal = Personal("legal holds", ("terms", "reason", "end_reason"))
+    personal = Personal("legal holds", ("terms", "reason", "end_reason"), page=("hld", "id"))
     impersonal = {"ended_by": PRINCIPAL, "set_by": PRINCIPAL}
 
     terms = models.JSONField(default=list)

@@ -84,6 +84,7 @@ class EventNote(TenantOwned):
     personal = Personal(
         "notes beside the event log",
         ("body",),
+        page=("run", "stream_id"),
         at_once=16,  # a snapshot may have a megabyte
     )
 

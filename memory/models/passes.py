@@ -29,7 +29,12 @@ class Pass(TenantOwned):
     """
 
     writer = "memory.passes"
-    personal = Personal("passes", ("memory_ref", "options", "outcome", "doing"), unnamed=("memory_ref",))
+    personal = Personal(
+        "passes",
+        ("memory_ref", "options", "outcome", "doing"),
+        unnamed=("memory_ref",),
+        page=("run", "run_id"),
+    )
     impersonal = {
         "code": CODE,
         "holder": HOLDER,

@@ -21,7 +21,7 @@ class Agent(TenantOwned):
     """
 
     writer = "memory.openintent.work"
-    personal = Personal("agents", unnamed=AGENT_IDS, shortened=True)
+    personal = Personal("agents", unnamed=AGENT_IDS, shortened=True, page=("run", "run_id"))
 
     agent_id = models.CharField(max_length=128)
     run_id = models.UUIDField()
@@ -47,7 +47,7 @@ class Intent(TenantOwned):
     """What agents work towards. Its key is that of the run whose stream is the intent's log (RFC-0001)."""
 
     writer = "memory.openintent.work"
-    personal = Personal("intents", unnamed=AGENT_IDS, shortened=True)
+    personal = Personal("intents", unnamed=AGENT_IDS, shortened=True, page=("run", "id"))
 
     title = models.CharField(max_length=500)
     description = models.TextField(default="", blank=True)
@@ -87,7 +87,7 @@ class Task(TenantOwned):
     """
 
     writer = "memory.openintent.work"
-    personal = Personal("tasks", unnamed=AGENT_IDS, shortened=True)
+    personal = Personal("tasks", unnamed=AGENT_IDS, shortened=True, page=("run", "intent_id"))
     impersonal = {"status": STATE}
 
     intent_id = models.UUIDField()
@@ -134,7 +134,7 @@ class Assignment(TenantOwned):
     """
 
     writer = "memory.openintent.work"
-    personal = Personal("assignments", unnamed=AGENT_IDS, shortened=True)
+    personal = Personal("assignments", unnamed=AGENT_IDS, shortened=True, page=("run", "task__intent_id"))
 
     task_id = models.UUIDField()
     agent_id = models.CharField(max_length=128)
@@ -165,7 +165,7 @@ class Coordinator(TenantOwned):
     """
 
     writer = "memory.openintent.work"
-    personal = Personal("coordinators", unnamed=AGENT_IDS, shortened=True)
+    personal = Personal("coordinators", unnamed=AGENT_IDS, shortened=True, page=("run", "intent_id"))
 
     intent_id = models.UUIDField()
     agent_id = models.CharField(max_length=128)
@@ -203,7 +203,7 @@ class Grant(TenantOwned):
     """That an agent may read, or write, the working memory of an intent or of one task of it (RFC-0011; C18)."""
 
     writer = "memory.openintent.work"
-    personal = Personal("grants", unnamed=AGENT_IDS, shortened=True)
+    personal = Personal("grants", unnamed=AGENT_IDS, shortened=True, page=("run", "intent_id"))
     impersonal = {"permission": "a right"}
 
     intent_id = models.UUIDField()

@@ -76,7 +76,7 @@ class Vote(TenantOwned):
     """
 
     writer = "proposals.gate"
-    personal = Personal("reasons of votes", ("reason",))
+    personal = Personal("reasons of votes", ("reason",), page=("prop", "gate__proposal_id"))
     impersonal = {"decision": STATE, "person": PRINCIPAL, "principal": PRINCIPAL, "roles": ROLES, "sha256": DIGEST}
 
     gate_id = models.UUIDField()

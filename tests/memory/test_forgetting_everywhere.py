@@ -14,6 +14,7 @@ from uuid import UUID
 
 import pytest
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 from django_q.models import Task
 from pytest_django import DjangoDbBlocker
@@ -32,6 +33,7 @@ from memory.openintent import work
 from memory.openintent.work import NewCoordinator, grants
 from memory.origins import Origin
 from memory.passes import archives
+from memory.templatetags.memory_words import page_of
 from proposals import comments, policies
 from tests import building, proposing
 from tests.budgets import THOROUGH
@@ -296,6 +298,27 @@ def test_a_row_with_each_kind_of_mention_in_a_column_of_its_own_is_offered_for_b
             assert problems_of(settled(acme, decision)) == {}
             assert bool(stored(near)) is (decision == Decision.SPARED)
             assert stored(STRANGER)
+
+
+# Stores whose rows stand on no page with an id of its own.
+WITHOUT_A_PAGE = {
+    "MCP servers", "distillation cache", "heartbeats", "idempotency cache", "memory policy", "names and agents of keys",
+    "names of secrets", "namespaces", "pass schedules", "reasons of approval policies", "reasons of disabled artifacts",
+    "reasons of policy changes", "reasons on the audit log", "saved filters", "schedules", "workspace files",
+}  # fmt: skip
+
+
+def test_a_suspect_opens_the_page_of_what_it_stands_in(acme: TenantScope, client: Client) -> None:
+    with undone():
+        rows, closed = plant(acme, *SUSPECTED.values()), set[str]()
+        client.force_login(building.operator())
+        for store in generic_stores():
+            page = page_of(store.found_in(acme.tenant_id, [rows[store.store]]).get(rows[store.store], ""))
+            if not page:
+                closed.add(store.store)
+            else:
+                assert client.get(page).status_code == 200, (store.store, page)
+        assert closed == WITHOUT_A_PAGE
 
 
 COMMON = ["Ted", "Eve", "Ned", "Tena", "Kind", "State", "Reason", "Owner", "Null", "True", "Tier", "every", "Nul"]

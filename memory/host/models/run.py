@@ -297,7 +297,9 @@ class InterruptVote(TenantOwned):
     """
 
     writer = "memory.host.interrupts"
-    personal = Personal("voices at questions of runs", ("voter",), unnamed=("voter",))
+    personal = Personal(
+        "voices at questions of runs", ("voter",), unnamed=("voter",), page=("run", "interrupt__run_id")
+    )
     impersonal = {"action": KIND, "principal": PRINCIPAL}
 
     interrupt_id = models.UUIDField()
