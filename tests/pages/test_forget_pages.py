@@ -15,7 +15,7 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from memory import memory_policy, tasks
+from memory import memory_policy, passes, tasks
 from memory.forget import execution
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import access, ids, pages, vault
@@ -94,7 +94,7 @@ def test_a_receipt_lists_what_it_counted_and_names_the_other_stores(
     assert "stores without a mention" in rest
 
 
-def test_the_receipt_and_its_page_say_what_stays_beyond_this_host_and_how_long(
+def test_the_receipt_and_its_page_say_what_stays_beyond_this_host_how_long_and_what_is_signed(
     ada: Client, memories: None, drain: Drain, preview: Preview
 ) -> None:
     url = preview(ada)
@@ -103,7 +103,10 @@ def test_the_receipt_and_its_page_say_what_stays_beyond_this_host_and_how_long(
     said = ada.get(f"{url}?format=json").json()["receipt"]["storage"]
     for place in ("replicas keep it until", "write-ahead log", "backups", "until they expire"):
         assert place in said
-    assert said in html.unescape(body_of(ada.get(url)))
+    shown = html.unescape(body_of(ada.get(url)))
+    assert said in shown
+    assert "Ed25519 over the RFC 8785 form (UTF-8) of <code>receipt</code>" in shown
+    assert "<code>signedBytes</code> beside the public keys" in shown
 
 
 def test_a_receipt_says_that_a_later_request_decided_about_its_suspects(
@@ -284,6 +287,24 @@ def test_a_preview_is_built_by_a_worker_while_the_page_shows_progress(
     drain()
     assert ada.get(url, **HTMX)["HX-Redirect"] == url
     assert "Erasure preview" in body_of(ada.get(url))
+
+
+def test_the_page_says_how_many_stores_a_preview_has_looked_through(
+    ada: Client, memories: None, drain: Drain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "MOMENT", timedelta())
+    progress, shown = passes.progress, list[tuple[str, str]]()
+
+    def look(*given: Any, **far: Any) -> None:
+        progress(*given, **far)
+        shown.extend(re.findall(r"<strong>(\d+) of \d+</strong><span>([^<]+)<", body_of(ada.get(url))))
+
+    monkeypatch.setattr(passes, "progress", look)
+    url = ada.post("/forget", {"subject": MARTA, "aliases": ""})["Location"]
+    drain()
+    through = [int(done) for done, doing in shown if doing.startswith("looking through ")]
+    assert through == list(range(1, len(registered())))
+    assert shown[-1] == (str(len(registered())), "writing the plan")
 
 
 def test_stores_without_a_mention_are_folded_away(ada: Client, memories: None, preview: Preview) -> None:
