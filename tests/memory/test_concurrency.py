@@ -112,6 +112,30 @@ def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
     assert building.contents(acme) == ["the Gold plan"]
 
 
+def test_others_write_between_the_transactions_of_a_forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, name = building.scope(), "marta.kowalska@example.com"
+    building.remember("acme", *[f"{number} of {name}" for number in range(60)])
+    found, run = execution.preview(acme, [name], now=timezone.now()), building.open_run(acme)
+    given: dict[str, Any] = {"typed": name, "reason": "r", "ticked": set(), "now": timezone.now()}
+    execution.confirm(acme, found.request.id, **given)
+    breathe, left = execution.Pace.breathe, list[int]()
+
+    def write(_: int) -> int:
+        building.write(acme, run, "the Gold plan")
+        return MemoryEntry.objects.filter(content__contains=name).count()
+
+    def write_beside(pace: execution.Pace, rows: int, seconds: float) -> None:
+        breathe(pace, rows, seconds)
+        left.extend(at_once(write, 1))
+
+    monkeypatch.setattr(execution.Pace, "breathe", write_beside)
+    done = execution.execute(acme.tenant_id, found.request.id, holder="w/1", now=timezone.now(), clock=timezone.now)
+    assert done
+    assert done.state == ForgetState.FORGOTTEN
+    assert len({number for number in left if 0 < number < 60}) >= 2, "some of them were gone, and others not yet"
+    assert building.contents(acme) == ["the Gold plan"] * len(left)
+
+
 def test_workers_at_once_execute_a_run_once() -> None:
     building.install("acme", building.definition("flow", *(building.remember_node("x", node_id=n) for n in "abc")))
     run = run_service.create_run(building.scope(), RunRequest("flow"), now=timezone.now())
