@@ -2,12 +2,15 @@
 
 import json
 import resource
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -17,12 +20,14 @@ import httpx
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from memory.forget.journal import Mark
 from memory.host import signing
+from memory.host.models import RunEvent
+from memory.models.entry import MemoryEntry
 from openwop_console import backups
 from tests import building, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
@@ -234,6 +239,36 @@ def test_a_restore_refuses_what_is_no_whole_backup_of_this_host_and_writes_nothi
     assert not (tmp_path / "other.zip").exists()
     assert hosts.file.read_bytes() == whole
     assert hosts.restore().returncode == 0  # the database stayed empty through all of that
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_holds_one_moment_although_others_write_meanwhile(tmp_path: Path) -> None:
+    """Each write is an entry and an event; another connection writes before each statement of the backup."""
+    acme, file = building.scope(), tmp_path / "busy.zip"
+    run = building.open_run(acme)
+    events = RunEvent.objects.count() - MemoryEntry.objects.count()
+
+    def write_beside(execute: Any, *given: Any) -> Any:
+        writer.submit(building.write, acme, run, "written meanwhile").result()
+        return execute(*given)
+
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit(building.write, acme, run, "written before").result()
+        with connection.execute_wrapper(write_beside):
+            tables = backups.make(file, now=timezone.now())["tables"]
+        writer.submit(connections.close_all).result()
+    assert 1 <= tables["memory_memoryentry"] < MemoryEntry.objects.count()
+    assert tables["host_runevent"] - tables["memory_memoryentry"] == events
+    for table in ("host_runevent", "memory_memoryentry"):
+        assert _rows_in(file, table, tmp_path) == tables[table], table
+
+
+def _rows_in(file: Path, table: str, folder: Path) -> int:
+    with zipfile.ZipFile(file) as archive:
+        if backups.SQLITE_MEMBER not in archive.namelist():
+            return archive.read(f"tables/{table}").count(b"\n")
+        with closing(sqlite3.connect(archive.extract(backups.SQLITE_MEMBER, folder))) as copy:
+            return int(copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 @pytest.mark.django_db
