@@ -371,6 +371,30 @@ def test_a_disk_that_is_full_is_503_and_what_was_begun_leaves_nothing(client: Cl
     assert write().status_code == 201
 
 
+@pytest.mark.only_db("postgres")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("failure", ["disk_full", "out_of_memory", "too_many_connections"])
+def test_a_postgresql_that_has_no_room_is_503_and_what_was_begun_leaves_nothing(client: Client, failure: str) -> None:
+    headers, body = building.headers(), {"namespace": "n", "key": "k", "value": {"text": "x"}}
+
+    def write() -> Any:
+        return client.post("/api/v1/memory", body, content_type="application/json", HTTP_X_AGENT_ID="a-1", **headers)
+
+    fails = f"$$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '{failure}'; END $$"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS {fails}")
+        cursor.execute("CREATE TRIGGER no_room BEFORE INSERT ON memory_memoryentry EXECUTE FUNCTION no_room()")
+        try:
+            full = write()
+            read = client.get("/v1/host/console/memory", **headers)
+        finally:
+            cursor.execute("DROP FUNCTION no_room CASCADE")
+    assert (full.status_code, full.json()["error"]) == (503, "STORE_UNAVAILABLE")
+    assert int(full.headers["Retry-After"]) >= 1
+    assert (read.status_code, read.json()["total"]) == (200, 0)
+    assert write().status_code == 201
+
+
 @pytest.mark.only_db("sqlite")
 def test_the_database_of_a_console_is_for_its_owner_alone(console_process: ConsoleProcess) -> None:
     console_process.make_tables()
