@@ -69,6 +69,13 @@ def listed(host: Host, memory_ref: str, *, key: str = "acme/owner") -> list[dict
     return found
 
 
+def archives(host: Host, memory_ref: str) -> list[str]:
+    """The bytes of the archives of the ref."""
+    with host.client() as client:
+        found = client.get("/v1/host/console/archives", params={"memoryRef": memory_ref}).json()["archives"]
+        return [client.get(f"/v1/host/console/archives/{each['id']}").text for each in found]
+
+
 def types(host: Host, run_id: str) -> list[str]:
     """What the log of a run tells, in its order."""
     return [event["type"] for event in host.events(run_id)]

@@ -37,7 +37,9 @@ def test_no_placeholder_of_a_credential_is_in_anything_derived(seamed: Host, pat
     planted = dreaming.seed(seamed, ref, *said, *said)
     made = dreaming.asked(seamed, path, memoryRef=ref)
     entries = dreaming.listed(seamed, ref)
-    derived = str([made, [entry for entry in entries if entry["id"] not in planted], dreaming.file(seamed)])
+    archives = dreaming.archives(seamed, ref)
+    assert bool(archives) is (path == dreaming.DISTILL)
+    derived = str([made, [entry for entry in entries if entry["id"] not in planted], dreaming.file(seamed), archives])
     assert "[REDACTED:crm-key]" in derived
     assert "[REDACTED:secret]" in derived
     assert not [name for name in ("crm-key", leaked) if form.format(name) in derived]

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from openwop_console import openapi
+from openwop_console.runtime import runs as run_service
+from proposals import lifecycle
 from tests import building
 from tests.budgets import THOROUGH
 from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
@@ -198,8 +201,30 @@ def test_a_nul_in_an_openintent_value_is_refused_and_nothing_is_stored(acme: Wor
         body = {"namespace": "notes", "key": "nul", "value": value}
         answer = acme.ask("POST", "/api/v1/memory", body, HTTP_X_AGENT_ID="billing-01")
         assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
+        doors = {"putMemory": body, "changeMemory": {"value": value}, "writeMemoryBatch": {"entries": [body]}}
+        for name, sent in doors.items():
+            assert is_refused(name, refused(acme, name, sent)), (name, value)
     listed = acme.ask("GET", "/api/v1/memory?namespace=notes", HTTP_X_AGENT_ID="billing-01")
     assert "nul" not in listed.content.decode()
+
+
+def test_what_is_malformed_is_refused_before_what_conflicts(acme: World) -> None:
+    """The world's run has ended, its proposal is archived, and its rows of OpenIntent are at another version."""
+    now = timezone.now()
+    run_service.cancel_run(acme.scope, acme.run.id, now=now)
+    building.advance(acme.run)
+    lifecycle.archive(acme.scope, acme.proposal.id, reason="away", now=now)
+    conflicting = {name: BODIES[name] for name in VERSIONED | {"reviseProposal", "rejectProposal"}}
+    conflicting |= {"pauseRun": {}, "resumeRun": {}, "addRevision": BODIES["addRevision"]}
+    wrong = {}
+    for name, body in conflicting.items():
+        route, method, _ = OPERATIONS[name]
+        address, headers = f"/{route.address(route.real(acme))}", {"HTTP_IF_MATCH": "99"} if name in VERSIONED else {}
+        conflict = acme.ask(method, address, body, **headers)
+        malformed = acme.ask(method, address, {**body, "nobodysField": 1}, **headers)
+        if (conflict.status_code, is_refused(name, malformed)) != (409, True):
+            wrong[name] = (conflict.status_code, malformed.status_code)
+    assert wrong == {}
 
 
 def test_an_agent_that_may_not_is_refused_before_its_incomplete_body_or_missing_version_is_looked_at(
