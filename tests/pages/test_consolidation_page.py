@@ -204,7 +204,7 @@ def test_each_result_stands_beside_its_sources_with_what_differs(ada: Client) ->
     assert "<ins>" in shown
     assert "Word for word the same." in shown
     assert sources_of(shown) == 2
-    assert "names every entry that went" in shown
+    assert "incl. queue" in shown
     assert standing(1, 2, 2, "sources") in shown
 
 

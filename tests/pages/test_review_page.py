@@ -681,7 +681,7 @@ def test_a_host_without_gates_applies_on_a_word_and_says_so(ada: Client, setting
     shown = body_of(ada.get(url_of(made)))
     assert "Apply</button>" in shown
     assert "Approve</button>" not in shown
-    assert "without a gate" in shown
+    assert "installs directly, without approval" in shown
     assert "prompt:triage.summary@1.1.0" in body_of(ada.post(f"{url_of(made)}/ask", seen(made), follow=True))
 
 
