@@ -633,12 +633,12 @@ def behind(column: str, at: datetime, row_id: object, *, id_column: str = "id") 
 
 
 def tables_vacuumed_before(moment: datetime) -> list[tuple[str, int]]:
-    """Return PostgreSQL's tables without a vacuum since ``moment``, with their bytes including indexes and TOAST."""
+    """Return the tables that ``vacuum`` has not finished since ``moment``, with their bytes including indexes and TOAST."""
     statement = (
-        "SELECT relid::regclass::text, pg_total_relation_size(relid) FROM pg_stat_user_tables "
-        "WHERE schemaname = current_schema() AND (last_vacuum IS NULL OR last_vacuum < %s) ORDER BY 1"
+        "SELECT relid::regclass::text, pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = "
+        "current_schema() AND (last_vacuum >= %s AND last_analyze >= %s) IS NOT TRUE ORDER BY 1"
     )
-    return [(str(table), int(size)) for table, size in rows(statement, [moment])]
+    return [(str(table), int(size)) for table, size in rows(statement, [moment, moment])]
 
 
 def has_transaction_before(moment: datetime) -> bool:
@@ -677,6 +677,10 @@ def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
         cursor.execute(f"SET lock_timeout = {int(patience_ms)}")
         try:
             if rewrite:
+                # A rewrite keeps removed rows while an older transaction writes to any database of the server. A plain
+                # vacuum, which such a transaction does not delay, removes them first; it alone leaves the table due.
+                if table != SAMPLES:
+                    cursor.execute(f"VACUUM {table}")
                 cursor.execute(f"VACUUM (FULL) {table}")
             cursor.execute(f"VACUUM (ANALYZE) {table}")
             if table != SAMPLES:  # which only a superuser may read
