@@ -59,7 +59,8 @@ screenshots: .venv/.dev
 	$(PY) -m tools.screenshots $(ARGS)
 
 # For developers: writes the lock files anew from pyproject.toml. They name no package index.
-COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+# They keep extras: without, pip takes the newest release for ``coverage[toml]`` and finds no hash for it.
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-strip-extras \
 	--no-header --no-annotate pyproject.toml
 lock:
 	$(COMPILE) -o requirements.lock

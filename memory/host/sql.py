@@ -633,7 +633,7 @@ def behind(column: str, at: datetime, row_id: object, *, id_column: str = "id") 
 
 
 def tables_vacuumed_before(moment: datetime) -> list[tuple[str, int]]:
-    """Return the tables that ``vacuum`` has not finished since ``moment``, with their bytes (of indexes and TOAST too)."""
+    """Return the tables that ``vacuum`` has not finished since ``moment``, with their bytes (indexes and TOAST too)."""
     statement = (
         "SELECT relid::regclass::text, pg_total_relation_size(relid) FROM pg_stat_user_tables WHERE schemaname = "
         "current_schema() AND (last_vacuum >= %s AND last_analyze >= %s) IS NOT TRUE ORDER BY 1"
