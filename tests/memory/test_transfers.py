@@ -3,19 +3,26 @@
 import hashlib
 import json
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from memory import adapter, external_runs, ledger, ledger_search, provenance, retention, transfers
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
-from memory.host import audit, ids, runs, vault
+from memory.host import audit, event_log, ids, runs, vault
+from memory.host.models import Run
+from memory.host.models.run import IMPORT
+from memory.host.tenancy import TenantScope
 from memory.ledger import Given, New
 from memory.ledger_search import LedgerFilter
+from memory.models import Agent
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
@@ -25,6 +32,7 @@ from tests import building
 from tests.faces.test_origins import forget
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+MENDING = "0029_imported_entries_on_the_log_of_their_agent"
 
 
 @pytest.fixture(autouse=True)
@@ -117,8 +125,9 @@ def test_entries_with_addresses_are_exported_too_but_no_sealed_value(
     assert export(capsys, "globex") == (tmp_path / "memory").read_text()
 
 
+@pytest.mark.parametrize("earlier", [False, True], ids=["imported now", "imported by an earlier release"])
 def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_forgotten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], earlier: bool
 ) -> None:
     globex, now = building.scope("globex"), timezone.now()
     ends = {"updated": "", "deleted": "", "expired": "PT1H", "forgotten": ""}
@@ -130,6 +139,12 @@ def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_fo
         lines.append(line(0, memoryRef="", address={**address, "ttl": ttl}, **said, **expiry))
     (tmp_path / "memory").write_text("\n".join(lines))
     assert len(run_import(capsys, tmp_path / "memory")) == len(ends)
+    if earlier:
+        begun = _log_of_agent(globex, "bot")
+        _as_before_decision_134(globex)
+        migrated = import_module(f"memory.migrations.{MENDING}")
+        migrated.move(MigrationLoader(connection).project_state(("memory", MENDING)).apps, None)
+        assert _log_of_agent(globex, "bot") == begun, "of an agent that was not here yet"
     bot, ids_of = Caller(globex, "bot"), {row.key: row.id for row in EntryAddress.objects.of(globex.tenant_id)}
     changed = entries.update(bot, ids_of["updated"], 1, {"value": {"n": 2}}, now=now)
     assert changed.version == 2
@@ -138,6 +153,21 @@ def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_fo
     assert forget("globex", "ana@x.org").state == "forgotten"
     left = EntryAddress.objects.of(globex.tenant_id).values_list("key", flat=True)
     assert list(left) == ["updated"]
+
+
+def _log_of_agent(scope: TenantScope, name: str) -> list[tuple[Any, ...]]:
+    """How the log of the agent begins, and its run."""
+    run = Run.objects.of(scope.tenant_id).get(agent_id=name, id__in=Agent.objects.values("run_id"))
+    columns = (run.status, run.system, run.principal, run.definition_id, run.snapshot_position, run.workflow_id)
+    [first, *_] = event_log.read(scope.tenant_id, run.id)
+    return [columns, (first.sequence, first.type, first.payload)]
+
+
+def _as_before_decision_134(scope: TenantScope) -> None:
+    """Every entry on the log of its import, and its agent unknown."""
+    run = Run.objects.of(scope.tenant_id).get(workflow_id=IMPORT)
+    MemoryEntry.objects.written_by(MemoryEntry.writer).filter(tenant_id=scope.tenant_id).update(run_id=run.id)
+    Agent.objects.written_by(Agent.writer).filter(tenant_id=scope.tenant_id).delete()
 
 
 def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
