@@ -11,7 +11,10 @@ import pytest
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import override_settings
 from django.utils import timezone
 
@@ -167,6 +170,27 @@ def test_a_host_with_a_new_key_stands_by_what_the_one_before_signed_as_long_as_i
         assert verify(acme).intact
     with override_settings(SECRET_KEY="a third", SECRET_KEY_FALLBACKS=[]):
         assert verify(acme).forged == {9, 10}
+
+
+def test_a_signature_over_canonical_json_is_none_over_the_root(acme: UUID) -> None:
+    made = mint(acme)
+    over_json = signing.sign(signing.CHECKPOINTS, audit_chain.checkpoint_statement(made))
+    tamper("UPDATE host_auditcheckpoint SET signature = %s", over_json.text, table="host_auditcheckpoint")
+    assert verify(acme).forged == {made.at_seq}
+
+
+@pytest.mark.parametrize(
+    "lacking", ["0016_checkpoints_signed_over_their_root", "0020_checkpoints_cover_what_came_since"]
+)
+def test_a_database_whose_older_checkpoints_were_not_signed_again_is_refused(lacking: str) -> None:
+    """This one, what was squashed behind it, and all that came afterwards."""
+    replaced = [name for _, name in MigrationLoader(None).replacements["host", "0001_initial"].replaces]
+    assert lacking in replaced
+    earlier = [name for name in replaced if name < lacking]
+    applied = MigrationRecorder(connection).migration_qs
+    applied.exclude(app="host", name__in=earlier).filter(app__in=("host", "memory", "proposals")).delete()
+    with pytest.raises(CommandError, match=f"lacks host.{lacking}"):
+        call_command("migrate", verbosity=0)
 
 
 @pytest.mark.parametrize("text", ["", "!", "AAAA", "é", base64.b64encode(b"0" * 64).decode()])

@@ -2,10 +2,14 @@
 
 Django records some migrations after the transaction in which it made their tables. Whoever ended the command in between
 could not resume it: the next one met tables that were there.
+
+A database that lacks some of the migrations that were squashed is refused: what these did to rows, such as signing
+audit checkpoints again, would be left out.
 """
 
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import transaction
 from django.db.migrations import Migration
@@ -15,6 +19,18 @@ from django.db.migrations.state import ProjectState
 
 class Whole(MigrationExecutor):
     """Applies and unapplies each migration whole, with its record, or not at all."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        there = self.loader.applied_migrations.keys()
+        for squashed in self.loader.replacements.values():
+            lacking = [each for each in squashed.replaces if each not in there]
+            gone = [name for app, name in lacking if (app, name) not in self.loader.disk_migrations]
+            if gone and len(lacking) < len(squashed.replaces):
+                raise CommandError(
+                    f"The database lacks {squashed.app_label}.{gone[0]}, which this release does not have any more; "
+                    "migrate it first with the last release that has it."
+                )
 
     def apply_migration(
         self, state: ProjectState, migration: Migration, fake: bool = False, fake_initial: bool = False
