@@ -11,7 +11,7 @@ from django.urls import reverse
 from memory import adapter, agents, artifact_stops, commitments
 from memory import ledger_search as memory_search
 from memory.forget import holds, plans
-from memory.host import ids, pages, registrations, runs
+from memory.host import ids, keys, operators, pages, registrations, runs, webhooks
 from memory.host.models import Installation, Run
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter

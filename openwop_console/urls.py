@@ -48,6 +48,7 @@ pages: list[URLPattern] = [
     path("settings/second-factor/off", second_step.turn_off, name="second-factor-off"),
     path("settings/grants/<str:key_id>/revoke", views.revoke_grant, name="grant-revoke"),
     path("api", views.api, name="api"),
+    path("glossary", views.glossary_page, name="glossary"),
 ]
 
 urlpatterns = [

@@ -26,7 +26,7 @@ from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
 from memory.passes import orders
 from memory.wire import instant
-from openwop_console import VERSION, dashboard, health, installed, openapi, places, sign_in
+from openwop_console import VERSION, dashboard, glossary, health, installed, openapi, places, sign_in
 from openwop_console.dashboard import Attention
 from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
@@ -438,3 +438,11 @@ def api(request: HttpRequest) -> HttpResponse:
         "as_json": reverse("api-document"),
     }
     return pages.render(request, "console/api.html", context)
+
+
+@pages.parameters()
+@require_safe
+def glossary_page(request: HttpRequest) -> HttpResponse:
+    """Show what the words of the console mean; every role may."""
+    tenancy.scope_of(request)
+    return pages.render(request, "console/glossary.html", {"nav": "settings", "groups": glossary.groups()})

@@ -18,7 +18,9 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
+from openwop_console import glossary
 from openwop_console.templatetags import drawings
 
 register = template.Library()
@@ -213,6 +215,16 @@ def nav_link(name: str, label: str, icon: str, current: str = "", count: object 
         label,
         markup(' <span class="count">{}</span>', count) if count else "",
     )
+
+
+@register.simple_tag
+def term(word: str, label: str = "") -> SafeString:
+    """Render a word of the glossary as a link to its place there, with its meaning as the tooltip.
+
+    ``label`` is what the page says in place of the word.
+    """
+    where = f"{address_of('glossary')}#term-{slugify(word)}"
+    return markup('<a class="term" href="{}" title="{}">{}</a>', where, glossary.meanings()[word], label or word)
 
 
 @register.simple_tag

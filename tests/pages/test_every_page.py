@@ -36,6 +36,7 @@ LISTS = [
     "/audit",
     "/settings",
     "/api",
+    "/glossary",
     "/tenants",
 ]
 LISTS += [
