@@ -74,6 +74,7 @@ SECTIONS = (
     Section("Webhooks", "webhooks", "webhooks:manage", "deliveries events"),
     Section("Health", "host-health", "passes:run", "workers queue disk database slow status"),
     Section("API reference", "api", "manifest:read", "openapi"),
+    Section("Glossary", "glossary", "manifest:read", "words terms meaning help"),
     Section("Run a consolidation", "consolidation", "passes:run", "pass now merge"),
     Section("Distill a memory", "archives-distill", "passes:run", "pass now archive"),
 )
@@ -122,7 +123,8 @@ def find_address(scope: TenantScope, words: str, *, now: datetime) -> str:
     """Return the address of the id, agent or node that ``words`` name; "" when this principal may see none."""
     for name, argument, find in _candidates(scope, words, now):
         if pages.is_there(find):
-            return reverse(name, args=[argument]) if argument else f"{reverse(name)}?{urlencode({'node': words})}"
+            wanted = LISTED_BY.get(name)
+            return f"{reverse(name)}?{urlencode({wanted: argument})}" if wanted else reverse(name, args=[argument])
     return ""
 
 
@@ -142,7 +144,7 @@ def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple
         lambda: scope.can("agents:read") and agents.entry(scope, words, registrations.advertised_capabilities()),
     )
     of_node = LedgerFilter(node=words, state="all")
-    yield "memory", "", lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
+    yield "memory", words, lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
 
 
 def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
@@ -150,13 +152,17 @@ def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
     return runs.find(scope.tenant_id, run_id)
 
 
+LISTED_BY = {"memory": "node", "keys": "id", "operators": "id"}  # pages that show it as a list of what matches
 FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], object]]] = {
     "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
     "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
     "fgt": ("forget-request", lambda scope, found, now: plans.find(scope, found)),
     "hld": ("forget-hold", lambda scope, found, now: holds.find(scope, found)),
+    "key": ("keys", lambda scope, found, now: keys.find(scope, found, now=now)),
     "mem": ("memory-entry", lambda scope, found, now: adapter.find_entry(scope, found, now=now)),
     "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),
     "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
     "run": ("run", _find_run),
+    "usr": ("operators", lambda scope, found, now: operators.find(scope, found)),
+    "whk": ("webhook", lambda scope, found, now: webhooks.find(scope, found)),
 }

@@ -1,7 +1,10 @@
 """Who and what may come in: operators, API keys, and the secrets that runs resolve by name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
@@ -14,12 +17,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.forms import InviteForm, KeyForm, SecretForm
 from memory.host import access, ids, keys, operators, pages, tenancy, vault
 from memory.host.access import NewKey
+from memory.host.json_types import JSONObject
 from memory.host.operators import Invitation
 from memory.host.pages import Cleaned
+from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
 CONNECT = "manifest:read"
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ EXAMPLES = (
 )
 
 
-@pages.parameters("after", "seen")
+@pages.parameters("after", "id", "seen")
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_list(request: HttpRequest) -> HttpResponse:
     """The API keys, the newest first; a POST makes one, whose text the answer shows once."""
@@ -91,8 +97,13 @@ def _key_form(scope: TenantScope, given: object = None) -> KeyForm:
 def _keys_page(
     request: HttpRequest, scope: TenantScope, form: KeyForm, *, made: NewKey | None = None, status: int = 200
 ) -> HttpResponse:
-    cursor, now = pages.Cursor.from_request(request, "key"), timezone.now()
-    page = keys.list_keys(scope, after=cursor.after, limit=pages.PAGE, now=now)
+    now = timezone.now()
+    page, place = _one_or_page(
+        request,
+        "key",
+        lambda key_id: keys.find(scope, key_id, now=now),
+        lambda after: keys.list_keys(scope, after=after, limit=pages.PAGE, now=now),
+    )
     context = {
         "nav": "settings",
         "now": now,
@@ -101,9 +112,25 @@ def _keys_page(
         "form": form,
         "made": made,
         "names": access.names_of(scope.tenant_id, {each.row.made_by for each in page.rows}),
-        **cursor.links(len(page.rows), page.after),
+        **place,
     }
     return pages.render(request, "memory/keys.html", context, status=status)
+
+
+def _one_or_page(
+    request: HttpRequest, prefix: str, find: Callable[[UUID | None], Row], read: Callable[[UUID | None], Page[Row]]
+) -> tuple[Page[Row], JSONObject]:
+    """The record that the parameter ``id`` names, or else a page of the list; and what the pager shows."""
+    if named := request.GET.get("id"):
+        return Page([find(ids.parse(prefix, named))], 1), {
+            "first": 1,
+            "last": 1,
+            "newest": request.path,
+            "begin": "All",
+        }
+    cursor = pages.Cursor.from_request(request, prefix)
+    page = read(cursor.after)
+    return page, cursor.links(len(page.rows), page.after)
 
 
 @require_POST
@@ -128,7 +155,7 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     return _keys_page(request, scope, _key_form(scope), made=sent.result, status=status)
 
 
-@pages.parameters("after", "seen")
+@pages.parameters("after", "id", "seen")
 @require_http_methods(["GET", "HEAD", "POST"])
 def operator_list(request: HttpRequest) -> HttpResponse:
     """The operators in the order they joined; a POST invites one, and the answer shows the link once."""
@@ -159,8 +186,12 @@ def _roles_below(scope: TenantScope) -> list[str]:
 def _operators_page(
     request: HttpRequest, scope: TenantScope, form: InviteForm, *, made: Invitation | None = None, status: int = 200
 ) -> HttpResponse:
-    cursor = pages.Cursor.from_request(request, "usr")
-    page = operators.list_operators(scope, after=cursor.after, limit=pages.PAGE)
+    page, place = _one_or_page(
+        request,
+        "usr",
+        lambda operator_id: operators.find(scope, operator_id),
+        lambda after: operators.list_operators(scope, after=after, limit=pages.PAGE),
+    )
     link = reverse("set-password", args=[ids.wire("usr", made.operator.id), made.token]) if made else ""
     context = {
         "nav": "settings",
@@ -172,7 +203,7 @@ def _operators_page(
         "form": form,
         "made": made,
         "link": request.build_absolute_uri(link) if link else "",
-        **cursor.links(len(page.rows), page.after),
+        **place,
     }
     return pages.render(request, "memory/operators.html", context, status=status)
 

@@ -5,10 +5,10 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import ids
+from memory.host import access, ids, webhooks
 from memory.passes import orders
 from memory.passes.orders import Wanted
-from tests import archiving, building, proposing
+from tests import archiving, building, hooks, proposing
 from tests.pages.conftest import SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +46,28 @@ def test_an_id_leads_to_its_page_and_another_tenant_s_id_is_a_search_without_hit
         unknown = f"{wire_id.partition('_')[0]}_{'0' * 32}"
         assert goes_to(gil, wire_id) == f"/memory?q={wire_id}"
         assert goes_to(ada, unknown) == f"/memory?q={unknown}"
+
+
+@pytest.mark.engines
+def test_the_id_of_a_key_a_person_or_a_webhook_leads_to_it_alone(ada: Client, sign_in: SignIn) -> None:
+    building.key(name="another")
+    made = access.create_api_key(building.tenant(), role="agent", name="mine", now=timezone.now())
+    person = building.operator(email="mine@acme.example")
+    hook = webhooks.wire_id(hooks.subscribe("run.completed"))
+    key, usr = ids.wire("key", made.key_id), ids.wire("usr", person.id)
+    gil, viewer = sign_in("globex"), sign_in(role="viewer")
+    for wire_id, page, own, other in (
+        (key, f"/settings/keys?id={key}", "mine", "another"),
+        (usr, f"/settings/operators?id={usr}", person.email, "ada.viewer@acme.example"),
+        (hook, f"/settings/webhooks/{hook}", "receiver.example", "no other"),
+    ):
+        assert goes_to(ada, wire_id) == page
+        shown = body_of(ada.get(page))
+        assert own in shown
+        assert other not in shown
+        assert goes_to(gil, wire_id) == goes_to(viewer, wire_id) == f"/memory?q={wire_id}"
+    assert ada.get(f"/settings/keys?id=key_{'0' * 32}").status_code == 404
+    assert ada.get("/settings/operators?id=nobody").status_code == 404
 
 
 def test_an_id_that_the_role_may_not_read_is_a_search_too(sign_in: SignIn) -> None:
