@@ -64,7 +64,11 @@ def plain(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+# What htmx says of a request that another took the place of; a lost connection it also calls ``htmx:sendError``.
+REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
+
+
 def _complaint(message: ConsoleMessage) -> list[str]:
     """An error of the page; that a request was answered with 4xx is the test's own business."""
-    refused = message.text.startswith("Failed to load resource: the server responded with a status of 4")
-    return [message.text] if message.type == "error" and not refused else []
+    harmless = message.text.startswith(("Failed to load resource: the server responded with a status of 4", *REPLACED))
+    return [message.text] if message.type == "error" and not harmless else []
