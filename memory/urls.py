@@ -124,6 +124,7 @@ entrances: list[URLPattern] = [
     path("settings/keys/<str:key_id>/rotate", access.key_rotate, name="key-rotate"),
     path("settings/operators", access.operator_list, name="operators"),
     path("settings/operators/<str:operator_id>", access.operator_change, name="operator-change"),
+    path("settings/operators/<str:operator_id>/sign-out", access.operator_sign_out, name="operator-sign-out"),
     path("settings/operators/<str:operator_id>/reset-password", access.operator_reset, name="operator-reset"),
     path(
         "settings/operators/<str:operator_id>/reset-second-factor",

@@ -121,6 +121,23 @@ def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: 
         )
 
 
+@transaction.atomic
+def end_sessions(scope: TenantScope, operator_id: UUID | None, *, now: datetime) -> None:
+    """Sign the person out of this tenant in every browser. They can sign in again; keys and other tenants stay."""
+    check_manager(scope, SCOPE)
+    access.lock_tenant(scope.tenant_id)
+    found = find(scope, operator_id)
+    check_manager(scope, SCOPE, *found.roles)
+    _memberships(scope.tenant_id, found.row.operator_id).update(generation=F("generation") + 1)
+    audit.append(
+        scope.tenant_id,
+        actor=scope.principal.id,
+        action="operator.sessions_ended",
+        target=found.principal,
+        now=now,
+    )
+
+
 def count_owners(tenant_id: UUID) -> int:
     """Count the people who are active owners of this tenant; keys and service accounts do not count."""
     return _owners(tenant_id).count()

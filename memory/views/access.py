@@ -228,6 +228,14 @@ def operator_change(request: HttpRequest, operator_id: str) -> HttpResponse:
 
 
 @require_POST
+def operator_sign_out(request: HttpRequest, operator_id: str) -> HttpResponse:
+    """Every session of the person in this tenant is over."""
+    operators.end_sessions(tenancy.scope_of(request), ids.parse("usr", operator_id), now=timezone.now())
+    messages.success(request, "Signed out of this tenant everywhere.")
+    return redirect("operators")
+
+
+@require_POST
 def operator_reset(request: HttpRequest, operator_id: str) -> HttpResponse:
     """The password opens nothing any more; the answer shows once the link by which a new one is set."""
     scope = tenancy.scope_of(request)

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 import pytest
 import time_machine
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -209,6 +211,21 @@ def test_a_reset_ends_sessions_and_the_old_password_and_spares_members_of_other_
     access.create_operator(building.tenant("globex"), person.email, role="viewer", now=timezone.now())
     assert ada.post(f"{operator_url(person.email)}/reset-password").status_code == 409
     assert signs_in("rosa@acme.example", GOOD)
+
+
+def test_a_person_is_signed_out_everywhere_and_can_sign_in_again(ada: Client, sign_in: SignIn) -> None:
+    vera, gil = sign_in(role="viewer"), sign_in("globex")
+    url = f"{operator_url('ada.viewer@acme.example')}/sign-out"
+    assert f'action="{url}"' in body_of(ada.get("/settings/operators"))
+    assert vera.post(url).status_code == 403
+    assert gil.post(url).status_code == 404
+    assert vera.get("/memory").status_code == 200
+    assert ada.post(url)["Location"] == "/settings/operators"
+    assert vera.get("/memory").status_code == 302
+    assert signs_in("ada.viewer@acme.example", building.PASSWORD)
+    assert [each.target for each in told("operator.sessions_ended")] == [url.split("/")[3]]
+    call_command("end_sessions", "ada.owner@acme.example", tenant="acme", stdout=StringIO())
+    assert ada.get("/memory").status_code == 302
 
 
 def test_a_role_is_changed_and_somebody_deactivated_and_the_last_owner_stays(sign_in: SignIn) -> None:

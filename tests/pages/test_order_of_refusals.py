@@ -108,6 +108,7 @@ NEEDS = {
     "key-rotate": "keys:manage",
     "operators": "operators:manage",
     "operator-change": "operators:manage",
+    "operator-sign-out": "operators:manage",
     "operator-reset": "operators:manage",
     "operator-reset-factor": "operators:manage",
     "second-factor-policy": "operators:manage",
