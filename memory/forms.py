@@ -478,7 +478,7 @@ class KeyForm(RoleForm):
 class InviteForm(RoleForm):
     """An invitation of an operator."""
 
-    email = forms.EmailField(label="E-mail", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"}))
+    email = forms.EmailField(label="Email", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"}))
     field_order = ("email", "role")
 
 

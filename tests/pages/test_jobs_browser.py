@@ -192,3 +192,68 @@ def test_axe_finds_nothing_on_holds_and_on_a_forget_that_awaits_a_second_person(
     shown = ["/forget/holds", *(f"/forget/holds/{ids.wire('hld', each.id)}" for each in (in_force, over))]
     for path in (*shown, "/forget", forget, f"{forget}/confirm"):
         assert screenshots.open_page(page, f"{live_server.url}{path}") == [], path
+
+
+def test_by_keyboard_a_subject_is_forgotten_and_a_suspect_kept(
+    page: Page, live_server: LiveServer, drain: Callable[..., int]
+) -> None:
+    building.remember("acme", "Marta prefers mail.", "Martapolis is a town.")
+    browsing.sign_in(page, live_server.url, "/forget")
+    browsing.tab_to(page, "Subject")
+    page.keyboard.type("Marta")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/forget/fgt_*")
+    drain()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Erasure preview")
+    browsing.tab_to(page, "Undecided")
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_label("Keep", exact=True).first).to_be_checked()
+    browsing.tab_to(page, "Keep all undecided")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("all decided")).to_be_visible()
+    browsing.tab_to(page, "Continue to confirm")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/confirm")
+    for label, words in (
+        ("Type the subject", "Marta"),
+        ("Reason or ticket", "4711"),
+        ("Your password", building.PASSWORD),
+    ):
+        browsing.tab_to(page, label)
+        page.keyboard.type(words)
+    browsing.tab_to(page, "Forget for good")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Forget request")
+    drain()
+    page.reload()
+    expect(page.get_by_role("heading", name="Forgotten and verified")).to_be_visible()
+    assert building.contents(building.scope()) == ["Martapolis is a town."]
+
+
+def test_by_keyboard_a_person_is_invited_given_another_role_and_signed_out(page: Page, live_server: LiveServer) -> None:
+    browsing.sign_in(page, live_server.url, "/settings/operators")
+    browsing.tab_to(page, "Email")
+    page.keyboard.type("vera@acme.example")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Hand this link to vera@acme.example.")).to_be_visible()
+    browsing.tab_to(page, "Role of vera@acme.example")
+    page.keyboard.type("viewer")
+    browsing.tab_to(page, "Change", most=1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Role of vera@acme.example")).to_have_value("viewer")
+    browsing.tab_to(page, "Role of vera@acme.example")
+    browsing.tab_to(page, "Sign out", most=2)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Signed out of this tenant everywhere.")).to_be_visible()
+
+
+def test_by_keyboard_a_key_is_made_and_revoked(page: Page, live_server: LiveServer) -> None:
+    browsing.sign_in(page, live_server.url, "/settings/keys")
+    browsing.tab_to(page, "Name")
+    page.keyboard.type("nightly import")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Copy the key now.")).to_be_visible()
+    browsing.tab_to(page, "Revoke")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The key is revoked.")).to_be_visible()
