@@ -32,7 +32,7 @@ from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
 from openwop_console.oauth import server as oauth
 from openwop_console.runtime import schedules
-from proposals import denials, diffs, lifecycle, rules
+from proposals import diffs, lifecycle, rules
 from proposals import policies as approval_policies
 from proposals.views.actions import rolled_back
 
@@ -260,7 +260,7 @@ def _stop_or_start(request: HttpRequest, ref: str, act: Callable[..., Installati
 def artifact_roll_back(request: HttpRequest, ref: str) -> HttpResponse:
     """Propose to make that version current again, and request the approval."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    denials.authorize(scope, "create", now=now)
+    rules.authorize(scope, "create", now=now)
     found = artifact_stops.find(scope, ref)
     sent = pages.submit(pages.PlainForm(request.POST), lambda _: lifecycle.roll_back(scope, ref, now=now))
     if sent.result:

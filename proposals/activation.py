@@ -15,7 +15,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
 from memory.host.tenancy import TenantScope
-from proposals import denials, gate, lifecycle, rules
+from proposals import gate, lifecycle, rules
 from proposals.models import Decision, Gate, GateState
 
 ANSWER_KEYS = {"decision", "reason", "override"}
@@ -89,7 +89,7 @@ def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: 
     if found is None or found.node_id != node_id:
         raise InterruptNotFound
     overriding = isinstance(resume_value, dict) and resume_value.get("override") is True
-    denials.authorize(scope, "override" if overriding else "decide", found.proposal_id, now=now)
+    rules.authorize(scope, "override" if overriding else "decide", found.proposal_id, now=now)
     if found.state != GateState.OPEN or rules.has_expired(found, now):
         state = GateState.EXPIRED if found.state == GateState.OPEN else found.state
         raise InterruptAlreadyResolved(nodeId=node_id, gateState=state)

@@ -9,7 +9,7 @@ from django.db import transaction
 from memory.host.errors import Conflict, Invalid
 from memory.host.tenancy import TenantScope
 from memory.text.matching import FORGOTTEN
-from proposals import denials, diffs, drafts, gate, revisions
+from proposals import diffs, drafts, gate, revisions, rules
 from proposals.models import Comment, Proposal, Revision
 
 WRITER = "proposals.comments"
@@ -29,7 +29,7 @@ def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, spot: Spot |
 
     Without a ``spot`` it is about the current revision as a whole.
     """
-    denials.authorize(scope, "comment", proposal_id, now=now)
+    rules.authorize(scope, "comment", proposal_id, now=now)
     with transaction.atomic():
         proposal = gate.lock_with_run(scope.tenant_id, proposal_id, now=now).proposal
         _require_room(proposal)

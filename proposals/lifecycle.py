@@ -21,7 +21,7 @@ from memory.host.models import Installation, Run
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.text.matching import FORGOTTEN
-from proposals import artifacts, comments, denials, drafts, duplicates, gate, installation, policies, revisions, rules
+from proposals import artifacts, comments, drafts, duplicates, gate, installation, policies, revisions, rules
 from proposals.drafts import Change, ProposalDraft
 from proposals.gate import LockedProposal, lock_proposal, lock_with_run
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Kind, Proposal, Purpose, Revision, State, Vote
@@ -63,7 +63,7 @@ def ask_to_apply(
 
     An artifact that could not be installed is refused now. A host without gates (``direct-rbac``) installs at once.
     """
-    denials.authorize(scope, "apply", proposal_id, now=now)
+    rules.authorize(scope, "apply", proposal_id, now=now)
     with transaction.atomic():
         held = checked(scope, "apply", proposal_id, now)
         proposal = held.proposal
@@ -143,7 +143,7 @@ def decide(
     The grant that meets the quorum lets the run continue; a rejection or a request for changes ends the gate and leaves
     the proposal under review. A request for changes needs a reason.
     """
-    denials.authorize(scope, "decide", proposal_id, now=now)
+    rules.authorize(scope, "decide", proposal_id, now=now)
     with transaction.atomic():
         held = checked(scope, "decide", proposal_id, now)
         under_way, run = held.activation()
@@ -169,7 +169,7 @@ def expire(under_way: Gate, *, now: datetime) -> None:
 
 def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
     """Cancel the gate under way and its run; the proposal stays under review."""
-    denials.authorize(scope, "withdraw", proposal_id, now=now)
+    rules.authorize(scope, "withdraw", proposal_id, now=now)
     with transaction.atomic():
         held = checked(scope, "withdraw", proposal_id, now)
         under_way, run = held.activation()
@@ -185,7 +185,7 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
 
     ``run`` is the running run whose node submits the proposal. Installs nothing: runs resolve what they did before.
     """
-    denials.authorize(scope, "create", now=now)
+    rules.authorize(scope, "create", now=now)
     scope.check_agent(draft.agent_id)
     with transaction.atomic():
         drafts.require_origin(scope.tenant_id, draft)
@@ -270,7 +270,7 @@ def revise(
     Refused while a gate is under way, because the installed artifact must be the one that the reviewers saw; with
     ``voids_gate`` the gate and its votes become void instead. The artifact of a rollback cannot be changed.
     """
-    denials.authorize(scope, "revise", proposal_id, now=now)
+    rules.authorize(scope, "revise", proposal_id, now=now)
     with transaction.atomic():
         held = lock_with_run(scope.tenant_id, proposal_id, now=now)
         proposal, voided = held.proposal, held.gate if voids_gate else None
@@ -342,7 +342,7 @@ def end_many(
     if not proposal_ids or len(proposal_ids) > MOST_AT_ONCE:
         errors = [{"field": "ids", "message": f"must be 1 to {MOST_AT_ONCE}"}]
         raise Invalid("Name the proposals.", errors=errors)
-    denials.authorize(scope, action, now=now)
+    rules.authorize(scope, action, now=now)
     if not drafts.reason(scope.tenant_id, reason):
         raise Invalid("Say why.", errors=[{"field": "reason", "message": "is required"}])
     with transaction.atomic():
@@ -380,7 +380,7 @@ def _end_review(
     seen: Proposal | None = Proposal.objects.of(scope.tenant_id).filter(id=proposal_id).first() if proposal_id else None
     policy = policies.policy_of_kind(scope.tenant_id, seen.kind) if seen else None
     wanted = rules.archiving(seen, policy) if seen and policy and action == "archive" else action
-    denials.authorize(scope, wanted, proposal_id, now=now)
+    rules.authorize(scope, wanted, proposal_id, now=now)
     with transaction.atomic():
         held = lock_with_run(scope.tenant_id, proposal_id, now=now)
         rules.check(wanted, scope, held.proposal, held.gate, policy=policy, now=now)
@@ -449,7 +449,7 @@ def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime)
 
     Refused when it is current already, and for a kind that no proposal installs.
     """
-    denials.authorize(scope, "create", now=now)
+    rules.authorize(scope, "create", now=now)
     found = artifact_stops.find(scope, ref)
     if found.kind not in Kind.values:
         raise NotFound("No proposal could install that.")
@@ -464,7 +464,7 @@ def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime)
 
 def roll_back(scope: TenantScope, ref: str, *, now: datetime) -> Activation:
     """``propose``, then request its approval where the principal may; a host without gates installs it at once."""
-    denials.authorize(scope, "create", now=now)
+    rules.authorize(scope, "create", now=now)
     with transaction.atomic():
         made = propose(scope, ref, now=now)
         return ask_to_apply(scope, made.id, now=now) if scope.can(rules.scope_for("apply")) else Activation(made)
@@ -477,7 +477,7 @@ def override(
 
     The reason is redacted and stored in the audit log and with the vote; events do not hold it.
     """
-    denials.authorize(scope, "override", proposal_id, now=now)
+    rules.authorize(scope, "override", proposal_id, now=now)
     with transaction.atomic():
         held = lock_with_run(scope.tenant_id, proposal_id, now=now)
         rules.check("override", scope, held.proposal, held.gate, now=now)

@@ -20,7 +20,7 @@ from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
 from openwop_console.runtime import engine, workflows
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 
 PASSWORD = "correct horse battery staple"
 

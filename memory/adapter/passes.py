@@ -209,13 +209,6 @@ def count_live(scope: MemoryScope, *, now: datetime) -> Counts:
     return Counts(found["n"], found["t"] or 0)
 
 
-def list_refs(scope: TenantScope, *, now: datetime, limit: int = 500) -> list[tuple[str, int]]:
-    """The refs of the tenant with how many live entries each has, the largest first."""
-    scope.check("memory:read")
-    rows = _live(scope, now).values("memory_ref").annotate(n=Count("id")).order_by("-n", "memory_ref")
-    return list(rows.values_list("memory_ref", "n")[:limit])
-
-
 def _live(scope: TenantScope, now: datetime) -> QuerySet[MemoryEntry]:
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).live(now).filter(sealed=False)
     return rows

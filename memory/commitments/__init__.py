@@ -5,10 +5,9 @@ Created and cancelled are records of this console; the wire knows ``commitment.f
 """
 
 from memory.commitments.firing import Claim, abandon, claim, due_commitments, record_ended_runs, review_open, settle
-from memory.commitments.inference import DueTenants, due_tenants, read_next
+from memory.commitments.inference import due_tenants, read_next
 from memory.commitments.lifecycle import (
     LEASE,
-    LIVING,
     OPEN,
     Shown,
     Wanted,
@@ -32,10 +31,8 @@ from memory.commitments.lifecycle import (
 
 __all__ = [
     "LEASE",
-    "LIVING",
     "OPEN",
     "Claim",
-    "DueTenants",
     "Shown",
     "Wanted",
     "abandon",

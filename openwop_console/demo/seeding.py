@@ -39,7 +39,7 @@ from openwop_console.demo import story as demo_story
 from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Login, Story, Suggestion, text_of
 from openwop_console.runtime import engine, workflows
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from proposals import artifacts, lifecycle, rules
 from proposals.drafts import Change, ProposalDraft
 from proposals.models import Decision, Gate, Proposal, Revision

@@ -20,7 +20,7 @@ from openwop_console.mcp import tools
 from openwop_console.mcp.tools import ANSWERED, ASK, DEFAULT_SECONDS, INTERRUPTED, TIMED_OUT, WITHDRAWN, Result
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import streams
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from openwop_console.runtime.streams import Place
 
 WORKFLOW, NODE, NAME = "console-ask-human", "ask", "answer"

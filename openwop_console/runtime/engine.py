@@ -32,7 +32,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.node_types import Call, makes_calls
 from memory.host.waking import Topic
-from openwop_console.runtime import calls, chains, graph, replay, run_options, steps, workflows
+from openwop_console.runtime import calls, chains, graph, replay, steps, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.expressions import TooHeavy
@@ -168,7 +168,7 @@ def _next(run: Run, clock: Clock) -> Progress:
 def _start(run: Run, definition: JSONObject, now: datetime) -> None:
     """Start the run with a memory snapshot of now; a branch from the beginning keeps its source's snapshot."""
     position = ledger.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
-    runs.start(run, snapshot_position=position, lasts=run_options.duration_of(run, definition), now=now)
+    runs.start(run, snapshot_position=position, lasts=run_service.duration_of(run, definition), now=now)
 
 
 def _advance_running(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
@@ -278,11 +278,11 @@ def _execute(position: Position, clock: Clock, now: datetime) -> Progress:
     run.current_node = position.node_id
     if _begins_attempt(step):
         run.executions += 1
-        if run.executions > (limit := run_options.executions_of(run)):
+        if run.executions > (limit := run_service.executions_of(run)):
             _end_too_many(run, position, limit, now)
             return False
     if step is None:
-        step = steps.begin(run, position.node_id, timeout=run_options.timeout_of(node), now=now)
+        step = steps.begin(run, position.node_id, timeout=run_service.timeout_of(node), now=now)
         runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
     outcome = execute(position, step, clock, now)
     position.steps[position.node_id] = step
@@ -362,9 +362,9 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
     run.executions += _begins_attempt(step)
     facts: list[Event] = []
     if step is None:
-        step = steps.begin(run, position.node_id, timeout=run_options.timeout_of(position.node), now=now)
+        step = steps.begin(run, position.node_id, timeout=run_service.timeout_of(position.node), now=now)
         facts.append(NodeStarted(position.node_id, position.node["typeId"], 0))
-    patience = run_options.retries_of(definition, position.node)
+    patience = run_service.retries_of(definition, position.node)
     if not failed.final and step.attempt <= patience.retries:
         delay = patience.delay_before(step.attempt)
         facts.append(NodeRetried(position.node_id, step.attempt, int(delay.total_seconds() * 1000), failed.failure))

@@ -93,7 +93,6 @@ Json = JSONObject
 LIFETIME = timedelta(minutes=30)
 LONGEST = 4096
 RESOLVE, INSPECT = "resolve", "inspect"
-TYPES = (APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT)
 ACCEPTED = {"accept", "edit-accept"}
 FAILURES = {
     "reject": ("approval_rejected", "The approval was rejected."),

@@ -54,7 +54,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import WorkspaceFile
 from memory.recordings import Served
 from memory.text.matching import FORGOTTEN
-from openwop_console.runtime import chains, graph, node_execution, run_options, steps, workflows
+from openwop_console.runtime import chains, graph, node_execution, steps, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.node_execution import Position, getting, listing
@@ -503,7 +503,7 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
     record = _require_on_record(source, facts, before)
     overlay, clean = request.overlay, redaction.for_tenant(scope.tenant_id).redact_json
     configurable = clean({**source.configurable, **overlay.configurable})
-    run_options.check_configurable(configurable, definition)
+    run_service.check_configurable(configurable, definition)
     order = _order(
         source,
         definition,
@@ -600,13 +600,13 @@ def _take_over(
         if node_id not in ended:
             _begin_anew(branch, definition, node_id, facts, now)
     branch.executions = sum(fact.type in (NodeStarted.type, NodeRetried.type) for fact in facts)
-    run_service.copy_events(branch, source, facts, lasts=run_options.duration_of(branch, definition), now=now)
+    run_service.copy_events(branch, source, facts, lasts=run_service.duration_of(branch, definition), now=now)
 
 
 def _begin_anew(branch: Run, definition: JSONObject, node_id: str, facts: list[Recorded], now: datetime) -> None:
     """Begin anew a node that was in flight. Its question is asked again, unless it had been answered."""
     retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
-    timeout = run_options.timeout_of(workflows.node_of(definition, node_id))
+    timeout = run_service.timeout_of(workflows.node_of(definition, node_id))
     step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
     if answered := _answered(branch, node_id, facts):
         interrupts.take_over(branch, answered, now=now)

@@ -20,7 +20,7 @@ from memory.host.tenancy import TenantScope
 from memory.wire import instant
 from openwop_console.runtime import chains
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 

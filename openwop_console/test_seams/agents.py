@@ -20,7 +20,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunStatus
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from openwop_console.test_seams.principals import seam
 
 WORKFLOW = "console-agent-dispatch"

@@ -14,7 +14,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import runs
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from openwop_console.test_seams import principals
 from openwop_console.test_seams.principals import seam
 

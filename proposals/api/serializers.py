@@ -43,7 +43,7 @@ from memory.host.models import ArtifactKind, Installation
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from proposals import artifacts, denials
+from proposals import artifacts, rules
 from proposals.drafts import Change, ProposalDraft
 from proposals.inbox import InboxFilter
 from proposals.lifecycle import Activation
@@ -232,7 +232,7 @@ def before_the_body(
     try:
         yield
     except APIException:
-        denials.authorize_one_of(scope, actions, proposal_id, now=now)
+        rules.authorize_one_of(scope, actions, proposal_id, now=now)
         raise
 
 

@@ -21,7 +21,7 @@ from memory.host.errors import Conflict, NotFound
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from proposals import bulk_actions, denials, inbox, rules
+from proposals import bulk_actions, inbox, rules
 from proposals import inbox as proposals_inbox
 from proposals.bulk_actions import Drift, Selection
 from proposals.forms import EndForm
@@ -442,7 +442,7 @@ def end(request: HttpRequest) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     if request.method == "POST":
         asked = [each for each in bulk_actions.ACTIONS if each == given.get("action")]
-        denials.authorize_one_of(scope, asked or bulk_actions.ACTIONS, now=now)
+        rules.authorize_one_of(scope, asked or bulk_actions.ACTIONS, now=now)
     if not any(given.get(name) for name in ("chosen", "every", "id")):
         messages.error(request, "Choose at least one proposal.")
         return redirect(pages.back(request, reverse("proposals")))

@@ -22,7 +22,7 @@ from memory.passes import orders
 from memory.passes.orders import Wanted
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import schedules
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from proposals import lifecycle
 from proposals.models import Gate
 from tests import building, proposing

@@ -14,7 +14,7 @@ from memory.host.models import Run
 from openwop_console.runtime import calls, engine, interrupts
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
 from tests.memory.test_completions import Killed, point_at
 from tests.serving import Server

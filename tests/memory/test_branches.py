@@ -11,10 +11,10 @@ from memory.host import event_log, interrupts, node_types, runs
 from memory.host.errors import Conflict, Invalid
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
-from openwop_console.runtime import engine, expressions, replay, run_options, steps, workflows
+from openwop_console.runtime import engine, expressions, replay, steps, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.building import advance_at, node, payloads, types_of
 
@@ -350,7 +350,7 @@ def test_a_configurable_schema_that_is_none_or_points_elsewhere_is_refused(schem
     with pytest.raises(Invalid):
         workflows.check(document)
     with pytest.raises(Invalid):
-        run_options.check_configurable({"tone": "x"}, document)
+        run_service.check_configurable({"tone": "x"}, document)
 
 
 @pytest.mark.parametrize("code", ["", None])

@@ -15,7 +15,7 @@ from memory.host.models import ArtifactKind, Definition, Run
 from openwop_console.runtime import chains, replay, schedules, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from proposals import lifecycle, review
 from tests import building, proposing
 from tests.conformance import schemas

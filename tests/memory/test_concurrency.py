@@ -19,7 +19,7 @@ from memory.models.entry import LedgerHead, MemoryEntry
 from openwop_console.runtime import engine, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]

@@ -27,7 +27,7 @@ from memory.retention import collect_archives
 from memory.text import token_budget
 from memory.text.encodings import forms_of
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import archiving, building
 from tests.budgets import examples
 

@@ -17,7 +17,7 @@ from openwop_console.process import recovery, scheduler
 from openwop_console.runtime import engine, graph, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.building import types_of
 from tests.fixtures_queue import Drain

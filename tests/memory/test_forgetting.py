@@ -50,7 +50,7 @@ from memory.text import encodings
 from memory.text.matching import Mention, is_exact, is_mentioned, search_form
 from openwop_console.runtime import runs, steps
 from openwop_console.runtime.models import Step, StepState
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import archiving, building
 
 pytestmark = pytest.mark.django_db

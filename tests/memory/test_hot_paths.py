@@ -25,7 +25,7 @@ from memory.text import redactor, token_budget
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import steps
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tools.bench import ground
 

@@ -24,7 +24,7 @@ from openwop_console.runtime import calls, engine, http_requests, node_execution
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
 from tests.serving import Server
 

@@ -20,7 +20,7 @@ from openwop_console.runtime import calls, engine, mcp_servers, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import McpServer, Step
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
 from tests.building import types_of
 from tests.memory.test_completions import Killed

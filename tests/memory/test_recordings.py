@@ -22,7 +22,7 @@ from openwop_console.runtime import engine, runs
 from openwop_console.runtime import replay as runtime_replay
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db

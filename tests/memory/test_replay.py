@@ -37,7 +37,7 @@ from openwop_console.runtime import engine, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest, Overlay
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from proposals import lifecycle
 from tests import building
 from tests.building import node

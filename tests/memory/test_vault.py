@@ -15,7 +15,7 @@ from memory.host.models import Secret, VaultKey
 from memory.host.tenancy import TenantScope
 from memory.host.vault import VaultLocked
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]

@@ -17,7 +17,7 @@ from memory.passes import PassOrder
 from openwop_console.runtime import replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.replay import ForkRequest, Overlay
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building, hooks, proposing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]

@@ -20,7 +20,7 @@ from memory.workspace import MAX_FILE_BYTES, FileDraft, Precondition
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.node_execution import NodeFiles
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -66,7 +66,7 @@ from memory.host import access, tenancy
 from memory.host.events import Failure
 from memory.passes import PassOrder
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building, learning
 now = timezone.now()
 """

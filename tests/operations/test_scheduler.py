@@ -21,7 +21,7 @@ from memory.host.scheduling import QUIET_START, Timer
 from openwop_console.process import scheduler
 from openwop_console.process.scheduler import TIMERS, Scheduler
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.fixtures_console import ConsoleProcess
 

@@ -18,7 +18,7 @@ from memory.passes.orders import Wanted
 from memory.tasks import TASKS_ABOVE
 from openwop_console.process import scheduler
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.fixtures_queue import Drain
 

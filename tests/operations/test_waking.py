@@ -22,7 +22,7 @@ from openwop_console.process import queue
 from openwop_console.process.queue import Queue
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import streams
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 
 pytestmark = [pytest.mark.engines, pytest.mark.django_db(transaction=True)]

@@ -20,7 +20,7 @@ from memory.host.registry import Artifact
 from memory.origins import Origin
 from openwop_console.runtime import engine, runs
 from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 

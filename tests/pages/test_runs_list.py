@@ -14,7 +14,7 @@ from django.utils import timezone
 from memory import run_timeline
 from memory.host import ids
 from openwop_console.runtime import engine, runs
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
 

@@ -18,7 +18,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Commitment, KeptContent
 from openwop_console.runtime import commitments, replay, runs, schedules
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.runs import RunRequest
 from proposals.learning import run_traces
 from proposals.learning.miners.traces import Origin, Traces
 from tests import building, learning

@@ -1,8 +1,8 @@
 """The tables of the ground floor."""
 
 from memory.host.models.audit import AuditChain, AuditCheckpoint, AuditReason, AuditRecord
-from memory.host.models.base import Guarded, Personal, TenantFK, TenantOwned, WriteGuard, tenant_link
-from memory.host.models.idempotency import IdempotencyRecord, IdempotencyState
+from memory.host.models.base import Personal, TenantFK, TenantOwned, WriteGuard, tenant_link
+from memory.host.models.idempotency import IdempotencyRecord
 from memory.host.models.registry import ArtifactKind, Installation, Resolution
 from memory.host.models.run import (
     TERMINAL,
@@ -39,11 +39,9 @@ __all__ = [
     "Definition",
     "DeliveryState",
     "ForkMode",
-    "Guarded",
     "Heartbeat",
     "HostTimer",
     "IdempotencyRecord",
-    "IdempotencyState",
     "Installation",
     "Interrupt",
     "InterruptVote",

@@ -34,7 +34,6 @@ from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT, MAX_QU
 ANY: Schema = {}
 NUMBER: Schema = {"type": "integer"}
 MAYBE: Schema = nullable(STRING)
-TOTAL = "X-Total-Count"
 
 ENTRY = also(
     closed(
@@ -252,7 +251,6 @@ SERVER = closed(
 )
 
 NAME: Schema = {"type": "string", "minLength": 1, "maxLength": addresses.MAX_NAME}
-MAYBE_NAME = nullable(NAME)
 SCOPE_BODY: Schema = {
     "type": ["object", "null"],
     "additionalProperties": False,

@@ -49,11 +49,9 @@ from memory.openintent.work.rows import (
 )
 from memory.openintent.work.tasks import (
     Policy,
-    Rails,
     capacity_of,
     create_task,
     find_task,
-    guardrails_of,
     guardrails_over,
     guardrails_over_each,
     heirs,
@@ -72,7 +70,6 @@ __all__ = [
     "NewIntent",
     "NewTask",
     "Policy",
-    "Rails",
     "TaskChange",
     "active_coordinators",
     "agent",
@@ -91,7 +88,6 @@ __all__ = [
     "find_intent",
     "find_task",
     "grants_in_force",
-    "guardrails_of",
     "guardrails_over",
     "guardrails_over_each",
     "heartbeat",

@@ -10,7 +10,7 @@ from memory.text.distillers.archive_text import (
     digest_of,
     document,
 )
-from memory.text.distillers.ranking import BudgetTooSmall, Distilled, Kept, NothingToKeep, Section, Source
+from memory.text.distillers.ranking import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
 from memory.text.distillers.selection import MAX_TEXT_BYTES, distil, fit_answer
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Kept",
     "Method",
     "NothingToKeep",
-    "Section",
     "Source",
     "body_of",
     "canonical",

@@ -6,7 +6,7 @@ questions and quotations are none. English, and in less depth German, Spanish, F
 same time in the same zone always gives the same.
 """
 
-from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in, may_hold_one
+from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in
 from memory.text.intentions.predicates import DENIAL, verdict, vocabulary, words_of
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Intention",
     "called_off",
     "found_in",
-    "may_hold_one",
     "verdict",
     "vocabulary",
     "words_of",

@@ -151,7 +151,6 @@ IN_MONTH = re.compile(
     re.IGNORECASE,
 )
 ORDINAL = re.compile(r"\b(?:on|by|before) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
-YEAR = re.compile(r"\d{4}")
 NUMERIC = re.compile(r"\b(\d{1,2})([./])(\d{1,2})\2(\d{4})\b")
 # Where 3/4 is the fourth of March.
 MONTH_FIRST = re.compile(

@@ -58,7 +58,6 @@ PRESENT = frozenset("is are has have must may will can should".split()) | frozen
 NAME = CAPITAL | PREPOSITION
 UNTIL = frozenset({"until", "till"})
 PASSIVE = frozenset({"is", "are", "be", "been", "being"})
-PRICE = code_of("w price")
 PRICES = frozenset("cost costs price prices priced fee fees".split())
 VERSIONS = frozenset("version release".split())
 REACHED_AT = frozenset("address email e-mail phone telephone number mobile cell fax contact extension hotline".split())

@@ -36,9 +36,7 @@ SPAN = re.compile(r"(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))-(\d+(?:\.\d+)
 COMPOUND = re.compile(r"(\d+(?:\.\d+)?)-([a-z]+)")
 # In a statement of one of these, "from 5 to 7" is a change.
 MOVED = values.CHANGES | values.MOVES
-TO = frozenset(["to", "bis", "do", "à", "a", "al", "through"])
 OF = frozenset(["of", "de"])
-FROM = frozenset(["from", "von", "od", "de", "between"])
 Found = tuple[list[Token], int]
 
 

@@ -39,8 +39,7 @@ from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.interrupts import Asked
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest, Overlay
-from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.runs import MAX_RUN_IDS, Cancelled, RunState
+from openwop_console.runtime.runs import MAX_RUN_IDS, Cancelled, RunRequest, RunState
 from openwop_console.runtime.streams import Reading, modes_of
 
 EXTERNAL = "external"  # the kind of a run that an agent executes elsewhere

@@ -1,10 +1,13 @@
-"""Proposals, their revisions and comments."""
+"""Proposals, their revisions, the gates that decide about them, the votes, and the policies of the gates.
+
+No run reads these tables: what is installed is copied to the registry, and only that can be resolved (RFC 0096).
+"""
 
 from django.db import models
 from django.db.models import Q
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.base import DIGEST, KIND, PRINCIPAL, STATE
+from memory.host.models.base import DIGEST, KIND, NODE, PRINCIPAL, ROLES, STATE
 
 
 class Kind(models.TextChoices):
@@ -198,3 +201,173 @@ class Comment(TenantOwned):
             TenantFK(column="proposal_id", to="proposals_proposal", name="a_comment_is_on_a_proposal_of_its_tenant"),
         )
         indexes = (models.Index(fields=("tenant", "proposal_id", "id"), name="proposals_comment_proposal"),)
+
+
+class Gate(TenantOwned):
+    """The approval of one revision, pinned by its digest, that an activation run waits for.
+
+    ``closed_at`` is null while the activation is under way: while votes are open, and after a grant until the artifact
+    is installed or the run has failed. Quorum, eligible and overriding roles and the expiry are copied from the policy
+    version ``policy_number`` when the gate is opened; later changes of the policy do not affect it.
+    """
+
+    writer = "proposals.gate"
+    impersonal = {
+        "eligible_roles": ROLES,
+        "node_id": NODE,
+        "opened_by": PRINCIPAL,
+        "override_roles": ROLES,
+        "required_scope": ROLES,
+        "sha256": DIGEST,
+        "state": STATE,
+    }
+
+    proposal_id = models.UUIDField()
+    revision = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    run_id = models.UUIDField()
+    node_id = models.CharField(max_length=64)
+    quorum = models.PositiveSmallIntegerField(default=1)
+    required_scope = models.CharField(max_length=64)
+    policy_number = models.PositiveIntegerField(default=0)
+    eligible_roles = models.JSONField(default=list)
+    override_roles = models.JSONField(default=list)
+    override_bypasses_quorum = models.BooleanField(default=False)
+    expires_at = models.DateTimeField(null=True)
+    state = models.CharField(max_length=17, choices=GateState, default=GateState.OPEN)
+    opened_by = models.CharField(max_length=64)
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+
+    proposal = tenant_link("proposals.Proposal", "proposal_id")
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "proposal_id"),
+                condition=Q(closed_at__isnull=True),
+                name="a_proposal_has_one_gate_under_way",
+            ),
+            models.UniqueConstraint(fields=("tenant", "run_id"), name="an_activation_run_has_one_gate"),
+            models.CheckConstraint(
+                condition=Q(state=GateState.OPEN, closed_at__isnull=True)
+                | Q(state=GateState.GRANTED)
+                | (Q(state__in=ENDED_WITHOUT) & Q(closed_at__isnull=False)),
+                name="a_gate_that_is_over_says_since_when",
+            ),
+            models.CheckConstraint(condition=Q(quorum__gte=1), name="a_gate_needs_somebody"),
+            TenantFK(column="proposal_id", to="proposals_proposal", name="a_gate_is_of_a_proposal_of_its_tenant"),
+            TenantFK(column="run_id", to="host_run", name="a_gate_is_asked_by_a_run_of_its_tenant"),
+        )
+        indexes = (models.Index(fields=("tenant", "proposal_id", "id"), name="proposals_gate_proposal"),)
+
+
+class Vote(TenantOwned):
+    """The decision of one person at a gate, with the revision and digest that it is about; ``overrides`` is permanent.
+
+    ``principal`` is the login or key that cast it, ``person`` the person it counts for. ``roles`` are those that the
+    principal held at that moment.
+    """
+
+    writer = "proposals.gate"
+    personal = Personal("reasons of votes", ("reason",), page=("prop", "gate__proposal_id"))
+    impersonal = {"decision": STATE, "person": PRINCIPAL, "principal": PRINCIPAL, "roles": ROLES, "sha256": DIGEST}
+
+    gate_id = models.UUIDField()
+    principal = models.CharField(max_length=64)
+    person = models.CharField(max_length=64)
+    decision = models.CharField(max_length=17, choices=Decision)
+    roles = models.JSONField(default=list)
+    revision = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    overrides = models.BooleanField(default=False)
+    at = models.DateTimeField()
+
+    gate = tenant_link("proposals.Gate", "gate_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "gate_id", "person"), name="a_person_votes_once_a_gate"),
+            models.CheckConstraint(
+                condition=Q(overrides=False) | (Q(decision=Decision.GRANTED) & ~Q(reason="")),
+                name="an_override_grants_and_says_why",
+            ),
+            TenantFK(column="gate_id", to="proposals_gate", name="a_vote_is_cast_at_a_gate_of_its_tenant"),
+        )
+
+
+class ApprovalPolicy(TenantOwned):
+    """One version of the rules for gates over proposals of one kind. Rows are added, never changed.
+
+    ``eligible_roles`` are the roles that may vote, ``override_roles`` those that may override; when these are empty no
+    gate can be overridden. No policy lets authors vote on their own proposal, or agents vote at all.
+    """
+
+    writer = "proposals.policies"
+    personal = Personal("reasons of approval policies", ("reason",))
+    impersonal = {
+        "asked_by": PRINCIPAL,
+        "confirmed_by": PRINCIPAL,
+        "eligible_roles": ROLES,
+        "kind": KIND,
+        "override_roles": ROLES,
+    }
+
+    kind = models.CharField(max_length=32, choices=Kind)
+    number = models.PositiveIntegerField()
+    quorum = models.PositiveSmallIntegerField()
+    eligible_roles = models.JSONField(default=list)
+    override_roles = models.JSONField(default=list)
+    override_bypasses_quorum = models.BooleanField(default=False)
+    expires_s = models.PositiveIntegerField()
+    uninstall_on_archive = models.BooleanField(default=False)
+    asked_by = models.CharField(max_length=64)
+    confirmed_by = models.CharField(max_length=64, default="", blank=True)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "kind", "number"), name="a_policy_version_has_its_own_number"),
+            models.CheckConstraint(condition=Q(quorum__gte=1), name="a_policy_asks_for_somebody"),
+        )
+
+
+class PolicyChange(TenantOwned):
+    """A change of a policy that one person requests and another must confirm. ``wanted`` is the whole policy."""
+
+    writer = "proposals.policies"
+    personal = Personal("reasons of policy changes", ("reason",))
+    impersonal = {
+        "asked_by": PRINCIPAL,
+        "decided_by": PRINCIPAL,
+        "kind": KIND,
+        "state": STATE,
+        "wanted": "roles, numbers and durations",
+    }
+
+    kind = models.CharField(max_length=32, choices=Kind)
+    based_on = models.PositiveIntegerField()
+    wanted = models.JSONField(default=dict)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    asked_by = models.CharField(max_length=64)
+    asked_at = models.DateTimeField()
+    state = models.CharField(max_length=9, choices=PolicyChangeState, default=PolicyChangeState.WAITING)
+    decided_by = models.CharField(max_length=64, default="", blank=True)
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "kind"),
+                condition=Q(state=PolicyChangeState.WAITING),
+                name="a_kind_has_one_change_waiting",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=PolicyChangeState.WAITING, decided_at__isnull=True)
+                | (~Q(state=PolicyChangeState.WAITING) & Q(decided_at__isnull=False)),
+                name="a_decided_change_says_since_when",
+            ),
+        )
