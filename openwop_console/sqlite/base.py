@@ -10,13 +10,14 @@ record of a refusal, the client still gets its answer in time.
 
 import fcntl
 import os
+import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeVar
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
@@ -26,6 +27,8 @@ from memory.host import slots
 TURNSTILE = "-turn"  # suffix of the lock file next to the database
 IN_LINE_S = 5.0  # the longest wait: a process that was stopped in the turnstile must not block all others
 LOOK_AGAIN = 0.001
+WRITE = re.compile(r"\s*(INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
+Begun = TypeVar("Begun")
 
 
 class Turnstile:
@@ -60,13 +63,29 @@ class Turnstile:
         return True
 
 
+def _is_busy(refused: BaseException) -> bool:
+    code = getattr(refused.__cause__ or refused, "sqlite_errorcode", 0)
+    return bool(code & 0xFF == sqlite3.SQLITE_BUSY)
+
+
 @cache
 def _turnstile(database: str, process: int) -> Turnstile:
     return Turnstile(f"{database}{TURNSTILE}")
 
 
+class Cursor(base.SQLiteCursorWrapper):
+    """Django's cursor, whose write outside of a transaction waits in the turnstile's order as a transaction does."""
+
+    wrapper: "DatabaseWrapper"
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        if self.connection.in_transaction or not WRITE.match(query):
+            return super().execute(query, params)
+        return self.wrapper.in_turn(partial(super().execute, query, params))
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's connection to SQLite, whose transactions begin in the turnstile's order."""
+    """Django's connection to SQLite, whose writes begin in the turnstile's order."""
 
     _is_alone = False
 
@@ -86,28 +105,34 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return nullcontext()
         return _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(min(until, time.monotonic() + IN_LINE_S))
 
+    def create_cursor(self, name: Any = None) -> "Cursor":
+        cursor: Cursor = self.connection.cursor(factory=Cursor)
+        cursor.wrapper = self
+        return cursor
+
     def _start_transaction_under_autocommit(self) -> None:
+        self.in_turn(super()._start_transaction_under_autocommit)  # type: ignore[misc]  # the stubs leave it out
+
+    def in_turn(self, write: Callable[[], Begun]) -> Begun:
+        """Return ``write()``, which takes the write lock, once the lock is free and this thread's turn has come.
+
+        Raises ``OperationalError`` when that took too long.
+        """
         patience = self._patience()
         with slots.waiting(patience / 1000) as seconds:
             until = time.monotonic() + seconds
             with self._in_line(until):
                 self._set_patience(0)
                 try:
-                    while not self._try_begin(until):
+                    while True:
+                        try:
+                            return write()
+                        except (OperationalError, sqlite3.OperationalError) as refused:
+                            if not _is_busy(refused) or time.monotonic() >= until:
+                                raise
                         time.sleep(LOOK_AGAIN)
                 finally:
                     self._set_patience(patience)
-
-    def _try_begin(self, until: float) -> bool:
-        """Return whether the transaction has begun; raises ``OperationalError`` from ``until`` on."""
-        try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # the stubs leave it out
-        except OperationalError as refused:
-            code = getattr(refused.__cause__, "sqlite_errorcode", 0) & 0xFF
-            if code != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
-                raise
-            return False
-        return True
 
     def _patience(self) -> int:
         """Return the milliseconds that a statement of this connection waits for a lock."""

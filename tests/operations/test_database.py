@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from django.db import OperationalError, connection, transaction
 from django.test import Client
 
 from memory.host import slots
+from memory.host.models import Tenant
 from openwop_console import databases
 from openwop_console.mcp import tools
 from tests import building, fixtures_console
@@ -55,8 +57,9 @@ for number in range(60):
 
 
 @pytest.mark.only_db("sqlite")
+@pytest.mark.parametrize("begins", [transaction.atomic, nullcontext], ids=["transaction", "statement"])
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_to_write_comes_before_the_next_transaction_of_who_is_writing(tmp_path):
+def test_who_waits_to_write_comes_before_the_next_transaction_of_who_is_writing(tmp_path, begins):
     own = {"DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}", "OPENWOP_DATA_DIR": str(tmp_path)}
     command = [sys.executable, "-c", GREEDY]
     waited = []
@@ -65,7 +68,8 @@ def test_who_waits_to_write_comes_before_the_next_transaction_of_who_is_writing(
         greedy.stdout.readline()
         while len(waited) < 8:
             began = time.monotonic()
-            with transaction.atomic():
+            with begins():
+                Tenant.objects.written_by(Tenant.writer).update(name="Acme")
                 assert greedy.poll() is None, "it was waited for to the end"
                 waited.append(time.monotonic() - began)
         greedy.kill()
