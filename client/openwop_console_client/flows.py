@@ -3,7 +3,9 @@
 A flow is a generator: it yields requests, is sent the answers, and returns what came of it.
 """
 
+import asyncio
 import json
+import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -28,6 +30,9 @@ ADVERTISED = {"q": "memory-search", "filter": "memory-filter"}
 WORKING, SEMANTIC = "working", "semantic"
 DEFAULT_NAMESPACE = "default"
 ATTEMPTS = 5
+# A request is sent so many times more while the store is busy, after the seconds that the server says or these.
+SENT_AGAIN, LONGEST_WAIT = 2, 5
+REPEATABLE = frozenset({"GET", "PUT"})
 LONGEST_STATED = 128
 # What a list is asked by (RFC-0015 4.1), and ``q`` and ``filter``, which are additions of this console.
 PARAMETERS = frozenset(
@@ -56,11 +61,20 @@ Flow = Generator[Request, httpx.Response, T]
 
 
 def carry_out(http: Any, flow: Flow[T]) -> T:
-    """What comes of the flow, whose requests are sent by ``http``: an ``httpx.Client``, or what has its ``request``."""
+    """What comes of the flow, whose requests are sent by ``http``: an ``httpx.Client``, or what has its ``request``.
+
+    A request that changes nothing when it comes twice is sent again when the server says that its store is busy.
+    """
     try:
         request = next(flow)
         while True:
-            request = flow.send(http.request(**_call(request)))
+            answer = http.request(**_call(request))
+            for _ in range(SENT_AGAIN):
+                if (wait := _seconds_until_again(request, answer)) is None:
+                    break
+                time.sleep(wait)
+                answer = http.request(**_call(request))
+            request = flow.send(answer)
     except StopIteration as end:
         result: T = end.value
         return result
@@ -71,10 +85,23 @@ async def carry_out_async(http: Any, flow: Flow[T]) -> T:
     try:
         request = next(flow)
         while True:
-            request = flow.send(await http.request(**_call(request)))
+            answer = await http.request(**_call(request))
+            for _ in range(SENT_AGAIN):
+                if (wait := _seconds_until_again(request, answer)) is None:
+                    break
+                await asyncio.sleep(wait)
+                answer = await http.request(**_call(request))
+            request = flow.send(answer)
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def _seconds_until_again(request: Request, answer: httpx.Response) -> float | None:
+    """When the server will take the request again; None for one that it answered, or that must not come twice."""
+    wait = answer.headers.get("Retry-After", "")
+    is_repeatable = request.method in REPEATABLE and not request.headers
+    return min(int(wait), LONGEST_WAIT) if answer.status_code == 503 and wait.isdecimal() and is_repeatable else None
 
 
 def _call(request: Request) -> Json:

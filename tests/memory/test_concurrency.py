@@ -1,5 +1,7 @@
 """Several at once: writers on one ledger, workers on one run, auditors on one chain."""
 
+import json
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -7,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
 from django.utils import timezone
 
 from memory import adapter, ledger
@@ -15,6 +18,7 @@ from memory.host import access, audit, audit_chain, event_log, ids, operators, r
 from memory.host.errors import LastOwner, NotFound
 from memory.host.models import AuditRecord, ForkMode, Membership, Run
 from memory.models import ForgetRequest, ForgetState
+from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry
 from openwop_console.runtime import engine, replay
 from openwop_console.runtime import runs as run_service
@@ -48,6 +52,21 @@ def test_writers_at_once_number_their_changes_and_events_without_a_gap() -> None
     events = event_log.read(acme.tenant_id, run.id)
     assert [event.sequence for event in events] == list(range(before + 80))
     assert LedgerHead.objects.of(acme.tenant_id).get().entries == MemoryEntry.objects.count() == 80
+
+
+@pytest.mark.parametrize("tier", ["episodic", "semantic"])
+def test_clients_that_put_one_address_at_once_are_all_answered(tier: str) -> None:
+    """What a first write makes beside the entry, each once: the agent, its log, the namespace and the external run."""
+    headers = building.headers("acme", "agent")
+    place = {"agent_id": "bot", "memory_type": tier, "namespace": "ns", "origin": {"system": "cron", "threadId": "t"}}
+
+    def put(number: int) -> int:
+        said = json.dumps({**place, "key": f"k{number // AT_ONCE}", "value": {"n": number}})
+        client = Client(headers={"X-Agent-ID": "bot"})
+        return int(client.put("/api/v1/memory", said, content_type="application/json", **headers).status_code)
+
+    assert Counter(at_once(put, 4 * AT_ONCE)) == {201: 4, 200: 4 * AT_ONCE - 4}
+    assert sorted(EntryAddress.objects.values_list("key", "version")) == [(f"k{each}", AT_ONCE) for each in range(4)]
 
 
 def test_an_entry_that_is_retired_and_removed_at_once_is_counted_once() -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,40 @@ def test_put_is_one_request_and_the_last_write_wins(served: Served) -> None:
     task_id, _ = a_task(served, agent)
     with client_of(served, agent) as client:
         assert client.memory.for_task(task_id).put("ns", "of_task", {"n": 1}).task_id == task_id
+
+
+DOWN: dict[str, Any] = {"status_code": 503}
+BUSY = DOWN | {"headers": {"Retry-After": "0"}}
+STORED = {"status_code": 200, "json": {"id": "mem_1", "version": 2, "namespace": "ns", "key": "k", "value": {"n": 1}}}
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["synchronous", "asynchronous"])
+@pytest.mark.parametrize(
+    ("answers", "asked", "named"),
+    [
+        ([BUSY, BUSY, STORED], 3, {}),
+        ([BUSY, BUSY, BUSY, STORED], 3, {}),
+        ([BUSY, STORED], 1, {"version": 1}),
+        ([DOWN, STORED], 1, {}),
+    ],
+    ids=["soon free", "busy", "at a version", "down"],
+)
+def test_put_is_sent_again_a_few_times_while_the_store_is_busy(
+    answers: list[dict[str, Any]], asked: int, named: dict[str, Any], is_async: bool
+) -> None:
+    left = iter(answers)
+    transport = httpx.MockTransport(lambda _: httpx.Response(**next(left)))
+
+    async def put() -> Entry:
+        async with httpx.AsyncClient(base_url="http://none", transport=transport) as http:
+            return await ours.AsyncMemory(http, "a").put("ns", "k", {"n": 1}, **named)
+
+    with (
+        httpx.Client(base_url="http://none", transport=transport) as http,
+        nullcontext() if answers[asked - 1] is STORED else pytest.raises(OpenIntentError, match="503"),
+    ):
+        awaited(put()) if is_async else ours.Memory(http, "a").put("ns", "k", {"n": 1}, **named)
+    assert len(list(left)) == len(answers) - asked
 
 
 def test_the_words_of_a_query_are_looked_for_in_the_task_of_a_worker(served: Served) -> None:
