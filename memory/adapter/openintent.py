@@ -42,8 +42,8 @@ from memory.models.address import AddressQuerySet, EntryAddress
 from memory.models.entry import PLAIN, EntryQuerySet, EntryTag, MemoryEntry
 from memory.text.search_words import Sought
 
-# How many entries of a tenant have a rare tag: it is counted no further than the first of these, where that will do.
-FEW = (1000, 20_000)
+# How many entries of a tenant have a rare tag: it is counted no further than the first of these that will do.
+FEW = (1000, 5000, 20_000)
 # Of so many entries of a list it is looked up whether they have the tags, to count those that do.
 LOOKED_AT = 50_000
 SHARED = Q(tier=Tier.SEMANTIC)
@@ -159,7 +159,8 @@ class Listing:
         # Of a short list all is found first, wherever its order may be at hand.
         source = f"SELECT listed.* FROM ({statement}) AS listed"  # noqa: S608
         if self.short:
-            source = f"WITH listed AS MATERIALIZED ({statement}) SELECT listed.*, COUNT(*) OVER () FROM listed"  # noqa: S608
+            counted = "(SELECT COUNT(*) FROM listed)"
+            source = f"WITH listed AS MATERIALIZED ({statement}) SELECT listed.*, {counted} FROM listed"  # noqa: S608
         found = sql.rows(f"{source} ORDER BY 1 DESC, 2 LIMIT %s OFFSET %s", [*given, last - first, first])
         if self.short and (found or not first):
             self._told["whole"] = found[0][2] if found else 0
