@@ -13,7 +13,7 @@ matches a count is a lower bound ("312+"), and values that only older entries ha
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -64,6 +64,8 @@ SHOWN = (
     "run__system",
     "run__external",
 )
+# The fields whose texts are parameters of a statement, which looks up nothing first.
+SHAPED = ("agent", "memory_ref", "subject", "tag")
 STATES = ("present", "retired", "all")
 TIMES = ("since", "until")
 RELEVANCE, NEWEST = "relevance", "newest"
@@ -237,13 +239,15 @@ def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime
     """The first ``size`` that match, for facets to count: the newest, or those that have the words of a search."""
     wanted = wanted.with_fields()
     if not search_form(wanted.text):
-        return adapter.sample_rows(scope, _newest(scope, wanted, now, None)[:size])
+        marked, shape, values = _shaped(scope, wanted, now, None, size)
+        return adapter.sample_rows(scope, lambda: _newest(scope, marked, now, None)[:size], shape=shape, values=values)
     search = _Search.build(scope, wanted, now)
     if wanted.order == NEWEST:
         positions = search.page_below(scope, None, size).positions
     else:
         positions = adapter.best_matches(scope, search.rows, search.words, limit=size).positions
-    return adapter.sample_rows(scope, search.shown.filter(position__in=positions)) if positions else []
+    found = search.shown.filter(position__in=positions)
+    return adapter.sample_rows(scope, lambda: found) if positions else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,8 +367,26 @@ def index_what_waits() -> int:
 def _rows_after(
     scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
 ) -> "list[MemoryEntry]":
-    rows = _newest(scope, wanted, now, after).select_related("run").only(*SHOWN)
-    return _with_details(scope, sql.fetch(rows[:size]))
+    marked, shape, values = _shaped(scope, wanted, now, after, size)
+
+    def rows() -> "QuerySet[MemoryEntry]":
+        return _newest(scope, marked, now, after).select_related("run").only(*SHOWN)[:size]
+
+    return _with_details(scope, sql.fetch_of_shape(shape and ("ledger", *shape), values, rows))
+
+
+def _shaped(
+    scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
+) -> tuple[LedgerFilter, tuple[Hashable, ...] | None, list[object]]:
+    """The filter with its texts marked, the shape of the statements that list the first ``size``, and the values in
+    which those of one shape differ. What is looked up first, and a span of time, have no shape."""
+    marked: dict[str, Any] = {name: sql.Text.of(text) for name in SHAPED if (text := getattr(wanted, name))}
+    unset: dict[str, Any] = dict.fromkeys(SHAPED, "")
+    rest = replace(wanted, state="present", order="", **unset)
+    if rest != LedgerFilter() or scope.principal.agent_ids is not None:
+        return wanted, None, []
+    values = [scope.tenant_id, now, *marked.values(), *([after] if after else [])]
+    return replace(wanted, **marked), (wanted.state, *marked, after is None, size), values
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":

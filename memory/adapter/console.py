@@ -1,7 +1,8 @@
 """Memory as an operator reads it: what the pages and the console API start from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import starmap
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -19,7 +20,7 @@ from memory.host.expiry import has_expired
 from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models import EntryOrigin
-from memory.models.address import AddressQuerySet, EntryAddress, in_order
+from memory.models.address import EntryAddress, in_order
 from memory.models.entry import EntryTag, LedgerDay, LedgerHead, MemoryEntry, Tombstone
 from memory.origins import Origin
 
@@ -106,7 +107,7 @@ def _at(exact: Mapping[str, str], address: str = "") -> list[Q | Exact]:
 
 def has_stated_origin(scope: TenantScope, **exact: object) -> bool:
     """Whether the last write of any entry has this stated origin; answered from an index."""
-    return bool(_last_origins(scope, exact).exists())
+    return bool(_last_origins(scope.tenant_id, exact).exists())
 
 
 def has_observed_write(scope: TenantScope, **exact: object) -> bool:
@@ -116,7 +117,7 @@ def has_observed_write(scope: TenantScope, **exact: object) -> bool:
 
 def with_stated_origin(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: object) -> QuerySet[MemoryEntry]:
     """The rows whose last write has this stated origin, for a query that another condition leads."""
-    return _shown_to(scope, rows).filter(id__in=_last_origins(scope, exact).values("entry_id"))
+    return _shown_to(scope, rows).filter(id__in=_last_origins(scope.tenant_id, exact).values("entry_id"))
 
 
 def newest_with_stated_origin(
@@ -129,8 +130,8 @@ def newest_with_stated_origin(
     return found.order_by("-origins__entry_id")
 
 
-def _last_origins(scope: TenantScope, exact: dict[str, object]) -> QuerySet[EntryOrigin]:
-    return EntryOrigin.objects.of(scope.tenant_id).filter(current=True, **exact)
+def _last_origins(tenant_id: UUID, exact: dict[str, object]) -> QuerySet[EntryOrigin]:
+    return EntryOrigin.objects.of(tenant_id).filter(current=True, **exact)
 
 
 def _shown_to(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> QuerySet[MemoryEntry]:
@@ -148,27 +149,40 @@ def with_origins(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntr
     return rows
 
 
-def _origins_of(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, Origin]:
+def _origins_of(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Origin]:
     """The stated origins of the last writes of these, unless confidential to the principal."""
-    rows = _last_origins(scope, {} if scope.can("memory:retire") else {"entry__sealed": False})
-    return {row.entry_id: row.origin for row in rows.filter(sql.is_among("entry_id", entry_ids))}
+    rows: list[EntryOrigin] = _origins_asked(scope.can("memory:retire")).objects(scope.tenant_id, entry_ids)
+    return {row.entry_id: row.origin for row in rows}
+
+
+@cache
+def _origins_asked(sealed: bool) -> sql.Written:
+    """With those of sealed entries, or without."""
+    tenant_id, entry_ids = UUID(int=0), [UUID(int=1)]
+    rows = _last_origins(tenant_id, {} if sealed else {"entry__sealed": False})
+    return sql.Written(rows.filter(sql.is_among("entry_id", entry_ids)), tenant_id, entry_ids)
 
 
 def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
     """The rows with their addresses, in one query; sealed values are not loaded."""
     wanted = [row.id for row in rows if row.memory_ref.startswith(PREFIX)]
     if wanted:
-        addresses = sql.fetch(_addresses(scope).filter(sql.is_among("id", wanted)))
-        found = {address.id: address for address in addresses}
+        found = _addresses_of(scope, wanted)
         for row in rows:
             row.address = found.get(row.id)
     return rows
 
 
-def _addresses(scope: TenantScope) -> AddressQuerySet:
-    """Without the sealed values."""
-    rows: AddressQuerySet = EntryAddress.objects.of(scope.tenant_id).defer("sealed", "vault_key")
-    return rows
+def _addresses_of(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, EntryAddress]:
+    """The addresses of these entries, without the sealed values."""
+    return {row.id: row for row in _addresses_asked().objects(scope.tenant_id, entry_ids)}
+
+
+@cache
+def _addresses_asked() -> sql.Written:
+    tenant_id, entry_ids = UUID(int=0), [UUID(int=1)]
+    rows = EntryAddress.objects.of(tenant_id).defer("sealed", "vault_key")
+    return sql.Written(rows.filter(sql.is_among("id", entry_ids)), tenant_id, entry_ids)
 
 
 class Sampled(NamedTuple):
@@ -187,27 +201,31 @@ class Sampled(NamedTuple):
     system: str | None
 
 
-def sample_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
-    """The rows in their order, with sensitivity and stated origin, unless confidential to the principal."""
-    at = EntryAddress.objects.of(scope.tenant_id).filter(id=OuterRef("id")).values("sensitivity")
-    origin = _last_origins(scope, {}).filter(entry_id=OuterRef("id")).values("system")
-    origins = (
-        Subquery(origin[:1]) if scope.can("memory:retire") else Case(When(sealed=False, then=Subquery(origin[:1])))
-    )
-    texts = (Cast("tags", TextField()), Cast("created_at", TextField()))
-    columns = (
-        "agent_id",
-        "node_id",
-        "memory_ref",
-        "subject",
-        *texts,
-        "retired_at",
-        "sealed",
-        Subquery(at[:1]),
-        origins,
-    )
+def sample_rows(
+    scope: TenantScope,
+    rows: Callable[[], QuerySet[MemoryEntry]],
+    *,
+    shape: tuple[Hashable, ...] | None = None,
+    values: Sequence[object] = (),
+) -> list[Sampled]:
+    """The rows in their order, with sensitivity and stated origin, unless confidential to the principal. ``shape`` and
+    ``values`` are those of the query (``sql.statement_of_shape``)."""
+    retires = scope.can("memory:retire")
+
+    def sampled() -> QuerySet[MemoryEntry, Any]:
+        at = EntryAddress.objects.of(scope.tenant_id).filter(id=OuterRef("id")).values("sensitivity")[:1]
+        origin = Subquery(_last_origins(scope.tenant_id, {}).filter(entry_id=OuterRef("id")).values("system")[:1])
+        texts = (Cast("tags", TextField()), Cast("created_at", TextField()))
+        beside = (Subquery(at), origin if retires else Case(When(sealed=False, then=origin)))
+        columns = ("agent_id", "node_id", "memory_ref", "subject", *texts, "retired_at", "sealed", *beside)
+        return rows().values_list(*columns)
+
     try:
-        return list(map(Sampled._make, sql.rows(*rows.values_list(*columns).query.sql_with_params())))
+        return list(
+            map(
+                Sampled._make, sql.rows(*sql.statement_of_shape(shape and ("sample", retires, *shape), values, sampled))
+            )
+        )
     except EmptyResultSet:
         return []
 
@@ -267,7 +285,7 @@ def export_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exporte
     except EmptyResultSet:
         return []
     keyed = [row.entry_id for row in found if row.memory_ref.startswith(PREFIX)]
-    known = {row.id: row for row in _addresses(scope).filter(sql.is_among("id", keyed))} if keyed else {}
+    known = _addresses_of(scope, keyed) if keyed else {}
     stated = _origins_of(scope, [row.entry_id for row in found]) if has_stated_origin(scope) else {}
     if not known and not stated:
         return found

@@ -43,10 +43,11 @@ Row = TypeVar("Row", bound=Model)
 # An SQL text and its parameters, in the engine's form.
 Statement: TypeAlias = tuple[str, list[Any]]
 Slot = Callable[[Sequence[Any]], Any]
+Objects: TypeAlias = Callable[[Iterable[Sequence[Any]]], list[Any]]
 # Counting statements by the shape of their lists; there are few, since the shapes follow from roles.
 _of_shape: dict[Hashable, tuple[list[str], str, list[Slot]]] = {}
-# Listing statements by shape.
-_statements: dict[Hashable, tuple[str, list[tuple[int, object]]]] = {}
+# Statements by shape, with what makes objects of their rows.
+_statements: dict[Hashable, tuple[str, list[tuple[int, object]], Objects]] = {}
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
@@ -126,16 +127,22 @@ def fetch(queryset: QuerySet[Row]) -> list[Row]:
     The ORM takes longer to build them than the database to find them. A field that ``only`` leaves out is loaded on
     access.
     """
-    compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
+    return fetch_of_shape(None, (), lambda: queryset)
+
+
+def fetch_of_shape(shape: Hashable, values: Sequence[object], query: Callable[[], QuerySet[Row]]) -> list[Row]:
+    """``fetch(query())``, which is compiled once for each ``shape`` (``statement_of_shape``)."""
     try:
-        statement, given = compiler.as_sql()
+        statement, given, objects = _compiled(shape, values, query)
     except EmptyResultSet:
         return []
-    return _objects_of(compiler)(rows(statement, given))
+    return objects(rows(statement, given))
 
 
-def _objects_of(compiler: Any) -> Callable[[Iterable[Sequence[Any]]], list[Any]]:
-    """Return a function that builds objects from the rows of this compiler's statement."""
+def _objects_of(compiler: Any) -> Objects:
+    """Return a function that builds objects from the rows of this compiler's statement; a query for values has none."""
+    if not compiler.klass_info:
+        return list
     described = compiler.klass_info
     own, related = _Maker(described, compiler.select), described.get("related_klass_infos", ())
     makers = [(_Maker(each, compiler.select), each["local_setter"], each["remote_setter"]) for each in related]
@@ -190,14 +197,14 @@ def build_row(model: type[object], values: Mapping[str, object]) -> Any:
 class Written:
     """A query that the ORM compiles once and that runs with other values each time.
 
-    ``places`` are placeholder values that the queryset was built with: ids, texts and times that occur nowhere else in
-    it. A value may occur in it more than once, or not at all.
+    ``places`` are placeholder values that the queryset was built with: ids, lists of ids (``is_among``), texts and
+    times that occur nowhere else in it. A value may occur in it more than once, or not at all.
     """
 
     def __init__(self, queryset: QuerySet[Any, Any], *places: object) -> None:
         compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         self._statement, given = compiler.as_sql()
-        self._objects = _objects_of(compiler) if compiler.klass_info else None
+        self._objects = _objects_of(compiler)
         known = [_as_parameter(each) for each in places]
         self._slots = [(known.index(each), None) if each in known else (-1, each) for each in given]
 
@@ -208,7 +215,6 @@ class Written:
 
     def objects(self, *values: object) -> list[Any]:
         """Return the objects for these values, as ``sql.fetch`` does."""
-        assert self._objects is not None, "The query is one for values."
         return self._objects(self.fetch(*values))
 
 
@@ -231,15 +237,24 @@ def statement_of_shape(shape: Hashable, values: Sequence[object], query: Callabl
     The ORM takes ten times as long to compile such a statement as the database takes to answer it. Queries of one shape
     differ in ``values`` alone: ids, times, and each ``Text``. With the shape None nothing is cached.
     """
+    statement, given, _ = _compiled(shape, values, query)
+    return statement, given
+
+
+def _compiled(
+    shape: Hashable, values: Sequence[object], query: Callable[[], QuerySet[Any, Any]]
+) -> tuple[str, list[Any], Objects]:
     if found := _statements.get(shape):
-        statement, slots = found
-        return statement, [_as_parameter(values[place]) if place >= 0 else fixed for place, fixed in slots]
-    statement, given = query().query.sql_with_params()
+        statement, slots, objects = found
+        return statement, [_as_parameter(values[place]) if place >= 0 else fixed for place, fixed in slots], objects
+    compiler: Any = query().query.get_compiler(DEFAULT_DB_ALIAS)
+    statement, parameters = compiler.as_sql()
+    given, objects = list(parameters), _objects_of(compiler)
     if shape is not None:
         places = [place for each in given if (place := _place_of(each, values))]
         if len(places) == len(given):
-            _statements[shape] = statement, places
-    return statement, list(given)
+            _statements[shape] = statement, places, objects
+    return statement, given, objects
 
 
 def _place_of(parameter: object, values: Sequence[object]) -> tuple[int, object] | None:
@@ -260,6 +275,8 @@ def _place_of(parameter: object, values: Sequence[object]) -> tuple[int, object]
 
 
 def _as_parameter(value: object) -> object:
+    if isinstance(value, list):
+        return among("", [key(each) for each in value])[1]
     return key(value) if isinstance(value, UUID) else instant(value) if isinstance(value, datetime) else value
 
 

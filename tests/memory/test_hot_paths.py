@@ -15,11 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from memory import adapter, ledger
+from memory import adapter, ledger, ledger_search
 from memory.adapter import RunView
 from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import NotFound
 from memory.host.models import Run, RunEvent, Stream
+from memory.ledger_search import LedgerFilter
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
 from memory.text import redactor, token_budget
 from openwop_console.runtime import runs as run_service
@@ -30,6 +31,7 @@ from tests import building
 from tools.bench import ground
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+HOUR = timedelta(hours=1)
 
 
 def test_what_the_ledger_stores_is_what_the_orm_reads() -> None:
@@ -184,6 +186,31 @@ def test_objects_made_of_rows_are_those_of_the_orm(django_assert_num_queries: Dj
         assert (one.run, _fields(one.run)) == (other.run, _fields(other.run))
         assert (one.content, one.position) == (other.content, other.position)
     assert sql.fetch(rows.none()) == []
+
+
+def test_a_ledger_page_compiled_for_one_filter_serves_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents, refs, subjects and tags may be called what a statement says by itself, and what each other is called."""
+    monkeypatch.setattr(sql, "_statements", {})
+    acme, now = building.scope(), timezone.now()
+    run = building.open_run(acme)
+    names = ("present", "1", "system", "memory_memoryentry", "")
+    for name in filter(None, names):
+        more: dict[str, Any] = {"agent_id": name, "subject": name, "tags": (name, "common"), "memory_ref": name}
+        retired = building.write(acme, run, f"retired of {name}", now=now, **more)
+        ledger.retire_entry(acme, retired.id, reason="", now=now)
+        building.write(acme, run, f"of {name}", now=now, **more)
+        building.write(acme, run, f"lapsed of {name}", now=now - 2 * HOUR, expires_at=now - HOUR, **more)
+    for name in (*names, *reversed(names)):
+        for field in ledger_search.SHAPED if name else ("agent",):
+            for state, words in ("present", ("of",)), ("retired", ("retired of",)), ("all", ("of", "retired of")):
+                wanted = LedgerFilter(**{field: name}, state=state)  # type: ignore[arg-type]
+                page = ledger_search.ledger_page(acme, wanted, now=now)
+                whose = [name] if name else [each for each in reversed(names) if each]
+                assert [each.content for each in page.entries] == [f"{word} {each}" for each in whose for word in words]
+                older = ledger_search.ledger_page(acme, wanted, after=page.entries[0].id, now=now)
+                assert older.entries == page.entries[1:]
+                counted = ledger_search.facet_counts(acme, LedgerFilter(state=state), now=now)[field].of
+                assert set(counted) == {*filter(None, names), *(["common"] if field == "tag" else [])}
 
 
 def _fields(row: Model) -> dict[str, Any]:
