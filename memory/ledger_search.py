@@ -380,6 +380,7 @@ def _shaped(
 ) -> tuple[LedgerFilter, tuple[Hashable, ...] | None, list[object]]:
     """The filter with its texts marked, the shape of the statements that list the first ``size``, and the values in
     which those of one shape differ. What is looked up first, and a span of time, have no shape."""
+    scope.check("memory:read")  # a statement that is compiled already asks the scope for nothing
     marked: dict[str, Any] = {name: sql.Text.of(text) for name in SHAPED if (text := getattr(wanted, name))}
     unset: dict[str, Any] = dict.fromkeys(SHAPED, "")
     rest = replace(wanted, state="present", order="", **unset)

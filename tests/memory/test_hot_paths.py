@@ -18,7 +18,7 @@ from pytest_django import DjangoAssertNumQueries
 from memory import adapter, ledger, ledger_search
 from memory.adapter import RunView
 from memory.host import event_log, ids, runs, sql, vault
-from memory.host.errors import NotFound
+from memory.host.errors import Forbidden, NotFound
 from memory.host.models import Run, RunEvent, Stream
 from memory.ledger_search import LedgerFilter
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
@@ -211,6 +211,15 @@ def test_a_ledger_page_compiled_for_one_filter_serves_another(monkeypatch: pytes
                 assert older.entries == page.entries[1:]
                 counted = ledger_search.facet_counts(acme, LedgerFilter(state=state), now=now)[field].of
                 assert set(counted) == {*filter(None, names), *(["common"] if field == "tag" else [])}
+
+
+def test_a_ledger_page_compiled_for_a_reader_is_not_read_by_who_may_not() -> None:
+    acme, auditor, now = building.scope(), building.scope(role="auditor"), timezone.now()
+    building.write(acme, building.open_run(acme), "private", now=now)
+    for read in (ledger_search.ledger_page, ledger_search.sample):
+        assert read(acme, LedgerFilter(), size=1, now=now)
+        with pytest.raises(Forbidden):
+            read(auditor, LedgerFilter(), size=1, now=now)
 
 
 def _fields(row: Model) -> dict[str, Any]:
