@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
 
 ROOT = Path(settings.BASE_DIR)
 VENDOR = ROOT / "static" / "vendor"
@@ -23,6 +24,11 @@ def test_a_vendored_file_is_the_one_that_was_vendored_and_has_its_licence(vendor
 def test_every_vendored_file_stands_in_the_manifest() -> None:
     named = {vendored[key] for vendored in MANIFEST for key in ("file", "licence_file")}
     assert {path.name for path in VENDOR.iterdir()} - {"MANIFEST.json"} == named - {"../icons.svg"}
+
+
+def test_no_file_is_served_that_a_library_brings_along() -> None:
+    served = {Path(storage.path(name)) for finder in get_finders() for name, storage in finder.list([])}
+    assert served == {path for path in (ROOT / "static").rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(
