@@ -20,7 +20,6 @@ from tests import plugin
 # Fixtures that start a console for all the tests of a session that ask for it.
 SHARED_CONSOLES = {
     "host": "conformance",
-    "seamed": "conformance",
     "served": "openintent",
     "clients_console": "clients",
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import httpx
@@ -39,11 +39,11 @@ T = TypeVar("T")
 class Application(httpx.BaseTransport):
     """A transport of ``httpx`` that leads to the console of this process."""
 
-    def __init__(self, work: Callable[[], int], **settings: Settings) -> None:
+    def __init__(self, work: Callable[[], int], **settings: Any) -> None:
         self._work = work
         self._settings = settings
 
-    def with_settings(self, **settings: Settings) -> "Application":
+    def with_settings(self, **settings: Any) -> "Application":
         """The same console, which answers with these settings."""
         return Application(self._work, **settings)
 

@@ -5,10 +5,8 @@ module or test is marked ``console``, and the same fixtures lead to a real conso
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -77,36 +75,18 @@ def host(request: pytest.FixtureRequest) -> Host:
 
 
 @pytest.fixture
-def seamed(request: pytest.FixtureRequest) -> Host:
-    """The same with its seams open."""
-    if request.node.get_closest_marker("console"):
-        found: Host = request.getfixturevalue("seamed_console_host")
-        return found
-    host: Host = request.getfixturevalue("host")
-    application = request.getfixturevalue("application")
+def seamed(host: Host, application: in_process.Application) -> Host:
+    """The same, in process, with its seams open."""
     return replace(host, transport=application.with_settings(OPENWOP_TEST_SEAM_ENABLED=True))
 
 
 @pytest.fixture(scope="session")
 def console_host(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> Host:
-    return shared["conformance"].enter_context(a_console(tmp_path_factory.mktemp("conformance")))
-
-
-@pytest.fixture(scope="session")
-def seamed_console_host(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> Host:
-    seamed = a_console(tmp_path_factory.mktemp("seamed"), OPENWOP_TEST_SEAM_ENABLED="true")
-    return shared["conformance"].enter_context(seamed)
-
-
-@contextmanager
-def a_console(folder: Path, **environment: str) -> Iterator[Host]:
-    with fresh_database() as database:
-        process = ConsoleProcess(folder / "data", database)
-        process.start(OPENWOP_WEB_PROCESSES="2", **environment)
-        try:
-            yield Host(process.url, {name: key_of(process, *name.split("/")) for name in KEYS}, process)
-        finally:
-            process.end()
+    opened = shared["conformance"]
+    process = ConsoleProcess(tmp_path_factory.mktemp("conformance") / "data", opened.enter_context(fresh_database()))
+    opened.callback(process.end)
+    process.start("--web-processes", "2")
+    return Host(process.url, {name: key_of(process, *name.split("/")) for name in KEYS}, process)
 
 
 # All that scenarios use; a console's own processes have them from the start.

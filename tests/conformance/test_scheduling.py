@@ -67,18 +67,19 @@ def test_what_lies_beyond_the_horizon_is_refused(client: httpx.Client) -> None:
 
 
 @pytest.mark.console
-def test_a_delayed_run_is_started_on_time_by_the_console_itself(seamed: Host, client: httpx.Client) -> None:
+def test_a_delayed_run_is_started_on_time_by_the_console_itself(host: Host) -> None:
     at = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
-    made = client.post(SCHEDULES, json={"name": "soon", "workflowId": "conformance-noop", "at": at})
-    assert made.status_code == 201, made.text
-    ticks: list[dict[str, Any]] = []
-    deadline = datetime.now(UTC) + timedelta(seconds=20)
-    while not ticks:
-        assert datetime.now(UTC) < deadline
-        ticks = client.get(f"{SCHEDULES}/soon/ticks").json()["ticks"]
-    assert ticks[0]["tickAt"] <= ticks[0]["firedAt"]
-    assert seamed.finished(client, ticks[0]["runId"])["status"] == "completed"
-    assert client.delete(f"{SCHEDULES}/soon").status_code == 204
+    with host.client() as client:
+        made = client.post(SCHEDULES, json={"name": "soon", "workflowId": "conformance-noop", "at": at})
+        assert made.status_code == 201, made.text
+        ticks: list[dict[str, Any]] = []
+        deadline = datetime.now(UTC) + timedelta(seconds=20)
+        while not ticks:
+            assert datetime.now(UTC) < deadline
+            ticks = client.get(f"{SCHEDULES}/soon/ticks").json()["ticks"]
+        assert ticks[0]["tickAt"] <= ticks[0]["firedAt"]
+        assert host.finished(client, ticks[0]["runId"])["status"] == "completed"
+        assert client.delete(f"{SCHEDULES}/soon").status_code == 204
 
 
 def test_the_seam_is_shut_unless_it_is_opened(host: Host) -> None:

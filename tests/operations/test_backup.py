@@ -10,7 +10,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -114,8 +114,22 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
 
 @pytest.fixture
 def hosts(kept: Kept, tmp_path: Path) -> Iterator[Hosts]:
-    with fresh_database(empty=True) as url:
-        second = _host(tmp_path, "two", url, empty=True)
+    """PostgreSQL has the tables already, and no row in them: to make them takes longer than to restore."""
+    with _hosts(kept, tmp_path, fresh_database()) as found:
+        yield found
+
+
+@pytest.fixture
+def hosts_and_nothing(kept: Kept, tmp_path: Path) -> Iterator[Hosts]:
+    """The second host begins on a database without tables, as a new machine's."""
+    with _hosts(kept, tmp_path, fresh_database(empty=True)) as found:
+        yield found
+
+
+@contextmanager
+def _hosts(kept: Kept, folder: Path, database: AbstractContextManager[str | None]) -> Iterator[Hosts]:
+    with database as url:
+        second = _host(folder, "two", url, empty=True)
         second.environment["OPENWOP_ERASURE_JOURNAL"] = kept.host.environment["OPENWOP_ERASURE_JOURNAL"]
         yield Hosts(kept.host, second, kept.file, kept.key)
         second.end()
@@ -147,7 +161,10 @@ def _forget(client: httpx.Client) -> None:
         time.sleep(0.2)
 
 
-def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restored_host_opens(hosts: Hosts) -> None:
+def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restored_host_opens(
+    hosts_and_nothing: Hosts,
+) -> None:
+    hosts = hosts_and_nothing
     copied = json.loads(zipfile.ZipFile(hosts.file).read("manifest.json"))["manifest"]["tables"]
 
     without = hosts.restore(OPENWOP_ERASURE_JOURNAL=str(hosts.second.data_folder / "nowhere"))
@@ -379,7 +396,10 @@ def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, 
 
 
 @pytest.mark.only_db("postgres")
-def test_a_kill_while_the_tables_are_made_leaves_a_database_that_the_next_try_says_to_drop(hosts: Hosts) -> None:
+def test_a_kill_while_the_tables_are_made_leaves_a_database_that_the_next_try_says_to_drop(
+    hosts_and_nothing: Hosts,
+) -> None:
+    hosts = hosts_and_nothing
     _kill_when(hosts.second, lambda: _has_table(hosts.second, "host_tenant"), "restore", str(hosts.file))
 
     restored = hosts.restore()

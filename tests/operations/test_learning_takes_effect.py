@@ -13,7 +13,9 @@ import httpx
 import pytest
 
 from tests import building, proposing
-from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.fixtures_console import ConsoleProcess
+
+pytestmark = pytest.mark.console
 
 EXTENSION, CLERK = "/v1/host/console/proposals", proposing.AGENT["agentId"]
 CHAIN = proposing.CHAIN["chainId"]
@@ -22,29 +24,17 @@ ENDS = ("completed", "failed", "cancelled")
 People = dict[str, httpx.Client]
 
 
-@pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
-    """A console for this file; each test has a tenant of its own."""
-    with fresh_database() as url:
-        process = ConsoleProcess(tmp_path_factory.mktemp("learning") / "data", url)
-        try:
-            process.start()
-            yield process
-        finally:
-            process.end()
-
-
 @pytest.fixture
 def tenant() -> str:
     return f"t-{uuid4().hex[:8]}"
 
 
 @pytest.fixture
-def people(console: ConsoleProcess, tenant: str) -> Iterator[People]:
+def people(clients_console: ConsoleProcess, tenant: str) -> Iterator[People]:
     """People of the tenant, each with a key of their own."""
     with ExitStack() as stack:
         roles = ("owner", "agent", "author", "reviewer")
-        yield {role: stack.enter_context(console.client(tenant, role)) for role in roles}
+        yield {role: stack.enter_context(clients_console.client(tenant, role)) for role in roles}
 
 
 def said(answer: httpx.Response, status: int) -> Any:
@@ -126,7 +116,7 @@ def shorter() -> dict[str, Any]:
 
 
 def test_an_automation_starts_runs_once_it_is_applied_and_not_before(
-    console: ConsoleProcess, tenant: str, people: People
+    clients_console: ConsoleProcess, tenant: str, people: People
 ) -> None:
     named = {"automationId": "learned", "workflowId": "conformance-noop"}
     address = f"{SCHEDULES}/automation/learned"
@@ -134,7 +124,7 @@ def test_an_automation_starts_runs_once_it_is_applied_and_not_before(
     time.sleep(2)
     assert people["owner"].get(address).status_code == 404
     assert people["reviewer"].post(f"{PROPOSALS}/{proposal}/apply").status_code == 422
-    assert started(console, tenant, "conformance-noop") == 0
+    assert started(clients_console, tenant, "conformance-noop") == 0
 
     revised = {"artifact": json.loads(proposing.automation(**named, fireAt=in_seconds(6)))}
     said(people["author"].patch(f"{PROPOSALS}/{proposal}", json=revised), 200)
@@ -145,7 +135,7 @@ def test_an_automation_starts_runs_once_it_is_applied_and_not_before(
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert ended(people, ticks[0]["runId"])["status"] == "completed"
-    assert started(console, tenant, "conformance-noop") == 1
+    assert started(clients_console, tenant, "conformance-noop") == 1
 
 
 class Desk:
@@ -211,8 +201,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(console: ConsoleProcess, tenant: str, people: People, tmp_path: Path) -> Desk:
-    return Desk(console, tenant, people, tmp_path)
+def desk(clients_console: ConsoleProcess, tenant: str, people: People, tmp_path: Path) -> Desk:
+    return Desk(clients_console, tenant, people, tmp_path)
 
 
 def test_an_agent_may_do_what_the_applied_pack_lets_it_and_nothing_that_is_only_proposed(desk: Desk) -> None:
