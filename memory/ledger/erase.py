@@ -46,9 +46,18 @@ def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> in
     addresses = EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
     list(entries.select_for_update().values_list("id"))
     advance_head(tenant_id, entries=0, retired=0, steps=0)  # the agent's counts change under its lock
+    if "agent_id" in names and _has_other_owned(tenant_id, entry_id, names["agent_id"]):
+        names = {**names, "agent_id": f"forgotten-{entry_id.hex}"}
     changed: int = addresses.update(**names)
     own = {name: value for name, value in names.items() if name == "agent_id"}
     return max(changed, entries.update(**own)) if own else changed
+
+
+def _has_other_owned(tenant_id: UUID, entry_id: UUID, agent_id: str) -> bool:
+    """Whether ``agent_id`` owns another entry at this one's namespace and key: the agents of two names were forgotten."""
+    owned = EntryAddress.objects.of(tenant_id).exclude(tier=addresses.Tier.SEMANTIC).filter(hidden=False)
+    place = owned.filter(id=entry_id).values("namespace", "key").first()
+    return place is not None and owned.filter(agent_id=agent_id, **place).exclude(id=entry_id).exists()
 
 
 def erase_reasons(tenant_id: UUID, entry_ids: Sequence[UUID], reason: str) -> int:

@@ -119,6 +119,18 @@ def everything_about_marta(scope: TenantScope) -> list[Any]:
 
 
 @pytest.mark.engines
+def test_agents_that_are_called_like_forgotten_people_may_have_used_the_same_key(acme: TenantScope) -> None:
+    for agent in (f"{MARTA} at her desk", f"{MARTA} on the phone", "marta kowalska", "marta.kowalska"):
+        remembered(acme, {"n": 1}, agent=agent, key="progress")
+    assert forget(acme).state == ForgetState.FORGOTTEN
+    found = preview(acme, "marta kowalska")
+    ticked = [row.hex for holding in found.holdings for row in holding.suspected]
+    done = carry_out(confirm(acme, found, typed="marta kowalska", ticked=ticked))
+    assert done.state == ForgetState.FORGOTTEN, done.receipt
+    assert not EntryAddress.objects.exists()
+
+
+@pytest.mark.engines
 def test_an_agent_that_is_called_like_the_subject_is_called_otherwise_and_its_memory_is_gone(acme: TenantScope) -> None:
     now = timezone.now()
     own = remembered(acme, {"n": 1}, agent=MARTA, key="own")
