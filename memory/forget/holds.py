@@ -14,6 +14,7 @@ from memory.host.errors import Conflict, Invalid, NotFound, SubjectOnHold
 from memory.host.paging import Page, behind, cut, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetHold, ForgetRequest, ForgetState
+from memory.text.matching import is_exact
 from memory.wire import instant
 
 WRITER = "memory.forget.holds"
@@ -101,14 +102,19 @@ def active(scope: TenantScope, *, limit: int) -> Page[ForgetHold]:
 
 
 def active_on(tenant_id: UUID, terms: Sequence[str]) -> list[ForgetHold]:
-    """The holds in force on one of ``terms``, which are folded, the oldest first."""
-    wanted = set(terms)
+    """The holds in force on one of ``terms``, which are folded, the oldest first; also those of a longer name of which
+    one is a part, or of a shorter one: forgetting Kowalska removes what says Marta Kowalska."""
     rows: Iterator[ForgetHold] = _active(tenant_id).order_by("id").iterator(chunk_size=500)
-    return [hold for hold in rows if wanted.intersection(hold.terms)]
+    return [hold for hold in rows if any(_overlap(name, term) for name in hold.terms for term in terms)]
+
+
+def _overlap(name: str, term: str) -> bool:
+    shorter, longer = sorted((name, term), key=len)
+    return shorter in longer and is_exact((shorter,), longer)
 
 
 def require_none(tenant_id: UUID, terms: Sequence[str]) -> None:
-    """Refuses with the reason of the first hold in force on one of ``terms``, who set it and when."""
+    """Refuses with the reason of the first of ``active_on``, who set it and when."""
     for hold in active_on(tenant_id, terms):
         raise SubjectOnHold(
             holdId=ids.wire("hld", hold.id), reason=hold.reason, setBy=hold.set_by, since=instant(hold.created_at)

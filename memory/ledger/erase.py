@@ -54,7 +54,7 @@ def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> in
 
 
 def _has_other_owned(tenant_id: UUID, entry_id: UUID, agent_id: str) -> bool:
-    """Whether ``agent_id`` owns another entry at this one's namespace and key: the agents of two names were forgotten."""
+    """Whether ``agent_id`` owns another entry at this one's namespace and key, as where two agents were forgotten."""
     owned = EntryAddress.objects.of(tenant_id).exclude(tier=addresses.Tier.SEMANTIC).filter(hidden=False)
     place = owned.filter(id=entry_id).values("namespace", "key").first()
     return place is not None and owned.filter(agent_id=agent_id, **place).exclude(id=entry_id).exists()

@@ -52,6 +52,17 @@ def test_a_forget_of_a_subject_on_hold_is_refused_with_the_reason_and_nothing_is
     assert carry_out(confirm_marta(acme, preview_marta(acme))).state == ForgetState.FORGOTTEN
 
 
+@pytest.mark.parametrize(("on_hold", "name"), [("Marta Kowalska", "Kowalska"), ("Kowalska", "Marta Kowalska")])
+def test_a_hold_covers_a_longer_and_a_shorter_name_whose_forget_removes_the_same_text(on_hold: str, name: str) -> None:
+    acme = building.scope()
+    building.remember("acme", "Marta Kowalska wrote")
+    hold(acme, on_hold)
+    with pytest.raises(SubjectOnHold):
+        confirm_marta(acme, preview_marta(acme, name), typed=name)
+    similar = "Marta Kowal"
+    assert confirm_marta(acme, preview_marta(acme, similar), typed=similar).state == ForgetState.CONFIRMED
+
+
 @pytest.mark.parametrize("name", [MARTA.upper(), f"  {MARTA} ", "\uff4darta.kowalska@example.com"])
 def test_a_hold_covers_every_spelling_that_a_forget_folds_into_one(name: str) -> None:
     acme = building.scope()
