@@ -1,27 +1,32 @@
-"""Honour ``Idempotency-Key`` on every mutating address of ``/v1/``, once credential or token is checked.
+"""Honour ``Idempotency-Key`` on every mutating address of ``/v1/``, once credential or token is checked; and carry out
+a page's form that creates something once, however often the same form is sent.
 
 The view and the storing of its answer share one transaction. It commits everything the view recorded, refusals
 included, and rolls back when the host failed. A view that waits for another process commits as it goes, and its answer
 is stored afterwards.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlsplit
 from uuid import UUID
 
+from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.urls import Resolver404, resolve
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import Resolver404, resolve, reverse
 
-from memory.host import http, idempotency, ids, slots
+from memory.host import http, idempotency, ids, pages, slots
 from memory.host.errors import IdempotencyInFlight
 from memory.host.http import Operation, operation_of
 from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.json_types import JSONObject
+from memory.host.pages import Creation
 from memory.host.tenancy import TenantScope, tenant_scope
 from openwop_console.runtime import interrupts
 
@@ -45,7 +50,9 @@ NOT_STORED = frozenset(
 WAIT_S = 2.0
 LOOK_EVERY_S = 0.05
 RETRY_AFTER_S = 1
+TOKEN = "csrfmiddlewaretoken"  # noqa: S105  # the name of a field
 Clock = Callable[[], datetime]
+Stored = Callable[[HttpResponse], StoredAnswer | None]
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -72,7 +79,54 @@ def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> 
     asked = operation_of(view, str(request.method))
     if isinstance(found, StoredAnswer):
         return _replay(caller, asked, found)
-    return _carry_out(request, get_response, found, asked)
+    waits, shown_once = (asked.waits, asked.shown_once) if asked else (False, ())
+    return _carry_out(request, get_response, found, lambda response: _stored(response, shown_once), waits=waits)
+
+
+def answer_form(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> HttpResponse:
+    """Return the page's answer; for a form that creates something and was sent before, where the first answer led.
+
+    The token against forgery is masked anew for each rendering of a page, so the same token, address and fields are the
+    same form, and other fields another one. Only a digest of them is stored, and of the answer only the path.
+    """
+    principal = getattr(request, "principal", None)
+    creation = pages.creation_of(_route(request)[0]) if request.method == "POST" and principal else None
+    if principal is None or creation is None or not request.POST.get(TOKEN):
+        return get_response(request)
+    asked = idempotency.request_of(
+        principal.tenant_id, principal.id, key=_digest(request), method="POST", path=request.path, query="", body=b""
+    )
+    found = _claimed(asked, clock)
+    if isinstance(found, StoredAnswer):
+        messages.info(request, creation.words)
+        return HttpResponseRedirect(found.headers["Location"])
+    return _carry_out(request, get_response, found, lambda response: _stored_place(creation, response))
+
+
+def _digest(request: HttpRequest) -> str:
+    """Return the digest of the query and of all fields and files, which tells nothing of them without the token."""
+    told = hashlib.sha256(repr((request.META.get("QUERY_STRING", ""), sorted(request.POST.lists()))).encode())
+    for name, files in sorted(request.FILES.lists()):
+        for each in files:
+            told.update(repr((name, each.name, each.size)).encode())
+            for chunk in each.chunks():
+                told.update(chunk)
+            each.seek(0)
+    return told.hexdigest()
+
+
+def _stored_place(creation: Creation, response: HttpResponse) -> StoredAnswer | None:
+    """Return where a form that was carried out leads, without the query, which may hold text that a person typed.
+
+    None for a form that was refused, or only looked at.
+    """
+    if isinstance(response, HttpResponseRedirect):
+        place = urlsplit(response.url)._replace(query="").geturl()
+    elif response.status_code == 200 and creation.shown_at:
+        place = reverse(creation.shown_at)
+    else:
+        return None
+    return StoredAnswer(302, {"Location": place}, "")
 
 
 def _route(request: HttpRequest) -> tuple[object, JSONObject]:
@@ -128,20 +182,22 @@ def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> Ht
     return response
 
 
-def _carry_out(request: HttpRequest, get_response: GetResponse, claim: Claim, asked: Operation | None) -> HttpResponse:
+def _carry_out(
+    request: HttpRequest, get_response: GetResponse, claim: Claim, stored: Stored, *, waits: bool = False
+) -> HttpResponse:
     """Run the view and store its answer if final; when the host fails, roll back and release the claim."""
-    final, alone = False, asked is not None and asked.waits
+    final = None
     try:
-        with nullcontext() if alone else transaction.atomic():
+        with nullcontext() if waits else transaction.atomic():
             response = get_response(request)
-            final = _is_final(response)
+            final = stored(response)
             if final:
-                idempotency.store_answer(claim, _stored(response, asked.shown_once if asked else ()))
-            elif response.status_code >= 500 and not alone:
+                idempotency.store_answer(claim, final)
+            elif response.status_code >= 500 and not waits:
                 transaction.set_rollback(True)
         return response
     finally:
-        if not final:
+        if final is None:
             idempotency.release(claim)
 
 
@@ -152,7 +208,9 @@ def _is_final(response: HttpResponse) -> bool:
     return 200 <= response.status_code < 300 or 400 <= response.status_code < 500
 
 
-def _stored(response: HttpResponse, shown_once: tuple[str, ...]) -> StoredAnswer:
+def _stored(response: HttpResponse, shown_once: tuple[str, ...]) -> StoredAnswer | None:
+    if not _is_final(response):
+        return None
     headers = {name: value for name, value in response.items() if name.lower() not in NOT_STORED}
     body = response.content.decode()
     if shown_once and 200 <= response.status_code < 300:

@@ -97,7 +97,8 @@ class ConsoleMiddleware:
                 raise refused
             if face == "page" and sign_in.must_enrol(request):
                 return _to(request, "/settings/second-factor")
-            response = idempotency.answer(request, self.get_response, clock=timezone.now)
+            once = idempotency.answer_form if face == "page" else idempotency.answer
+            response = once(request, self.get_response, clock=timezone.now)
         except (Refusal, *errors.DATABASE_FAILURES) as problem:
             response = errors.answer(request, errors.refusal_of(problem))
         if response.status_code in OF_WHAT_WAS_SENT and (denied := _denial(request)):

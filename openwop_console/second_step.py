@@ -189,6 +189,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     return _page(request, codes=sent.result)
 
 
+@pages.creates(shown_at="second-factor", words="The codes were shown then; renew them again if you missed them.")
 @pages.parameters()
 @require_POST
 def renew_codes(request: HttpRequest) -> HttpResponse:

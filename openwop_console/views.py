@@ -256,6 +256,7 @@ def _stop_or_start(request: HttpRequest, ref: str, act: Callable[..., Installati
     return _artifact_page(request, scope, artifact_stops.find(scope, ref), form, status=sent.status)
 
 
+@pages.creates()
 @require_POST
 def artifact_roll_back(request: HttpRequest, ref: str) -> HttpResponse:
     """Propose to make that version current again, and request the approval."""

@@ -234,7 +234,7 @@ class IdempotencyKeyMismatch(Conflict):
 
 class IdempotencyInFlight(Conflict):
     code = "idempotency_in_flight"
-    message = "A request with that idempotency key is being answered."
+    message = "The same request is being carried out. Try again in a moment."
 
 
 class RunAlreadyActive(Conflict):

@@ -249,6 +249,37 @@ class PlainForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
+class Creation:
+    """The words for a creating form that is sent again, and the page they are on, by name, when the first answer showed
+    a secret; otherwise it is the page that the first answer led to."""
+
+    words: str
+    shown_at: str = ""
+
+
+SENT_ALREADY = "This form was sent already, and carried out once."
+
+
+def creates(*, shown_at: str = "", words: str = "") -> Callable[[View], View]:
+    """Declare that a form of the view creates something: the same form sent twice is carried out once.
+
+    ``words`` say, where the answer shows a secret once, what to do for a person who has not seen it.
+    """
+
+    def declare(view: View) -> View:
+        view.creation = Creation(f"{SENT_ALREADY} {words}".strip(), shown_at)  # type: ignore[attr-defined]
+        return view
+
+    return declare
+
+
+def creation_of(view: object) -> Creation | None:
+    """Return what the view declared with ``creates``."""
+    found: Creation | None = getattr(view, "creation", None)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class Submission(Generic[T]):
     """The outcome of a form: the domain's ``result``, or a ``conflict``, or errors on the form."""
 

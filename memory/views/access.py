@@ -46,7 +46,11 @@ EXAMPLES = (
     Example("curl", "curl.sh", ""),
 )
 
+KEY_MISSED = "The key was shown then; rotate it if you missed it."
+LINK_MISSED = "The link was shown then; reset the password for a new one if you missed it."
 
+
+@pages.creates(shown_at="keys", words=KEY_MISSED)
 @pages.parameters("after", "id", "seen")
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_list(request: HttpRequest) -> HttpResponse:
@@ -57,6 +61,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
     return _keys_page(request, scope, form, made=made, status=status)
 
 
+@pages.creates(shown_at="keys", words=KEY_MISSED)
 @pages.parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def connect(request: HttpRequest) -> HttpResponse:
@@ -155,6 +160,7 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     return _keys_page(request, scope, _key_form(scope), made=sent.result, status=status)
 
 
+@pages.creates(shown_at="operators", words=LINK_MISSED)
 @pages.parameters("after", "id", "seen")
 @require_http_methods(["GET", "HEAD", "POST"])
 def operator_list(request: HttpRequest) -> HttpResponse:
@@ -235,6 +241,7 @@ def operator_sign_out(request: HttpRequest, operator_id: str) -> HttpResponse:
     return redirect("operators")
 
 
+@pages.creates(shown_at="operators", words=LINK_MISSED)
 @require_POST
 def operator_reset(request: HttpRequest, operator_id: str) -> HttpResponse:
     """The password opens nothing any more; the answer shows once the link by which a new one is set."""

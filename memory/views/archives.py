@@ -170,6 +170,7 @@ def _distilled_again(anew: str | None) -> str:
     return "It was not distilled anew: its memory has changed since, or is too large, or an endpoint made it."
 
 
+@pages.creates()
 @pages.parameters("ref")
 @require_http_methods(["GET", "HEAD", "POST"])
 def distill(request: HttpRequest) -> HttpResponse:

@@ -105,6 +105,7 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
     }
 
 
+@pages.creates()
 @require_POST
 def order(request: HttpRequest) -> HttpResponse:
     """A pass is asked for, and queued, or neither; its page tells the rest."""

@@ -223,6 +223,7 @@ def _kin(each: Kin) -> dict[str, object]:
     return {"id": each.id, "kind": each.kind, "passId": ids.wire("pass", each.pass_id)}
 
 
+@pages.creates()
 @require_http_methods(["GET", "HEAD", "POST"])
 def correct(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Ask for the right text, then let a new entry take the place of this one."""
@@ -291,6 +292,7 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
 
 
+@pages.creates()
 @pages.parameters("action", "next", "all", "matching", several=("id",))
 @require_http_methods(["GET", "HEAD", "POST"])
 def selected(request: HttpRequest) -> HttpResponse:

@@ -66,6 +66,7 @@ class Store:
     samples: list[Sample]
 
 
+@pages.creates()
 @pages.parameters("from", *pages.LIST)
 @require_http_methods(["GET", "HEAD", "POST"])
 def forget(request: HttpRequest) -> HttpResponseBase:
@@ -384,6 +385,7 @@ def withdraw(request: HttpRequest, forget_id: str) -> HttpResponse:
     return redirect("forget-request", forget_id)
 
 
+@pages.creates()
 @require_POST
 @transaction.atomic
 def preview_again(request: HttpRequest, forget_id: str) -> HttpResponse:
@@ -414,6 +416,7 @@ def _run_again(scope: TenantScope, found: ForgetRequest) -> ForgetRequest:
     return confirmed
 
 
+@pages.creates()
 @pages.parameters(*pages.LIST)
 @require_http_methods(["GET", "HEAD", "POST"])
 def hold_list(request: HttpRequest) -> HttpResponseBase:

@@ -310,6 +310,7 @@ CONTENT_TYPES = {
 }
 
 
+@pages.creates()
 @pages.parameters(*FIELDS, *TIMES)
 @require_http_methods(["GET", "HEAD", "POST"])
 def ledger_export(request: HttpRequest) -> HttpResponse:

@@ -211,6 +211,7 @@ def stop(request: HttpRequest, pass_id: str) -> HttpResponse:
     return redirect("pass", pass_id)
 
 
+@pages.creates()
 @require_POST
 @transaction.atomic
 def repeat_pass(request: HttpRequest, pass_id: str) -> HttpResponse:

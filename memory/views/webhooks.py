@@ -26,6 +26,9 @@ WORDS = {
 }
 
 
+@pages.creates(
+    shown_at="webhooks", words="The secret was shown then; rotate it on the webhook's page if you missed it."
+)
 @pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook_list(request: HttpRequest) -> HttpResponse:
@@ -122,6 +125,7 @@ def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
     return redirect("webhooks")
 
 
+@pages.creates()
 @require_POST
 def redeliver(request: HttpRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
     wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)

@@ -32,6 +32,7 @@ class Spot:
     line: str
 
 
+@pages.creates()
 @require_http_methods(["GET", "HEAD", "POST"])
 def workflow_files(request: HttpRequest) -> HttpResponse:
     """The upload, the preview of what it would make, its problems; and, once that is confirmed, the import."""

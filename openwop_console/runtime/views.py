@@ -26,12 +26,14 @@ STEER: dict[str, Callable[..., Run]] = {
 }
 
 
+@pages.creates()
 @require_POST
 def run_again(request: HttpRequest, run_id: str) -> HttpResponse:
     run = runs.run_again(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return redirect("run", run_id=ids.wire("run", run.id))
 
 
+@pages.creates()
 @require_POST
 def run_fork(request: HttpRequest, run_id: str) -> HttpResponse:
     scope, now = scope_of(request), timezone.now()

@@ -169,6 +169,7 @@ def rolled_back(activation: Activation) -> str:
     return "Saved as a draft. Approval has to be requested by a role that may."
 
 
+@pages.creates()
 @require_POST
 def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Propose to make an earlier version current again and request the approval."""
@@ -192,6 +193,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
 # Comments; the review's Discussion tab lists them.
 
 
+@pages.creates()
 @require_POST
 def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Add a comment to the proposal or to a line of a revision; a refused one stays in the form with its errors."""
@@ -242,6 +244,7 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
 # The revision page. A concurrent change never loses what was typed.
 
 
+@pages.creates()
 @require_http_methods(["GET", "HEAD", "POST"])
 def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Add the next revision; or render the form again with its errors or with the changes made meanwhile."""

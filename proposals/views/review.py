@@ -250,6 +250,7 @@ def _of_gate(told: Detail, read: int) -> list[str]:
 # A synthesis requested from the inbox, and the fragment that polls its progress.
 
 
+@pages.creates()
 @require_http_methods(["GET", "HEAD", "POST"])
 @transaction.atomic
 def request_synthesis(request: HttpRequest) -> HttpResponse:
