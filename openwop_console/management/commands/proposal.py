@@ -19,7 +19,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from openwop_console.management.base import DatabaseCommand, acting_as, operator_scope, tenant_named
 from proposals import comments, inbox, lifecycle, review, rules
-from proposals.api.reviewing import review_document
+from proposals.api.proposals import review_document
 from proposals.drafts import Change
 from proposals.inbox import InboxFilter
 from proposals.models import Decision, Kind, Proposal, Revision, State

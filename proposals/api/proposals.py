@@ -1,6 +1,9 @@
-"""The review over HTTP, as far as the closed Proposal object cannot hold it: the console's extension of the face."""
+"""Proposals over HTTP: ``/v1/host/sample/proposals`` of the face, and the host extension's review of one.
 
-from collections.abc import Callable
+Serializer -> scope -> one call -> response. The routes are product, not test seams, whatever their namespace is called
+(openwop-host 1.3). The review is what the closed Proposal object cannot hold.
+"""
+
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -11,7 +14,6 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import artifact_stops
 from memory.host import ids
 from memory.host.errors import NotFound, Refusal
 from memory.host.http import (
@@ -22,7 +24,6 @@ from memory.host.http import (
     STRING,
     TEXT,
     TIME,
-    After,
     Answer,
     Closed,
     Flag,
@@ -34,26 +35,30 @@ from memory.host.http import (
     listed,
     nullable,
     operation,
-    page_answer,
     query_of,
     words,
 )
 from memory.host.json_types import JSONObject
-from memory.host.models import ArtifactKind, Installation
-from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import TenantScope, scope_of
 from memory.text import differences
 from memory.text.differences import Diff, DiffRow, Hunk, Piece
 from memory.wire import instant
-from proposals import artifacts, comments, diffs, installation, lifecycle, review, revisions, rules
+from proposals import artifacts, comments, diffs, inbox, lifecycle, review, revisions, rules
 from proposals.api.serializers import (
+    APPLIED,
     GATE,
+    PENDING,
     PROPOSAL,
+    PROPOSALS,
     REVISIONS,
     ArtifactField,
     ArtifactParser,
+    CreateProposal,
+    ListQuery,
     RejectProposal,
+    ReviseProposal,
     RevisionsQuery,
+    applied_document,
     before_the_body,
     revisions_document,
 )
@@ -170,27 +175,6 @@ HUNK = Answer[Hunk](
     skipped=(COUNT, lambda hunk: hunk.skipped),
     lines=(listed(LINE), lambda hunk: LINE.documents(hunk.rows)),
 )
-# An installed version without its text, which stands under its ref.
-INSTALLED_VERSION = Answer[Installation](
-    "InstalledVersion",
-    id=(TEXT, lambda row: ids.wire("inst", row.id)),
-    ref=(TEXT, lambda row: row.ref),
-    kind=(words(ArtifactKind.values), lambda row: row.kind),
-    name=(TEXT, lambda row: row.name),
-    version=(TEXT, lambda row: row.version),
-    sha256=(SHA256, lambda row: row.sha256),
-    source=(TEXT, lambda row: row.source),
-    partOf=(nullable(TEXT), lambda row: row.part_of.ref if row.part_of_id else None),
-    current=(FLAG, lambda row: row.superseded_at is None),
-    disabled=(FLAG, lambda row: _disabled(row) is not None),
-    disabledAt=(nullable(TIME), lambda row: instant(stop.disabled_at) if (stop := _disabled(row)) else None),
-    disabledBy=(nullable(TEXT), lambda row: stop.disabled_by if (stop := _disabled(row)) else None),
-    disabledReason=(nullable(STRING), lambda row: stop.disabled_reason if (stop := _disabled(row)) else None),
-    installedBy=(TEXT, lambda row: row.installed_by),
-    installedAt=(TIME, lambda row: instant(row.installed_at)),
-    supersededAt=(nullable(TIME), lambda row: instant(row.superseded_at)),
-)
-INSTALLED_VERSIONS = page_answer("InstalledVersions", "artifacts", INSTALLED_VERSION, "inst")
 MOST_REVISIONS = 2**31 - 1
 TAG = "proposals"
 READ = "proposals:read"
@@ -283,11 +267,6 @@ def _joined(pieces: list[Piece] | None) -> str | None:
 # The wire forms of a review: what the closed Proposal cannot hold, and what each action would be answered with.
 
 
-def _disabled(row: Installation) -> Installation | None:
-    """The version that was disabled, itself or its pack: who disabled it and why stand there."""
-    return row if row.disabled_at else row.part_of if row.is_disabled else None
-
-
 def review_document(detail: Detail, refusals: Refusals) -> JSONObject:
     """The review of a proposal for the principal whose refusals these are, by action."""
     return DETAIL.document(detail) | {"actions": {name: ACTION.document(each) for name, each in refusals.items()}}
@@ -371,25 +350,79 @@ class EndMany(Closed):
     reason = Text(allow_blank=True)
 
 
-class ArtifactsQuery(Closed):
-    """The latest installed first, current or not; of one kind or name when they are given."""
-
-    kind = Text(required=False, max_length=64)
-    name = Text(required=False, max_length=256)
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
-    after = After("inst")
-
-
-class RollBack(Closed):
-    """Why the earlier version is to come back."""
-
-    rationale = reason_text()
+@operation("listProposals", scope=READ, query=ListQuery, gives={200: PROPOSALS}, tag=TAG)
+@api_view(["GET"])
+def proposal_list(request: Request) -> Response:
+    """The newest first; ``next`` is what to ask for with ``after``."""
+    query = checked(ListQuery, query_of(request))
+    found = inbox.list_rows(scope_of(request), query.wanted(), **query.part(), now=timezone.now())
+    return Response(PROPOSALS.document(found))
 
 
-class StopReason(Closed):
-    """Why an installed artifact is disabled, or enabled again."""
+@operation("createProposal", scope="proposals:create", takes=CreateProposal, gives={201: PROPOSAL}, tag=TAG)
+@api_view(["POST"])
+@parser_classes([ArtifactParser])
+def proposal_create(request: Request) -> Response:
+    scope, now = scope_of(request), timezone.now()
+    with before_the_body(scope, "create", now=now):
+        draft = checked(CreateProposal, request.data).draft()
+    made = lifecycle.create(scope, draft, now=now)
+    return Response(PROPOSAL.document(revisions.current_with_tenant(made)), status=201)
 
-    reason = Text(max_length=artifact_stops.MAX_REASON)
+
+@operation("getProposal", method="GET", scope=READ, gives={200: PROPOSAL}, tag=TAG)
+@operation(
+    "reviseProposal",
+    method="PATCH",
+    scope="proposals:revise",
+    takes=ReviseProposal,
+    gives={200: PROPOSAL},
+    tag=TAG,
+)
+@operation("archiveProposal", method="DELETE", scope="proposals:revise", gives={200: PROPOSAL}, tag=TAG)
+@api_view(["GET", "PATCH", "DELETE"])
+@parser_classes([ArtifactParser])
+def proposal(request: Request, proposal_id: str) -> Response:
+    scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
+    if request.method == "PATCH":
+        with before_the_body(scope, "revise", proposal_id=wanted, now=now):
+            change = checked(ReviseProposal, request.data).change()
+        found = lifecycle.revise(scope, wanted, change, now=now)
+    elif request.method == "DELETE":
+        found = lifecycle.archive(scope, wanted, now=now)
+    else:
+        found = review.find(scope, wanted)
+    return Response(PROPOSAL.document(revisions.current_with_tenant(found)))
+
+
+@operation(
+    "applyProposal",
+    scope="proposals:request-activation",
+    gives={200: APPLIED, 202: PENDING},
+    tag=TAG,
+)
+@api_view(["POST"])
+def proposal_apply(request: Request, proposal_id: str) -> Response:
+    """Public clients send no body and no content type; whatever is sent is not looked at."""
+    activation = lifecycle.ask_to_apply(scope_of(request), ids.parse("prop", proposal_id), now=timezone.now())
+    body, status = applied_document(activation)
+    return Response(body, status=status)
+
+
+@operation(
+    "rejectProposal",
+    scope="approvals:respond",
+    takes=RejectProposal,
+    gives={200: PROPOSAL},
+    tag=TAG,
+)
+@api_view(["POST"])
+def proposal_reject(request: Request, proposal_id: str) -> Response:
+    scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
+    with before_the_body(scope, "reject", proposal_id=wanted, now=now):
+        reason = checked(RejectProposal, request.data).given_reason()
+    rejected = lifecycle.reject(scope, wanted, reason=reason, now=now)
+    return Response(PROPOSAL.document(revisions.current_with_tenant(rejected)))
 
 
 def _detail(scope: TenantScope, proposal_id: UUID | None) -> JSONObject:
@@ -504,63 +537,3 @@ def proposal_bulk(request: Request) -> Response:
     action = given["action"]
     ended = lifecycle.end_many(scope, action, given["ids"], reason=given["reason"], now=now)
     return Response({"action": action, "proposals": ENDED.documents(ended)})
-
-
-@operation(
-    "listInstalledArtifacts",
-    scope="artifacts:read",
-    query=ArtifactsQuery,
-    gives={200: INSTALLED_VERSIONS},
-    tag=TAG,
-)
-@api_view(["GET"])
-def artifact_list(request: Request) -> Response:
-    """Every version that was ever installed, the latest first; the text of one stands under its ref."""
-    given = dict(checked(ArtifactsQuery, query_of(request)).validated_data)
-    before, limit = given.pop("after", None), given.pop("limit", DEFAULT_LIMIT)
-    page = installation.list_installed(scope_of(request), **given, before=before, limit=limit)
-    return Response(INSTALLED_VERSIONS.document(page))
-
-
-@operation("rollBackArtifact", scope="proposals:create", takes=RollBack, gives={201: PROPOSAL}, tag=TAG)
-@api_view(["POST"])
-def artifact_rollback(request: Request, ref: str) -> Response:
-    """A proposal to make that version the current one again; its gate decides."""
-    scope, now = scope_of(request), timezone.now()
-    with before_the_body(scope, "create", now=now):
-        rationale = checked(RollBack, request.data).validated_data.get("rationale", "")
-    made = lifecycle.propose(scope, ref, rationale=rationale, now=now)
-    return Response(PROPOSAL.document(revisions.current_with_tenant(made)), status=201)
-
-
-@operation(
-    "disableArtifact",
-    scope=artifact_stops.SCOPE,
-    takes=StopReason,
-    gives={200: INSTALLED_VERSION},
-    tag=TAG,
-)
-@api_view(["POST"])
-def artifact_disable(request: Request, ref: str) -> Response:
-    """No run uses the current version any more; one that needs it fails with ``artifact_disabled``."""
-    return _stopped_or_started(request, ref, artifact_stops.disable)
-
-
-@operation(
-    "enableArtifact",
-    scope=artifact_stops.SCOPE,
-    takes=StopReason,
-    gives={200: INSTALLED_VERSION},
-    tag=TAG,
-)
-@api_view(["POST"])
-def artifact_enable(request: Request, ref: str) -> Response:
-    """Runs use the version again, and an automation keeps its time."""
-    return _stopped_or_started(request, ref, artifact_stops.enable)
-
-
-def _stopped_or_started(request: Request, ref: str, act: Callable[..., Installation]) -> Response:
-    scope, now = scope_of(request), timezone.now()
-    artifact_stops.authorize(scope, now=now)
-    reason = checked(StopReason, request.data).validated_data["reason"]
-    return Response(INSTALLED_VERSION.document(act(scope, ref, reason=reason, now=now)))
