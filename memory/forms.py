@@ -9,7 +9,7 @@ from django import forms
 from memory import entry_drafts, saved_filters
 from memory.addresses import is_agent_id
 from memory.host import events, webhooks
-from memory.host.pages import PlainForm
+from memory.host.pages import Cleaned, PlainForm
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
@@ -391,7 +391,7 @@ class WorkflowFileForm(forms.Form):
         help_text="Counts when no file is chosen.",
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         given: dict[str, object] = self.cleaned_data
         if not given.get("file") and not given.get("text") and not self.errors:
             self.add_error("file", "Choose a file, or paste its text below.")

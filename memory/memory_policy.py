@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from django.db import transaction
 
 from memory.host import access, audit, cron, operators, registry, vault
 from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import MemoryPolicy
 
@@ -80,7 +80,7 @@ def _of_row(row: MemoryPolicy) -> Policy:
 
 @transaction.atomic
 def change(
-    scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str, str] | None = None, now: datetime
+    scope: TenantScope, changes: JSONObject, *, called: Mapping[str, str] | None = None, now: datetime
 ) -> Policy:
     """The policy has the changes, each recorded by its name; refused whole, with every field that is wrong.
 

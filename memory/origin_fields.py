@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from memory import origins
-from memory.host.http import Text
+from memory.host.http import AnyField, Text
 from memory.host.json_types import JSONObject
 from memory.origins import LARGEST_STEP, MAX_SOURCES, MAX_TEXT, Origin
 
@@ -26,7 +26,7 @@ ORIGIN: JSONObject = {
 
 
 @extend_schema_field(ORIGIN)
-class OriginField(serializers.Field[Any, Any, Any, Any]):
+class OriginField(AnyField):
     """Where a write came from, as its agent states it."""
 
     def __init__(self, **options: Any) -> None:

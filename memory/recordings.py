@@ -257,7 +257,7 @@ def with_texts(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Rec
     ]
 
 
-def _said_by(event: Recorded, found: dict[str, dict[str, Any]], mask: Mask) -> JSONObject:
+def _said_by(event: Recorded, found: dict[str, JSONObject], mask: Mask) -> JSONObject:
     """What the texts of the call add to the event. A piece of a text is there for every reader, if need be empty."""
     kept = found.get(str(event.payload["callId"]), {})
     if event.type == SAYS:

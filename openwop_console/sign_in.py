@@ -310,7 +310,7 @@ class NewPasswordForm(PlainForm):
         label="New password again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         given = super().clean() or {}
         if given.get("password") and given.get("again") and given["password"] != given["again"]:
             self.add_error("again", "is not the same")

@@ -31,6 +31,7 @@ from requests import RequestException
 
 from memory.host import access, operators, pages, throttle
 from memory.host.errors import NotFound
+from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant
 from openwop_console import sign_in
 
@@ -103,7 +104,7 @@ class Connection(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth i
     answers."""
 
     @property
-    def openid_config(self) -> dict[str, Any]:
+    def openid_config(self) -> JSONObject:
         address = self.get_provider().server_url
         until, found = _metadata.get(address, (0.0, None))
         if time.monotonic() >= until:

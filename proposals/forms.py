@@ -1,11 +1,9 @@
 """The forms of the proposal pages. They describe fields; the domain validates the values."""
 
-from typing import Any
-
 from django import forms
 from django.core.exceptions import ValidationError
 
-from memory.host.pages import PlainForm
+from memory.host.pages import Cleaned, PlainForm
 from proposals import diffs, drafts, policies
 from proposals.drafts import Change
 from proposals.models import Revision
@@ -145,7 +143,7 @@ class RevisionForm(AboutRevision):
         changed = {name: text for name, text in sent.items() if text != _lines(before[name])}
         return Change(**changed, note=given["note"])
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         if not self.errors and self.change.is_empty:
             raise ValidationError("Nothing was changed: title, rationale and artifact are as they were.")
         return self.cleaned_data
@@ -219,8 +217,8 @@ class PolicyForm(PlainForm):
         help_text="Stays with the change for everybody who reads it here. Secrets of this tenant are redacted from it.",
     )
 
-    def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or {}
+    def clean(self) -> Cleaned:
+        given: Cleaned = super().clean() or {}
         if "lasts" in given and "unit" in given:
             given["expires_s"] = given.pop("lasts") * UNITS[given.pop("unit")]
         return given

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -255,7 +254,7 @@ def _kind(kind: str) -> str:
     return kind
 
 
-def _checked(before: Policy, changes: dict[str, Any], called: Mapping[str, str]) -> Policy:
+def _checked(before: Policy, changes: JSONObject, called: Mapping[str, str]) -> Policy:
     wanted = replace(before, **changes)
     least, most = int(SHORTEST.total_seconds()), int(LONGEST.total_seconds())
     checks = [

@@ -1,7 +1,6 @@
 """Archives, and how a tenant's memory is kept, over HTTP: the console's extension of the OpenWOP face."""
 
 from operator import attrgetter
-from typing import Any
 
 from django.http import HttpResponse
 from django.urls import path
@@ -141,7 +140,7 @@ class PolicyChange(Closed):
     distillAbove = Whole(required=False, min_value=0, max_value=MOST_DISTILL_ABOVE)
     forgetSecondPerson = Flag(required=False)
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> JSONObject:
         return {FIELDS[name][0]: value for name, value in self.validated_data.items()}
 
 

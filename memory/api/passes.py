@@ -1,6 +1,6 @@
 """Passes, their schedules, the night report and look-alikes over HTTP: the console's extension of the OpenWOP face."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
@@ -212,7 +212,7 @@ def _ordered(request: Request) -> Response:
 
 def _place(request: Request, query: type[PassesQuery]) -> tuple[JSONObject, int]:
     """What is asked for, and how many at most."""
-    given: dict[str, Any] = checked(query, query_of(request)).validated_data
+    given: JSONObject = checked(query, query_of(request)).validated_data
     return given, given.get("limit", DEFAULT_LIMIT)
 
 
@@ -402,7 +402,7 @@ def choice_of(wire_id: str, sha256: str) -> Choice:
 @operation("listLookAlikes", scope="memory:read", query=LookAlikesQuery, gives={200: LOOK_ALIKES}, tag=LOOK_ALIKE_TAG)
 @api_view(["GET"])
 def look_alike_list(request: Request) -> Response:
-    given: dict[str, Any] = checked(LookAlikesQuery, query_of(request)).validated_data
+    given: JSONObject = checked(LookAlikesQuery, query_of(request)).validated_data
     found = lookalikes.page(
         scope_of(request),
         memory_ref=given.get("memoryRef", ""),

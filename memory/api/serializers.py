@@ -464,7 +464,7 @@ class WorkspaceOp(Closed):
     prefix = Text(required=False, allow_blank=True, max_length=256)
     version = serializers.IntegerField(required=False, min_value=1, max_value=999_999_999)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
+    def validate(self, attrs: JSONObject) -> dict[str, object]:
         """A ``put`` has a content, and all but ``list`` have a path."""
         needed = {"list": (), "put": ("path", "content")}.get(attrs["op"], ("path",))
         missing = [name for name in needed if name not in attrs]

@@ -33,6 +33,7 @@ REFUSED = "openwop.refused"
 View = TypeVar("View", bound=Callable[..., Any])
 Row = TypeVar("Row")
 Serializer = type[serializers.Serializer[Any]]
+AnyField = serializers.Field[Any, Any, Any, Any]
 Schema = JSONObject
 Status = int | tuple[int, str]
 STRING: Schema = {"type": "string"}

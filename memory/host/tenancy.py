@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from memory.host import access, ids, trace_context
 from memory.host.errors import Forbidden, Invalid, Unauthenticated
@@ -206,7 +206,7 @@ class Reserved:
 
     prefix: str
     allows: Callable[[TenantScope, str], bool]
-    closed: Callable[[TenantScope], "Collection[str] | QuerySet[Any, str]"]
+    closed: Callable[[TenantScope], "Collection[str] | QuerySet[Model, str]"]
 
 
 _reserved: Registrations[str, Reserved] = Registrations()
@@ -217,7 +217,7 @@ def on_ref(rule: Reserved) -> None:
     _reserved[rule.prefix] = rule
 
 
-def closed_refs(scope: TenantScope) -> "list[Collection[str] | QuerySet[Any, str]]":
+def closed_refs(scope: TenantScope) -> "list[Collection[str] | QuerySet[Model, str]]":
     """Return, per rule, the refs that the principal's agents may no longer read although they wrote there.
 
     Each is a collection or a subquery.

@@ -7,7 +7,7 @@ condition on addresses: a list is filtered by it, and an entry is asked about wi
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
@@ -314,14 +314,16 @@ def can_reach(scope: TenantScope, ref: str) -> bool:
     return addresses.owner_of(ref) in agents
 
 
-def unreadable_refs(scope: TenantScope) -> "Collection[str] | QuerySet[Any, str]":
+def unreadable_refs(scope: TenantScope) -> "Collection[str] | QuerySet[Namespace, str]":
     """The shared refs that no agent of ``scope`` may read; a subquery, since there may be many."""
     agents = scope.principal.agent_ids
     if agents is None:
         return []
     open_ones = namespaces.readable_by(scope.tenant_id, agents)
     rest = Namespace.objects.of(scope.tenant_id).exclude(id__in=open_ones.values("id"))
-    refs: QuerySet[Any, str] = rest.values_list(Concat(Value(SHARED), "name", output_field=TextField()), flat=True)
+    refs: QuerySet[Namespace, str] = rest.values_list(
+        Concat(Value(SHARED), "name", output_field=TextField()), flat=True
+    )
     return refs
 
 

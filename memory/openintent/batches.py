@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
@@ -18,6 +18,7 @@ from memory.adapter import openintent
 from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import sql
 from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
+from memory.host.json_types import JSONObject
 from memory.ledger import Given, New
 from memory.openintent import access, entries, namespaces, queries
 from memory.openintent.access import Caller
@@ -47,7 +48,7 @@ class Item:
     """
 
     given: Given | None = None
-    named: dict[str, Any] = field(default_factory=dict)
+    named: JSONObject = field(default_factory=dict)
     entry_id: UUID | None = None
     version: int | None = None
     fixed: dict[str, str] = field(default_factory=dict)

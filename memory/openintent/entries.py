@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 from uuid import UUID
 
 from django.db import transaction
@@ -265,7 +265,7 @@ def request_of(row: "EntryAddress") -> Given:
     return Given(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
 
 
-def apply_fields(before: Given, named: dict[str, Any], *, created_at: datetime, now: datetime) -> Given:
+def apply_fields(before: Given, named: JSONObject, *, created_at: datetime, now: datetime) -> Given:
     """The entry with the ``named`` ones of ``MUTABLE`` in the place of its own."""
     address = replace(before.address, **{name: named[name] for name in OF_ADDRESS if name in named})
     return Given(
@@ -282,7 +282,7 @@ def same(one: Given, other: Given) -> bool:
     return alike and replace(one, value={}) == replace(other, value={})
 
 
-def _end(before: Given, named: dict[str, Any], ttl: str, created_at: datetime, now: datetime) -> datetime | None:
+def _end(before: Given, named: JSONObject, ttl: str, created_at: datetime, now: datetime) -> datetime | None:
     """When the entry expires: as stated, or by its ``ttl``, which starts again when it is given again (C13)."""
     if named.get("expires_at"):
         end: datetime = named["expires_at"]
@@ -515,7 +515,7 @@ def update(
     caller: Caller,
     entry_id: UUID | None,
     version: int | None,
-    named: dict[str, Any],
+    named: JSONObject,
     *,
     origin: Origin | None = None,
     now: datetime,

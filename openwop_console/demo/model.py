@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from memory.host.json_types import JSONObject
+
 HOST = "127.0.0.1"
 NAME = "demo-small"
 SECRET = "model-key"  # noqa: S105  # a name in the vault
@@ -26,7 +28,7 @@ WRITE = "memory_write"
 KEEP = re.compile(rf"\n\nKeep the page with {WRITE}, tagged (\w+)\.$")
 ENDED = b"data: [DONE]\n\n"
 
-Document = dict[str, Any]
+Document = JSONObject
 
 
 def answers() -> dict[str, str]:

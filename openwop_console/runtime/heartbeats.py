@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -147,7 +146,7 @@ def create(scope: TenantScope, order: HeartbeatOrder, *, now: datetime) -> Heart
 
 
 @transaction.atomic
-def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Heartbeat:
+def change(scope: TenantScope, name: str, changes: JSONObject, *, now: datetime) -> Heartbeat:
     """Apply the changes. Any change but ``enabled`` makes the heartbeat act as this principal. Audited."""
     scope.check("schedules:manage")
     heartbeat = heartbeats.locked(scope.tenant_id, name)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -127,7 +126,7 @@ def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedu
 
 
 @transaction.atomic
-def change(scope: TenantScope, name: str, changes: dict[str, Any], *, reason: str = "", now: datetime) -> Schedule:
+def change(scope: TenantScope, name: str, changes: JSONObject, *, reason: str = "", now: datetime) -> Schedule:
     """Apply the changes. Audited, with ``reason`` stored without secrets.
 
     A schedule of a workflow or an automation can only be enabled and disabled. Any other change makes the schedule act

@@ -31,7 +31,7 @@ from memory.entry_drafts import EntryDraft
 from memory.host import access, errors, event_log, ids, registry, runs, slots, tenancy
 from memory.host.errors import Busy, Conflict, NotFound, Refusal
 from memory.host.events import CommitmentFired
-from memory.host.http import COUNT, SHA256, TEXT, TIME, Closed, Text, also, checked, closed, listed, operation
+from memory.host.http import COUNT, SHA256, TEXT, TIME, AnyField, Closed, Text, also, checked, closed, listed, operation
 from memory.host.json_types import JSONObject
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
@@ -111,10 +111,10 @@ FIRED = also(closed("SeamCommitmentFired", event={"type": "object"}, fireCount=C
         ]
     }
 )
-class Source(serializers.Field[Any, Any, Any, Any]):
+class Source(AnyField):
     """A text, or an object with a text; what else that says is not looked at, but for its tags."""
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: Any) -> JSONObject:
         given = {"content": data} if isinstance(data, str) else data
         tags = given.get("tags", []) if isinstance(given, dict) else None
         sound = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)

@@ -21,6 +21,7 @@ from django.db.models.functions import Cast
 from memory import redaction
 from memory.host import erasure, ids, sql
 from memory.host.erasure import Holding, Identifiers, Remains
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.text.matching import (
     FORGOTTEN,
@@ -213,7 +214,7 @@ class Declared:
         wanted = set(self.table.objects.of(tenant_id).filter(id__in=rows).values_list("run_id", flat=True))
         list(Run.objects.of(tenant_id).select_for_update().filter(id__in=wanted).order_by("id").values_list("id"))
 
-    def changes(self, row: object, subject: Identifiers, rule: Rule) -> dict[str, Any]:
+    def changes(self, row: object, subject: Identifiers, rule: Rule) -> JSONObject:
         """The columns of ``row`` to change, with their new values; none when it does not name the subject."""
         before = {name: getattr(row, name) for name in self.columns}
         if self.personal.goes_whole:

@@ -68,12 +68,12 @@ class EventNotes(Declared):
     def left_of(self, values: list[Any], subject: Identifiers, rule: Rule) -> object:
         return [_kept_of(body, subject, rule) for body in values]
 
-    def changes(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
+    def changes(self, row: Any, subject: Identifiers, rule: Rule) -> JSONObject:
         is_named = mentioned_in(subject.terms, row.body, rule)
         return {"body": _kept_of(row.body, subject, rule)} if is_named else {}
 
 
-def _kept_of(body: JSONObject, subject: Identifiers, rule: Rule) -> dict[str, Any]:
+def _kept_of(body: JSONObject, subject: Identifiers, rule: Rule) -> JSONObject:
     """What stays of a note that names the subject: of a snapshot all that does not."""
     if event_notes.REASON in body:
         return {event_notes.REASON: ERASED}
@@ -247,7 +247,7 @@ class LegalHolds(Declared):
         found = super().remains(tenant_id, subject, chosen=chosen, spared=spared)
         return replace(found, **self._stay(tenant_id, subject))
 
-    def _stay(self, tenant_id: UUID, subject: Identifiers) -> dict[str, Any]:
+    def _stay(self, tenant_id: UUID, subject: Identifiers) -> JSONObject:
         active = self.table.objects.of(tenant_id).filter(ended_at__isnull=True).values_list(*self.columns)
         stays = sum(mentioned_in(subject.terms, list(values)) for values in active.iterator())
         return {"stays": stays, "stays_because": HOLDS_STAY if stays else ""}

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from memory import addresses
 from memory.host import ids
 from memory.host.errors import Invalid, PreconditionRequired
-from memory.host.http import Text, Whole, checked, listed, query_of
+from memory.host.http import AnyField, Text, Whole, checked, listed, query_of
 from memory.host.json_types import JSONObject
 from memory.openintent import batches, entries, queries
 from memory.openintent.access import READ, WRITE, Caller
@@ -218,7 +218,7 @@ class NewItem(EntryCreate):
         )
 
 
-class Ignored(serializers.Field[Any, Any, Any, Any]):
+class Ignored(AnyField):
     """What the server says of an entry, and a client may give back as it got it."""
 
     def __init__(self) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -195,7 +194,7 @@ def acl_entry(request: Request, intent_id: str, entry_id: str) -> Response:
     return Response(status=204)
 
 
-def _wanted_grant(given: dict[str, Any]) -> NewGrant:
+def _wanted_grant(given: JSONObject) -> NewGrant:
     ends: datetime | None = given.get("expires_at")
     return NewGrant(given["principal_id"], given["permission"], given.get("task_id") or "", ends)
 

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from memory import addresses
 from memory.addresses import AGENT_ID, MAX_AGENT, MAX_NAME, PRIORITIES, Address, Sensitivity, Tier, is_agent_id
 from memory.host import http
-from memory.host.http import Closed, Flag, Text, Whole
+from memory.host.http import AnyField, Closed, Flag, Text, Whole
 from memory.host.json_types import JSONObject
 from memory.ledger import Given
 from memory.models.work import STATUSES
@@ -19,7 +19,6 @@ from memory.openintent.work import authority, coordinators, intents
 from memory.openintent.work.rows import NewAgent, NewCoordinator, NewTask, TaskChange
 from memory.origin_fields import OriginField
 
-AnyField = serializers.Field[Any, Any, Any, Any]
 MAX_TAGS = 64
 MAX_TAG = 128
 MAX_TTL = 128
@@ -77,7 +76,7 @@ class Word(Text):
 class Value(AnyField):
     """A JSON object, whatever is in it (R5)."""
 
-    def to_internal_value(self, data: object) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> JSONObject:
         if not isinstance(data, dict):
             raise serializers.ValidationError("must be a JSON object")
         if _depth(data) > http.MAX_DEPTH:
@@ -161,7 +160,7 @@ class EntryChange(Closed):
     ttl = Lifetime(required=False, allow_null=True, max_length=MAX_TTL)
     expires_at = Moment(required=False, allow_null=True)
 
-    def named_fields(self) -> dict[str, Any]:
+    def named_fields(self) -> JSONObject:
         """The fields that are named, as ``entries.update`` takes them."""
         given = {name: self.validated_data[name] for name in entries.MUTABLE if name in self.validated_data}
         cleared = {name: given[name] or "" for name in ("ttl", "sensitivity") if name in given}
@@ -212,7 +211,7 @@ class EntryCreate(EntryChange):
     created_at: AnyField = ServerMade()
     updated_at: AnyField = ServerMade()
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, object]:
+    def validate(self, attrs: JSONObject) -> dict[str, object]:
         """The name of a shared namespace is part of a ref, so it is shorter (C21)."""
         if attrs.get("memory_type") == Tier.SEMANTIC and len(attrs["namespace"]) > addresses.MAX_SHARED_NAMESPACE:
             message = f"has at most {addresses.MAX_SHARED_NAMESPACE} characters in semantic memory"
@@ -275,7 +274,7 @@ class Constraints(Value):
 
 
 @extend_schema_field({"type": "string", "enum": [None]})
-class Unserved(serializers.Field[Any, Any, Any, Any]):
+class Unserved(AnyField):
     """What this host does not offer is refused, not passed over."""
 
     def __init__(self, message: str) -> None:
@@ -287,7 +286,7 @@ class Unserved(serializers.Field[Any, Any, Any, Any]):
 
 
 @extend_schema_field({"type": "integer", "minimum": 0})
-class Number(serializers.Field[Any, Any, Any, Any]):
+class Number(AnyField):
     """A whole number of a query; one that is too large is the largest there is (R59)."""
 
     def __init__(self, *, least: int, most: int, default: int) -> None:

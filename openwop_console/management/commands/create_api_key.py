@@ -31,7 +31,7 @@ class Command(DatabaseCommand):
             "--for", dest="person", default="", metavar="EMAIL", help="whose key it is; a service account's without it"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
         with refusals_as_errors():
             key = keys.create(

@@ -21,7 +21,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--role", required=True, choices=list(access.ROLES))
         parser.add_argument("--password-env", default="", metavar="VAR", help="the variable that holds the password")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, email, role = tenant_named(options["tenant"]), options["email"], options["role"]
         has_password = access.operator_by_email(email) is not None
         password = "" if has_password else _password(options["password_env"])

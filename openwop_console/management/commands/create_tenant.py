@@ -15,7 +15,7 @@ class Command(DatabaseCommand):
         parser.add_argument("slug")
         parser.add_argument("--name", default="", help="shown in the header of every page")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         with refusals_as_errors():
             tenant = new_tenant(options["slug"], name=options["name"], now=timezone.now())
         self.stdout.write(f"Tenant {tenant.slug} created.")

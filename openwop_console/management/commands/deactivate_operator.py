@@ -22,7 +22,7 @@ class Command(DatabaseCommand):
         parser.add_argument("email")
         parser.add_argument("--tenant", required=True, metavar="SLUG")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, email = tenant_named(options["tenant"]), options["email"]
         operator = operator_named(tenant, email)
         with refusals_as_errors():

@@ -40,7 +40,7 @@ class Command(DatabaseCommand):
             "--dry-run", action="store_true", help="print what would become of each line, and change nothing"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)
         file, form, counts = options["file"], options["format"], Counter[str]()
         digest, lines = _digest_of(file), enumerate(_lines_of(file), start=1)

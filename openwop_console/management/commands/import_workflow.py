@@ -27,7 +27,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--as", dest="operator", default="", metavar="EMAIL", help="the operator who imports it")
         parser.add_argument("--dry-run", action="store_true", help="print what would be created, and change nothing")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
         scope = _scope(tenant, options["operator"])
         workflow, warnings = self._workflow(options["file"])

@@ -18,7 +18,7 @@ class Command(DatabaseCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument("--tenant", required=True, metavar="SLUG")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, document = tenant_named(options["tenant"]), registrations.advertised_capabilities()
         scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
         with refusals_as_errors():

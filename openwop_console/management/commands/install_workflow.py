@@ -18,7 +18,7 @@ class Command(DatabaseCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument("--tenant", required=True, metavar="SLUG")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant = tenant_named(options["tenant"])
         text = _text_of(options["file"])
         with refusals_as_errors():

@@ -17,7 +17,7 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--tenant", required=True, metavar="SLUG")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
         page = keys.list_keys(administrator_scope(tenant), limit=MOST, now=now)
         rows = [

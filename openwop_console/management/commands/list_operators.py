@@ -16,7 +16,7 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--tenant", required=True, metavar="SLUG")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         page = operators.list_operators(administrator_scope(tenant_named(options["tenant"])), limit=MOST)
         rows = [
             (

@@ -106,7 +106,7 @@ class Command(DatabaseCommand):
             one.add_argument("--as", dest="operator", required=True, metavar="EMAIL", help="the operator who acts")
             _add_own(one, action)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         scope, action = operator_scope(tenant_named(options["tenant"]), options["operator"]), options["action"]
         with acting_as(scope, f"proposal {action}", now=timezone.now()):
             found = _list(scope, options) if action == "list" else _carried_out(scope, options)

@@ -54,7 +54,7 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         document = read_json(options["file"])
         for problem in sorted(Draft202012Validator(SCHEMA).iter_errors(document), key=lambda each: each.json_path):
             raise CommandError(f"{options['file']}: {problem.json_path} {problem.message[:200]}")

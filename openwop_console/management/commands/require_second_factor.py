@@ -16,7 +16,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--tenant", required=True, metavar="SLUG")
         parser.add_argument("--off", action="store_true", help="each person decides for themselves")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, required = tenant_named(options["tenant"]), not options["off"]
         operators.require_second_factor(administrator_scope(tenant), required=required, now=timezone.now())
         self.stdout.write(f"A second factor is {'required' if required else 'optional'} in {tenant.slug}.")

@@ -27,7 +27,7 @@ class Command(BaseCommand):
             "--accept-cut-journal", action="store_true", help="leave out the last line of the journal if it is cut off"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         try:
             with refusals_as_errors(), contextlib.ExitStack() as held:
                 for part in ("web", "worker"):

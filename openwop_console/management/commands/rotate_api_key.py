@@ -15,7 +15,7 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("id", help="key_..., as list_api_keys shows it")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         scope, key_id = key_named(options["id"])
         with refusals_as_errors():
             key = keys.rotate(scope, key_id, now=timezone.now())

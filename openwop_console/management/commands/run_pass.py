@@ -26,7 +26,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
         parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="VALUE is JSON")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant = tenant_named(options["tenant"])
         given = dict(_option(each) for each in options["option"])
         if options["budget"] is not None:

@@ -23,7 +23,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--tenant", required=True, metavar="SLUG")
         parser.add_argument("--role", required=True, choices=list(access.ROLES))
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant, email, role = tenant_named(options["tenant"]), options["email"], options["role"]
         operator = operator_named(tenant, email)
         with refusals_as_errors():

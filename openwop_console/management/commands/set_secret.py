@@ -20,7 +20,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--scope", choices=[str(each) for each in GIVEN_SCOPES], default=SecretScope.TENANT)
         parser.add_argument("--principal", default="", metavar="ID", help="the usr_, key_ or run_ it belongs to")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         tenant = tenant_named(options["tenant"])
         value = sys.stdin.read().rstrip("\r\n")
         with refusals_as_errors():

@@ -22,7 +22,7 @@ class Command(DatabaseCommand):
             "--endpoint", action="store_true", help="have the tenant's model endpoint write the texts of the proposals"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)
         wanted = {name: options[name] for name in ("dry_run", "endpoint")}
         with refusals_as_errors():

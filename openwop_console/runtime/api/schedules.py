@@ -1,7 +1,5 @@
 """Schedules and heartbeats over HTTP: the console's extension of the OpenWOP face, over time."""
 
-from typing import Any
-
 from django.urls import path, register_converter
 from django.utils import timezone
 from rest_framework import serializers
@@ -130,8 +128,8 @@ class ScheduleChanges(Closed):
     )
     enabled = serializers.BooleanField(required=False)
 
-    def changes(self) -> dict[str, Any]:
-        given: dict[str, Any] = dict(self.validated_data)
+    def changes(self) -> JSONObject:
+        given: JSONObject = dict(self.validated_data)
         other = {"at": None} if "cron" in given else {"cron": ""} if "at" in given else {}
         if "cron" in given:
             given["cron"] = " ".join(given["cron"].split())
@@ -162,7 +160,7 @@ class HeartbeatChanges(Closed):
     inputs = serializers.DictField(required=False)
     enabled = serializers.BooleanField(required=False)
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> JSONObject:
         given: dict[str, object] = dict(self.validated_data)
         if "workflowId" in given:
             given["workflowId"] = given["workflowId"] or ""
