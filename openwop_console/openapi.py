@@ -127,10 +127,10 @@ READINESS: Document = {
 class AsItIs(BaseContentNegotiation):
     """Content negotiation for a document that has one form, whatever ``Accept`` says."""
 
-    def select_parser(self, request: Any, parsers: Any) -> Any:
+    def select_parser(self, request: object, parsers: Any) -> Any:
         return parsers[0]
 
-    def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
+    def select_renderer(self, request: object, renderers: Any, format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type
 
 
@@ -140,7 +140,7 @@ class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     target_class = "memory.host.http.Closed"
     match_subclasses = True
 
-    def map_serializer(self, auto_schema: Any, direction: Any) -> Document:
+    def map_serializer(self, auto_schema: Any, direction: object) -> Document:
         found: Document = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001
         return {**found, "additionalProperties": False}
 

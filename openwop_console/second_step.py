@@ -40,7 +40,7 @@ CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck":
 class CodeForm(AuthenticateForm):  # type: ignore[misc]  # allauth is untyped
     """A code from the authenticator app, or a recovery code."""
 
-    def __init__(self, *given: Any, **options: Any) -> None:
+    def __init__(self, *given: Any, **options: object) -> None:
         super().__init__(*given, **options)
         self.fields["code"].widget = forms.TextInput(attrs={**CODE, "autofocus": True})
 
@@ -63,7 +63,7 @@ class CredentialDecoder(json.JSONDecoder):
     """Reads the JSON of a passkey as bodies of the API are read: what is nested too deeply, or names a number that is
     too long, is no JSON."""
 
-    def decode(self, text: str, *_: Any) -> Any:
+    def decode(self, text: str, *_: object) -> Any:
         try:
             return StrictJSONParser().parsed(text.encode(errors="replace"))
         except ParseError as problem:
@@ -134,7 +134,7 @@ class SecondStep(sign_in.WaitingMixin, AuthenticateView):  # type: ignore[misc] 
     webauthn_form_class = PasskeyForm
     template_name = "account/second_step.html"
 
-    def get_context_data(self, **more: Any) -> dict[str, Any]:
+    def get_context_data(self, **more: object) -> dict[str, Any]:
         has_passkeys = bool(second_factors.passkeys(self.stage.login.user.id))
         return {**super().get_context_data(**more), "has_passkeys": has_passkeys, "passkey": self.webauthn_form}
 
@@ -242,7 +242,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     return redirect("second-factor")
 
 
-def _confirmed(request: HttpRequest, data: JSONObject, act: Callable[..., Any], *given: object) -> Any:
+def _confirmed(request: HttpRequest, data: JSONObject, act: Callable[..., object], *given: object) -> Any:
     now = timezone.now()
     operator = access.require_password(request.user.get_username(), data["current"], field="current", now=now)
     return act(operator, *given, now=now)

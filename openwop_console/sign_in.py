@@ -73,7 +73,7 @@ class SignIn(WaitingMixin, LoginView):  # type: ignore[misc]  # allauth is untyp
     def _redirect_to_pending_stage(self, request: HttpRequest, stage: object) -> None:
         clear_login(request)
 
-    def get_context_data(self, **more: Any) -> dict[str, object]:
+    def get_context_data(self, **more: object) -> dict[str, object]:
         then = urlencode({"next": self.request.GET["next"]}) if self.request.GET.get("next") else ""
         provider = settings.OPENWOP_OIDC_NAME if settings.OPENWOP_OIDC_ISSUER else ""
         return {**super().get_context_data(**more), "provider": provider, "then": then}

@@ -92,7 +92,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is 
         except _Refused as refused:
             raise ImmediateHttpResponse(_turn_away(request, refused)) from None
 
-    def on_authentication_error(self, request: HttpRequest, provider: object, **found: Any) -> None:
+    def on_authentication_error(self, request: HttpRequest, provider: object, **found: object) -> None:
         problem = found.get("exception")
         log.warning("a sign-in by OpenID Connect failed: %s", type(problem).__name__ if problem else found.get("error"))
         messages.error(request, UNREACHABLE if isinstance(problem, RequestException) else FAILED)

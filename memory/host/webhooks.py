@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -208,7 +207,7 @@ def _require(webhook: Webhook | None) -> Webhook:
     return webhook
 
 
-def record_act(scope: TenantScope, webhook: Webhook, action: str, now: datetime, **details: Any) -> None:
+def record_act(scope: TenantScope, webhook: Webhook, action: str, now: datetime, **details: object) -> None:
     """Audit an act on a webhook by its id and fingerprint.
 
     The address is left out: it may name a person, and audit records are never erased.

@@ -27,7 +27,7 @@ def take_fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:
 
     One that does not fit is left out whole, and a smaller one after it may still fit. Without a budget all fit.
     """
-    kept: list[Any] = []
+    kept: list[object] = []
     left = budget
     for row in found:
         if len(kept) == most:

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from memory.host.json_types import JSONObject
 
@@ -110,11 +109,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._start(status, "application/json")
         self.wfile.write(json.dumps(document).encode())
 
-    def _send_chunk(self, choices: list[Document], **more: Any) -> None:
+    def _send_chunk(self, choices: list[Document], **more: object) -> None:
         document = {"object": "chat.completion.chunk", "model": NAME, "choices": choices, **more}
         self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_: object) -> None:
         """Log nothing: requests contain what agents ask."""
 
 

@@ -208,7 +208,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
             answer: HttpResponse = super().form_valid(form)
         return answer
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, object]:
+    def get_context_data(self, **kwargs: object) -> dict[str, object]:
         scope, client = scope_of(self.request), self._client()
         allowed = access.ROLES[keys.GRANTED] & scope.principal.scopes
         return {

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
     """Rows of ``OrmQ``. The setting ``poll`` is 0, because ``dequeue`` waits itself."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *given: Any, **named: object) -> None:
         super().__init__(*given, **named)
         self._waiter, self._process = Waiter(Topic.TASKS), 0
 

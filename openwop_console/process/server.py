@@ -169,7 +169,7 @@ class Console:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(streams.end))
 
-    async def _in_thread(self, compute: Callable[..., Any], *given: object) -> Any:
+    async def _in_thread(self, compute: Callable[..., object], *given: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, compute, *given)
 
     async def _sign_in(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
@@ -343,7 +343,7 @@ class Console:
             while part := await self._with_file(answer.file.read, CHUNK):
                 yield part
 
-    async def _with_file(self, use: Callable[..., Any], *given: Any) -> Any:
+    async def _with_file(self, use: Callable[..., object], *given: object) -> Any:
         """Use the file in a thread other than the requests': the disk may block, above all when it frees a file's
         space."""
         return await asyncio.get_running_loop().run_in_executor(self._files, use, *given)

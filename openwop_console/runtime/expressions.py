@@ -268,7 +268,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc]
         self._bounds = bounds
         self._left = bounds.heaviest
 
-    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+    def visit(self, node: Any, *args: object, **kwargs: Any) -> Any:
         if self._bounds.clock() > self._bounds.deadline:
             raise TooLong
         found = super().visit(node, *args, **kwargs)

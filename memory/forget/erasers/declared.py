@@ -116,7 +116,7 @@ class Declared:
             for after, until, is_same, found in parts
         )
 
-    def _found(self, rows: Iterable[tuple[UUID, list[Any]]], subject: Identifiers) -> list[FoundRow]:
+    def _found(self, rows: Iterable[tuple[UUID, list[object]]], subject: Identifiers) -> list[FoundRow]:
         """The rows that mention the subject: whether exactly, and whether so that a person has to decide.
 
         A row with an exact and a suspected mention is both, when the second would still be there without the first.

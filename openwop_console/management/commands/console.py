@@ -49,7 +49,7 @@ class Command(BaseCommand):
             parser.add_argument(name, type=int, metavar="N", help=f"{words} (default: {default})")
         parser.add_argument("--demo", action="store_true", help="fill a demo tenant first, if there is none")
 
-    def handle(self, *args: Any, only: str | None, demo: bool, **options: Any) -> None:
+    def handle(self, *args: object, only: str | None, demo: bool, **options: Any) -> None:
         parts = (only,) if only else (WEB, WORKER)
         environment = _environment(parts, options)
         for number in supervisor.stop_signals():

@@ -40,7 +40,7 @@ class Whole(MigrationExecutor):
     def unapply_migration(self, state: ProjectState, migration: Migration, fake: bool = False) -> ProjectState:
         return self._whole(migration, super().unapply_migration, state, migration, fake)
 
-    def _whole(self, migration: Migration, change: Any, *given: Any) -> ProjectState:
+    def _whole(self, migration: Migration, change: Any, *given: object) -> ProjectState:
         state: ProjectState
         if not migration.atomic:
             state = change(*given)

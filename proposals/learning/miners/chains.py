@@ -342,7 +342,7 @@ class _Installed:
     """The configs of every part of the installed chains, by the types of its nodes."""
 
     def __init__(self, documents: Iterable[Document | Any]) -> None:
-        self._parts: dict[Key, list[list[Any]]] = defaultdict(list)
+        self._parts: dict[Key, list[list[object]]] = defaultdict(list)
         for document in documents:
             for chain in document.get("chains", [document]):
                 self._add(chain.get("dag", chain).get("nodes", []))

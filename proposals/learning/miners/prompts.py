@@ -143,7 +143,7 @@ def find(traces: Traces, *, now: datetime) -> list[Finding]:
 
 
 def _by_prompt(rows: Iterable[Any]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = defaultdict(list)
+    found: dict[str, list[object]] = defaultdict(list)
     for row in rows:
         found[row.prompt].append(row)
     return found
