@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from memory import adapter, agents, ledger, ledger_search
 from memory.entry_drafts import EntryDraft
-from memory.host import access, event_log, ids, registrations, runs, tenancy
+from memory.host import access, audit_chain, event_log, ids, registrations, runs, tenancy
+from memory.host.audit_chain import Finding
 from memory.host.errors import KeyExpired
 from memory.host.models import Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
@@ -182,6 +183,11 @@ def remember(
         owner, ledger_search.LedgerFilter(run=ids.wire("run", run.id)), size=1000, now=timezone.now()
     )
     return Remembered(run, [ids.wire("mem", row.id) for row in reversed(found.entries)])
+
+
+def verified(tenant_id: UUID) -> Finding:
+    """The whole audit chain of the tenant, recomputed."""
+    return audit_chain.verify(tenant_id, first=0, last=audit_chain.end_of(tenant_id))
 
 
 def open_run(owner: TenantScope) -> Run:

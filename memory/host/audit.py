@@ -1,4 +1,4 @@
-"""The audit log: append and lists; the chain is verified here too (openwop-host 2.4).
+"""The audit log: append and lists (openwop-host 2.4); ``audit_chain`` verifies it.
 
 Each record carries the SHA-256 of the JCS form (RFC 8785) of the previous one. The row of the tenant's chain is the
 lock, so two appends never take the same number.
@@ -21,20 +21,6 @@ from memory.host.models import AuditChain, AuditReason, AuditRecord
 WRITER = "memory.host.audit"
 # How many of the newest records the choices of a filter come from.
 OFFERED = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The result of a verification: the number of records read, and the first number that does not fit."""
-
-    checked: int
-    broken_at: int | None
-    expected: str = ""
-    actual: str = ""
-
-    @property
-    def intact(self) -> bool:
-        return self.broken_at is None
 
 
 @transaction.atomic
@@ -128,16 +114,6 @@ def _locked_chain(tenant_id: UUID) -> AuditChain:
 def _chain() -> sql.Prepared[AuditChain]:
     """Every append begins with this query."""
     return sql.Prepared(AuditChain.objects.of(UUID(int=0)).select_for_update())
-
-
-def verify(tenant_id: UUID) -> Verdict:
-    """Recompute every hash of the chain up to its first break."""
-    checked = 0
-    for step in audit_chain.walk(tenant_id, first=0, last=audit_chain.end_of(tenant_id)):
-        if step.broken:
-            return Verdict(checked, step.broken.at_seq, expected=step.broken.expected, actual=step.broken.actual)
-        checked += 1
-    return Verdict(checked, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def test_the_database_keeps_audit_records(statement: str) -> None:
     audit.append(acme.id, actor="ada", action="test", now=timezone.now())
     with pytest.raises(DatabaseError, match="kept forever"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
-    assert audit.verify(acme.id).intact
+    assert building.verified(acme.id).intact
 
 
 @pytest.mark.only_db("postgres")
@@ -100,10 +100,10 @@ def test_the_audit_chain_says_where_it_was_broken() -> None:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             cursor.execute("ALTER TABLE host_auditrecord DISABLE TRIGGER USER")
         cursor.execute("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 1")
-    verdict = audit.verify(acme.id)
+    verdict = building.verified(acme.id)
     assert not verdict.intact
     assert verdict.broken_at == 1
-    assert verdict.expected != verdict.actual
+    assert verdict.breaks[0].expected != verdict.breaks[0].actual
 
 
 def test_ids_rise_and_a_malformed_one_is_nothing() -> None:

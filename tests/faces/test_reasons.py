@@ -271,7 +271,7 @@ def test_the_reason_of_an_act_is_shown_with_its_audit_record_until_its_subject_i
     assert "names on the audit log" not in [store for store, each in done.receipt["stores"].items() if each["stays"]]
     assert said_of(acme, ada, action) == ["[erased]"] * 4
     assert PERSON not in everything_stored()
-    assert audit.verify(tenant_id).intact
+    assert building.verified(tenant_id).intact
 
 
 def test_a_reason_that_may_name_the_subject_is_offered_and_goes_when_it_is_ticked(acme: World) -> None:

@@ -45,6 +45,12 @@ def grow(tenant_id: UUID, number: int) -> None:
         audit.append(tenant_id, actor="ada", action="act", target="prop_1", details={"n": 1}, now=NOW)
 
 
+def hashes_fit(tenant_id: UUID) -> bool:
+    """Whether each hash is that of its record and the one before it; what checkpoints say is left out."""
+    last = audit_chain.end_of(tenant_id)
+    return not any(step.broken for step in audit_chain.walk(tenant_id, first=0, last=last))
+
+
 def verify(tenant_id: UUID, first: int = 0, last: int | None = None) -> audit_chain.Finding:
     return audit_chain.verify(
         tenant_id, first=first, last=audit_chain.expected_end(tenant_id) if last is None else last
@@ -313,7 +319,7 @@ def test_a_chain_rewritten_to_its_head_is_found_by_the_checkpoint_alone(acme: UU
     for seq in range(4, 10):
         own = rewrite(acme, seq, own)
     tamper("UPDATE host_auditchain SET head_hash = %s", own)
-    assert audit.verify(acme).intact
+    assert hashes_fit(acme)
     found = verify(acme)
     assert (found.intact, found.unfit) == (False, frozenset({9}))
     assert [(each.at_seq, each.expected) for each in found.breaks] == [(9, made.merkle_root)]
@@ -343,7 +349,7 @@ def test_a_removed_end_is_seen_by_the_head_and_with_the_head_set_back_by_the_che
     assert verify(acme).broken_at == 7
     left = AuditRecord.objects.of(acme).get(seq=6)
     tamper("UPDATE host_auditchain SET next_seq = 7, head_hash = %s", left.entry_hash)
-    assert audit.verify(acme).intact
+    assert hashes_fit(acme)
     found = verify(acme)
     assert (found.last, found.broken_at, found.unfit) == (9, 7, frozenset({9}))
 

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory.host import audit, vault
+from memory.host import vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.models import AuditRecord
 from memory.models import Agent, Intent, Namespace, Task
@@ -455,7 +455,7 @@ def test_an_import_is_on_the_audit_log_and_needs_the_right_to_manage_agents() ->
     made = workflow_file.import_workflow(building.scope(role="operator"), workflow, now=timezone.now())
     record = AuditRecord.objects.get(action="workflow-file.imported")
     assert (record.target, record.details) == (made.intent_id, {"namespaces": 3, "agents": 2, "tasks": 2})
-    assert audit.verify(building.tenant().id).intact
+    assert building.verified(building.tenant().id).intact
 
 
 @pytest.mark.django_db
