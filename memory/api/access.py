@@ -1,4 +1,5 @@
-"""``/v1/host/console/keys`` and ``/v1/host/console/operators``: what was given to whom, and taking it back."""
+"""``/v1/host/console/keys`` and ``/v1/host/console/operators``: what was given to whom, and taking it back; and the
+secrets that runs resolve by name."""
 
 from django.utils import timezone
 from rest_framework.decorators import api_view
@@ -6,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.api import serializers as wire
-from memory.host import access, ids, keys, operators
+from memory.host import access, ids, keys, operators, vault
 from memory.host.access import NewKey
 from memory.host.http import (
     FLAG,
@@ -127,3 +128,20 @@ def operator(request: Request, operator_id: str) -> Response:
 
 def _new_key_document(record: KeyRecord, made: NewKey) -> JSONObject:
     return {**KEY.document(record), "key": made.text}
+
+
+@operation("putSecret", method="PUT", scope="secrets:manage", takes=wire.SecretValue, gives={204: None}, tag="secrets")
+@operation(
+    "deleteSecret", method="DELETE", scope="secrets:manage", query=wire.SecretPlace, gives={204: None}, tag="secrets"
+)
+@api_view(["PUT", "DELETE"])
+def secret(request: Request, name: str) -> Response:
+    """Write-only: a value goes in, is replaced or removed, and never comes out."""
+    if request.method == "DELETE":
+        place = checked(wire.SecretPlace, query_of(request)).place()
+        vault.remove_secret(scope_of(request), name, now=timezone.now(), **place)
+    else:
+        given = checked(wire.SecretValue, request.data)
+        value = given.validated_data["value"]
+        vault.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
+    return Response(status=204)

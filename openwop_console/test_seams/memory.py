@@ -26,7 +26,7 @@ from rest_framework.response import Response
 
 from memory import adapter, commitments, ledger, passes, redaction, tasks, workspace
 from memory.api import serializers as wire
-from memory.api.views import FileParser
+from memory.api.workspace import FileParser
 from memory.entry_drafts import EntryDraft
 from memory.host import access, errors, event_log, ids, registry, runs, slots, tenancy
 from memory.host.errors import Busy, Conflict, NotFound, Refusal

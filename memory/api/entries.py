@@ -1,0 +1,100 @@
+"""Entries over HTTP, with their provenance, and the external runs that write them (RFC 0080 B)."""
+
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import adapter, external_runs, ledger_search, provenance
+from memory.api import serializers
+from memory.host import ids
+from memory.host.errors import NotFound
+from memory.host.http import checked, operation, query_of
+from memory.host.models import RunStatus
+from memory.host.paging import DEFAULT_LIMIT
+from memory.host.tenancy import scope_of
+
+
+@operation(
+    "listMemory",
+    method="GET",
+    scope="memory:read",
+    query=serializers.MemoryQuery,
+    gives={200: serializers.MEMORY_PAGE},
+    tag="memory",
+)
+@operation(
+    "writeMemoryEntry",
+    method="POST",
+    scope="memory:write",
+    takes=serializers.EntryWrite,
+    gives={201: serializers.WRITTEN},
+    tag="memory",
+)
+@api_view(["GET", "POST"])
+def memory_list(request: Request) -> Response:
+    if request.method == "POST":
+        return _write(request)
+    query = checked(serializers.MemoryQuery, query_of(request))
+    given = query.validated_data
+    if wanted := query.injection():
+        place, narrowed = given["memoryRef"], {name: given[name] for name in ("tag", "limit") if name in given}
+        found = ledger_search.within_budget(scope_of(request), place, wanted, now=timezone.now(), **narrowed)
+        return Response(serializers.page_document(found, place))
+    page = ledger_search.ledger_page(
+        scope_of(request),
+        query.filter(),
+        after=given.get("after"),
+        size=given.get("limit", DEFAULT_LIMIT),
+        now=timezone.now(),
+    )
+    return Response(serializers.page_document(page, given.get("memoryRef", "")))
+
+
+def _write(request: Request) -> Response:
+    body = checked(serializers.EntryWrite, request.data)
+    given = body.validated_data
+    written = external_runs.write_entry(
+        scope_of(request), given["memoryRef"], body.draft(), given.get("origin"), now=timezone.now()
+    )
+    return Response({"id": ids.wire("mem", written.id)}, status=201)
+
+
+@operation(
+    "openExternalRun",
+    scope="memory:write",
+    takes=serializers.ExternalRunOpen,
+    gives={201: serializers.EXTERNAL_RUN},
+    tag="memory",
+)
+@api_view(["POST"])
+def external_run_list(request: Request) -> Response:
+    scope, origin = scope_of(request), checked(serializers.ExternalRunOpen, request.data).origin()
+    run = external_runs.find_or_open(scope, scope.principal.first_agent, origin, now=timezone.now())
+    return Response(serializers.EXTERNAL_RUN.document(run), status=201)
+
+
+@operation(
+    "endExternalRun",
+    scope="memory:write",
+    takes=serializers.ExternalRunEnd,
+    gives={200: serializers.EXTERNAL_RUN},
+    tag="memory",
+)
+@api_view(["POST"])
+def external_run_end(request: Request, run_id: str) -> Response:
+    scope, status = scope_of(request), checked(serializers.ExternalRunEnd, request.data).validated_data.get("status")
+    key = ids.parse("run", run_id)
+    run = external_runs.end(scope, key, status or RunStatus.COMPLETED, now=timezone.now())
+    return Response(serializers.EXTERNAL_RUN.document(run))
+
+
+@operation("getMemoryEntry", scope="memory:read runs:read", gives={200: serializers.MEMORY_ENTRY}, tag="memory")
+@api_view(["GET"])
+def memory_entry(request: Request, memory_id: str) -> Response:
+    scope, entry_id = scope_of(request), ids.parse("mem", memory_id)
+    row = adapter.find_entry(scope, entry_id, now=timezone.now()) if entry_id else None
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    found = serializers.PROVENANCE.document(provenance.provenance_of_entry(scope, row))
+    return Response({"memoryRef": row.memory_ref, "entry": serializers.entry_of(row), "provenance": found})
