@@ -10,11 +10,10 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memory import redaction
 from memory.host import ids, sql
@@ -275,9 +274,9 @@ def _call_texts(tenant_id: UUID, events: Sequence[Recorded]) -> dict[str, dict[s
     return {ids.wire("call", row["id"]): {**row} for row in rows}
 
 
-def _rows(run: Run) -> Any:
+def _rows(run: Run) -> QuerySet[KeptCall]:
     return KeptCall.objects.written_by(WRITER).filter(tenant_id=run.tenant_id)
 
 
-def _of_node(run: Run, node_id: str) -> Any:
+def _of_node(run: Run, node_id: str) -> QuerySet[KeptCall]:
     return _rows(run).filter(run_id=run.id, node_id=node_id)
