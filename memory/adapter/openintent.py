@@ -265,11 +265,11 @@ def _shaped(
 
 def has_plain(tenant_id: UUID, agent_id: str) -> bool:
     """Whether the agent has any entry without an address; mostly it has none, which is known quickly."""
-    unaddressed = f"NOT (substr(memory_ref, 1, {len(PREFIX)}) = %s) AND retired_at IS NULL"
+    unaddressed = f"NOT (substr(memory_ref, 1, {len(PREFIX)}) = '{PREFIX}') AND retired_at IS NULL"
     # The order leads PostgreSQL to their own index: it takes what is rare for what is everywhere, and would read all.
     of_agent = f"tenant_id = %s AND agent_id = %s AND {unaddressed} ORDER BY created_at DESC, id"
     statement = f"SELECT 1 FROM memory_memoryentry WHERE {of_agent} LIMIT 1"  # noqa: S608
-    return bool(sql.rows(statement, [sql.key(tenant_id), agent_id, PREFIX]))
+    return bool(sql.rows(statement, [sql.key(tenant_id), agent_id]))
 
 
 def list_plain(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:

@@ -45,9 +45,11 @@ Statement: TypeAlias = tuple[str, list[Any]]
 Slot = Callable[[Sequence[Any]], Any]
 Objects: TypeAlias = Callable[[Iterable[Sequence[Any]]], list[Any]]
 # Counting statements by the shape of their lists; there are few, since the shapes follow from roles.
-_of_shape: dict[Hashable, tuple[list[str], str, list[Slot]]] = {}
+_of_shape: dict[Hashable, tuple[list[str], str, list[tuple[int, Any]]]] = {}
 # Statements by shape, with what makes objects of their rows.
 _statements: dict[Hashable, tuple[str, list[tuple[int, object]], Objects]] = {}
+# A text that stands in a statement as it is.
+PLAIN = re.compile(r"[\w .:/-]*", re.ASCII)
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
@@ -203,10 +205,11 @@ class Written:
 
     def __init__(self, queryset: QuerySet[Any, Any], *places: object) -> None:
         compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
-        self._statement, given = compiler.as_sql()
+        statement, given = compiler.as_sql()
         self._objects = _objects_of(compiler)
         known = [_as_parameter(each) for each in places]
-        self._slots = [(known.index(each), None) if each in known else (-1, each) for each in given]
+        slots = [(known.index(each), None) if each in known else (-1, each) for each in given]
+        self._statement, self._slots = _with_constants(statement, slots)
 
     def fetch(self, *values: object) -> list[Any]:
         """Return the rows for these values, given in the order of the places."""
@@ -253,8 +256,33 @@ def _compiled(
     if shape is not None:
         places = [place for each in given if (place := _place_of(each, values))]
         if len(places) == len(given):
-            _statements[shape] = statement, places, objects
+            _statements[shape] = *_with_constants(statement, places), objects
     return statement, given, objects
+
+
+def _with_constants(statement: str, slots: list[tuple[int, Any]]) -> tuple[str, list[tuple[int, Any]]]:
+    """Return the statement with its constants, the slots of the place -1, written out, and the slots that are left.
+
+    SQLite compiles a statement again, at ten times the cost of running it, whenever a parameter is bound that it has
+    compared with the condition of a partial index.
+    """
+    if is_postgres():
+        return statement, slots
+    written, *parts = statement.split("%s")
+    left = []
+    for (place, fixed), part in zip(slots, parts, strict=True):
+        literal = _literal(fixed) if place < 0 else ""
+        if not literal:
+            left.append((place, fixed))
+        written += (literal or "%s") + part
+    return written, left
+
+
+def _literal(constant: object) -> str:
+    """Return the constant as SQL has it; empty for one that stays a parameter."""
+    if isinstance(constant, int):
+        return str(int(constant))
+    return f"'{str.__str__(constant)}'" if isinstance(constant, str) and PLAIN.fullmatch(constant) else ""
 
 
 def _place_of(parameter: object, values: Sequence[object]) -> tuple[int, object] | None:
@@ -363,13 +391,17 @@ def counts_of_shape(
     """
     if found := _of_shape.get((shape, up_to)):
         names, statement, slots = found
-        return _fetch_counts(names, statement, [slot(values) for slot in slots])
+        return _fetch_counts(names, statement, _filled(slots, values))
     made = lists()
     statement, parameters = _counting(made, up_to)
-    slots = [_slot(each, values) for each in parameters]
-    if [slot(values) for slot in slots] == parameters:
-        _of_shape[shape, up_to] = list(made), statement, slots
+    slots = [(0, slot) if (slot := _slot(each, values)) else (-1, each) for each in parameters]
+    if _filled(slots, values) == parameters:
+        _of_shape[shape, up_to] = list(made), *_with_constants(statement, slots)
     return _fetch_counts(list(made), statement, parameters)
+
+
+def _filled(slots: list[tuple[int, Any]], values: Sequence[Any]) -> list[Any]:
+    return [fixed if place < 0 else fixed(values) for place, fixed in slots]
 
 
 def _counting(lists: Mapping[str, Any], up_to: int) -> Statement:
@@ -393,8 +425,8 @@ def _fetch_counts(names: Sequence[str], statement: str, parameters: Sequence[Any
         return dict(zip(names, cursor.fetchone(), strict=True))
 
 
-def _slot(parameter: Any, values: Sequence[Any]) -> Slot:
-    """Return a function that computes this parameter from ``values``.
+def _slot(parameter: Any, values: Sequence[Any]) -> Slot | None:
+    """Return a function that computes this parameter from ``values``; None for a constant.
 
     A parameter is one of them, a text that contains one of them, a time at a fixed distance from one, or a constant.
     """
@@ -409,7 +441,7 @@ def _slot(parameter: Any, values: Sequence[Any]) -> Slot:
             for spell in (str, connection.ops.prep_for_like_query):
                 if (spelled := spell(value)) in parameter:
                     return partial(_within, place, spell, parameter.split(spelled))
-    return lambda _: parameter
+    return None
 
 
 def _moved(place: int, by: timedelta, values: Sequence[Any]) -> Any:

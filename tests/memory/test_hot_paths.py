@@ -222,6 +222,18 @@ def test_a_ledger_page_compiled_for_a_reader_is_not_read_by_who_may_not() -> Non
             read(auditor, LedgerFilter(), size=1, now=now)
 
 
+@pytest.mark.parametrize("text", ["plain", "", "it's", "100 %s", "ü", 'a "b"', "--", "?"])
+def test_a_constant_of_a_compiled_statement_is_what_it_was(text: str) -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    for each in (text, "other"):
+        building.write(acme, run, each or "empty", agent_id=each)
+    rows = MemoryEntry.objects.of(acme.tenant_id).filter(agent_id=text, redactions=0, sealed=False)
+    asked = sql.Written(rows, acme.tenant_id)
+    assert asked.objects(acme.tenant_id) == list(rows)
+    assert [row.agent_id for row in asked.objects(acme.tenant_id)] == [text]
+
+
 def _fields(row: Model) -> dict[str, Any]:
     return {name: value for name, value in row.__dict__.items() if name != "_state"}
 

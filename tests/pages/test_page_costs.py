@@ -4,6 +4,7 @@ SQLite keeps no statistics, so its plan is the same at any size; PostgreSQL is a
 sort, which it rightly does while they are small: what it still sorts has no index that keeps the order.
 """
 
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,6 +84,28 @@ def test_a_page_asks_no_more_than_it_did_and_reads_no_table_whole(ada: Client, p
             assert not any(f"SCAN {table}" in line or f"Seq Scan on {table}" in line for table in GROWING), statement
         if "LIMIT 51" in statement and "memory_memoryentry" in statement:
             assert not any("TEMP B-TREE" in line or "Sort" in line for line in lines), statement
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("url", ["/memory", "/memory?tag=common", "/runs"])
+def test_a_page_asked_again_compiles_no_statement(ada: Client, url: str) -> None:
+    compiled: list[int] = []
+
+    def note(action: int, *_: object) -> int:
+        compiled.append(action)
+        return sqlite3.SQLITE_OK
+
+    connection.ensure_connection()
+    connection.connection.set_authorizer(note)  # SQLite asks it while it compiles
+    try:
+        ada.get(url)
+        ada.get(url)
+        compiled.clear()
+        ada.get(url)
+    finally:
+        connection.connection.set_authorizer(None)
+    assert not compiled
 
 
 ENTRY = 36
