@@ -213,10 +213,20 @@ def sample_rows(
     retires = scope.can("memory:retire")
 
     def sampled() -> QuerySet[MemoryEntry, Any]:
-        at = EntryAddress.objects.of(scope.tenant_id).filter(id=OuterRef("id")).values("sensitivity")[:1]
-        origin = Subquery(_last_origins(scope.tenant_id, {}).filter(entry_id=OuterRef("id")).values("system")[:1])
+        # Most tenants have neither, which is asked once and not for each row.
+        addresses, origins = EntryAddress.objects.of(scope.tenant_id), _last_origins(scope.tenant_id, {})
+        at, origin = addresses.filter(id=OuterRef("id")), origins.filter(entry_id=OuterRef("id"))
+        has_classes, has_origins = Exists(addresses.filter(sensitivity__gt="")), Exists(origins)
         texts = (Cast("tags", TextField()), Cast("created_at", TextField()))
-        beside = (Subquery(at), origin if retires else Case(When(sealed=False, then=origin)))
+        beside = (
+            Case(When(has_classes, then=Subquery(at.values("sensitivity")[:1]))),
+            Case(
+                When(
+                    has_origins if retires else has_origins & Q(sealed=False),
+                    then=Subquery(origin.values("system")[:1]),
+                )
+            ),
+        )
         columns = ("agent_id", "node_id", "memory_ref", "subject", *texts, "retired_at", "sealed", *beside)
         return rows().values_list(*columns)
 
