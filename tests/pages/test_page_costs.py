@@ -169,7 +169,7 @@ def test_holds_and_forgets_that_await_a_second_person_cost_the_same_however_many
 
     def cost(names: list[str]) -> int:
         for name in names:
-            hold = holds.place(rosa, [f"held {name}"], reason="a court case", now=timezone.now())
+            hold = holds.place(rosa, [name[::-1]], reason="a court case", now=timezone.now())
             building.remember("acme", f"write to {name}")
             request = execution.preview(rosa, [name], now=timezone.now()).request
             execution.confirm(rosa, request.id, typed=name, reason="ticket 17", now=timezone.now())
