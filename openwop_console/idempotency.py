@@ -3,7 +3,7 @@ a page's form that creates something once, however often the same form is sent.
 
 The view and the storing of its answer share one transaction. It commits everything the view recorded, refusals
 included, and rolls back when the host failed. A view that waits for another process commits as it goes, and its answer
-is stored afterwards.
+is stored afterwards. A request that has waited for the first one goes on only while its credential grants what it did.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import Resolver404, resolve, reverse
 
 from memory.host import http, idempotency, ids, pages, slots
-from memory.host.errors import IdempotencyInFlight
+from memory.host.errors import IdempotencyInFlight, Unauthenticated
 from memory.host.http import Operation, operation_of
 from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.json_types import JSONObject
@@ -54,6 +54,7 @@ TOKEN = "csrfmiddlewaretoken"  # noqa: S105  # the name of a field
 Clock = Callable[[], datetime]
 Stored = Callable[[HttpResponse], StoredAnswer | None]
 GetResponse = Callable[[HttpRequest], HttpResponse]
+MayGoOn = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Caller:
     scope: TenantScope | None = None
 
 
-def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> HttpResponse:
+def answer(request: HttpRequest, get_response: GetResponse, *, may_go_on: MayGoOn, clock: Clock) -> HttpResponse:
     """Return the view's answer; with an ``Idempotency-Key``, the answer to the first request."""
     key = request.headers.get("Idempotency-Key")
     if key is None or request.method not in MUTATING or not request.path.startswith("/v1/"):
@@ -75,7 +76,7 @@ def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> 
     caller = _caller(request, named.get("token", ""), clock())
     if caller is None:
         return get_response(request)
-    found = _claimed(_read_request(caller, request, key, view), clock)
+    found = _claimed(_read_request(caller, request, key, view), may_go_on, clock)
     asked = operation_of(view, str(request.method))
     if isinstance(found, StoredAnswer):
         return _replay(caller, asked, found)
@@ -83,7 +84,7 @@ def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> 
     return _carry_out(request, get_response, found, lambda response: _stored(response, shown_once), waits=waits)
 
 
-def answer_form(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> HttpResponse:
+def answer_form(request: HttpRequest, get_response: GetResponse, *, may_go_on: MayGoOn, clock: Clock) -> HttpResponse:
     """Return the page's answer; for a form that creates something and was sent before, where the first answer led.
 
     The token against forgery is masked anew for each rendering of a page, so the same token, address and fields are the
@@ -96,7 +97,7 @@ def answer_form(request: HttpRequest, get_response: GetResponse, *, clock: Clock
     asked = idempotency.request_of(
         principal.tenant_id, principal.id, key=_digest(request), method="POST", path=request.path, query="", body=b""
     )
-    found = _claimed(asked, clock)
+    found = _claimed(asked, may_go_on, clock)
     if isinstance(found, StoredAnswer):
         messages.info(request, creation.words)
         return HttpResponseRedirect(found.headers["Location"])
@@ -155,11 +156,12 @@ def _read_request(caller: Caller, request: HttpRequest, key: str, view: object) 
     return idempotency.request_of(caller.tenant_id, caller.principal, key=key, body=body, **said)
 
 
-def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
+def _claimed(asked: Asked, may_go_on: MayGoOn, clock: Clock) -> Claim | StoredAnswer:
     """Return the claim or the stored answer; wait up to ``WAIT_S``, without a slot, while the first request is in
     flight.
 
-    Raises ``IdempotencyInFlight`` when it is still in flight then.
+    Raises ``IdempotencyInFlight`` when it is still in flight then, and ``Unauthenticated`` when the credential was lost
+    meanwhile.
     """
     deadline = time.monotonic() + WAIT_S
     while True:
@@ -170,6 +172,8 @@ def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
             raise IdempotencyInFlight(retryAfter=RETRY_AFTER_S)
         with slots.aside():
             time.sleep(LOOK_EVERY_S)
+        if not may_go_on():
+            raise Unauthenticated
 
 
 def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> HttpResponse:

@@ -98,7 +98,8 @@ class ConsoleMiddleware:
             if face == "page" and sign_in.must_enrol(request):
                 return _to(request, "/settings/second-factor")
             once = idempotency.answer_form if face == "page" else idempotency.answer
-            response = once(request, self.get_response, clock=timezone.now)
+            may_go_on = partial(_may_go_on, request, face)
+            response = once(request, self.get_response, may_go_on=may_go_on, clock=timezone.now)
         except (Refusal, *errors.DATABASE_FAILURES) as problem:
             response = errors.answer(request, errors.refusal_of(problem))
         if response.status_code in OF_WHAT_WAS_SENT and (denied := _denial(request)):

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import time
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import access, audit, idempotency, ids, tenancy
+from memory.host import access, audit, idempotency, ids, keys, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
@@ -252,6 +254,20 @@ def test_a_request_under_way_is_told_when_to_come_back(ada: Caller, monkeypatch:
     idempotency.store_answer(claim, StoredAnswer(201, {"Content-Type": "application/json"}, '{"runId":"run_1"}'))
     answer = ada.send("/v1/runs", NOOP)
     assert (answer.status_code, answer.json(), answer[REPLAY]) == (201, {"runId": "run_1"}, "true")
+
+
+def test_a_request_that_waited_is_refused_when_its_key_was_revoked_meanwhile(
+    ada: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = under_way(ada, NOOP)
+
+    def wait(_: float) -> None:
+        keys.revoke(building.scope(), ids.parse("key", ada.scope.principal.id), now=timezone.now())
+        idempotency.release(claim)
+
+    monkeypatch.setattr(replayed_answers, "time", SimpleNamespace(monotonic=time.monotonic, sleep=wait))
+    assert ada.send("/v1/runs", NOOP).status_code == 401
+    assert not Run.objects.filter(workflow_id=NOOP["workflowId"]).exists()
 
 
 @pytest.mark.engines

@@ -2,9 +2,11 @@
 the answer, or again after Back. No script takes part in it."""
 
 import re
+import time
 from collections.abc import Callable
 from functools import partial
 from http.cookies import SimpleCookie
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +17,11 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from memory import tasks
-from memory.host import idempotency, ids, pages
-from memory.host.models import ApiKey, IdempotencyRecord
+from memory.host import idempotency, ids, operators, pages
+from memory.host.models import ApiKey, IdempotencyRecord, Operator
 from memory.host.models.base import TenantOwned
 from memory.models import Pass
+from openwop_console import idempotency as forms_sent_again
 from tests import building, proposing
 from tests.openintent.test_workflow_file import SEED
 from tests.pages.conftest import body_of
@@ -240,6 +243,26 @@ def test_nothing_that_a_person_typed_is_stored_to_know_the_form_again(strict: Cl
     assert len(stored) == 2
     assert "Marta" not in str(stored)
     assert idempotency.sweep(now=timezone.now() + idempotency.KEPT) == 2
+
+
+@pytest.mark.django_db
+def test_a_form_that_waited_is_refused_when_its_person_was_deactivated_meanwhile(
+    strict: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    building.remember("acme", "a note")
+    building.operator("acme", "owner", email="other@acme.example")
+    form = {"kind": "consolidate", "ref": "notes"} | token(strict)
+    person = Operator.objects.get(id=strict.session["_auth_user_id"])
+    claim = idempotency.claim
+
+    def deactivate(_: float) -> None:
+        operators.change(building.scope(), person.id, active=False, now=timezone.now())
+        monkeypatch.setattr(idempotency, "claim", claim)
+
+    monkeypatch.setattr(idempotency, "claim", lambda *_, **__: None)
+    monkeypatch.setattr(forms_sent_again, "time", SimpleNamespace(monotonic=time.monotonic, sleep=deactivate))
+    assert strict.post("/consolidation/order", form).status_code == 401
+    assert not Pass.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
