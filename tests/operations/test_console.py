@@ -148,6 +148,19 @@ def test_a_child_whose_parent_died_before_it_was_tied_ends_at_once():
 
 
 @once
+def test_tasks_are_done_after_the_processes_that_waited_for_them_were_killed(running):
+    _, *waiting = running.child("qcluster").children(recursive=True)
+
+    for process in waiting:
+        process.kill()
+
+    with running.client("acme") as owner:
+        sent = owner.post("/v1/host/console/forget/previews", json={"subject": "Marta Kowalska"})
+        preview = f"/v1/host/console/forget/previews/{sent.json()['previewId']}"
+        until(lambda: owner.get(preview).json()["state"] == "ready" or None, seconds=40)
+
+
+@once
 def test_when_the_worker_dies_the_console_ends_and_says_so(running):
     running.processes()
 

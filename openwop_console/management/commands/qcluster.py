@@ -9,11 +9,13 @@ from typing import Any
 
 from django.db import connections
 from django.utils import timezone
+from django_q import cluster
 from django_q.management.commands import qcluster
 
 from memory.host import registrations, scheduling
 from openwop_console.management.base import DatabaseCommand
 from openwop_console.process import dispatcher, scheduler
+from openwop_console.process.sentinel import Sentinel
 
 
 class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # django-q2 has no types
@@ -27,6 +29,7 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
         gc.freeze()  # as in ``apps``
         scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
         connections.close_all()  # a forked process must not share them
+        cluster.Sentinel = Sentinel  # where django-q2's cluster looks for it
         super().handle(*args, run_once=run_once, **options)
         if run_once:
             return
