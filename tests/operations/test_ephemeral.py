@@ -13,8 +13,6 @@ import pytest
 from tests.conformance.conftest import Host, key_of
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
-pytestmark = pytest.mark.engines
-
 ROUND_TRIP = "conformance-agent-memory-roundtrip"
 EPHEMERAL = {"OPENWOP_MEMORY_BACKEND": "ephemeral"}
 REMEMBER = """
@@ -44,6 +42,14 @@ def remember(host: Host) -> str:
     assert snapshot["status"] == "completed", snapshot
     memory_id: str = snapshot["variables"]["memoryReadback"]["id"]
     return memory_id
+
+
+def write(host: Host) -> str:
+    """The id of an entry that the web process itself wrote."""
+    with host.client() as client:
+        written = client.post("/v1/host/console/memory", json={"memoryRef": "notes", "content": "for now"})
+    assert written.status_code == 201, written.text
+    return str(written.json()["id"])
 
 
 def kept(host: Host) -> set[str]:
@@ -112,20 +118,28 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
         assert (backends(host), health(host)) == (["long-term"], {})
 
 
+@pytest.mark.engines
 @pytest.mark.only_db("postgres")
-def test_another_host_on_the_same_database_does_not_end_what_a_running_one_remembers(tmp_path: Path) -> None:
+def test_a_host_that_starts_ends_what_it_remembered_and_not_what_a_running_one_on_the_same_database_does(
+    tmp_path: Path,
+) -> None:
     with fresh_database() as database:
         ours, theirs = (ConsoleProcess(tmp_path / name, database) for name in ("ours", "theirs"))
-        shared = {"OPENWOP_SECRET_KEY": "shared by both hosts, as in production " * 2, **EPHEMERAL}
+        for each in (ours, theirs):
+            each.environment["OPENWOP_SECRET_KEY"] = "shared by both hosts, as in production " * 2
         try:
-            ours.start("--workers", "1", **shared)
-            host = Host(ours.url, {"acme/owner": key_of(ours, "acme", "owner")})
-            remembered = remember(host)
-            theirs.start("--workers", "1", **shared)
-            assert fate(host, remembered) == 200
+            durable = ours.shell(REMEMBER)
+            ours.start("--only", "web", **EPHEMERAL)
+            our_host = Host(ours.url, {"acme/owner": key_of(ours, "acme", "owner")})
+            remembered = write(our_host)
+            theirs.start("--only", "web", **EPHEMERAL)
+            their_host = Host(theirs.url, our_host.keys)
+            assert kept(our_host) == {durable, remembered}
+            also_remembered = write(their_host)
+            assert kept(our_host) == {durable, remembered, also_remembered}
             theirs.kill()
-            theirs.start("--workers", "1", **shared)
-            assert fate(host, remembered) == 200
+            theirs.start("--only", "web", **EPHEMERAL)
+            assert kept(our_host) == kept(their_host) == {durable, remembered}
         finally:
             ours.end()
             theirs.end()
