@@ -191,7 +191,9 @@ def started_worker(console_process, *options):
     )
 
 
-@pytest.mark.engines
+# Each part locks a file of the data folder. What a worker that is gone had in hand is gone on with on both engines in
+# test_kill.py.
+@once
 def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_process):
     console_process.start("--only", "web", "--web-processes", "1", "--web-threads", "1")
     (web,) = console_process.child("granian").children()
