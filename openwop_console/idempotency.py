@@ -135,6 +135,7 @@ def _route(request: HttpRequest) -> tuple[object, JSONObject]:
         found = resolve(request.path_info)
     except Resolver404:
         return None, {}
+    request.resolver_match = found  # so that the refusal of a form that cannot be read is logged with its route
     return found.func, found.kwargs
 
 
