@@ -93,7 +93,7 @@ def request_preview(scope: TenantScope, names: list[str], *, now: datetime) -> F
 
 def request_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """Request a fresh preview for the subject of an earlier one, which stays as it was."""
-    return _create_request(scope, _remembered(plans.find(scope, request_id)), now)
+    return _create_request(scope, plans.open_terms(plans.find(scope, request_id)), now)
 
 
 @transaction.atomic
@@ -149,7 +149,7 @@ def build(tenant_id: UUID, request_id: UUID, *, holder: str, clock: Clock) -> Fo
 
 def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
     stores, holdings, position = erasure.registered(), [], ledger.position(request.tenant_id)
-    for done, holding in enumerate(plans.holdings_of(request.tenant_id, Identifiers(_remembered(request))), 1):
+    for done, holding in enumerate(plans.holdings_of(request.tenant_id, Identifiers(plans.open_terms(request))), 1):
         holdings.append(holding)
         if done < len(stores):
             doing = f"looking through {stores[done].store}"
@@ -209,13 +209,7 @@ def _end_preview(request: ForgetRequest, state: str) -> ForgetRequest:
 def terms_of(scope: TenantScope, request: ForgetRequest) -> tuple[str, ...]:
     """The names that a preview looks for, as long as it waits for its confirmation: to mark them in what is shown."""
     scope.check("memory:forget")
-    return _remembered(request)
-
-
-def _remembered(request: ForgetRequest) -> tuple[str, ...]:
-    if not request.sealed_terms:
-        raise Conflict("This request is over; its subject is no longer known here.", state=request.state)
-    return tuple(json.loads(vault.open_note(request.id, bytes(request.sealed_terms))))
+    return plans.open_terms(request)
 
 
 @transaction.atomic
@@ -269,7 +263,7 @@ def confirm(
     """
     request = plans.find(scope, request_id)
     _require_confirmable_by(scope, request, [*ticked, *spared], now)
-    terms = _remembered(request)
+    terms = plans.open_terms(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
     holds.require_none(request.tenant_id, terms)
     journal.require_writable()
@@ -364,7 +358,7 @@ def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> 
     """
     request = plans.find(scope, request_id)
     _require_ready(request, now)
-    terms = _remembered(request)
+    terms = plans.open_terms(request)
     holdings = _search_again(request, terms)
     _require_unchanged(request, plans.plan_of(holdings))
     found = SubjectCopy(request, terms, holdings, _rows(request, Decision.TICKED), now)
@@ -454,7 +448,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
         return None
     if work.attempts > passes.MAX_ATTEMPTS:
         return _leave_residue(request, work, {}, clock())
-    terms, chosen, spared = _remembered(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
+    terms, chosen, spared = plans.open_terms(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
     _keep_in_journal(request, terms, chosen)
     pace, subject = Pace(), plans.subject_of(request, terms)
     for _ in range(ROUNDS):
@@ -624,7 +618,7 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
     request = _locked(plans.find(scope, request_id))
     if request.state != ForgetState.RESIDUE:
         raise Conflict("Only a request that left residue can be run again.", state=request.state)
-    holds.require_none(request.tenant_id, _remembered(request))
+    holds.require_none(request.tenant_id, plans.open_terms(request))
     window = f"{request.id.hex}/{now.timestamp():.0f}"
     work = passes.request(request.tenant_id, PassOrder(KIND, window, requested_by=scope.principal.id), now=now)
     request.state, request.pass_id, request.receipt = ForgetState.CONFIRMED, work.id, None

@@ -142,6 +142,6 @@ def _reason(tenant_id: UUID, reason: str) -> str:
 
 
 def _is_being_forgotten(tenant_id: UUID, terms: Sequence[str]) -> bool:
-    keys = {plans.subject_key(tenant_id, term) for term in terms}
+    """Whether a confirmed forget of one of ``terms``, or of a part of one, is still to be done."""
     rows = ForgetRequest.objects.of(tenant_id).filter(state=ForgetState.CONFIRMED)
-    return any(keys.intersection(known) for known in rows.values_list("term_keys", flat=True))
+    return any(_overlap(known, term) for row in rows for known in plans.open_terms(row) for term in terms)

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from memory import ledger, redaction
-from memory.host import audit, erasure
+from memory.host import audit, erasure, vault
 from memory.host.erasure import EarlierLook, Holding, Identifiers, Rechecked
-from memory.host.errors import Invalid, NotFound
+from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.paging import Page, behind, cut, read_page
 from memory.host.tenancy import TenantScope
@@ -121,6 +122,13 @@ def terms_of(names: list[str]) -> tuple[str, ...]:
     if problem:
         raise Invalid("The subject cannot be looked for.", errors=[{"field": "subject", "message": problem}])
     return terms
+
+
+def open_terms(request: ForgetRequest) -> tuple[str, ...]:
+    """The names that an open request looks for; refuses one that is over."""
+    if not request.sealed_terms:
+        raise Conflict("This request is over; its subject is no longer known here.", state=request.state)
+    return tuple(json.loads(vault.open_note(request.id, bytes(request.sealed_terms))))
 
 
 def subject_key(tenant_id: UUID, term: str) -> str:

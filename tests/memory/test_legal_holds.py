@@ -94,11 +94,12 @@ def test_a_forget_with_residue_is_not_run_again_while_its_subject_is_on_hold(mon
         execution.retry(acme, asked.id, now=timezone.now())
 
 
-def test_a_subject_that_is_being_forgotten_is_not_put_on_hold() -> None:
+@pytest.mark.parametrize("name", [MARTA, f"Marta Kowalska {MARTA}"])
+def test_a_subject_that_is_being_forgotten_is_not_put_on_hold(name: str) -> None:
     acme = building.scope()
     confirm_marta(acme, preview_marta(acme))
     with pytest.raises(Conflict, match="being carried out"):
-        hold(acme)
+        hold(acme, name)
     assert not ForgetHold.objects.of(acme.tenant_id).exists()
 
 
