@@ -46,7 +46,9 @@ Slot = Callable[[Sequence[Any]], Any]
 Objects: TypeAlias = Callable[[Iterable[Sequence[Any]]], list[Any]]
 # Counting statements by the shape of their lists; there are few, since the shapes follow from roles.
 _of_shape: dict[Hashable, tuple[list[str], str, list[tuple[int, Any]]]] = {}
-# Statements by shape, with what makes objects of their rows.
+# Statements by shape, with what makes objects of their rows. Part of a shape is what a client chooses: how many tags it
+# names, how long its page is.
+MOST_SHAPES = 1000
 _statements: dict[Hashable, tuple[str, list[tuple[int, object]], Objects]] = {}
 # A text that stands in a statement as it is.
 PLAIN = re.compile(r"[\w .:/-]*", re.ASCII)
@@ -256,6 +258,8 @@ def _compiled(
     if shape is not None:
         places = [place for each in given if (place := _place_of(each, values))]
         if len(places) == len(given):
+            if len(_statements) >= MOST_SHAPES:
+                _statements.clear()
             _statements[shape] = *_with_constants(statement, places), objects
     return statement, given, objects
 

@@ -222,6 +222,18 @@ def test_a_ledger_page_compiled_for_a_reader_is_not_read_by_who_may_not() -> Non
             read(auditor, LedgerFilter(), size=1, now=now)
 
 
+def test_pages_of_every_length_do_not_fill_the_memory_with_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[Any, Any] = {}
+    monkeypatch.setattr(sql, "_statements", kept)
+    monkeypatch.setattr(sql, "MOST_SHAPES", 3)
+    acme, now = building.scope(), timezone.now()
+    for number in range(9):
+        building.remember("acme", f"note {number}")
+    found = [len(ledger_search.ledger_page(acme, LedgerFilter(), size=size, now=now).entries) for size in range(1, 9)]
+    assert found == list(range(1, 9))
+    assert 0 < len(kept) <= 3
+
+
 @pytest.mark.parametrize("text", ["plain", "", "it's", "100 %s", "ü", 'a "b"', "--", "?"])
 def test_a_constant_of_a_compiled_statement_is_what_it_was(text: str) -> None:
     acme = building.scope()
