@@ -64,8 +64,10 @@ class Turnstile:
 
 
 def _is_busy(refused: BaseException) -> bool:
+    """Whether another connection has the lock. It is no use to wait for one that this connection's own open read, of an
+    older state, keeps it from."""
     code = getattr(refused.__cause__ or refused, "sqlite_errorcode", 0)
-    return bool(code & 0xFF == sqlite3.SQLITE_BUSY)
+    return bool(code & 0xFF == sqlite3.SQLITE_BUSY and code != sqlite3.SQLITE_BUSY_SNAPSHOT)
 
 
 @cache

@@ -105,6 +105,25 @@ def test_threads_that_wait_to_write_come_in_turn_and_give_up_in_time():
 
 
 @pytest.mark.only_db("sqlite")
+@pytest.mark.parametrize("begins", [transaction.atomic, nullcontext], ids=["transaction", "statement"])
+@pytest.mark.django_db(transaction=True)
+def test_a_write_that_an_open_read_of_an_older_state_prevents_is_refused_at_once(begins):
+    building.tenant("acme")
+    building.tenant("globex")
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT slug FROM host_tenant")
+        cursor.fetchone()
+        other.execute("UPDATE host_tenant SET name = 'Acme'")
+        began = time.monotonic()
+        with pytest.raises(OperationalError, match="locked"), begins():
+            Tenant.objects.written_by(Tenant.writer).update(name="Globex")
+        assert time.monotonic() - began < 1
+    other.close()
+    Tenant.objects.written_by(Tenant.writer).update(name="Globex")
+
+
+@pytest.mark.only_db("sqlite")
 @pytest.mark.django_db(transaction=True)
 def test_a_request_that_is_refused_in_one_transaction_does_not_wait_as_long_for_the_next(monkeypatch):
     """A call of a tool has waited, is refused, and its record finds the store locked again."""
