@@ -17,8 +17,11 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.exceptions import SuspiciousOperation
+from django.core.handlers.exception import response_for_exception
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.multipartparser import MultiPartParserError
 from django.urls import Resolver404, resolve, reverse
 
 from memory.host import http, idempotency, ids, pages, slots
@@ -92,7 +95,13 @@ def answer_form(request: HttpRequest, get_response: GetResponse, *, may_go_on: M
     """
     principal = getattr(request, "principal", None)
     creation = pages.creation_of(_route(request)[0]) if request.method == "POST" and principal else None
-    if principal is None or creation is None or not request.POST.get(TOKEN):
+    if principal is None or creation is None:
+        return get_response(request)
+    try:
+        token = request.POST.get(TOKEN)
+    except (SuspiciousOperation, MultiPartParserError) as refused:
+        return response_for_exception(request, refused)  # as where the check against forgery is the first to read it
+    if not token:
         return get_response(request)
     asked = idempotency.request_of(
         principal.tenant_id, principal.id, key=_digest(request), method="POST", path=request.path, query="", body=b""

@@ -219,6 +219,23 @@ def test_a_refused_form_can_be_sent_again_as_it_is(strict: Client, drain: Callab
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"&".join(b"f%d=x" % number for number in range(1100)), "application/x-www-form-urlencoded", 400),
+        (b"text=" + b"x" * 3_000_000, "application/x-www-form-urlencoded", 413),
+        (b"--", "multipart/form-data; boundary=", 400),
+    ],
+)
+def test_a_form_that_cannot_be_read_is_refused_as_on_other_pages(
+    strict: Client, body: bytes, content_type: str, status: int
+) -> None:
+    for page in ("/consolidation/order", "/settings/password"):
+        answer = strict.post(page, body, content_type=content_type)
+        assert (answer.status_code, answer.get("Cache-Control")) == (status, "private, no-store"), page
+
+
+@pytest.mark.django_db
 def test_a_form_that_failed_can_be_sent_again_as_it_is(strict: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     building.remember("acme", "a note")
     form = {"kind": "consolidate", "ref": "notes"} | token(strict)
