@@ -1,5 +1,5 @@
 """A form that creates something makes one thing, however often the same form is sent: by a double click, by reloading
-the answer, or again after Back. No script takes part in it."""
+the answer, or from a page that the browser has kept. No script takes part in it."""
 
 import re
 import time
