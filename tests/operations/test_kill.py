@@ -531,7 +531,7 @@ def killed_again(killed: Story) -> Story:
     story.say("fires", "Invoice {} cleared.")
     until(lambda: story.commitments("fires", state="fired"), "no commitment fires")
     story.console.kill()
-    story.left = {tenant: int(story.console.shell(STARTED.format(tenant))) for tenant in ("fires", "ticks", "waits")}
+    story.left |= {tenant: int(story.console.shell(STARTED.format(tenant))) for tenant in ("fires", "ticks", "waits")}
     assert int(story.console.shell(MISS_THE_REST)) > TICKS // 2
     story.start()
     return story
@@ -540,7 +540,7 @@ def killed_again(killed: Story) -> Story:
 def test_no_write_of_a_run_is_lost_or_doubled_and_every_run_ends(killed_again: Story) -> None:
     before = killed_again.before["written"]
     assert {len(entries) for entries in before.values()} - {STEPS}, "the kill came too late to prove anything"
-    for run_id in killed_again.runs:
+    for run_id in before:
         snapshot = killed_again.until("flows", run_id, "completed", "failed")
         after = killed_again.written(run_id)
         assert after[: len(before[run_id])] == before[run_id], "an acknowledged write is lost"

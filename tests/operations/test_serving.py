@@ -48,6 +48,17 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     """One console for this file, with short patience."""
     with fresh_database() as url:
         process = ConsoleProcess(tmp_path_factory.mktemp("serving") / "data", url)
+        start(process)
+        process.manage("create_tenant", "acme")
+        filled = process.manage("shell", "-c", FILL)
+        assert filled.returncode == 0, filled.stderr
+        yield process
+        process.end()
+
+
+def start(process: ConsoleProcess) -> None:
+    """It runs, also when a test has ended it: whichever comes next needs it."""
+    if not process.runs:
         process.start(
             "--web-processes",
             "2",
@@ -55,11 +66,12 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
             OPENWOP_BODY_BYTES=str(1024 * 1024),
             OPENWOP_MAX_STREAMS=str(MAX_STREAMS),
         )
-        process.manage("create_tenant", "acme")
-        filled = process.manage("shell", "-c", FILL)
-        assert filled.returncode == 0, filled.stderr
-        yield process
-        process.end()
+
+
+@pytest.fixture(autouse=True)
+def _it_runs(request: pytest.FixtureRequest) -> None:
+    if "console" in request.fixturenames:
+        start(request.getfixturevalue("console"))
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +92,7 @@ def address(console: ConsoleProcess) -> Address:
 
 @pytest.fixture(scope="module")
 def cookie(console: ConsoleProcess) -> str:
+    start(console)
     return signed_in(console, "ana@example.org")
 
 
@@ -617,7 +630,6 @@ def test_a_slot_goes_to_the_request_that_has_waited_longest() -> None:
     assert not slots.is_wanted
 
 
-# It ends the console of this file, so it is the last.
 @pytest.mark.engines
 def test_the_console_ends_at_once_although_streams_are_open_and_polls_wait_and_each_is_ended_properly(
     console: ConsoleProcess, client: httpx.Client
