@@ -18,7 +18,7 @@ IN_PRODUCTION := OPENWOP_ENV=production OPENWOP_DATA_DIR=var/check \
 # environment asks for no compiled files. That was two thirds of the time to collect the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all check bench docs screenshots lock
+.PHONY: run test test-sqlite test-postgres test-all check bench docs screenshots lock
 .DEFAULT_GOAL := run
 
 run: .venv/.run
@@ -29,8 +29,12 @@ run: .venv/.run
 WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test: .venv/.dev
+test: test-sqlite test-postgres
+
+test-sqlite: .venv/.dev
 	OPENWOP_TEST_DB=sqlite $(PYTEST) $(ARGS)
+
+test-postgres: .venv/.dev
 	OPENWOP_TEST_DB=postgres $(PYTEST) -m "engines or only_db" $(ARGS)
 
 test-all: export OPENWOP_TEST_THOROUGH = 1
