@@ -135,7 +135,7 @@ def test_an_entry_asks_as_much_whatever_ledger_it_stands_in(ada: Client, plan: A
                 assert not any(f"SCAN {table}" in line or f"Seq Scan on {table}" in line for line in lines), statement
 
 
-# PostgreSQL rightly reads 61 entries in whichever way its statistics say; tests/pages/test_plans_at_scale.py asks it at 60,000.
+# PostgreSQL rightly reads 61 entries in whichever way its statistics say: test_plans_at_scale.py asks it at 60,000.
 @pytest.mark.only_db("sqlite")
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("tag", ["common", "rare"])
