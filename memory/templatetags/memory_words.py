@@ -57,6 +57,13 @@ def cron_in_words(expression: str) -> str:
 
 
 @register.filter
+def last_part(name: str) -> str:
+    """A dotted name by its last part, where names differ: ``…researcher`` of ``private.acme.researcher``."""
+    last = name.rpartition(".")[2]
+    return f"…{last}" if last and last != name else name
+
+
+@register.filter
 def away(kind: str) -> str:
     """What a pass did with an entry that it took away, in a word."""
     return kind if kind == "superseded" else f"{kind} away"

@@ -20,6 +20,7 @@ from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import FacetCounts, LedgerFilter
 from memory.models import Pass
+from memory.templatetags.memory_words import last_part
 
 FIELDS = {
     "agent": "agent",
@@ -78,6 +79,7 @@ class Option:
     selected: bool
     count: int | None = None
     is_bound: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,7 @@ def _addresses(request: HttpRequest, page: ledger_search.LedgerPage, cursor: pag
         **cursor.links(len(page.entries), page.after),
         **pages.files(request),
         "chips": chips_of(request),
-        "export": reverse("memory-export") + pages.address(request).removeprefix(request.path),
+        "as_export": reverse("memory-export") + pages.address(request).removeprefix(request.path),
     }
 
 
@@ -300,7 +302,10 @@ def _facet(name: str, chosen: str, counted: FacetCounts) -> Facet | None:
     values = most if chosen in {"", *most} else [chosen, *most]
     if not values:
         return None
-    options = [Option(each, each, each == chosen, counted.of.get(each, 0), counted.is_bound) for each in values]
+    short = last_part if name == "agent" else str
+    options = [
+        Option(each, short(each), each == chosen, counted.of.get(each, 0), counted.is_bound, each) for each in values
+    ]
     return Facet(name, LABELS[name], [Option("", "Any", not chosen), *options], folded=name in FOLDED and not chosen)
 
 

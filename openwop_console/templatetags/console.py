@@ -257,7 +257,7 @@ def _facet_option(name: str, kind: str, option: Any, place: int) -> SafeString:
         name,
         option.value,
         SafeString(" checked") if option.selected else "",
-        option.label,
+        getattr(option, "title", "") or option.label,
         option.label,
         markup("<small>{}</small>", plain) if plain else "",
         "" if count is None else markup("<output>{}{}</output>", thousands(count), bound),

@@ -11,7 +11,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from memory.host import ids
-from memory.templatetags.memory_words import away, is_soon, page_of
+from memory.templatetags.memory_words import away, is_soon, last_part, page_of
 from memory.views.ledger import TABLE
 from openwop_console.templatetags.console import (
     address_of,
@@ -36,6 +36,7 @@ NO_AGENT = SafeString('<span class="faint">no agent</span>')
 SEALED = SafeString('<span class="muted">A sealed value</span>')
 TAG = '<a class="tag" href="{}?tag={}">{}</a>'
 STATED = '{}<span class="sub" title="It ran elsewhere: this host has not seen it">{}, stated by the agent</span>'
+OVER_OPENINTENT = '<code title="{}">{}</code><span class="sub">over OpenIntent{}</span>'
 UNATTRIBUTED = '<span class="badge badge-absent" title="The write named no node">{}unattributed</span>'
 PLACE = (
     '<a class="badge" href="{}?namespace={}" title="Namespace and key: {} / {}">{}'
@@ -101,8 +102,9 @@ class _Table:
         )
 
     def _tags(self, entry: "MemoryEntry") -> SafeString:
-        rest = len(entry.tags) - TAGS_SHOWN
-        tags = [self._tag(tag) for tag in entry.tags[:TAGS_SHOWN]]
+        named = [tag for tag in entry.tags if tag != entry.derived]  # its badge says the same word
+        rest = len(named) - TAGS_SHOWN
+        tags = [self._tag(tag) for tag in named[:TAGS_SHOWN]]
         return joined([*tags, *([markup('<span class="tag">+{}</span>', rest)] if rest > 0 else [])])
 
     def _cells(self, entry: "MemoryEntry") -> Iterator[SafeString]:
@@ -122,7 +124,7 @@ def _tag(tag: str) -> SafeString:
 
 def _agent_cell(agent_id: str, memory_ref: str) -> SafeString:
     agent, ref = show_bidi(agent_id), show_bidi(memory_ref)
-    said = markup('<code class="small">{}</code>', show_bidi(middle(agent_id, 18))) if agent_id else NO_AGENT
+    said = markup('<code class="small">{}</code>', show_bidi(middle(last_part(agent_id), 18))) if agent_id else NO_AGENT
     return markup(AGENT, agent or "no agent", ref, said, show_bidi(middle(memory_ref, 28)))
 
 
@@ -199,9 +201,9 @@ def writer(entry: "MemoryEntry") -> SafeString:
         named = markup("<code>{}</code>", show_bidi(shortened(node, 60))) if node else SafeString("an agent elsewhere")
         return markup(STATED, named, show_bidi(shortened(entry.origin.system, 40)))
     if entry.address:
-        name = show_bidi(entry.address.created_by or entry.agent_id)
+        name = entry.address.created_by or entry.agent_id
         task = "" if entry.node_id == "openintent" else ", in a task"
-        return markup('<code>{}</code><span class="sub">over OpenIntent{}</span>', name, task)
+        return markup(OVER_OPENINTENT, show_bidi(name), show_bidi(middle(last_part(name), 24)), task)
     if entry.node_id:
         return markup("<code>{}</code>", show_bidi(entry.node_id))
     if entry.run.system or "run-summary" in entry.tags:

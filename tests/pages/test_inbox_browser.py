@@ -60,7 +60,7 @@ def test_by_mouse_facets_filter_live_and_say_how_many(page: Page, live_server: L
     expect(page.get_by_label("Search proposals")).to_be_focused()
     expect(page.get_by_label("Search proposals")).to_have_value("prompt 2")
     query = "kind=prompt-template&kind=automation&q=prompt+2"
-    expect(page.get_by_role("link", name="as CSV")).to_have_attribute("href", f"/proposals?{query}&format=csv")
+    expect(page.get_by_role("link", name="CSV", exact=True)).to_have_attribute("href", f"/proposals?{query}&format=csv")
     page.get_by_role("link", name="Text: prompt 2").click()
     expect(page.locator("[data-item]")).to_have_count(4)
     page.go_back()

@@ -37,9 +37,7 @@ def test_a_cookie_that_says_something_else_breaks_nothing(ada: Client, kept: str
 
 
 @pytest.mark.django_db(transaction=True)
-def test_every_row_is_36_pixels_high_and_in_the_compact_density_fifteen_are_in_view(
-    page: Page, live_server: LiveServer
-) -> None:
+def test_every_row_is_36_pixels_high_and_fifteen_are_in_view(page: Page, live_server: LiveServer) -> None:
     owner = building.scope()
     run = building.open_run(owner)
     for number in range(20):
@@ -47,9 +45,8 @@ def test_every_row_is_36_pixels_high_and_in_the_compact_density_fifteen_are_in_v
             owner, run, f"{number} " + "the pump sounds like a tractor " * 9, tags=("a-rather-long-tag", "b")
         )
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.context.add_cookies([{"name": "density", "value": "compact", "url": live_server.url}])
     browsing.sign_in(page, live_server.url)
-    page.goto(f"{live_server.url}/memory?age=7d")
+    page.goto(f"{live_server.url}/memory")
     rows = page.locator("#entries [data-item]")
     expect(rows).to_have_count(20)
     boxes = [box for each in rows.all() if (box := each.bounding_box())]
@@ -59,9 +56,9 @@ def test_every_row_is_36_pixels_high_and_in_the_compact_density_fifteen_are_in_v
     assert text
     assert agent
     assert text["width"] > 2 * agent["width"]
-    page.context.clear_cookies(name="density")
     remember("a-key", namespace="a-namespace-with-a-long-name", pinned=True)
-    page.goto(f"{live_server.url}/memory")
+    page.context.add_cookies([{"name": "density", "value": "compact", "url": live_server.url}])
+    page.goto(f"{live_server.url}/memory?age=7d")
     expect(rows).to_have_count(21)
     boxes = [box for each in rows.all() if (box := each.bounding_box())]
     assert {round(box["height"]) for box in boxes} == {36}
@@ -70,10 +67,14 @@ def test_every_row_is_36_pixels_high_and_in_the_compact_density_fifteen_are_in_v
 
 
 @pytest.mark.django_db
-def test_an_agent_s_name_is_cut_in_its_middle_and_whole_in_the_tooltip(ada: Client) -> None:
+def test_an_agent_s_name_is_cut_where_it_says_least_and_whole_in_the_tooltip(ada: Client) -> None:
     owner = building.scope()
     name = "support-assistant-for-customers-in-berlin"
     building.write(owner, building.open_run(owner), "a note", agent_id=name)
     shown = body_of(ada.get("/memory"))
     assert f'title="{name} · ' in shown
     assert re.search(r'<code class="small">support[^<]*…[^<]*berlin</code>', shown)
+    building.write(owner, building.open_run(owner), "a note", agent_id="private.acme.support-triage")
+    shown = body_of(ada.get("/memory"))
+    assert '<code class="small">…support-triage</code>' in shown
+    assert '<span title="private.acme.support-triage">…support-triage</span>' in shown
