@@ -200,6 +200,7 @@ def test_a_failed_run_says_why(ada: Client) -> None:
     shown = body_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
     assert run.error["code"] in shown
     assert run.error["message"] in shown
+    assert f"Failed at <code>{run.current_node}</code>: <code>{run.error['code']}</code>" in shown
 
 
 def test_the_whole_log_as_json(ada: Client) -> None:
