@@ -13,12 +13,16 @@ Document = JSONMapping
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One dimension: its name, the advertised path it is read from, and what it means when it is missing."""
+    """One dimension: its name, the advertised path it is read from, and what it means when it is missing.
+
+    ``remedy`` is what an administrator does about it; empty where no setting of this host changes it.
+    """
 
     name: str
     source: str
     effect: str
     satisfied: Callable[[Document], bool]
+    remedy: str = ""
 
 
 def _memory(document: Document) -> JSONMapping:
@@ -57,6 +61,7 @@ def _retains(document: Document) -> bool:
     return block.get("ttl") is True or block.get("forget") is True
 
 
+LONG_TERM = "set OPENWOP_MEMORY_BACKEND=long-term and restart the console"
 DIMENSIONS = (
     Dimension("read", "memory.supported", "agents start without memory", lambda d: _supported(_memory(d))),
     Dimension("write", "memory.writable", "nothing an agent learns is kept", _writes),
@@ -66,7 +71,13 @@ DIMENSIONS = (
         "memory is listed, not searched",
         lambda d: _supported(_memory(d).get("search")),
     ),
-    Dimension("long-term-durability", "agents.memoryBackends", "memory is lost when the host restarts", _long_term),
+    Dimension(
+        "long-term-durability",
+        "agents.memoryBackends",
+        "memory is lost when the host restarts",
+        _long_term,
+        LONG_TERM,
+    ),
     Dimension("compaction", "memory.compaction", "memory grows and is never condensed", _compacts),
     Dimension(
         "attribution",

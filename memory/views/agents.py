@@ -40,7 +40,7 @@ def agents(request: HttpRequest) -> HttpResponseBase:
     context = {
         "nav": "agents",
         "now": now,
-        "agents": found,
+        "agents": sorted(found, key=lambda row: row.entry.health != "degraded"),
         "as_json": pages.address(request, format="json"),
         "as_csv": pages.address(request, format="csv"),
     }
@@ -77,12 +77,14 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     declared = None if shape is None else dict(shape)
     if request.GET.get("format") == "json":
         return exports.document(_row(found) | {"memoryShape": declared})
+    standings = capabilities.standings(shape, document)
     context = {
         "nav": "agents",
         "now": now,
         "agent": found,
         "may_stop": artifact_stops.denial(scope) is None,
-        "standings": capabilities.standings(shape, document),
+        "standings": standings,
+        "lacking": [each for each in standings if each.verdict == "degraded"],
         "shape": "" if declared is None else json.dumps(declared, indent=2),
         "raw": json.dumps({name: document.get(name) for name in ("memory", "agents", "multiAgent")}, indent=2),
         "as_json": pages.address(request, format="json"),

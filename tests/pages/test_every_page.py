@@ -325,7 +325,12 @@ def test_an_agent_that_lacks_what_it_asks_for_needs_somebody(ada: Client, settin
     building.install_agent("acme", {**MANIFEST, "memoryShape": {"longTerm": True}})
     shown = body_of(ada.get("/"))
     assert "missing: long-term-durability" in shown
-    assert "memory is lost when the host restarts" in body_of(ada.get("/agents/private.acme.triage"))
+    told = body_of(ada.get("/agents/private.acme.triage")).split('class="notice warn"')[1].split("</section>")[0]
+    for words in ("memory is lost when the host restarts", "OPENWOP_MEMORY_BACKEND=long-term", "Since this version"):
+        assert words in told
+    building.install_agent("acme", {**MANIFEST, "agentId": "private.acme.a", "memoryShape": {"scratchpad": True}})
+    listed = body_of(ada.get("/agents"))
+    assert listed.index("private.acme.triage") < listed.index(">private.acme.a<"), "what lacks something comes first"
 
 
 def test_the_first_page_draws_what_agents_wrote(ada: Client) -> None:
