@@ -71,14 +71,17 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
         return exports.listing(request.GET["format"], "commitments", rows, columns=COLUMNS)
     cursor = pages.Cursor.from_request(request, "cmt")
     listed = kept.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
+    possible = [] if cursor.after else _possible(scope, wanted, now)
+    above = {each.row.id for each in possible}
     context = {
         "nav": "commitments",
         "now": now,
         "listed": listed,
+        "rows": [each for each in listed.rows if each.row.id not in above],
         "wanted": wanted,
         "tabs": _tabs(request, kept.count_by_state(scope)),
         "open_states": kept.OPEN,
-        "possible": [] if cursor.after else _possible(scope, wanted, now),
+        "possible": possible,
         "here": pages.canonical_address(request),
         "can_change": scope.can("memory:retire"),
         **cursor.links(len(listed.rows), listed.after),

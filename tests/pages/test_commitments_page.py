@@ -14,6 +14,7 @@ from memory import commitments, ledger
 from memory.host import ids
 from memory.models import Commitment, CommitmentState
 from openwop_console.runtime import commitments as timed_commitments
+from openwop_console.templatetags import console
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -37,8 +38,10 @@ def test_the_board_shows_what_each_waits_for_and_where_it_came_from(ada: Client)
     assert "0 of 0" not in shown
     assert standing(1, 3, 3, "commitments") in shown
     assert "records of this console" in shown
-    assert shown.count(">Wrong?</a>") == shown.count(">Snooze</a>") == shown.count(">Cancel</a>") == 3
-    assert shown.count('class="button small"') == 9, "not bare links: a button can be hit"
+    due = Commitment.objects.get(repeats="", due_at__isnull=False).due_at
+    assert f"once, {console.time(due, show='absolute')}" in shown
+    assert shown.count(">Snooze</a>") == shown.count(">Cancel</a>") == 3
+    assert shown.count('class="button small"') == 6, "not bare links: a button can be hit"
 
 
 def test_possible_ones_stand_above_the_others_with_their_sentence_and_are_armed_or_dismissed_by_one_key(
@@ -52,6 +55,8 @@ def test_possible_ones_stand_above_the_others_with_their_sentence_and_are_armed_
     assert ("call Bob" in section, "call Eve" in section, "call Ana" in section) == (True, True, False)
     assert section.count('data-key="a"') == section.count('data-key="d"') == 2
     assert "Possible <span" in shown
+    assert shown.count("call Bob") == 1, "it is listed once, where it is decided"
+    assert standing(1, 3, 3, "commitments") in shown
     for known, verb, state in ((first, "arm", "armed"), (second, "dismiss", "cancelled")):
         answer = ada.post(f"/commitments/{known}/{verb}", {"next": "/commitments"})
         assert (answer.status_code, answer["Location"]) == (302, "/commitments")
