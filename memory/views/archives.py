@@ -17,7 +17,7 @@ from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Pass
 from memory.passes import archive_reports, archives, distillation, orders
-from memory.passes.archive_reports import ArchiveOutcome, Report
+from memory.passes.archive_reports import ArchiveOutcome, Reference, Report
 from memory.passes.orders import Wanted
 from memory.wire import instant
 
@@ -124,15 +124,30 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
     if request.GET.get("format") == "json":
         return exports.document(archive_row(row) | {"sources": report.states, "document": report.document})
     context |= {"told": report, "index": archive_reports.index_of(scope), **_view_options(request, report)}
+    first, last = _shown_sources(request, report)
+    context["texts"] = _texts(scope, report.references[first - 1 : last], now)
     return pages.render(request, "memory/archive.html", context)
+
+
+def _shown_sources(request: HttpRequest, report: Report) -> tuple[int, int]:
+    """The numbers of the first and the last source of this page."""
+    count = len(report.references)
+    asked = pages.number_of(request, "source") or 1
+    first = asked if asked <= count else 1
+    return first, min(first + SOURCES - 1, count)
+
+
+def _texts(scope: TenantScope, sources: list[Reference], now: datetime) -> dict[str, str]:
+    """What each source says, by its wire id; of one that is gone or sealed, nothing."""
+    known = [entry_id for each in sources if (entry_id := ids.parse("mem", each.id))]
+    found = adapter.entries_by_id(scope, known, now=now)
+    return {ids.wire("mem", row.id): row.content for row in found.values() if not row.sealed}
 
 
 def _view_options(request: HttpRequest, report: Report) -> dict[str, object]:
     """Which part of the sources is shown, and how the difference is."""
     count = len(report.references)
-    asked = pages.number_of(request, "source") or 1
-    first = asked if asked <= count else 1
-    last = min(first + SOURCES - 1, count)
+    first, last = _shown_sources(request, report)
     return {
         "sources": report.references[first - 1 : last],
         "first": first,

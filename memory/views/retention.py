@@ -104,4 +104,5 @@ def _page(
 def _table(head: str, by: str, rows: list[Growth]) -> dict[str, object]:
     """Those that added most, and how many there are."""
     starts = rows[0].starts if rows else []
-    return {"head": head, "by": by, "rows": rows[:LISTED], "total": len(rows), "starts": starts}
+    top = max((entries for row in rows[:LISTED] for _, entries in row.points), default=0)
+    return {"head": head, "by": by, "rows": rows[:LISTED], "total": len(rows), "starts": starts, "top": top}

@@ -28,10 +28,14 @@ class Bars:
     top: float = 0
 
 
-def bars(points: Iterable[tuple[object, float]]) -> Bars:
-    """Lay out the ``(label, value)`` points as bars of a drawing 28 high; a zero keeps a visible foot."""
+def bars(points: Iterable[tuple[object, float]], top: float = 0) -> Bars:
+    """Lay out the ``(label, value)`` points as bars of a drawing 28 high; a zero keeps a visible foot.
+
+    ``top`` is the value as high as the drawing, which several drawings share so that they can be compared; by default
+    the highest of the points.
+    """
     listed = list(points)
-    top = max((value for _, value in listed), default=0) or 1
+    top = top or max((value for _, value in listed), default=0) or 1
     heights = [max(round((BAR_TOP - 2) * value / top, 2), 1.0) for _, value in listed]
     drawn = [
         Bar(place * BAR_STEP, round(BAR_TOP - heights[place], 2), heights[place], label, value)

@@ -320,4 +320,4 @@ def test_guessing_the_password_of_an_open_session_waits_after_a_few_tries() -> N
 def test_settings_say_in_words_what_each_permission_lets_one_do(ada: Client) -> None:
     shown = body_of(ada.get("/settings"))
     for scope in frozenset().union(*access.ROLES.values()):
-        assert re.search(rf'<th scope="row">[a-z][^<:]+<span class="sub mono">{scope}<', shown), scope
+        assert re.search(rf'<th scope="row">[a-z][^<:]+ <code class="faint">{scope}<', shown), scope

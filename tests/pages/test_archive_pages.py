@@ -116,7 +116,7 @@ def test_an_archive_leads_from_each_sentence_to_its_sources_and_says_what_became
     shown = body_of(ada.get(address(made)))
     for words in ("refund", "Marta wants a refund", "<strong>1</strong> live", "<strong>1</strong> retired"):
         assert words in shown
-    assert f'href="/memory/{kept[0]}"' in shown
+    assert f'href="/memory/{kept[0]}" title="{kept[0]}" dir="auto">Marta wants a refund</a>' in shown
     assert "source 3 (forgotten)" in shown
     assert f'href="/memory/{kept[2]}"' not in shown
     assert "143</strong> of 8,000 tokens" in shown

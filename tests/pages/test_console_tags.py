@@ -188,6 +188,7 @@ def test_the_tallest_bar_fills_the_drawing_and_a_zero_keeps_a_foot() -> None:
     drawn = drawings.bars([("Mon", 0), ("Tue", 13), ("Wed", 26)])
     assert [(bar.x, bar.y, bar.height) for bar in drawn.bars] == [(0, 27.0, 1.0), (8, 15.0, 13.0), (16, 2.0, 26.0)]
     assert (drawn.width, drawings.bars([]).width) == (22, 6)
+    assert drawings.bars([("Mon", 13)], 26).bars[0].height == 13, "drawings that are compared share their top"
 
 
 def test_the_events_of_a_strip_stand_in_their_order() -> None:

@@ -212,11 +212,10 @@ def test_an_archive_stands_beside_what_it_was_made_from(ada: Client) -> None:
     building.remember("acme", "The invoice of March was paid late.", "The customer asked for a refund of the fee.")
     tried = page(ada, f"/passes/{carried_out(kind='distill', options={'tokenBudget': 400}, dry_run=True)}")
     assert "Token budget" in tried
-    assert "it would be read for the archive" in tried
+    assert tried.count("invoice of March") == 1
     shown = page(ada, f"/passes/{carried_out(kind='distill', options={'tokenBudget': 400})}")
     assert standing(1, 2, 2, "sources") in shown
     assert shown.count("invoice of March") >= 2
-    assert "it was read for the archive" in shown
     assert 'href="/archives/arc_' in shown
     assert sources_of(shown) == 0
     again = page(ada, f"/passes/{carried_out(kind='distill', options={'tokenBudget': 400})}")
