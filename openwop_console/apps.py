@@ -22,12 +22,20 @@ class ConsoleConfig(AppConfig):
         from memory.host import event_log, registrations
 
         registrations.provide_capabilities(_discovery_document)
+        registrations.when_read(self._register)
         if settings.OPENWOP_TELEMETRY:
             event_log.on_append(_tell_telemetry)
         if "OPENWOP_PROCESS" in os.environ:
             supervisor.tie_descendants()
         # Imported modules stay: each collection that scanned them took 80 ms of a transaction, or of the event loop.
         gc.freeze()
+
+    def _register(self) -> None:
+        """The names of OAuth clients take part in a forget."""
+        from memory.host import erasure
+        from openwop_console.oauth import clients
+
+        erasure.register(clients.REGISTERED_CLIENTS)
 
 
 def _tell_telemetry(*appended: Any) -> None:

@@ -22,6 +22,7 @@ WRITTEN = (
     "FROM memory_memoryentry e LEFT JOIN memory_entryaddress a ON a.tenant_id = e.tenant_id AND a.id = e.id "
     "WHERE e.tenant_id = %s AND "
 )
+AFTER = "e.position > %s AND "
 BETWEEN = "e.id > %s AND e.id <= %s"
 # The texts of a page of rows, one text a column, put together by the engine: most pages have no trace of the subject.
 PAGES = {
@@ -136,18 +137,34 @@ def find_mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None 
     """How surely each entry that mentions one of ``terms`` names the subject; retired and expired entries included.
     With ``since``, only entries written or rewritten after this position of the ledger.
 
-    The scan is in SQL, for the ``needles`` in the search form and in the hidden form.
+    One scan is in SQL, for the ``needles`` in the search form and in the hidden form. The rare forms, which are not
+    stored, are looked for by the other path in the rows that this leaves out.
     """
-    holds = "strpos({}, %s) > 0" if sql.is_postgres() else "instr({}, %s) > 0"
-    looked_for = needles(terms)
-    plain = " OR ".join(holds.format("e.search_text") for _ in looked_for)
-    hidden = " OR ".join(holds.format("e.hidden_text") for _ in looked_for)
-    behind = "" if since is None else "e.position > %s AND "
-    condition = f"{behind}({plain} OR (e.hidden_text <> '' AND ({hidden}))) ORDER BY e.id"
+    condition, looked_for = _needles_in(terms)
+    behind = "" if since is None else AFTER
     first = [sql.key(tenant_id)] if since is None else [sql.key(tenant_id), since]
-    rows = sql.rows(WRITTEN + condition, [*first, *looked_for, *looked_for])
-    found = ((sql.as_uuid(row[0]), mention(terms, _searched_text(row))) for row in rows)
-    return {row: how for row, how in found if how}
+    rows = sql.rows(f"{WRITTEN}{behind}({condition.format('e.')}) ORDER BY e.id", [*first, *looked_for])
+    looks = ((sql.as_uuid(row[0]), mention(terms, _searched_text(row))) for row in rows)
+    rare = _traces(tenant_id, terms, but=True) if since is None else _traces_since(tenant_id, terms, since)
+    found = rare | {row: max(how, rare.get(row, how)) for row, how in looks if how}
+    return dict(sorted(found.items()))
+
+
+def _needles_in(terms: tuple[str, ...]) -> tuple[str, list[str]]:
+    """A condition that an entry has the needles of one of the names, with a place for its alias, and its parameters."""
+    holds = "strpos({}, %s) > 0" if sql.is_postgres() else "instr({}, %s) > 0"
+    groups = needles(terms)
+    plain, hidden = (
+        " OR ".join(f"({' AND '.join(holds.format('{0}' + column) for _ in group)})" for group in groups)
+        for column in ("search_text", "hidden_text")
+    )
+    return f"{plain} OR ({{0}}hidden_text <> '' AND ({hidden}))", 2 * [each for group in groups for each in group]
+
+
+def _traces_since(tenant_id: UUID, terms: tuple[str, ...], since: int) -> dict[UUID, Mention]:
+    rows = sql.rows(f"{WRITTEN}{AFTER}1 = 1", [sql.key(tenant_id), since])
+    looks = ((sql.as_uuid(row[0]), second_look(terms, _searched_text(row))) for row in rows)
+    return {row: how for row, how in looks if how}
 
 
 def unchanged_since(tenant_id: UUID, entry_ids: Sequence[UUID], *, since: int) -> set[UUID]:
@@ -170,10 +187,15 @@ def _among(statement: str, column: str, rows: Sequence[UUID], given: list[object
 def find_traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
     """A second, independent search for mentions: every text of every row, and the table of tags, searched for the
     encodings of the names, whatever is stored in search form."""
+    return _traces(tenant_id, terms)
+
+
+def _traces(tenant_id: UUID, terms: tuple[str, ...], *, but: bool = False) -> dict[UUID, Mention]:
+    """``but`` those entries that have the needles."""
     pages = [(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
     readers = READERS_OF_POSTGRES if sql.is_postgres() else 1
     found: dict[UUID, Mention] = {}
-    for traces_there in sql.read_in_parallel(lambda page: _traces_in(tenant_id, terms, *page), pages, readers):
+    for traces_there in sql.read_in_parallel(lambda page: _traces_in(tenant_id, terms, *page, but=but), pages, readers):
         found |= traces_there
     for (tag,) in sql.rows(TAGS, [sql.key(tenant_id)] * 2):
         if how := second_look(terms, tag):
@@ -191,13 +213,23 @@ def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any]]:
     yield after, sql.key(END)
 
 
-def _traces_in(tenant_id: UUID, terms: tuple[str, ...], table: str, after: object, last: object) -> dict[UUID, Mention]:
+def _traces_in(
+    tenant_id: UUID, terms: tuple[str, ...], table: str, after: object, last: object, *, but: bool
+) -> dict[UUID, Mention]:
     text = "string_agg({}::text, chr(31))" if sql.is_postgres() else "group_concat({}, char(31))"
     statement = PAGE.format(texts=", ".join(text.format(name) for name in PAGES[table]), table=table)
-    place = [sql.key(tenant_id), after, last]
+    condition, looked_for = _needles_in(terms) if but else ("", [])
+    place, written = [sql.key(tenant_id), after, last], WRITTEN + BETWEEN
+    left_out = [*place]
+    if but:
+        written += f" AND NOT ({condition.format('e.')})"
+        left_out += looked_for
+        if table == MemoryEntry._meta.db_table:
+            statement += f" AND NOT ({condition.format('')})"
+            place = left_out
     if not any(text and shadows(terms, text) for text in sql.rows(statement, place)[0]):
         return {}
-    looks = ((row[0], second_look(terms, _searched_text(row))) for row in sql.rows(WRITTEN + BETWEEN, place))
+    looks = ((row[0], second_look(terms, _searched_text(row))) for row in sql.rows(written, left_out))
     return {sql.as_uuid(row): how for row, how in looks if how}
 
 

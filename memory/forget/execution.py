@@ -44,6 +44,13 @@ MAX_REASON = 500
 COLUMNS = ("tenant_id", "id", "request_id", "store", "row_id", "decision")
 WORKER_LOST = Failure("worker_lost", "The workers of this preview died, again and again.")
 BROKEN = Failure("internal_error", "The host failed; the failure was recorded.")
+PREVIEW_FAILURES = {each.code: each.message for each in (WORKER_LOST, BROKEN)}
+GIVEN_UP = Failure(
+    "worker_lost",
+    "The workers of this forget failed or died, again and again. What was erased is gone, nothing was verified; the "
+    "request can be run again.",
+)
+RESIDUE_FOUND = Failure("residue_found", "The verification still found traces; the request can be run again.")
 
 Clock = Callable[[], datetime]
 
@@ -447,7 +454,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
     if work is None:
         return None
     if work.attempts > passes.MAX_ATTEMPTS:
-        return _leave_residue(request, work, {}, clock())
+        return _leave_residue(request, work, {}, GIVEN_UP, clock())
     terms, chosen, spared = plans.open_terms(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
     _keep_in_journal(request, terms, chosen)
     pace, subject = Pace(), plans.subject_of(request, terms)
@@ -466,7 +473,8 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
         if not gone:
             break
         subject = Identifiers(terms)
-    return _leave_residue(request, work, {store: found.left for store, found in remains.items()}, clock())
+    residue = {store: found.left for store, found in remains.items()}
+    return _leave_residue(request, work, residue, RESIDUE_FOUND, clock())
 
 
 def _with_undecided(
@@ -565,13 +573,22 @@ def _verify(
     return remains
 
 
-def _leave_residue(request: ForgetRequest, work: Pass, residue: dict[str, int], now: datetime) -> ForgetRequest:
-    request.state, request.receipt, request.found = ForgetState.RESIDUE, {"residue": residue}, b""
+def _leave_residue(
+    request: ForgetRequest, work: Pass, residue: dict[str, int], failure: Failure, now: datetime
+) -> ForgetRequest:
+    """There is no receipt; in its place stands why, and what was found."""
+    request.state, request.found = ForgetState.RESIDUE, b""
+    request.receipt = {"residue": residue, "code": failure.code, "reason": failure.message}
     with transaction.atomic():
         request.save(by=WRITER, update_fields=["state", "receipt", "found"])
-        failure = Failure("residue_found", "The verification still found traces; the request can be run again.")
         passes.fail(work, failure, now=now)
     return request
+
+
+def failure_of(request: ForgetRequest) -> str:
+    """Why a preview could not be built, in a sentence; empty when that is not known or it did not fail."""
+    work = request.background if request.state == ForgetState.FAILED else None
+    return PREVIEW_FAILURES.get(work.code, "") if work else ""
 
 
 @transaction.atomic

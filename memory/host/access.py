@@ -438,6 +438,16 @@ def replace_roles(tenant_id: UUID, principal: str, role: str, *, now: datetime) 
 
 
 @transaction.atomic
+def granted_clients(tenant_id: UUID) -> tuple[frozenset[str], frozenset[str]]:
+    """The OAuth clients that were ever granted something in this tenant, and those that were in another."""
+    granted = ApiKey.objects.exclude(client_id="").order_by().values_list("tenant_id", "client_id").distinct()
+    own: set[str] = set()
+    others: set[str] = set()
+    for of, client_id in granted:
+        (own if of == tenant_id else others).add(client_id)
+    return frozenset(own), frozenset(others)
+
+
 def create_api_key(
     tenant: Tenant,
     *,

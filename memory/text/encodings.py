@@ -2,6 +2,9 @@
 
 ``forms_of`` encodes a needle, for redaction and for the verification of a forget; ``readings`` decodes a haystack, for
 the finding. The two know the same forms and share no code path.
+
+``plain_readings`` are those that are stored with an entry when it is written. The others are rare: hex, UTF-16 inside
+of bytes, words of mail headers in other charsets, escapes of CSS and ``%u``. A forget alone decodes them.
 """
 
 import base64
@@ -11,6 +14,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from encodings.aliases import aliases
+from functools import lru_cache
 from html.entities import html5
 from itertools import product
 from urllib.parse import quote, unquote
@@ -53,6 +58,29 @@ _MAY_GO_ON = re.compile(rf"(?:[A-Za-z0-9+/_-]|{_BREAK.pattern})++\\?")
 _BEHIND_THE_FIRST = re.compile(r"[A-Z0-9+/_-]")
 _PERCENT_LAYERS = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
 _ENTITY_LAYERS = re.compile(r"(?i)&(?:amp;)+(?=[#a-z])")
+# A word of a mail header in a charset (RFC 2047), and the end of one with the beginning of the next.
+_HEADER_WORD = re.compile(r"=\?([A-Za-z0-9_.:+-]{1,40})(?:\*[A-Za-z0-9-]{0,20})?\?([bBqQ])\?([^?\s]{0,1000}+)\?=")
+_BETWEEN_WORDS = re.compile(r"\?=\s+=\?")
+# Charsets of texts, by every name that they have; codecs of bytes to bytes, and slow ones, are none.
+_CHARSETS = {name: known for name, known in aliases.items() if not known.endswith("_codec") and known != "rot_13"}
+_CHARSETS |= {known: known for known in _CHARSETS.values()}
+# Charsets that a byte is tried in when nothing says which it is in; and those that mail and files name besides.
+GUESSED = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "iso8859_2", "koi8_r", "gb18030", "shift_jis", "euc_kr")
+NAMED = ("iso8859_5", "iso8859_7", "iso8859_9", "iso8859_15", "big5", "euc_jp")
+_UTF_16 = ("utf_16_le", "utf_16_be")
+_CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\n]?")
+_PERCENT_U = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})", re.IGNORECASE)
+# A run of bytes in hex, with what stands between them in dumps and in literals.
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}(?:[ :,-]|0x)?){5,}+")
+_NO_HEX = re.compile(r"0x|[^0-9a-fA-F]")
+# Letters of other scripts that look like one of ours, in either case; both are casefolded before they are compared.
+LOOK_ALIKES = {
+    "a": "\u0430\u03b1", "b": "\u0432\u03b2\u044c", "c": "\u0441\u03f2", "d": "\u0501", "e": "\u0435\u0451\u03b5",
+    "g": "\u0261", "h": "\u043d\u04bb\u03b7", "i": "\u0456\u0457\u03b9\u04cf", "j": "\u0458\u03f3", "k": "\u043a\u03ba",
+    "l": "\u04cf\u0456", "m": "\u043c\u03bc", "n": "\u03bd\u03b7\u043f", "o": "\u043e\u03bf\u03c3\u0585",
+    "p": "\u0440\u03c1", "q": "\u051b", "r": "\u0433", "s": "\u0455", "t": "\u0442\u03c4", "u": "\u03c5\u057d",
+    "v": "\u03bd\u0475", "w": "\u051d\u03c9", "x": "\u0445\u03c7", "y": "\u0443\u03c5\u03b3\u04af", "z": "\u03b6",
+}  # fmt: skip
 _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]{5,}")
 _LETTERS = str.maketrans(
@@ -163,11 +191,13 @@ _LETTERS_WRITTEN_SO: tuple[Callable[[str], bool], ...] = (
 )
 
 
-def in_base64(value: str, *, shortest: int = SHORTEST_BASE64, twice: bool = True) -> set[str]:
+def in_base64(value: str, *, shortest: int = SHORTEST_BASE64, twice: bool = True, charset: str = "utf-8") -> set[str]:
     """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base64 and base64url, and with
     ``twice`` of base64 inside base64; the encoded text may be broken anywhere. What has one says ``value`` when it is
-    decoded."""
-    ways = [_ways(letter) for letter in value]
+    decoded. None where ``charset`` has not all of its letters."""
+    ways = [_ways(letter, charset) for letter in value]
+    if not all(ways):
+        return set()
     choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
     once = list(_aligned(choices, shortest))
     inner = once if twice else []
@@ -185,11 +215,38 @@ def _aligned(choices: list[list[int]], shortest: int) -> Iterator[list[str]]:
             yield [_letters_at(padded, 6 * number) for number in range(begin // 6, -(-end // 6))]
 
 
-def _ways(letter: str) -> list[bytes]:
-    """The bytes of a letter in each case that has as many of them."""
-    known = letter.encode("utf-8", "surrogatepass")
-    others = (each.encode("utf-8", "surrogatepass") for each in (letter.upper(), letter.lower()))
+def _ways(letter: str, charset: str = "utf-8") -> list[bytes]:
+    """The bytes of a letter in each case that has as many of them; none where the charset has it not."""
+    try:
+        known = letter.encode(charset, "surrogatepass") if charset == "utf-8" else letter.encode(charset)
+    except UnicodeError:
+        return []
+    others = (each.encode(charset, "ignore") for each in (letter.upper(), letter.lower()))
     return [known, *(each for each in others if len(each) == len(known))]
+
+
+def in_other_charsets(value: str, *, shortest: int) -> set[str]:
+    """Patterns (RE2) for ``value`` in base64 of UTF-16, and in that of the charsets that mail names; and for its bytes
+    in hex, those of UTF-16 too."""
+    charsets = _UTF_16 if value.isascii() else (*_UTF_16, *GUESSED, *NAMED)
+    found = {each for name in charsets for each in in_base64(value, shortest=shortest, twice=False, charset=name)}
+    for charset in ("utf-8", *charsets):
+        ways = [_ways(letter, charset) for letter in value]
+        if all(ways) and 2 * sum(len(each[0]) for each in ways) >= SHORTEST_BASE64:
+            pairs = (
+                f"(?:{'|'.join(sorted({way[at : at + 1].hex() for way in each}))})"
+                for each in ways
+                for at in range(len(each[0]))
+            )
+            found.add(f"(?i:{r'(?:[ :,-]|0x)?'.join(pairs)})")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _in_charsets(letter: str) -> frozenset[bytes]:
+    """The bytes of a letter beyond ASCII in the charsets that nothing needs to name."""
+    ways = (way for charset in (*GUESSED, *NAMED) for way in _ways(letter, charset))
+    return frozenset(way for way in ways if way != letter.encode())
 
 
 def _letters_at(choices: list[list[int]], bit: int) -> str:
@@ -216,16 +273,25 @@ def spelled(value: str) -> str:
     quoted-printable, in either case, and with characters between them that show nothing."""
     between = (
         f"[{INVISIBLE}]*|&shy;|&#173;|&#x0*ad;|%c2%ad|=c2=ad|\\\\+u00ad|%e2%80%8[b-f]|\\\\+u200[b-f]|&zwn?j;|=\\r?\\n"
+        r"|\?=\s*=\?[A-Za-z0-9_.:+*-]{1,60}\?[bq]\?"
     )
     return f"(?i:{f'(?:{between})*'.join(_one_spelled(letter) for letter in value)})"
+
+
+# What stands between the words of a name in tables, lists, paths and pages, as it is or encoded.
+_APART = (
+    r"(?:\s|\+|%20|%09|%0[ad]|&nbsp;|[,;/|\"'\\]|%2c|%2f|%3b|%7c|%5c|%22|&quot;|&#34;|&#39;|\\+[nrt]|\\+u002[0-9a-f]"
+    r"|<[^<>]{1,64}>|&lt;[^<>&]{1,64}&gt;|%3c[^<>]{1,64}?%3e|\\+u003c[^<>]{1,64}?\\+u003e)+"
+)
 
 
 def _one_spelled(letter: str) -> str:
     if letter == " ":
         blank = r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad])+"
-        return f"(?:{'|'.join([blank, *map(_one_spelled, '_-.')])})"
+        return f"(?:{'|'.join([blank, _APART, *map(_one_spelled, '_-.')])})"
     ways = []
-    for each in dict.fromkeys((letter, letter.upper(), letter.lower(), *ALIKE.get(letter, ""))):
+    alike = LOOK_ALIKES.get(letter, "")
+    for each in dict.fromkeys((letter, letter.upper(), letter.lower(), *ALIKE.get(letter, ""), *alike, *alike.upper())):
         raw, code = each.encode("utf-8", "surrogatepass"), "".join(f"{ord(one):04x}" for one in each[:1])
         ways += [
             re.escape(each),
@@ -233,12 +299,20 @@ def _one_spelled(letter: str) -> str:
             "".join(f"={byte:02x}" for byte in raw),
         ]
         ways += (
-            [rf"&(?:amp;)*#0*{ord(each[0])};?", f"&(?:amp;)*#x0*{ord(each[0]):x};?", rf"\\+u{code}"]
+            [
+                rf"&(?:amp;)*#0*{ord(each[0])};?",
+                f"&(?:amp;)*#x0*{ord(each[0]):x};?",
+                rf"\\+u{code}",
+                rf"\\0*{ord(each):x}\s?",
+                f"%(?:25)*u{code}",
+            ]
             if len(each) == 1
             else []
         )
         ways += [rf"\\+x{ord(each):02x}"] if len(each) == 1 and ord(each) < 256 else []
         ways += [f"&(?:amp;)*{re.escape(name)}" for name in _NAMES.get(each, ())]
+        for raw in sorted(_in_charsets(each)) if not each.isascii() and each not in alike else ():
+            ways += ["".join(_one_escaped(byte) for byte in raw)]
         decomposed = unicodedata.normalize("NFD", each)
         ways += [re.escape(decomposed)] if decomposed != each else []
         ways += [f"[{_ACCENTED[each]}]"] if each in _ACCENTED else []
@@ -246,10 +320,31 @@ def _one_spelled(letter: str) -> str:
     return f"(?:{'|'.join(dict.fromkeys(ways))})[\u0300-\u036f]*"
 
 
+def _one_escaped(byte: int) -> str:
+    """A pattern for a byte as links and mail write it: of two bytes of a letter the second may be one of ASCII."""
+    escaped = f"[%=](?:25)*{byte:02x}"
+    return escaped if byte >= 0x80 else f"(?:{escaped}|{re.escape(chr(byte))})"
+
+
 def readings(text: str) -> Iterator[str]:
     """``text`` as it is, and then everything that it decodes to."""
     yield text
-    yield from _decoded(text, {text}, PAYLOADS)
+    yield from _decoded(text, {text}, PAYLOADS, rare=True)
+
+
+def plain_readings(text: str) -> Iterator[str]:
+    """``text`` as it is, and what it decodes to without the rare forms."""
+    yield text
+    yield from _decoded(text, {text}, PAYLOADS, rare=False)
+
+
+def guesses(text: str) -> Iterator[str]:
+    """What ``text`` may say where its percent-encoded or quoted-printable bytes are in a charset that nothing names."""
+    percents = [_PERCENT_LAYERS.sub("%", text)] if "%" in text else []
+    percents += [text.replace("%", "%25").replace("=", "%")] if "=" in text else []
+    for raw in percents:
+        if "\ufffd" in unquote(raw, errors="replace"):
+            yield from dict.fromkeys(_storable(unquote(raw, charset, "replace")) for charset in GUESSED)
 
 
 def bare(text: str) -> str:
@@ -276,9 +371,10 @@ for _code in (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x1E00, 0x2000))
         _ACCENTED[_plain] = _ACCENTED.get(_plain, "") + _letter
 
 
-def _decoded(text: str, seen: set[str], depth: int) -> Iterator[str]:
+def _decoded(text: str, seen: set[str], depth: int, *, rare: bool) -> Iterator[str]:
     """Every reading of ``text`` but itself; ``seen`` are those that were given already."""
     starts = [text, _storable(_unquoted_printable(text))] if "=" in text else [text]
+    starts += map(_storable, _rare_starts(text)) if rare else ()
     for start in starts:
         now = start
         for _ in range(ROUNDS):
@@ -286,15 +382,45 @@ def _decoded(text: str, seen: set[str], depth: int) -> Iterator[str]:
                 seen.add(now)
                 yield now
             if depth:
-                for payload in _payloads(now):
+                for payload in _payloads(now, rare=rare):
                     if payload not in seen:
                         seen.add(payload)
                         yield payload
-                        yield from _decoded(payload, seen, depth - 1)
+                        yield from _decoded(payload, seen, depth - 1, rare=rare)
             after = _unescaped(now)
             if after == now:
                 break
             now = _storable(after)
+
+
+def _rare_starts(text: str) -> Iterator[str]:
+    """``text`` with what is decoded all over it at once: words of a mail header, ``%u``, and escapes of CSS."""
+    if "=?" in text:
+        yield _HEADER_WORD.sub(_header_word, _BETWEEN_WORDS.sub("?==?", text))
+    if "%" in text and (known := _PERCENT_U.sub(_code_point, text)) != text:
+        yield _paired(known)
+    if "\\" in text:
+        yield _CSS_ESCAPE.sub(_code_point, text)
+
+
+def _code_point(found: re.Match[str]) -> str:
+    code = int(found[1], 16)
+    return chr(code) if code <= 0x10FFFF else found[0]
+
+
+def _header_word(found: re.Match[str]) -> str:
+    charset, encoding, said = found.groups()
+    known = _CHARSETS.get(charset.lower().replace("-", "_").replace(".", "_"))
+    if known is None:
+        return found[0]
+    try:
+        if encoding in "bB":
+            raw = binascii.a2b_base64(said + "=" * (-len(said) % 4))
+        else:
+            raw = binascii.a2b_qp(said, header=True)
+        return raw.decode(known, "replace")
+    except (LookupError, ValueError):  # no such codec on this system, or base64 cut short
+        return found[0]
 
 
 def _storable(text: str) -> str:
@@ -410,21 +536,31 @@ def _runs(text: str) -> Iterator[str]:
             yield run
 
 
-def _payloads(text: str) -> Iterator[str]:
-    """The texts inside base64 and base64url, wherever a run of it begins."""
+def _payloads(text: str, *, rare: bool) -> Iterator[str]:
+    """The texts inside base64 and base64url, and with ``rare`` inside hex, wherever a run of it begins."""
     if len(text) < SHORTEST_RUN:
         return
+    if rare:
+        for run in _HEX.findall(text):
+            digits = _NO_HEX.sub("", run)
+            for first in range(2):
+                raw = bytes.fromhex(digits[first : len(digits) - (len(digits) - first) % 2])
+                yield from _texts_in(raw, rare=rare)
     for run in _runs(text):
         plain = run.rstrip("=").replace("-", "+").replace("_", "/")
         for first in range(4):
             part = plain[first:]
             part = part[: len(part) - 1] if len(part) % 4 == 1 else part
             raw = binascii.a2b_base64(part + "=" * (-len(part) % 4))
-            yield from _texts_in(raw)
+            yield from _texts_in(raw, rare=rare)
 
 
-def _texts_in(raw: bytes) -> Iterator[str]:
+def _texts_in(raw: bytes, *, rare: bool) -> Iterator[str]:
     """The stretches of text in bytes: all of them when they are text, else what is legible in between."""
+    if rare and 0 in raw:
+        for first in range(2):
+            for charset in _UTF_16:
+                yield from _PRINTABLE.findall(raw[first:].decode(charset, "replace"))
     text = raw.decode(errors="replace")
     if text and (text.isprintable() or " ".join(text.split()).isprintable()) and "\ufffd" not in text:
         yield text

@@ -3,8 +3,9 @@
 *Exact* is a whole name, as it is or in an encoding: ``ana@x.org`` in "write to ana@x.org.", in ``mailto:ANA%40x.org``
 and inside base64. *Suspected* is what may be another person, which a person decides: a name inside a longer word
 (``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), with its words joined as in an identifier
-(``ana_quispe``), with its signs in words (``ana [at] x.org``), or with a tag (``ana+news@x.org``, which is the same
-mailbox only where the mail host says so).
+(``ana_quispe``), turned round or with other signs between them (``Quispe, Ana``, ``Ana<br>Quispe``), with its signs in
+words (``ana [at] x.org``), with letters of other scripts that look the same, in bytes of a charset that nothing names,
+or with a tag (``ana+news@x.org``, which is the same mailbox only where the mail host says so).
 """
 
 import json
@@ -28,7 +29,11 @@ NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
 MOST_MEMORY = 256 * 1024 * 1024
 JOINTS = "+_-."  # separators of the words of a name in an address or an identifier
 # The signs of an address in words, as they are written to be read by people alone, in search form.
-_AT, _DOT = r"(?: ?[\[(]at[\])] ?| at )", r"(?:\.| ?[\[(]dot[\])] ?| dot )"
+_AT = r"(?: ?[\[({<] ?(?:at|a|@|ät) ?[\])}>] ?| at | @ ?|@ )"
+_DOT = r"(?:\.| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"
+# What stands between the words of a name, in search form: one joint, or signs of lists, tables, paths and pages.
+_BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\])+)"
+_OTHER_SCRIPTS = re.compile("[\u0370-\u058f]")
 _TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 Rule = Callable[[tuple[str, ...], str], bool]
 
@@ -56,7 +61,7 @@ def name_form(name: str) -> str:
 def hidden_form(text: str) -> str:
     """What ``text`` decodes to beyond its search form, without diacritics and invisible characters, in search form.
     Empty for most texts. Stored with the search form, so that a scan for ``needles`` finds every form."""
-    found = dict.fromkeys(encodings.readings(text))
+    found = dict.fromkeys(encodings.plain_readings(text))
     if len(found) == 1 and text.isascii():
         return ""
     folded = search_form(text)
@@ -65,17 +70,27 @@ def hidden_form(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def needles(terms: tuple[str, ...]) -> tuple[str, ...]:
-    """Strings of which every text that mentions a name has one, in its search form or in its hidden form."""
-    found: set[str] = set()
+def needles(terms: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Groups of strings: every text that mentions a name, but in a rare form, has all of one group in its search form
+    or in its hidden form."""
+    found: set[tuple[str, ...]] = set()
     for term in terms:
-        local, at, domain = term.partition("@")
-        found |= {term, _bare(term), *_transliterated(term)}
-        if at and local and domain:
-            found |= {f"{_bare(local)}{sign}" for sign in ("+", "[at]", " [at]", "(at)", " (at)", " at ")}
-        found |= {_bare(term).replace(" ", joint) for joint in JOINTS} if _is_spaced(term) else set()
-    found = {spelling for each in found for spelling in _spellings(each)}
-    return tuple(each for each in sorted(found) if not any(other in each for other in found if other != each))
+        for each in {term, _bare(term), *_transliterated(term)}:
+            found |= {tuple(spelling.split("\n")) for spelling in _spellings("\n".join(_parts(each)))}
+    return tuple(sorted(found))
+
+
+def _parts(name: str) -> list[str]:
+    """What a name has in every form of it that can be read: its words, or what stands between the signs of its
+    address."""
+    local, at, domain = name.partition("@")
+    if at and local and domain:
+        return [each for each in (local, *domain.split(".")) if each]
+    return name.split()
+
+
+def _may_name(terms: tuple[str, ...], folded: str) -> bool:
+    return any(all(each in folded for each in group) for group in needles(terms))
 
 
 def _spellings(needle: str) -> Iterator[str]:
@@ -98,16 +113,19 @@ def _escaped(name: str) -> str:
 
 def mention(terms: tuple[str, ...], text: str) -> Mention:
     """How surely ``text``, as it was written, names the subject."""
-    looked_for, found = needles(terms), Mention.NONE
+    known, found = _patterns(terms), Mention.NONE
     for reading in encodings.readings(text):
         folded = search_form(reading)
         bare = encodings.bare(folded)
-        if any(needle in folded or needle in bare for needle in looked_for):
-            known = _patterns(terms)
+        if _may_name(terms, folded) or (bare is not folded and _may_name(terms, bare)):
             if known.whole.search(folded) or (known.spaced and known.spaced.search(_with_spaces(folded))):
                 return Mention.EXACT
             if not found and known.part.search(bare):
                 found = Mention.SUSPECTED
+        if not found and not bare.isascii() and _OTHER_SCRIPTS.search(bare) and known.alike.search(bare):
+            found = Mention.SUSPECTED
+    if not found and any(known.part.search(encodings.bare(search_form(each))) for each in encodings.guesses(text)):
+        found = Mention.SUSPECTED
     return found
 
 
@@ -122,7 +140,13 @@ def _marked(term: str) -> str:
     if at and local and domain:
         sign = rf"(?:(?:\+[^\s@]{{0,64}})?@|{_AT})"
         return _escaped(local) + sign + _escaped(domain).replace(r"\.", _DOT)
-    return rf"(?:\s+|[{re.escape(JOINTS)}])".join(map(_escaped, term.split()))
+    return "|".join(rf"(?:\s+|{_BETWEEN})".join(map(_escaped, words)) for words in _turned(term))
+
+
+def _turned(term: str) -> list[list[str]]:
+    """The words of a name, and turned round as in a list: the last one first, and so on."""
+    words = term.split()
+    return [words[at:] + words[:at] for at in range(len(words))] if _is_spaced(term) else [words]
 
 
 def is_exact(terms: tuple[str, ...], text: str) -> bool:
@@ -162,12 +186,13 @@ class _Patterns:
         apart = [term for term in terms if _is_spaced(term)]
         self.spaced = _whole(apart) if apart else None
         parts = {_escaped(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
-        parts |= {_escaped(_bare(term)).replace(r"\ ", f"[ {re.escape(JOINTS)}]") for term in apart}
+        parts |= {_BETWEEN.join(map(_escaped, words)) for term in apart for words in _turned(_bare(term))}
         for local, _, domain in (_bare(term).partition("@") for term in terms):
             if local and domain:
                 parts.add(rf"{_escaped(local)}\+[^\s@]*@{_escaped(domain)}")
                 parts.add(_escaped(local) + _AT + _escaped(domain).replace(r"\.", _DOT))
         self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
+        self.alike = re.compile("|".join(map(_look_alike, sorted(map(_bare, terms), key=len, reverse=True))))
 
 
 @lru_cache(maxsize=64)
@@ -178,6 +203,13 @@ def _patterns(terms: tuple[str, ...]) -> _Patterns:
 def _whole(names: Iterable[str]) -> re.Pattern[str]:
     either = "|".join(_escaped(name) for name in sorted(names, key=len, reverse=True))
     return re.compile(rf"(?<!\w)(?<!\w[.@+\-])(?:{either})(?!\w)(?![.@\-]\w)")
+
+
+def _look_alike(term: str) -> str:
+    """A pattern for ``term`` with letters of other scripts in the place of those that look the same."""
+    return "".join(
+        f"[{one}{encodings.LOOK_ALIKES[one]}]" if one in encodings.LOOK_ALIKES else _escaped(one) for one in term
+    )
 
 
 def _is_spaced(term: str) -> bool:
@@ -218,6 +250,7 @@ def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
     for term in terms:
         local, at, domain = _bare(term).partition("@")
         found |= dict.fromkeys(encodings.spelled(each) for each in (term, _bare(term), *_transliterated(term)))
+        found |= dict.fromkeys(encodings.spelled(" ".join(words)) for words in _turned(_bare(term))[1:])
         if at and local and domain:
             tag, sign = r"[^\s@]{0,64}", encodings.spelled("@")
             found[encodings.spelled(f"{local}+") + tag + sign + encodings.spelled(domain)] = None
@@ -228,6 +261,8 @@ def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
         plain = {term, _bare(term), *_transliterated(term)}
         for each in sorted(plain | _in_words(term)):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
+        for each in sorted({term, _bare(term)}):
+            payloads |= dict.fromkeys(sorted(encodings.in_other_charsets(each, shortest=SURE_BASE64)))
         for each in sorted({form for one in plain for form in encodings.written_whole(one)} - plain):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64, twice=False)))
     options = re2.Options()
@@ -331,5 +366,4 @@ def second_look(terms: tuple[str, ...], text: str) -> Mention:
     name is suspected at least, whatever it decodes to."""
     if shadows(terms, text):
         return max(mention(terms, text), Mention.SUSPECTED)
-    bare = encodings.bare(search_form(text))
-    return mention(terms, text) if any(needle in bare for needle in needles(terms)) else Mention.NONE
+    return mention(terms, text) if _may_name(terms, encodings.bare(search_form(text))) else Mention.NONE

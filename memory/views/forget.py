@@ -155,6 +155,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     withdrawn = archive_reports.withdrawn_by_receipt(found.tenant_id, found.receipt)
     stores, empty = _counted(found)
     context |= {"genuine": receipts.is_genuine(found), "stores": stores, "empty": empty}
+    context |= {"failure": execution.failure_of(found)}
     context |= {
         "undecided": found.undecided,
         "undecided_then": sum(each.get("undecided", 0) for each in stores.values()),

@@ -28,7 +28,6 @@ FREE: dict[str, dict[str, str]] = {
         ),
         "data": "emptied: what a client says of itself is kept nowhere",
         "id": "a random id",
-        "name": "what a program calls itself when it registers, before it is any tenant's; a grant's own is erased",
         "redirect_uris": "addresses of a program",
         "secret": "a hash",
     },

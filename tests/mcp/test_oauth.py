@@ -12,11 +12,13 @@ from typing import Any
 from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 
 import pytest
+from allauth.idp.oidc.models import Client as Registered
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 from time_machine import travel
 
+from memory.forget import execution
 from memory.host import audit, ids, operators
 from memory.host.models import ApiKey
 from openwop_console import passwords
@@ -267,6 +269,24 @@ def test_a_visitor_signs_in_first_and_comes_back(client: Client) -> None:
     answer = client.get(program.address())
     assert answer.status_code == 302
     assert answer["Location"].startswith("/login?next=%2Foauth%2Fauthorize%3F")
+
+
+@pytest.mark.engines
+def test_the_name_of_a_client_is_forgotten_unless_it_is_another_tenant_s(browse: Browse) -> None:
+    acme, now = building.scope("acme"), timezone.now()
+    here, there = (granted(browse(slug), f"Marta Kowalska at {slug}") for slug in ("acme", "globex"))
+    alone, near = Program(), Program()
+    alone.register("Marta Kowalska's desk")
+    near.register("Marta Kowalskas desk")
+    found = execution.preview(acme, ["Marta Kowalska"], now=now).request
+    asked = execution.confirm(acme, found.id, typed="Marta Kowalska", reason="ticket 17", now=now)
+    done = execution.execute(acme.tenant_id, asked.id, holder="t/1", now=now, clock=timezone.now)
+    assert done is not None
+    counts = done.receipt["stores"]["names of OAuth clients"]
+    assert (counts["erased"], counts["leftAfter"], counts["undecided"]) == (2, 0, 0)
+    names = [Registered.objects.get(id=each.id).name for each in (here, there, alone, near)]
+    assert names == ["", "Marta Kowalska at globex", "", "Marta Kowalskas desk"]
+    assert here.status() == 200
 
 
 def test_who_refuses_grants_nothing(browse: Browse) -> None:

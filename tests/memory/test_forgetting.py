@@ -429,7 +429,8 @@ def test_a_work_whose_workers_keep_dying_is_given_up_and_can_be_run_again(monkey
             with pytest.raises(OSError, match="died"):
                 execute_at(confirmed, at)
         given_up = execute_at(confirmed, now + timedelta(hours=1))
-    assert given_up.state == ForgetState.RESIDUE
+    assert (given_up.state, given_up.receipt["code"]) == (ForgetState.RESIDUE, "worker_lost")
+    assert "nothing was verified" in given_up.receipt["reason"]
     assert execute_at(execution.retry(acme, confirmed.id, now=now), now).state == ForgetState.FORGOTTEN
 
 
@@ -517,11 +518,37 @@ def test_what_may_be_somebody_else_in_an_encoding_is_offered_for_decision() -> N
 
 
 @pytest.mark.engines
-def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed() -> None:
+def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     building.remember("acme", *ENCODED)
-    MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id).update(hidden_text="")
+    monkeypatch.setattr("memory.adapter.find_mentions", lambda *_, **__: {})
     assert forget(acme).state == ForgetState.RESIDUE
+
+
+@pytest.mark.engines
+def test_an_entry_that_names_the_subject_in_a_form_that_is_not_stored_goes_or_is_offered() -> None:
+    acme = building.scope()
+    exact = (
+        MARTA.encode().hex(),
+        base64.b64encode(MARTA.encode("utf-16-le")).decode(),
+        f"=?utf-16?B?{base64.b64encode(MARTA.encode('utf-16')).decode()}?=",
+        r"marta\2e kowalska\40 example.com",
+    )
+    suspected = ("m\u0430rta.k\u043ewalska@example.com", "marta.kowalska(a)example.com")
+    building.remember("acme", *exact, *suspected, "nothing here", "marta.nowak@example.com")
+    before = preview(acme)
+    building.remember("acme", exact[0])
+    found = [
+        next(each for each in one.holdings if each.store == entries.ENTRIES.store) for one in (before, preview(acme))
+    ]
+    assert [(len(each.erase), len(each.suspected)) for each in found] == [(4, 2), (5, 2)]
+    with pytest.raises(Conflict):
+        confirm(acme, before)
+    done = forget(acme)
+    assert (
+        done.receipt["stores"]["memory entries"] | {"erased": 5, "leftAfter": 0, "undecided": 2}
+        == (done.receipt["stores"]["memory entries"])
+    )
 
 
 @pytest.mark.engines
@@ -931,6 +958,7 @@ def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytes
         built(asked, now)
     row = forget_plans.find(acme, asked.id)
     assert (row.state, bytes(row.sealed_terms), row.background.code) == (ForgetState.FAILED, b"", "internal_error")
+    assert execution.failure_of(row) == execution.BROKEN.message
 
 
 @pytest.mark.engines

@@ -502,9 +502,17 @@ def test_residue_is_red_and_can_be_run_again(
         shown = body_of(ada.get(url))
     assert "Residue was found" in shown
     assert "so there is no receipt" in shown
+    with monkeypatch.context() as patched:
+        patched.setattr(passes, "MAX_ATTEMPTS", 0)
+        ada.post(f"{url}/retry")
+        drain(may_fail=True)
+        shown = body_of(ada.get(url))
+    assert "failed or died, again and again" in shown
+    assert "so there is no receipt" not in shown
     assert "A forget left residue" in body_of(ada.get("/"))
-    ada.post(f"{url}/retry")
-    drain()
+    with time_machine.travel(timezone.now() + timedelta(seconds=2)):
+        ada.post(f"{url}/retry")
+        drain()
     assert "suspects undecided" in body_of(ada.get(url))
 
 
