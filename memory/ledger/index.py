@@ -10,7 +10,7 @@ Entries are indexed in batches: those after the tenant's mark are searched direc
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from struct import pack
+from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
@@ -156,18 +156,30 @@ def _lock(cursor: CursorWrapper, tenant_id: UUID) -> _Ledger:
 
 def _put_in(cursor: CursorWrapper, ledger: int, texts: Sequence[Text]) -> int:
     """How many words the texts have."""
-    times = {position: Counter(every_word_of(text)) for position, text in texts}
-    numbers = _count_up(cursor, ledger, Counter(word for each in times.values() for word in each))
-    postings: dict[Place, list[int]] = defaultdict(list)
-    length = 0
-    for position, counts in times.items():
-        own = min(counts.total(), MOST_WORDS)
-        length += own
-        block, entry = position >> BLOCK, (position & IN_BLOCK) << OFFSET | own
-        for word, count in counts.items():
-            postings[numbers[word], block].append(entry | min(count, MOST_TIMES) << TIMES)
-    _append(cursor, {place: pack(f"<{len(found)}I", *found) for place, found in sorted(postings.items())})
-    return length
+    times = [Counter(every_word_of(text)) for _, text in texts]
+    numbers = _count_up(cursor, ledger, Counter(chain.from_iterable(times)))
+    lengths = [min(counts.total(), MOST_WORDS) for counts in times]
+    _append(cursor, _postings_of([position for position, _ in texts], lengths, times, numbers))
+    return sum(lengths)
+
+
+def _postings_of(
+    positions: Sequence[int], lengths: Sequence[int], times: Sequence[Mapping[str, int]], numbers: Mapping[str, int]
+) -> dict[Place, bytes]:
+    """The postings of entries in the order of their positions, by word and block."""
+    each = [len(counts) for counts in times]
+    places = np.array(positions, np.int64)
+    entries = (places & IN_BLOCK) << OFFSET | np.array(lengths, np.int64)
+    words = np.fromiter(map(numbers.__getitem__, chain.from_iterable(times)), np.int64, sum(each))
+    counted = np.fromiter(chain.from_iterable(counts.values() for counts in times), np.int64, sum(each))
+    blocks = np.repeat(places >> BLOCK, each)
+    postings = np.repeat(entries, each) | np.minimum(counted, MOST_TIMES) << TIMES
+    order = np.lexsort((blocks, words))  # which keeps the order of equals
+    words, blocks, postings = words[order], blocks[order], postings[order].astype(POSTING)
+    bounds = np.flatnonzero((np.diff(words, prepend=-1) != 0) | (np.diff(blocks, prepend=-1) != 0))
+    starts, found, size = (bounds * postings.itemsize).tolist(), postings.tobytes(), postings.nbytes
+    there = zip(words[bounds].tolist(), blocks[bounds].tolist(), strict=True)
+    return {place: found[start:end] for place, start, end in zip(there, starts, [*starts[1:], size], strict=False)}
 
 
 def _count_up(cursor: CursorWrapper, ledger: int, counts: Mapping[str, int]) -> dict[str, int]:
@@ -190,6 +202,8 @@ def _count_up(cursor: CursorWrapper, ledger: int, counts: Mapping[str, int]) -> 
 
 
 def _append(cursor: CursorWrapper, postings: Mapping[Place, bytes]) -> None:
+    if not postings:  # no text has a word
+        return
     if sql.is_postgres():
         words, blocks = [list(each) for each in zip(*postings, strict=True)]
         source = "SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[])"

@@ -21,7 +21,7 @@ from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import index as ledger_index
 from memory.ledger_search import LedgerPage
-from memory.models.search_index import BLOCK, MARK, OFFSET, POSTING
+from memory.models.search_index import BLOCK, MARK, MOST_TIMES, OFFSET, POSTING, TIMES
 from memory.text import search_words
 from memory.text.matching import search_form
 from memory.text.search_words import sought, words_of
@@ -337,6 +337,33 @@ def test_entries_are_indexed_in_batches_and_a_long_one_at_once(monkeypatch: pyte
     write_each(acme, "five " * 2000)
     assert marked(acme) == 5
     assert found(acme, "t") == ["three", "two"]
+
+
+def test_a_batch_is_indexed_as_its_entries_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"{word} and {word} {'again ' * number}" for number, word in enumerate(("refund", "zebra", "apple"))]
+    indexed = []
+    for tenant, batch in (("acme", 10**9), ("globex", 1)):
+        monkeypatch.setattr(ledger_index, "BATCH", batch)
+        owner = building.scope(tenant)
+        write_each(owner, *texts, "!!!" + " again" * 20)
+        ledger_index.catch_up(owner.tenant_id)
+        statement = (
+            "SELECT w.word, b.block, b.postings FROM memory_searchword w JOIN memory_searchblock b "
+            "ON b.word = w.number WHERE w.ledger = %s"
+        )
+        indexed.append(sorted((word, block, bytes(postings)) for word, block, postings in rows_of(owner, statement)))
+        assert max(indexed_positions(owner)) == 4
+    assert indexed[0] == indexed[1] != []
+    [again] = [np.frombuffer(postings, POSTING) for word, _, postings in indexed[0] if word == "again"]
+    assert [int(each) >> TIMES & MOST_TIMES for each in again] == [1, 2, 15], "how often each has it, to the most"
+
+
+def test_an_entry_without_a_word_is_indexed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_index, "BATCH", 1)
+    acme = building.scope()
+    building.write(acme, building.open_run(acme), "!!!", memory_ref="-")
+    assert marked(acme) == 1
+    assert words_kept(acme) == {}
 
 
 def test_the_worker_indexes_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
