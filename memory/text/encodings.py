@@ -528,7 +528,7 @@ def end_of_stretch(text: str, at: int) -> int:
 def _runs(text: str) -> Iterator[str]:
     """The runs of letters that may be base64, as they stand and put together where they are broken."""
     for run in _BASE64.findall(text):
-        if _is_mixed(run):
+        if not (run.islower() and run.isalpha()) and _is_mixed(run):
             yield run
     for pieces in broken_runs(text):
         run = "".join(text[start:end] for start, end in pieces)
@@ -548,10 +548,10 @@ def _payloads(text: str, *, rare: bool) -> Iterator[str]:
                 yield from _texts_in(raw, rare=rare)
     for run in _runs(text):
         plain = run.rstrip("=").replace("-", "+").replace("_", "/")
+        length = len(plain)
         for first in range(4):
-            part = plain[first:]
-            part = part[: len(part) - 1] if len(part) % 4 == 1 else part
-            raw = binascii.a2b_base64(part + "=" * (-len(part) % 4))
+            last = length - ((length - first) % 4 == 1)
+            raw = binascii.a2b_base64(plain[first:last] + "==")  # more padding than it needs is passed over
             yield from _texts_in(raw, rare=rare)
 
 
@@ -562,7 +562,8 @@ def _texts_in(raw: bytes, *, rare: bool) -> Iterator[str]:
             for charset in _UTF_16:
                 yield from _PRINTABLE.findall(raw[first:].decode(charset, "replace"))
     text = raw.decode(errors="replace")
-    if text and (text.isprintable() or " ".join(text.split()).isprintable()) and "\ufffd" not in text:
+    # Most bytes are no text, which this shows first.
+    if "\ufffd" not in text and text and (text.isprintable() or " ".join(text.split()).isprintable()):
         yield text
     else:
         yield from _PRINTABLE.findall(text)

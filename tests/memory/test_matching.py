@@ -299,6 +299,26 @@ def test_whatever_the_second_look_notices_the_finding_has_found() -> None:
         assert has_needles((ANA,), f"{search_form(text)}\n{hidden_form(text)}"), text
 
 
+LETTERS = st.text("abcxyzABCXYZ0189+/_-", min_size=7, max_size=48)
+HALF_LEGIBLE = st.lists(st.sampled_from([b"ana@x", b"\xff", b"\x1f", b"\t", "é€".encode(), b"\xe2\x82"])).map(b"".join)
+
+
+@given(st.one_of(LETTERS, HALF_LEGIBLE.map(lambda raw: base64.b64encode(raw).decode())))
+def test_whatever_base64_says_at_any_of_its_alignments_is_read(run: str) -> None:
+    found = set(readings(run))
+    letters = run.rstrip("=").replace("-", "+").replace("_", "/")
+    if len(run) < 7 or (run[1:].isalpha() and run[1:].islower()):
+        return  # a word
+    for first in range(4):
+        part = letters[first:]
+        part = part[:-1] if len(part) % 4 == 1 else part
+        raw = base64.b64decode(part + "=" * (-len(part) % 4))
+        said = raw.decode(errors="replace")
+        is_text = said and "\ufffd" not in said and " ".join(said.split()).isprintable()
+        legible = [said] if is_text else re.findall("[\t-\r -~\xa0-\ufffc\ufffe-\U0010ffff]{5,}", said)
+        assert found >= set(legible), first
+
+
 def test_two_keys_that_name_the_subject_stay_two_members() -> None:
     said = {"ana@x.org": 1, "k": 2, "ANA@x.org": 3, "[FORGOTTEN] (2)": 4}
     assert without_subject((ANA,), said, is_exact) == {
