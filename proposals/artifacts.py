@@ -109,7 +109,7 @@ def _parsed(text: str) -> object:
     except Unreadable:
         raise
     except json.JSONDecodeError as problem:
-        raise Unreadable(f"is not JSON: line {problem.lineno}, column {problem.colno}") from None
+        raise Unreadable(f"is invalid JSON at line {problem.lineno}, column {problem.colno}") from None
     except ValueError:
         raise Unreadable("holds a number that is too long") from None
 

@@ -46,10 +46,15 @@ def is_installed(proposal: Proposal) -> bool:
 
 def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: LiveServer, drain: Drain) -> None:
     made = proposing.propose(title="Shorter summaries")
+    page.set_viewport_size({"width": 1280, "height": 800})
     sign_in(page, live_server.url, "/proposals")
     page.get_by_role("link", name="Shorter summaries").first.click()
     bar = page.locator(".decision-bar")
     expect(bar).to_contain_text("You are deciding revision 1")
+    change, above = page.locator(".changes [data-item]").first.bounding_box(), bar.bounding_box()
+    assert change
+    assert above
+    assert change["y"] + 40 <= above["y"], "the change begins on the first screen"
     expect(bar.get_by_role("button", name="Approve")).to_be_disabled()
     bar.get_by_role("button", name="Request approval").click()
     expect(page.locator(".aside")).to_contain_text("waiting 0 of 1")
