@@ -5,7 +5,6 @@ Redaction cannot be skipped: the ledger itself looks the secrets up. An entry, i
 """
 
 from memory.ledger.addressed import (
-    Given,
     New,
     find_by_key,
     find_by_keys,
@@ -22,6 +21,7 @@ from memory.ledger.addressed import (
 from memory.ledger.entries import (
     TAG_ACTIONS,
     Derivation,
+    Given,
     Imported,
     Stated,
     Written,

@@ -26,11 +26,10 @@ from memory.host.events import (
     Event,
     MemoryWritten,
 )
-from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
-from memory.ledger.entries import Imported, Prepared, Redact, Redraft, Stated
+from memory.ledger.entries import Given, Imported, Prepared, Redact, Redraft, Stated
 from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
@@ -222,14 +221,6 @@ def _ids_at(tenant_id: UUID, address: Address, keys: Sequence[str]) -> list[UUID
 # Preparing the input of an addressed entry: redacted, with its memory_ref (SR-1).
 #
 # What is text is redacted. What names an agent, a task or an intent is an id that must not change, and is refused.
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An entry as a caller wants it: the whole of it, at creation and after a change alike."""
-
-    address: Address
-    value: JSONObject
-    tags: tuple[str, ...] = ()
-    expires_at: datetime | None = None
 
 
 class _Counting:

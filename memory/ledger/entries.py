@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
 
 from memory import addresses, consolidation_state, entry_drafts, origins, redaction
+from memory.addresses import Address
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, event_log, ids, sql, vault
 from memory.host.errors import CapabilityNotProvided, Conflict, Invalid, NotFound, StreamClosed
@@ -37,9 +38,6 @@ from memory.origins import Origin
 from memory.text import redactor, token_budget
 from memory.text.matching import hidden_form, search_form
 from memory.text.redactor import Redacted, Redactor, unchanged
-
-if TYPE_CHECKING:
-    from memory.ledger.addressed import Given
 
 Redact = Callable[[str], Redacted]
 # Only a tag that is a plain word may go on the log, which cannot be erased; any other may hold a name.
@@ -334,12 +332,22 @@ def write_entries(
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """An entry as a caller wants it: the whole of it, at creation and after a change alike."""
+
+    address: Address
+    value: JSONObject
+    tags: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """An entry from elsewhere, which keeps its id and its time: with an address, or without one as a draft."""
 
     entry_id: UUID
     created_at: datetime
-    what: "EntryDraft | Given"
+    what: EntryDraft | Given
     origin: Origin | None = None
 
 
