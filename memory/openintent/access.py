@@ -4,14 +4,14 @@ A permission of the credential is needed and the rule of the tier: neither is en
 condition on addresses: a list is filtered by it, and an entry is asked about with the same.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
-from django.db.models.functions import Concat
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.functions import Coalesce, Concat
 from django.db.models.lookups import In
 
 from memory import addresses
@@ -21,7 +21,7 @@ from memory.host import sql
 from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound
 from memory.host.tenancy import Reserved, TenantScope
 from memory.models import Assignment, Grant, Intent, Namespace, Task
-from memory.openintent import namespaces, work
+from memory.openintent import work
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -63,13 +63,85 @@ class Caller:
         return not self.operates and work.may_act_as_any(self.scope) and not self.scope.can(WRITE)
 
 
+# Which namespaces the coordinators of an agent's tasks leave open to it (RFC-0015 6.6; R79, R80), and its access to
+# each (RFC-0015 2.3; R38 to R43).
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """``allowed`` is None where nothing is said: all of them. What is denied stays so, allowed or not."""
+
+    allowed: frozenset[str] | None = None
+    denied: frozenset[str] = frozenset()
+
+    def lets_in(self, name: str) -> bool:
+        return name not in self.denied and (self.allowed is None or name in self.allowed)
+
+    def condition(self) -> Q:
+        """The same, of namespaces in the database."""
+        outside = Q(name__in=self.denied) if self.denied else Q(name__in=())
+        return ~outside if self.allowed is None else Q(name__in=self.allowed - self.denied)
+
+
+def fence_of(caller: Caller, *, now: datetime | None) -> Fence:
+    """What the active coordinators of all intents in which the agent took up a task allow, combined.
+
+    An operator has no fence. Without a time, a coordinator counts until its lapse is recorded.
+    """
+    if caller.operates:
+        return Fence()
+    rails = work.guardrails_over(caller.tenant_id, caller.agent_id, now=now)
+    return Fence(rails.allowed, rails.denied)
+
+
+def at_least(least: str) -> tuple[str, ...]:
+    """The kinds of access that include this one: none < read < write < admin."""
+    return Namespace.ACCESS[Namespace.ACCESS.index(least) :]
+
+
+def namespaces_for(caller: Caller, now: datetime | None, fence: Fence | None = None) -> "QuerySet[Any, Any]":
+    """The namespaces inside the caller's guardrails, each with the caller's ``access``."""
+    ruled = Coalesce(openintent.AccessOf("allow", caller.agent_id), F("default"), output_field=CharField())
+    mine = Value("admin") if caller.operates else ruled
+    inside = (fence or fence_of(caller, now=now)).condition()
+    rows: QuerySet[Any, Any] = Namespace.objects.of(caller.tenant_id).filter(inside).annotate(access=mine)
+    return rows
+
+
+def namespace_access(caller: Caller, names: Sequence[str], *, now: datetime) -> dict[str, str]:
+    """The caller's access to each of these: its rule, or else the default; none where a guardrail keeps it out.
+
+    An operator administers all (C19), and there is no access to a namespace that does not exist.
+    """
+    found = namespaces_for(caller, now).filter(name__in=names).values_list("name", "access")
+    return {**dict.fromkeys(names, "none"), **dict(found)}
+
+
+def namespaces_with(
+    caller: Caller, least: str, *, now: datetime | None, fence: Fence | None = None
+) -> "QuerySet[Any, Any]":
+    """The names of the namespaces in which the caller has at least this access, for a subquery; inside ``fence``, which
+    is looked up unless it is known."""
+    return namespaces_for(caller, now, fence).filter(access__in=at_least(least)).values("name")
+
+
+def namespaces_readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace]":
+    """The namespaces that one of these agents may read: a condition for each, and as many queries however many."""
+    rails, any_of = work.guardrails_over_each(tenant_id, agents, now=None), Q(pk__in=())
+    for agent_id in sorted(agents):
+        ruled = Coalesce(openintent.AccessOf("allow", agent_id), F("default"), output_field=CharField())
+        over = rails.get(agent_id)
+        fence = Fence(over.allowed, over.denied) if over else Fence()
+        any_of |= Q(In(ruled, at_least("read"))) & fence.condition()
+    rows: QuerySet[Namespace] = Namespace.objects.of(tenant_id).filter(any_of)
+    return rows
+
+
 # What a caller may read, as one condition on addresses (RFC-0015 2, 6.5, 8.1, 9.1; R24 to R27, R35, R40, R74, R88).
 #
 # Every part is worked out from the caller's side, in the database: the tasks it coordinates, was given or inherits
 # from.
-def visible(
-    caller: Caller, *, tier: str = "", own: bool = False, fence: namespaces.Fence | None = None, now: datetime
-) -> Q:
+def visible(caller: Caller, *, tier: str = "", own: bool = False, fence: Fence | None = None, now: datetime) -> Q:
     """True of the addresses that the caller may read, among those of its tenant; says nothing of expiry.
 
     Who asks for one ``tier`` alone, or for what is of the caller as an agent, is given the parts that are about it.
@@ -83,7 +155,7 @@ def visible(
     return found & ~Q(sensitivity__in=SEALED) if caller.looks_on else found
 
 
-def _readable_at(caller: Caller, tier: str, own: bool, fence: namespaces.Fence | None, now: datetime) -> Q:
+def _readable_at(caller: Caller, tier: str, own: bool, fence: Fence | None, now: datetime) -> Q:
     if tier == "semantic":
         return shared(caller, "read", now, fence)
     owned = ~SEMANTIC & Q(agent_id=caller.agent_id)
@@ -97,9 +169,9 @@ def _readable_at(caller: Caller, tier: str, own: bool, fence: namespaces.Fence |
     return owned | (WORKING & _lent(caller, now)) | overseen | shared(caller, "read", now, fence)
 
 
-def shared(caller: Caller, least: str, now: datetime, fence: namespaces.Fence | None = None) -> Q:
+def shared(caller: Caller, least: str, now: datetime, fence: Fence | None = None) -> Q:
     """Semantic memory of the namespaces in which the caller has at least this access (RFC-0015 2.3, R40)."""
-    return SEMANTIC & Q(namespace__in=namespaces.names_with(caller, least, now=now, fence=fence))
+    return SEMANTIC & Q(namespace__in=namespaces_with(caller, least, now=now, fence=fence))
 
 
 def granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> Q:
@@ -259,7 +331,7 @@ def require_create(caller: Caller, address: Address, *, now: datetime) -> None:
 
 def _require_namespace(caller: Caller, namespace: str, now: datetime) -> None:
     """``namespace`` is the name as it is kept."""
-    if namespaces.access(caller, [namespace], now=now)[namespace] not in namespaces.at_least("write"):
+    if namespace_access(caller, [namespace], now=now)[namespace] not in at_least("write"):
         _require_fence(caller, Tier.SEMANTIC, namespace, now)
         raise Forbidden("This agent may not write in that namespace.", rule="namespace-permission")
 
@@ -289,7 +361,7 @@ def _require_task(caller: Caller, task: Task, tier: Tier, now: datetime) -> None
 
 
 def _require_fence(caller: Caller, tier: str, namespace: str, now: datetime) -> None:
-    if tier == Tier.SEMANTIC and not namespaces.fence_of(caller, now=now).lets_in(namespace):
+    if tier == Tier.SEMANTIC and not fence_of(caller, now=now).lets_in(namespace):
         raise GuardrailViolation("A guardrail of the coordinator closes that namespace.", rule="guardrail")
 
 
@@ -309,7 +381,7 @@ def can_reach(scope: TenantScope, ref: str) -> bool:
     if agents is None:
         return True
     if ref.startswith(SHARED):
-        open_ones = namespaces.readable_by(scope.tenant_id, agents)
+        open_ones = namespaces_readable_by(scope.tenant_id, agents)
         return open_ones.filter(name=ref.removeprefix(SHARED)).exists()
     return addresses.owner_of(ref) in agents
 
@@ -319,7 +391,7 @@ def unreadable_refs(scope: TenantScope) -> "Collection[str] | QuerySet[Namespace
     agents = scope.principal.agent_ids
     if agents is None:
         return []
-    open_ones = namespaces.readable_by(scope.tenant_id, agents)
+    open_ones = namespaces_readable_by(scope.tenant_id, agents)
     rest = Namespace.objects.of(scope.tenant_id).exclude(id__in=open_ones.values("id"))
     refs: QuerySet[Namespace, str] = rest.values_list(
         Concat(Value(SHARED), "name", output_field=TextField()), flat=True

@@ -1,17 +1,14 @@
 """Namespaces of semantic memory and their permissions (RFC-0015 2.3; R38 to R43, R102 to R104). Their only writer."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import CharField, F, Q, QuerySet, Value
-from django.db.models.functions import Coalesce
-from django.db.models.lookups import In
+from django.db.models import Q
 
 from memory import addresses, redaction
 from memory.adapter import openintent
@@ -20,47 +17,14 @@ from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound,
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Namespace
-from memory.openintent import work
-
-if TYPE_CHECKING:
-    from memory.openintent.access import Caller
-
+from memory.openintent import access
+from memory.openintent.access import Caller
 
 WRITER = "memory.openintent.namespaces"
 CHANGED, MADE = "namespace.changed", "namespace.created"
 MAX_RULES = 500
 SEPARATOR, ANY_LABEL = ".", "*"
 Rules = list[dict[str, str]]
-
-
-# Which namespaces the coordinators of an agent's tasks leave open to it (RFC-0015 6.6; R79, R80).
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """``allowed`` is None where nothing is said: all of them. What is denied stays so, allowed or not."""
-
-    allowed: frozenset[str] | None = None
-    denied: frozenset[str] = frozenset()
-
-    def lets_in(self, name: str) -> bool:
-        return name not in self.denied and (self.allowed is None or name in self.allowed)
-
-    def condition(self) -> Q:
-        """The same, of namespaces in the database."""
-        outside = Q(name__in=self.denied) if self.denied else Q(name__in=())
-        return ~outside if self.allowed is None else Q(name__in=self.allowed - self.denied)
-
-
-def fence_of(caller: "Caller", *, now: datetime | None) -> Fence:
-    """What the active coordinators of all intents in which the agent took up a task allow, combined.
-
-    An operator has no fence. Without a time, a coordinator counts until its lapse is recorded.
-    """
-    if caller.operates:
-        return Fence()
-    rails = work.guardrails_over(caller.tenant_id, caller.agent_id, now=now)
-    return Fence(rails.allowed, rails.denied)
 
 
 # Namespaces as one caller finds them, each with its access, which the database works out (RFC-0015 2.3; R41).
@@ -113,54 +77,20 @@ class LabelledPage:
     total: int
 
 
-def at_least(least: str) -> tuple[str, ...]:
-    """The kinds of access that include this one: none < read < write < admin."""
-    return Namespace.ACCESS[Namespace.ACCESS.index(least) :]
-
-
-def access(caller: "Caller", names: Sequence[str], *, now: datetime) -> dict[str, str]:
-    """The caller's access to each of these: its rule, or else the default; none where a guardrail keeps it out.
-
-    An operator administers all (C19), and there is no access to a namespace that does not exist.
-    """
-    found = _rows(caller, now).filter(name__in=names).values_list("name", "access")
-    return {**dict.fromkeys(names, "none"), **dict(found)}
-
-
-def names_with(
-    caller: "Caller", least: str, *, now: datetime | None, fence: Fence | None = None
-) -> "QuerySet[Any, Any]":
-    """The names of the namespaces in which the caller has at least this access, for a subquery; inside ``fence``, which
-    is looked up unless it is known."""
-    return _rows(caller, now, fence).filter(access__in=at_least(least)).values("name")
-
-
-def readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace]":
-    """The namespaces that one of these agents may read: a condition for each, and as many queries however many."""
-    rails, any_of = work.guardrails_over_each(tenant_id, agents, now=None), Q(pk__in=())
-    for agent_id in sorted(agents):
-        ruled = Coalesce(openintent.AccessOf("allow", agent_id), F("default"), output_field=CharField())
-        over = rails.get(agent_id)
-        fence = Fence(over.allowed, over.denied) if over else Fence()
-        any_of |= Q(In(ruled, at_least("read"))) & fence.condition()
-    rows: QuerySet[Namespace] = Namespace.objects.of(tenant_id).filter(any_of)
-    return rows
-
-
-def list_namespaces(caller: "Caller", *, limit: int, offset: int = 0, now: datetime) -> NamespacePage:
+def list_namespaces(caller: Caller, *, limit: int, offset: int = 0, now: datetime) -> NamespacePage:
     """A page of the namespaces that the caller may read, by name (R102)."""
     caller.scope.check("memory:read")
-    rows = _rows(caller, now).filter(access__in=at_least("read")).order_by("name")
+    rows = access.namespaces_for(caller, now).filter(access__in=access.at_least("read")).order_by("name")
     page = list(rows[offset : offset + limit])
     counts = openintent.count_by_namespace(caller.tenant_id, [row.name for row in page], now=now)
     return NamespacePage([NamespaceView(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
 
 
-def list_labelled(caller: "Caller", wanted: Labelled, *, limit: int, offset: int = 0, now: datetime) -> LabelledPage:
+def list_labelled(caller: Caller, wanted: Labelled, *, limit: int, offset: int = 0, now: datetime) -> LabelledPage:
     """A page of the labelled namespaces that the caller may read, label by label in order; those that are the same up
     to ``max_depth`` once."""
     caller.scope.check("memory:read")
-    rows = _rows(caller, now).filter(wanted.condition(), access__in=at_least("read"))
+    rows = access.namespaces_for(caller, now).filter(wanted.condition(), access__in=access.at_least("read"))
     found = {tuple(name.split(SEPARATOR)[:-1][: wanted.max_depth]) for name in rows.values_list("name", flat=True)}
     names = ["".join(f"{label}{SEPARATOR}" for label in labels) for labels in sorted(found)[offset : offset + limit]]
     return LabelledPage(names, len(found))
@@ -172,33 +102,24 @@ def exists(tenant_id: UUID, name: str) -> bool:
     return there
 
 
-def get_namespace(caller: "Caller", name: str, *, now: datetime) -> NamespaceView:
+def get_namespace(caller: Caller, name: str, *, now: datetime) -> NamespaceView:
     """The namespace: 404 when there is none, 403 without read access (R103)."""
     caller.scope.check("memory:read")
     if not exists(caller.tenant_id, name):
         raise NotFound("There is no namespace by that name.")
-    if not fence_of(caller, now=now).lets_in(name):
+    if not access.fence_of(caller, now=now).lets_in(name):
         raise GuardrailViolation("A guardrail of the coordinator closes that namespace.", rule="guardrail")
     found = namespace_for(caller, name, now=now)
-    if found.access not in at_least("read"):
+    if found.access not in access.at_least("read"):
         raise Forbidden("This agent may not read that namespace.", rule="namespace-permission")
     return found
 
 
-def _rows(caller: "Caller", now: datetime | None, fence: Fence | None = None) -> "QuerySet[Any, Any]":
-    """The namespaces inside the caller's guardrails, each with the caller's ``access``."""
-    ruled = Coalesce(openintent.AccessOf("allow", caller.agent_id), F("default"), output_field=CharField())
-    mine = Value("admin") if caller.operates else ruled
-    inside = (fence or fence_of(caller, now=now)).condition()
-    rows: QuerySet[Any, Any] = Namespace.objects.of(caller.tenant_id).filter(inside).annotate(access=mine)
-    return rows
-
-
-def namespace_for(caller: "Caller", name: str, *, now: datetime) -> NamespaceView:
+def namespace_for(caller: Caller, name: str, *, now: datetime) -> NamespaceView:
     """The namespace as it is for the caller, who may have no access to it any more."""
     row = Namespace.objects.of(caller.tenant_id).filter(name=name)
     counts = openintent.count_by_namespace(caller.tenant_id, row.values("name"), now=now)
-    return NamespaceView(row.get(), access(caller, [name], now=now)[name], counts.get(name, 0))
+    return NamespaceView(row.get(), access.namespace_access(caller, [name], now=now)[name], counts.get(name, 0))
 
 
 # Rows of namespaces. A namespace with too many rules is refused.
@@ -305,7 +226,7 @@ def require_name(scope: TenantScope, kept: str) -> None:
         raise Invalid("That cannot be a namespace of semantic memory.", errors=[problem])
 
 
-def lock_namespaces(caller: "Caller", names: Collection[str], *, now: datetime) -> list[Changed]:
+def lock_namespaces(caller: Caller, names: Collection[str], *, now: datetime) -> list[Changed]:
     """Lock the namespaces of these redacted names, one after the other by name; returns those that this call created.
 
     The first writer of a namespace may write it, and everyone may read it (C14). The caller checks its access
@@ -324,7 +245,7 @@ def lock_namespaces(caller: "Caller", names: Collection[str], *, now: datetime) 
 
 @transaction.atomic
 def change(
-    caller: "Caller", name: str, wanted: Permissions, *, version: int | None = None, now: datetime
+    caller: Caller, name: str, wanted: Permissions, *, version: int | None = None, now: datetime
 ) -> NamespaceView:
     """Replace the namespace's permissions, in its next version; for an operator, create it if needed.
 
@@ -343,15 +264,15 @@ def change(
     return namespace_for(caller, name, now=now)
 
 
-def require_admin(caller: "Caller", name: str, *, now: datetime) -> None:
+def require_admin(caller: Caller, name: str, *, now: datetime) -> None:
     """Refuses callers who may not change the permissions of the namespace."""
     caller.scope.check("memory:write")
     name = redacted_name(caller.scope, name)
     _require_admin(caller, name, there=exists(caller.tenant_id, name), now=now)
 
 
-def _require_admin(caller: "Caller", name: str, *, there: bool, now: datetime) -> None:
-    if access(caller, [name], now=now)[name] != "admin" and not (caller.operates and not there):
+def _require_admin(caller: Caller, name: str, *, there: bool, now: datetime) -> None:
+    if access.namespace_access(caller, [name], now=now)[name] != "admin" and not (caller.operates and not there):
         raise Forbidden("This agent may not change the permissions of that namespace.", rule="namespace-permission")
 
 

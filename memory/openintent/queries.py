@@ -27,7 +27,7 @@ from memory.host import ids, sql
 from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.models import Agent
-from memory.openintent import access, entries, namespaces, work
+from memory.openintent import access, entries, work
 from memory.openintent.access import READ, Caller
 from memory.openintent.entries import instant
 from memory.text.search_words import Sought, sought
@@ -425,9 +425,9 @@ def _selection(caller: Caller, wanted: Wanted, now: datetime) -> Selection:
     own, tier = wanted.agent_id == caller.agent_id, wanted.memory_type or ""
     shared = wanted.listed and own and wanted.memory_type == Tier.SEMANTIC
     begins = wanted.namespace.endswith("*")
-    fence = None if own and tier in OWNED else namespaces.fence_of(caller, now=now)
+    fence = None if own and tier in OWNED else access.fence_of(caller, now=now)
     # Who is under guardrails is shown what they leave: of as many shapes as there are names.
-    form = None if fence and fence != namespaces.Fence() else (caller.operates, caller.looks_on, own, tier)
+    form = None if fence and fence != access.Fence() else (caller.operates, caller.looks_on, own, tier)
     return Selection(
         tenant_id=caller.tenant_id,
         seen=Seen(
@@ -571,7 +571,7 @@ def summarize_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
         tasks=adapter.tasks_with_memory(tenant_id, agent_id, now=now),
         episodic=figures.get(Tier.EPISODIC, Figures()),
         capacity=work.capacity_of(agent, now=now),
-        namespaces=sorted(namespaces.names_with(itself, "read", now=now).values_list("name", flat=True)),
+        namespaces=sorted(access.namespaces_with(itself, "read", now=now).values_list("name", flat=True)),
         plain=adapter.count_plain(tenant_id, agent_id, now=now) if own else None,
     )
 

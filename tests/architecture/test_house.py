@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import MISSING, fields
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,21 @@ def test_an_event_always_has_what_its_contract_requires() -> None:
 def camelized(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
+
+
+def test_no_two_modules_need_each_other_type_checking_and_local_imports_counted() -> None:
+    modules = {module_of(path): path for path in sources()}
+    needs: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        froms = [each for each in ast.walk(ast.parse(text_of(path))) if isinstance(each, ast.ImportFrom)]
+        named = {f"{each.module}.{alias.name}" for each in froms for alias in each.names}
+        needs[name] = {each if each in modules else each.rpartition(".")[0] for each in named} & modules.keys() - {name}
+    assert needs["memory.openintent.namespaces"] >= {"memory.openintent.access", "memory.host.ids"}
+    assert len(list(TopologicalSorter(needs).static_order())) == len(modules)  # CycleError names a circle
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_the_house_has_no_shed() -> None:
