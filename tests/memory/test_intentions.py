@@ -280,6 +280,98 @@ def test_what_happens_or_is_called_off_is_no_intention(text: str) -> None:
     assert found_in(text, zone="UTC", written_at=WEDNESDAY) == []
 
 
+MEANT = """
+Put the bins out tonight.
+Swap the summer tyres for winter ones this weekend.
+Tomorrow 8am - restart node 7.
+Mondays and Thursdays: empty the compost.
+Once a month, defrost the freezer in the break room.
+At 3 o'clock, turn off the sprinklers.
+Pick Leon up from judo at half past five on Wednesday.
+I'll have the contract reviewed by Wednesday evening.
+We promise delivery of the remaining chairs before the 15th.
+You'll get my comments on the thesis by Sunday night.
+Sven offered to drive the band to the venue on Saturday at 15:00.
+The landlord said he would fix the radiator by the weekend.
+Marketing has to approve the banner by tomorrow noon.
+Grandma wants the photos printed by her birthday on 9 December.
+Final version of the poster needed by Thursday morning.
+Renew the domain in March 2031.
+In five working days, ask for the receipt.
+Should the courier not show up, phone the depot.
+The minute the embargo lifts, publish the press release.
+Could you prepare the agenda for Monday's board meeting?
+Wir melden uns am Donnerstag mit einem Angebot bei Ihnen.
+Heute Abend noch die Heizung in Saal 3 abdrehen.
+Denk am 5. Januar an die Steuererklärung.
+Jeden Montag um 8 Uhr die Sicherung prüfen.
+Die Rechnung ist bis zum 30. November zu bezahlen.
+Enviaré las facturas antes del viernes.
+Cuando llegue el técnico, ábrele la puerta.
+Cada lunes revisa las copias de seguridad.
+Te mando el presupuesto el jueves.
+Réservez une table pour vendredi à 20 h.
+Envoyer le contrat à Luc d'ici jeudi.
+Claire doit nous rendre les clés avant mardi.
+Gdy klient zapłaci, wyślij mu licencję.
+Do końca miesiąca trzeba odnowić umowę.
+Napiszę do ciebie w środę.
+"""
+NOT_MEANT = """
+Book club meets on the second Thursday of every month.
+Fix for the login bug went live on Monday.
+Leave requests for December close on Friday.
+Test runs start at midnight.
+Call centre hours: Monday to Friday, 9 am to 5 pm.
+Order 5512 will arrive on Friday.
+The plumber kept his promise and sent the pump on Monday.
+Ben promised a call on Tuesday and kept it.
+Admins can schedule exports for any day of the month.
+Users get a notification once their order has shipped.
+When a payment fails, the system retries it after 24 hours.
+Am Freitag kommt die neue Chefin.
+Wenn es regnet, ist der Keller feucht.
+Herr Braun wollte sich am Mittwoch melden, hat es aber vergessen.
+La reunión del martes fue un desastre.
+Los domingos cocina mi padre.
+Si hubiera sabido, te habría avisado el viernes.
+Le concert a lieu samedi à 20 heures.
+Reçu le colis lundi matin.
+Jutro ma padać.
+Kiedy pada, dach przecieka.
+"""
+
+
+def test_what_people_and_agents_order_and_promise_is_told_from_how_things_are() -> None:
+    for said, times in ((MEANT, 1), (NOT_MEANT, 0)):
+        for text in said.strip().splitlines():
+            assert len(found_in(text, zone="UTC", written_at=WEDNESDAY)) == times, text
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("In five working days, ask for the receipt.", "2026-11-25 09:00"),
+        ("Send the list by the end of next week.", "2026-11-27 17:00"),
+        ("Send the list by the end of the quarter.", "2026-12-31 17:00"),
+        ("Send the list in a couple of days.", "2026-11-20 09:00"),
+        ("Send the list before the weekend.", "2026-11-20 09:00"),
+        ("Send the list by close of business on the 27th.", "2026-11-27 17:00"),
+        ("Send the list in March 2031.", "2031-03-01 09:00"),
+        ("Send the list on the third of December.", "2026-12-03 09:00"),
+        ("Send the list on Christmas Eve at quarter past nine.", "2026-12-24 09:15"),
+        ("Send the list at Friday's meeting.", "2026-11-20 09:00"),
+        ("Schick Ada übermorgen um 15 Uhr den Plan.", "2026-11-20 15:00"),
+        ("Envía el plan a Ada pasado mañana a las 15:30.", "2026-11-20 15:30"),
+        ("Envoie le plan à Ada après-demain à 15 h.", "2026-11-20 15:00"),
+        ("Wyślij plan do Ady pojutrze o 15:00.", "2026-11-20 15:00"),
+    ],
+)
+def test_times_are_read_as_people_say_them(text: str, due: str) -> None:
+    found = found_in(text, zone="UTC", written_at=WEDNESDAY)
+    assert [f"{each.at:%Y-%m-%d %H:%M}" for each in found if each.at] == [due]
+
+
 def test_what_is_called_off_is_told_by_its_words() -> None:
     assert called_off("Fine. No need to ring the museum on Monday.") == [words_of("ring museum Monday")]
     assert called_off("Ring the museum on Monday.") == []

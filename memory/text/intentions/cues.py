@@ -2,49 +2,22 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
-from memory.text.intentions import times
+from memory.text.intentions import times, verbs
 from memory.text.intentions.predicates import IRREGULAR, LONGEST_TEXT
 from memory.text.intentions.times import CLOCK
 
 READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"
 THINGS = r"(?:it|them|this|that|(?:the|my|our|your|his|her|their|an?|all)(?: [\w'-]+){1,3})"
-DEEDS = (
-    r"follow up|get back|reach out|hand over|sign off|look at|look into|pick up|send|resend|call|phone|check"
-    r"|tell|notify"
-    r"|email|e-mail|confirm|submit|contact|inform|renew|verify|prepare|book|arrange|pay|review|forward|share|retry"
-    r"|upload|refund"
-    r"|rotate|publish|update|give|write|answer|reply|respond|deliver|restart|collect|return|fix|finish|migrate|deploy"
-    r"|transfer|order|buy|bring|draft|translate|test|merge|upgrade|install|replace|repair|clean|ship|sign"
-    r"|invoice|provide"
-    r"|supply|complete|present|report|escalate|schedule|create|remove|delete|transcribe|reimburse"
-)
-
-
-def _forms(deeds: str, ending: str) -> str:
-    """The deeds with "s" or "ing" after their first word."""
-    made = []
-    for deed in deeds.split("|"):
-        verb, space, rest = deed.partition(" ")
-        if ending == "s":
-            form = verb + ("es" if verb.endswith(("sh", "ch", "s", "x")) else "s")
-            form = verb[:-1] + "ies" if verb.endswith("y") and verb[-2] not in "aeiou" else form
-        elif verb.endswith("e"):
-            form = verb[:-1] + "ing"
-        else:
-            form = verb + (verb[-1] if verb in ("submit", "ship", "transfer", "get") else "") + "ing"
-        made.append(form + space + rest)
-    return "(?:" + "|".join(made) + ")"
-
-
-DEED = rf"(?:{DEEDS})"
-DEED_NOW, DEED_DOING = _forms(DEEDS, "s"), _forms(DEEDS, "ing")
+DEED = rf"(?:(?:[a-z]+-)?(?:{verbs.PHRASES}|{verbs.listed(verbs.ACTIONS)}))"
+DEED_NOW, DEED_DOING = rf"(?:{verbs.listed(verbs.DOES)})", rf"(?:{verbs.listed(verbs.DOING)})"
 ORDERS = (
     r"remind|follow[ -]up|call|phone|ring|check|send|resend|tell|notify|schedule|e-?mail|ping|ask|confirm|submit"
     r"|contact"
-    r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know|get back|revisit|chase|renew|verify|ensure|make sure"
+    r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know|get back|revisit|chase|renew|verify|ensure"
+    r"|make sure"
     r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
     rf"|have {THINGS} (?:{READY})"
     rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have [\w']+ (?={DEED}\b)|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
@@ -61,8 +34,11 @@ CUE = re.compile(
     r"|(?:i|we) agreed that \w+ \w+"
     r"|you have my word\s*[:,]\s*(?:the \w+|it|i|we)\b"
     r"|(?:i|we) (?:told|said|promised|assured|informed)\b(?:\s+[\w']+){0,4}?\s+(?:i|we)(?:'d| would| will)\s+\w+"
-    r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|ought to|want to|plan to|promised to|agreed to))\s+\w+"
-    r"|(?:i am|i'm|we are|we're) (?:going|supposed) to\s+\w+"
+    r"|let me\s+(?!know\b|in\b|be\b|tell you\b|see (?:if|whether)\b)\w+"
+    r"|(?:(?:on )?(?:our|my) (?:side|end|team|part))(?:'ll| will)\s+\w+"
+    r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|have got to|ought to|want to|plan to|promised to"
+    r"|agreed to))\s+\w+"
+    r"|(?:i|we)'ve (?:got )?to\s+\w+|(?:i am|i'm|we are|we're) (?:going|supposed) to\s+\w+"
     r"|(?:someone|somebody|one) (?:must|should|has to|needs to)\s+\w+|needs? to\s+\w+"
     r"|you (?:should|must|need to|have to|are to)\s+(?!see|get|receive|expect|find|notice|hear|know|have"
     r"|be (?!reminded))\w+"
@@ -97,30 +73,90 @@ NEGATION = re.compile(
 ANOTHER = re.compile(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
 # Something to be done by a day is a duty; something that must always hold is a rule.
 OBLIGED = re.compile(
-    r"\b(?:must|has to|have to|ought to|is to|are to)\s+be\s+(?:\w+(?:ed|en)|sent|paid|done|made|met|left|held|sold|put"
-    r"|cut|built|bought|brought|found|told)\b",
+    r"\b(?:(?:must|has to|have to|ought to|needs? to|is to|are to)\s+(?:be\s+[\w-]+|go|come|reach|arrive|get"
+    rf"|{verbs.listed(verbs.ACTIONS)})"
+    r"|should\s+be\s+(?:\w+(?:ed|en)|sent|paid|done|made|sold|put|cut|built|bought|brought|told))\b",
     re.IGNORECASE,
 )
-BY_A_DAY = re.compile(r"\b(?:by|before|until|till|no later than|on)\s", re.IGNORECASE)
+BY_A_DAY = re.compile(r"\b(?:by|before|until|till|no later than|not later than|on)\s", re.IGNORECASE)
 KEPT_IN_MIND = re.compile(r"^\W*(?:please )?(?:remember|note|keep in mind|bear in mind) that\b", re.IGNORECASE)
 UNFORGOTTEN = re.compile(r"\b(?:don't|do not|never) (?:let \w+ )?forget\b", re.IGNORECASE)
+OBJECT_BEGINS = (
+    r"(?:\s+(?:up|down|out|off|back|over|away|for))?\s+(?:the|an?|my|our|your|his|her|their|its|this|these|those|it"
+    r"|them"
+    r"|him|us|me|you|all|both|everyone|[\w-]+'s|[A-Z][\w'-]+)\b"
+)
 # Who keeps a promise in the third person, and what they do for it; what merely happens is no promise.
+ROLES = (
+    "agent|assistant|bot|team|crew|support|user|customers?|clients?|vendor|supplier|managers?|operators?|owner|courier"
+    "|lawyer|accountants?|engineers?|host|reviewers?|side|office|desk|department|partner|landlord|landlady|tenants?"
+    "|neighbours?|neighbors?|colleagues?|boss|doctor|nurse|dentist|surgeon|vet|pharmacist|therapist|patient|teacher"
+    "|tutor|coach|trainer|student|intern|apprentice|contractors?|builders?|plumber|electrician|carpenter|painter"
+    "|gardener|mechanic|technicians?|driver|carrier|forwarder|printer's|agency|broker|banker|bank|insurer|auditors?"
+    "|advis[eo]r|consultant|solicitor|notary|translator|editor|author|publisher|designer|developers?|programmer|tester"
+    "|admins?|administrator|analyst|secretary|receptionist|librarian|caretaker|cleaners?|caterer|florist|photographer"
+    "|organi[sz]ers?|speaker|chair|director|head|lead|buyer|seller|agent|representative|rep|guys|people|parents|mother"
+    "|father|mum|mom|dad|wife|husband|brother|sister|son|daughter|friend|cousin|aunt|uncle|committee|board|council"
+    "|company|firm|workshop|garage|lab|laboratory|warehouse"
+)
+GROUPS = (
+    "support|legal|finance|accounting|accounts|hr|it|ops|sales|marketing|procurement|purchasing|engineering|facilities"
+    "|payroll|logistics|maintenance|reception|management|security|devops|design|compliance|someone|everyone|everybody"
+)
 WHO = (
-    r"(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|(?i:he|she|they|(?:the|our|my|your) (?:\w+ )?(?:agent|assistant|bot"
-    r"|team|support"
-    r"|user|customer|client|vendor|supplier|manager|operator|owner|courier|lawyer|accountant|engineer|host|reviewer)))"
+    r"(?:(?!(?:Will|Must|Should|Shall|Could|May|Might|This|That|These|Those|There|It|Nothing|Nobody|No|What|Who|If"
+    r"|When"
+    r"|Please|The|Our|My|Your|Their|I|We|You)\b)(?:(?:Dr|Mrs?|Ms|Prof|St)\. ?)?[A-Z][\w'-]+(?: (?:[A-Z][\w'-]+"
+    r"|and [A-Z][\w'-]+)){0,2}"
+    rf"|(?i:he|she|they|(?:the|our|my|your|their|his|her) (?:[\w'-]+ ){{0,2}}?(?:{ROLES})|{GROUPS}))"
 )
 DOING = r"(?:\w{3,}ing)"
 PROMISED = re.compile(
     rf"(?:^\s*|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|\s+(?i:will|shall|must|has to|have to|needs? to|is to"
-    r"|is going to|are going to|agreed to|promised to|promises to|committed to|offered to|undertook to|is supposed to))"
+    r"|is going to|are going to|agreed to|promised to|promises to|committed to|offered to|undertook to|is supposed to"
+    r"|are supposed to|has agreed to|has promised to|has offered to|volunteered to|has undertaken to))"
     rf"\s+(?:then |also |still )?(?i:{DEED})\b"
     rf"|\s+(?i:said|promised|says|promises|confirmed|agreed|told \w+) (?:that )?(?i:he|she|they) (?i:would"
-    rf"|will) (?i:{DEED})\b"
+    rf"|will|'ll|'d) (?i:{DEED})\b"
     rf"|\s+(?i:commits?|committed|agreed|agrees|pledges|pledged|is committed|are committed) to (?i:{DEED}\b|{DOING})"
     rf"|\s+to (?i:{DEED})\b|\s+{DEED_NOW}\b(?=[^.;]*\b(?:by|before|until|no later than)\s)"
     rf"|\s+(?i:is|are) (?i:{DEED_DOING})\b(?!.*\b(?:every|each|daily|weekly|monthly)\b)"
-    r"|\s+(?i:owes?)\s+(?:us|me|you|him|her|them|[Tt]he \w+|[A-Z]\w+)\b)"
+    r"|\s+(?i:owes?)\s+(?:us|me|you|him|her|them|[Tt]he \w+|[A-Z]\w+)\b"
+    r"|\s+(?i:(?:has |have )?(?:promised|guaranteed|pledged)|promises|guarantees|(?:has|have) committed to)\s+"
+    r"(?:(?:us|me|you|him|her|them|[A-Z]\w+)\s+)?(?i:the|an?|my|our|your|his|her|their|its|to have|delivery|payment"
+    r"|\d+)\b"
+    r"(?=[^.;]*\b(?:by|before|for|within|until|no later than|at the latest)\s))"
+)
+# "The adviser wants the receipts by Friday": what is wanted by a day is to be done until then.
+WANTED_BY = re.compile(
+    rf"^\s*(?:I|We|{WHO})\s+(?i:wants?|needs?|requires?|expects?|(?:has|have) asked for|(?:is|are) asking for"
+    r"|would like|must have)\s+(?!to\b)(?=[^,;:]*\b(?:by|before|no later than|at the latest)\s)"
+)
+# "I promise the crash will be found": the thing promised has a clause of its own.
+PROMISED_CLAUSE = re.compile(
+    r"\b(?:i|we)(?:'ll| will| can| hereby)? (?:promise|promised|guarantee|guaranteed|swear|vow|vowed|assure \w+)"
+    r"(?: (?:you|him|her|them|[a-z]+))? ?(?:that )?(?:[\w'-]+ ){1,5}?(?:will|would|'ll|'d|is going to|are going to)\b"
+    r"|^\W*(?:committed|promised|pledged|guaranteed|owed)\b(?! by\b)(?=[^.;]*\b(?:by|before|no later than|for)\s)"
+    r"|\b(?:i|we)(?: have|'ve)? (?:promised?|guaranteed?)\s+(?!to\b|that\b)\w+"
+    r"|\b(?:will|'ll) be (?:ready|done|finished|fixed|sent|delivered|with you|(?:in|on|at) your)\b(?=[^.;]*\b(?:by"
+    r"|before)\s)"
+    r"|\byou(?:'ll| will) (?:get|have|receive|hear)\b",
+    re.IGNORECASE,
+)
+# "Flu shots to be booked for May", "the form is to go back by Friday".
+TO_BE_DONE = re.compile(
+    r"^\W*(?:[\w'&#/-]+ ){1,8}?(?:(?:is|are|needs?|has|have) )?to be (?:\w+(?:ed|en)|sent|paid|done|made|held|sold"
+    r"|put|cut"
+    r"|built|bought|brought|told|run|read|set|shut|split|spent|swept|taught|rebuilt|redone)\b"
+    r"|^\W*(?:(?!(?:is|are|was|were)\b)[\w'&#/-]+ ){1,8}?(?:needed|required|wanted|due back)\s+(?:by|before"
+    r"|no later than)\b",
+    re.IGNORECASE,
+)
+# "We send the second part on Friday": a present tense that is no habit.
+FIRST_PRESENT = re.compile(
+    rf"(?:^\W*|[,;:]\s+|\band\s+)(?:i|we)\s+(?:then |also )?(?!(?:read|put|cut|set|shut"
+    rf"|let)\b){DEED}(?={OBJECT_BEGINS})",
+    re.IGNORECASE,
 )
 # A word in the place of an order that is none: it begins a clause, names a thing, or only sets a scene.
 NO_ORDERS = """
@@ -135,14 +171,35 @@ thank thanks sorry hello hi ok okay well right sure great good fine let remember
 anyone people half once twice cancel
 """
 UNORDERED = frozenset(NO_ORDERS.split())
-IMPERATIVE = re.compile(
-    r"(?:^\W*|[,:;]\s+|\b(?:and|then|also|please|so)\s+)(?:please\s+|then\s+|also\s+|always\s+)?"
-    r"(?P<verb>[A-Za-z][a-z]{2,})(?:\s+(?:up|down|out|off|back|over|in|on|away|again|with|for|to|about|at)){0,2}"
-    r"\s+(?:the|an?|my|our|your|his|her|their|its|this|these|those|it|them|him|us|me|all|both|every|each|any|another|no"
-    r"|(?P<name>[A-Z][\w'-]+)|(?P<number>\d+|two|three|four|five|six|ten))\b"
+OBJECT = (
+    r"(?P<particle>(?:\s+(?:up|down|out|off|back|over|in|on|away|again|with|for|to|about|at|through|around"
+    r"|along)){0,2})"
+    r"\s+(?:(?P<determined>the|an?|my|our|your|his|her|their|its|this|these|those|it|them|him|us|me|all|both|every"
+    r"|each"
+    r"|any|another|no|everyone|everybody|someone|[\w-]+'s)|(?P<name>[A-Z][\w'-]+)"
+    r"|(?P<number>\d+|two|three|four|five|six|ten))\b"
 )
-GIVING = frozenset(
-    ("give", "bring", "hand", "show", "ask", "help", "meet", "pay", "wake", "join", "thank", "invite", "visit")
+IMPERATIVE = re.compile(
+    r"(?:^\W*|[,:;\u2013\u2014]\s+|\s-\s+|\b(?P<joined>and|then|also|please|so|but|or|just|kindly|now)\s+)"
+    r"(?:(?:please|then|also|always|just|kindly|so|and)\s+)*(?P<verb>[A-Za-z][a-z-]{2,})\b"
+)
+WITH_OBJECT = re.compile(OBJECT)
+# What tells that the word before was the subject of a sentence: "post offices close", "book sales rise".
+FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|shall|does|do|did|isn't|aren't"
+    r"|wasn't|weren't|hasn't|won't|went|came|took|rose|fell|began|got|goes|comes|rises?|falls?|begins?|starts?|ends?"
+    r"|happens?|arrives?|departs?|expires?|closes?|opens?|occurs?|increases?|decreases?|peaks?|continues?|remains?"
+    r"|stays?|lasts|costs?|works?|means?|includes?|takes?|needs?|requires?|shows?|runs|moved?|changed?)\b"
+    r"|^\s+\w+ed\s+(?:on|at|in|by|to|from|for|this|last|the|yesterday)\b",
+    re.IGNORECASE,
+)
+# "Call from Ana", "call centre hours: nine to five".
+NOUN_BEHIND = re.compile(r"\s+(?:of|from|by)\b|\s*(?:$|[,.;:])|\s+(?:[a-z]+ ){0,2}[a-z]+s:")
+MAIN_ENDS = re.compile(
+    r"[,;:(\u2013\u2014]|\b(?:sure|before|after|when|once|if|that|because|while|until|till|so|as|since|unless|whether"
+    r"|which|who"
+    r"|what|how|where|why|to)\b",
+    re.IGNORECASE,
 )
 UNVERBAL = re.compile(r"(?:ly|ing|ed|ness|(?<!s)s)$")
 # "No need to follow up", "cancel the reminder": what was to be done is not.
@@ -161,29 +218,10 @@ ASKING = re.compile(
     r"^\W*(?:did|does|do|can|could|should|shall|will|would|is|are|have|has|may)\s+(?:i|we|you|he|she|they|it|there)\b",
     re.IGNORECASE,
 )
-# "Call volumes went up on Monday", "Review meeting is on Friday": the word names a thing here.
-THING = re.compile(
-    r"^\W*(?:call|check|review|schedule|e-?mail|ping|alert|follow[ -]up|contact|reminder|refund|upload|book|cancel"
-    r"|message"
-    r"|answer|reply|share|deliver|update|renew|ring|phone|pay)\w*\s+(?!(?:whether|if|that|why|how|who|what|where"
-    r"|when)\b)"
-    r"(?:[^\s,]+\s+){0,4}?(?:is|are|was|were|has|had|have|went|took|starts?|started|happened|ended|begins?"
-    r"|moved|rose|rises?"
-    r"|fell|falls?|drops?|increases?|peaks?"
-    r"|confirmed|completed|scheduled|planned|done|cleared|opens?|closes?|arrived|came|failed|succeeded|increased"
-    r"|dropped"
-    r"|continues?|remains?|stays?|lasts?|runs?|works?)\b",
-    re.IGNORECASE,
-)
-NAMING = re.compile(
-    r"(?:call|e-?mail|message|reply|answer|update|ping|alert|review|refund|check|follow[ -]up|invite|share)s?\s+"
-    r"(?:from|of|by|hours|cent(?:re|er)s?|notes|logs?|volumes?)\b",
-    re.IGNORECASE,
-)
 # "We will be closed", "please note", "suppose we need to", "she said we should": no one is asked to act.
 IDLE = re.compile(
     rf"(?:(?:i|we)(?:'ll| will| shall) (?:be(?! {DEED_DOING}\b)"
-    rf"|have(?!\s+(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}))\b)|probably"
+    rf"|have(?!\s+(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}|\w+ed))\b)|probably"
     r"|likely|maybe|perhaps"
     r"|not|never|see|know)"
     r"|(?:i|we) (?:have to|must|should|need to|want to) (?:admit|say|confess|assume|believe|understand|thank)"
@@ -191,7 +229,11 @@ IDLE = re.compile(
     r"|please (?:find|note|be|see|excuse|accept|bear|feel))\b",
     re.IGNORECASE,
 )
-MISSED = re.compile(r"\bbut\s+(?:\w+\s+)?(?:forgot|missed|did not|didn't|never|failed)\b", re.IGNORECASE)
+NOUN_BEGINS = frozenset(("the", "a", "an", "my", "our", "your", "and", "new", "all"))
+MISSED = re.compile(
+    r"\bbut\s+(?:\w+\s+)?(?:forgot|missed|did not|didn't|never|failed)\b|\band\s+(?:\w+\s+)?(?:kept|did|delivered)\b",
+    re.IGNORECASE,
+)
 REPORTED = re.compile(
     r"\b(?:said|says|saying|told|mentioned|wrote|writes|thinks?|thought|believe[sd]?|claim(?:s|ed)?|wonder(?:s|ed)?"
     r"|explained|suggest(?:s|ed)?|suppose|imagine|assum(?:e|ed|ing)|what if|in case|perhaps|maybe|might|could|would"
@@ -204,13 +246,13 @@ first thing sharp again so ok
 okay hi hello early late latest no than end todo to-do reminder task or always
 """
 FILLER = frozenset(FILLING.split())
-PIECE = re.compile(r"[\w'&-]+")
+PIECE = re.compile(r"\w[\w'&-]*")
 VERB = re.compile(r"\b(?:is|are|was|were|has|had|have|will|would|does|did|\w{2,}ed)\b", re.IGNORECASE)
 MOST_SUBJECT = 4
 MOST_CUES, MOST_OTHERS = 8, 3  # in one sentence; what follows is not looked at
 BEFORE_REMINDER = re.compile(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
 # "Ana needs to leave at four on Fridays" is how it is with Ana.
-HABIT = re.compile(r"needs? to (?!be\b)", re.IGNORECASE)
+HABIT = re.compile(r"(?:needs?|has|have) to (?!be\b)", re.IGNORECASE)
 # After such a word another clause begins, with a verb of its own.
 INNER_CLAUSE = re.compile(
     r"\b(?:whether|if|which|who|whose|whom|what|why|how|where|when|because|since|although|though|whereas"
@@ -253,9 +295,12 @@ EVENT_WITH = re.compile(
 )
 # For these it is the time that matters, not which one of several is meant.
 ARRANGED = re.compile(
-    r"\b(?:remind\w*|reminder|schedule|re-?schedule|book|arrange|plan|set|create|prepare|reserve|invite|hold|join)\b",
+    r"\b(?:remind\w*|reminder|schedule|re-?schedule|book|arrange|plan|set|create|prepare|reserve|invite|hold|join"
+    r"|promised?|promises|guaranteed?|guarantees|booked|scheduled|arranged|planned|owes?)\b",
     re.IGNORECASE,
 )
+# "At Monday's meeting" says when, "Monday's meeting" which one.
+MEANWHILE = re.compile(r"\b(?:at|during|in|before|by|until|for)\s+(?:\w+day|today|tomorrow)$", re.IGNORECASE)
 PREPOSITION = re.compile(r"\b(?:on|at|in|for)\s+$", re.IGNORECASE)
 NEARBY = 100  # characters
 FOR = re.compile(r"\bfor\s+$", re.IGNORECASE)
@@ -279,7 +324,10 @@ class Cue(NamedTuple):
 
 def may_cue(text: str) -> bool:
     """Whether there is any cue in ``text``, in any context."""
-    return any(rule.search(text, 0, LONGEST_TEXT) for rule in (CUE, IMPERATIVE, PROMISED, OBLIGED))
+    words = {word.strip(".,:;!-") for word in text[:LONGEST_TEXT].casefold().split()}
+    return not verbs.ACTIONS.isdisjoint(words) or any(
+        rule.search(text, 0, LONGEST_TEXT) for rule in (CUE, IMPERATIVE, PROMISED, OBLIGED, *ANNOUNCED)
+    )
 
 
 def cues_in(clause: str) -> Iterator[Cue]:
@@ -293,26 +341,37 @@ def cues_in(clause: str) -> Iterator[Cue]:
         seen.update(range(found.start(), found.end()))
         if _is_cue(clause, found):
             yield Cue(found.start(), found.end(), ORDER.match(found[0]) is not None)
-    for found in islice(PROMISED.finditer(_without_lead(clause)), MOST_OTHERS):
-        if not (NEGATION.search(clause) or REPORTED.search(clause[: found.start()])):
+    plain = _without_lead(clause)
+    for found in islice(PROMISED.finditer(plain), MOST_OTHERS):
+        if not (NEGATION.search(clause) or REPORTED.search(clause[: found.start()]) or _is_habit(clause, found)):
             yield Cue(found.start(), found.end(), is_order=False)
+    for rule in ANNOUNCED:
+        said = rule.search(plain)
+        if said and not (NEGATION.search(clause) or REPORTED.search(clause[: said.start()]) or times.is_meant(clause)):
+            yield Cue(said.start(), said.end(), is_order=False)
     for found in islice(OBLIGED.finditer(clause), MOST_OTHERS):
         if _is_duty(clause, found):
             yield Cue(found.start(), found.end(), is_order=False)
-    for found in islice(IMPERATIVE.finditer(clause), MOST_OTHERS):
-        if found.start("verb") not in seen and _is_imperative(clause, found):
+    for found in islice(IMPERATIVE.finditer(plain), MOST_OTHERS):
+        if found.start("verb") not in seen and _is_imperative(plain, found):
             yield Cue(found.start("verb"), found.end("verb"), is_order=True)
+
+
+def _is_habit(clause: str, found: re.Match[str]) -> bool:
+    """Whether a promise says what always is: "Ana needs to leave at four on Fridays"."""
+    return HABIT.search(found[0]) is not None and times.is_meant(clause)
 
 
 def _is_duty(clause: str, found: re.Match[str]) -> bool:
     """Whether an obligation has a single due day: named after it, or before the clause."""
     ahead = KEPT_IN_MIND.sub(" ", clause[: found.start()])
-    if NEGATION.search(ahead) or REPORTED.search(ahead) or times.is_meant(clause):
+    if NEGATION.search(ahead) or REPORTED.search(ahead) or IDLE.search(clause) or times.is_meant(clause):
         return False
     leads = BY_A_DAY.match(clause.lstrip()) is not None and _without_lead(clause) != clause
     return leads or BY_A_DAY.search(clause, found.end()) is not None
 
 
+ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, FIRST_PRESENT)
 LEAD_END = re.compile(r"^\s*,")
 
 
@@ -325,21 +384,45 @@ def _without_lead(clause: str) -> str:
 
 
 def _is_imperative(clause: str, found: re.Match[str]) -> bool:
-    """Whether a word is in the place of an order, looks like a verb in its bare form, and has an object."""
-    verb, begins = found["verb"], not clause[: found.start("verb")].strip(" -*,")
-    if (
-        verb.casefold() in UNORDERED
-        or verb.casefold() in IRREGULAR
-        or UNVERBAL.search(verb)
-        or (verb[0].isupper() and not begins)
-    ):
+    """Whether a word is in the place of an order and a verb in its bare form: a known one that has no subject's verb
+    behind it, or any other with an object."""
+    verb, ahead = found["verb"], clause[: found.start("verb")]
+    begins, behind = not ahead.strip(" -*,"), clause[found.end("verb") :]
+    if verb.casefold() in UNORDERED or NEGATION.search(ahead) or REPORTED.search(ahead) or IDLE.search(ahead):
         return False
-    if verb[0].isupper() and (found["number"] or (found["name"] and verb.casefold() not in GIVING)):
+    if verb[0].isupper() and not begins and ahead.rstrip()[-1:] != ":":
+        return False
+    object_ = WITH_OBJECT.match(behind)
+    if verbs.is_action(verb):
+        return _is_order(clause, found, behind, object_)
+    if object_ is None or verb.casefold() in IRREGULAR or UNVERBAL.search(verb):
+        return False
+    if verb[0].isupper() and (object_["number"] or object_["name"]):
         return False  # "Lena Marek", "Room 5"
-    if begins and re.match(r"\s+(?:[\w']+\s+){0,3}?(?:is|are|was|were|will|has|had)\b", clause[found.end("verb") :]):
+    return not (begins and re.match(r"\s+(?:[\w']+\s+){0,3}?(?:is|are|was|were|will|has|had)\b", behind))
+
+
+def _is_order(clause: str, found: re.Match[str], behind: str, object_: re.Match[str] | None) -> bool:
+    """Whether a known verb orders: "and clean" after another verb goes on with that, "post office" names a thing."""
+    if found["joined"] in ("and", "or") and FINITE.search(clause[: found.start()]):
         return False
-    ahead = clause[: found.start("verb")]
-    return not (NEGATION.search(ahead) or REPORTED.search(ahead) or IDLE.search(ahead))
+    return not _is_thing(behind, object_)
+
+
+def _is_thing(behind: str, object_: re.Match[str] | None) -> bool:
+    """Whether a word that may order names a thing here: "post offices close", "call from Ana"."""
+    if object_ is not None and object_["determined"] and not object_["particle"]:
+        return False
+    ends = MAIN_ENDS.search(behind)
+    main = behind[: ends.start()] if ends else behind
+    return bool(NOUN_BEHIND.match(behind) or FINITE.search(main) or _has_verb(main))
+
+
+def _has_verb(main: str) -> bool:
+    """Whether a word in the third person follows words without an article: "Mark calls", "test result shows"."""
+    words = main.casefold().split()
+    pairs = pairwise(words)
+    return any(word in verbs.DOES and before not in NOUN_BEGINS for before, word in pairs)
 
 
 def _is_cue(clause: str, found: re.Match[str]) -> bool:
@@ -348,10 +431,12 @@ def _is_cue(clause: str, found: re.Match[str]) -> bool:
     if NEGATION.search(ANOTHER.split(before)[-1]) or IDLE.match(clause, found.start()) or REPORTED.search(ahead):
         return False
     if found[0].casefold() == "reminder":
-        return bool(BEFORE_REMINDER.search(ahead)) and not THING.search(clause[found.start() :])
+        return bool(BEFORE_REMINDER.search(ahead)) and not FINITE.search(clause, found.end())
     if not ORDER.match(found[0]):
         return not (ahead.strip() and HABIT.match(found[0]) and times.is_meant(clause))
-    if THING.search(clause[found.start() :]) or NAMING.match(clause, found.start()):
+    order = IMPERATIVE.match(clause[found.start() :])
+    behind = clause[found.start() + order.end("verb") :] if order else ""
+    if order and _is_thing(behind, WITH_OBJECT.match(behind)):
         return False
     return bool(BEFORE_ORDER.search(ahead) or (times.spans(ahead) and only_time_and_filler(ahead, True)))
 
@@ -365,7 +450,8 @@ def only_time_and_filler(ahead: str, is_order: bool) -> bool:
     if not [each for each in PIECE.findall(lead) if each.casefold() not in FILLER]:
         ahead = rest or lead  # "By Monday at the latest, ..."
     others = [each for each in PIECE.findall(ahead) if each.casefold() not in FILLER]
-    return not others or (not is_order and len(others) <= MOST_SUBJECT and "," not in ahead and not VERB.search(ahead))
+    subject = not is_order and len(others) <= MOST_SUBJECT and not {",", ":"} & set(ahead)
+    return not others or (subject and not VERB.search(ahead))
 
 
 def own_times(main: str, cue: Cue) -> str:
@@ -424,6 +510,8 @@ def _of_noun(main: str, first: int, last: int, cue: Cue) -> bool:
         return False
     nearby = max(0, first - NEARBY)
     before, behind = main[nearby:first], main[last:]
+    if behind[:2] == "'s" and MEANWHILE.search(main[nearby:last]):
+        return False
     if last > cue.starts and (behind[:2] == "'s" or _names_a_thing(before, main[first:last], behind)):
         return True
     noun = PREPOSITION.sub("", before)

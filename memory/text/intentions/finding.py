@@ -7,9 +7,7 @@ person arms or dismisses such a commitment; it never fires by itself.
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
-from memory.host import cron
 from memory.text.intentions import foreign, times
 from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, REQUESTING, WHO, cues_in, may_cue, own_times
 from memory.text.intentions.predicates import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
@@ -38,7 +36,8 @@ THINK = (
     r"(?:guess|think|thinking|thought|suppose|believe|reckon|assume|feel|hope|hoping|wonder|wondering|suggest|propose)"
 )
 GOOD = (
-    r"(?:good|nice|great|best|better|wise|helpful|useful|sensible|smart|worthwhile|an option|possible)(?: idea| thing)?"
+    r"(?:good|nice|great|best|better|wise|helpful|useful|sensible|smart|worthwhile|an option|possible)(?: idea"
+    r"| thing)?"
 )
 BY = rf"^\W*(?P<who>(?-i:{WHO}))\s+"
 # Each is replaced by its definite form, in this order.
@@ -55,7 +54,8 @@ RULES = (
     # "we were thinking of shipping"
     (
         (
-            rf"{WE}(?:'m|'re|'ve been| am| are| was| were| have been)\s+(?:also )?(?:thinking (?:of|about)|considering)"
+            rf"{WE}(?:'m|'re|'ve been| am| are| was| were| have been)\s+(?:also )?(?:thinking (?:of|about)"
+            rf"|considering)"
             r"\s+(?=\w+ing\b)"
         ),
         r"\g<we> will ",
@@ -97,7 +97,8 @@ RULES = (
     # "Anna thinks she can fix it", "Leo might send it", "the vendor hopes to deliver"
     (
         (
-            rf"{BY}(?:thinks?|believes?|hopes?|guess(?:es)?|reckons?|expects?|assumes?)\s+(?:that\s+)?(?:he|she|they|it)\s+"
+            rf"{BY}(?:thinks?|believes?|hopes?|guess(?:es)?|reckons?|expects?|assumes?)\s+(?:that\s+)?(?:he|she|they"
+            rf"|it)\s+"
             rf"(?:can|could|will|would|may|might|should)\s+(?={DEED}\b)"
         ),
         r"\g<who> will ",
@@ -159,7 +160,10 @@ MOST = 20
 LEAST_WORDS = 2
 
 MARKER = re.compile(
-    r"\b(?:(?:as soon as|the moment|whenever|when|upon|the next time|in case(?! of)|(?<!day )after|if(?! only))\b"
+    r"^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
+    r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
+    r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon|the next time"
+    r"|in case(?! of)|(?<!day )after|if(?! only))\b"
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
@@ -174,7 +178,7 @@ AFTER = re.compile(
 )
 # "We could do great things if we join forces": two doubts at once are no plan.
 IF_ONLY = re.compile(r"\bif\b", re.IGNORECASE)
-IF = re.compile(r"if\b", re.IGNORECASE)
+IF = re.compile(r"\W*(?:if|should|provided)\b", re.IGNORECASE)
 # "Nudge her next week if nothing happens": to be done then, unless something happens before.
 NOTHING = re.compile(r"\b(?:nothing|no (?:answer|reply|response|news|word)|nobody|no one|still)\b", re.IGNORECASE)
 INDIRECT = re.compile(
@@ -182,7 +186,8 @@ INDIRECT = re.compile(
 )
 LET_KNOW = re.compile(r"\blet\s+\w+(?:\s+\w+)?\s+know\s+$", re.IGNORECASE)
 CLAUSE_END = re.compile(
-    r"\s*(?:,|\s[-\u2013\u2014]\s|\s\(|\bthen\b|\bso that\b|\bso\b|\bbecause\b|\bin order\b|\bplease\b)", re.IGNORECASE
+    r"\s*(?:,(?!\d)|\s[-\u2013\u2014]\s|\s\(|\bthen\b|\bso that\b|\bso\b|\bbecause\b|\bin order\b|\bplease\b)",
+    re.IGNORECASE,
 )
 GENERAL = re.compile(
     r"^\s*(?:(?:a|an|any|some|no|every|each)\s|(?:anyone|someone|somebody|anybody|they|you|people|customers|users|it"
@@ -192,7 +197,7 @@ GENERAL = re.compile(
 ALWAYS = re.compile(r"whenever\b", re.IGNORECASE)
 MAY_BE_WHEN = re.compile(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
-    r"|weekends?|until|\d\s?[ap]m|after|if"
+    r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|\d\s?[ap]m|after|if"
     r"|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
     r"|tomorrow|next|daily|weekly|quarterly|yearly|annually|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d"
     r"|(?:mon|tues|wednes|thurs|fri|satur"
@@ -274,11 +279,11 @@ def _unconditional(text: str) -> str:
 
 
 def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
-    meant = foreign.meant_by(sentence.text, written_at.astimezone(ZoneInfo(zone)).replace(tzinfo=None))
+    meant = foreign.meant_by(sentence.text)
     if meant is None:
         return None
-    if meant.at:
-        return _timed(sentence, times.When(cron.instant_of(meant.at, zone)), written_at)
+    if meant.time:
+        return _timed(sentence, times.when(meant.time, zone=zone, base=written_at), written_at)
     words = words_of(meant.clause)
     if not LEAST_WORDS <= len(words) <= MOST_WORDS:
         return None

@@ -1,141 +1,380 @@
 """Intentions in German, Spanish, French and Polish: an order or a promise, and a time or a condition.
 
-Less is understood than in English: a clause that begins with an order, or announces an action, with a time that the
-date library reads, or after a conjunction. Denied ones are ignored.
+Words of time are put into English, and ``times`` reads them. An order is told by the form of its verb: an imperative
+at the beginning of its clause, or an infinitive where nothing else is a verb. What is denied is ignored, and so is what
+says how things are.
 """
 
+import calendar
 import re
-from datetime import datetime, time, timedelta
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-MORNING = time(9)
-AT_CLOCK = re.compile(
-    r"\b(?:um|gegen|a las?|à|vers|o|około)\s*(?P<h>\d{1,2})(?:[:.h](?P<m>\d{2}))?\s*(?:uhr|h\b|heures?\b)?",
-    re.IGNORECASE,
+from memory.text.intentions import times
+
+# What a rule of time may stand before, once days and numbers are in English.
+AHEAD = (
+    r"(?=\s*(?:\d|noon|midnight|tomorrow|today|the day after|end of|(?:mon|tues|wednes|thurs|fri|satur|sun)day|next))"
 )
+MONTHS = tuple(month for month in calendar.month_name if month)
+MONTH = rf"(?=\s+(?:{'|'.join(MONTHS)}))"
+SPAN = r"(?=\s+(?:minute|hour|day|week|month|year)s?\b)"
 
 
 class Tongue(NamedTuple):
-    """How one language says that something is to be done, when, on what condition, and that it is not."""
+    """How one language says that something is to be done, when, on what condition, and that it is not.
 
-    code: str
+    ``order`` begins a clause, unless ``statement`` begins it; ``promise`` stands anywhere. ``last`` is an infinitive at
+    the end of a clause, an order where there is no ``finite`` verb. ``times`` are applied in turn.
+    """
+
     order: re.Pattern[str]
-    day: re.Pattern[str]
+    statement: re.Pattern[str]
+    promise: re.Pattern[str]
+    last: re.Pattern[str]
+    finite: re.Pattern[str]
     condition: re.Pattern[str]
     denial: re.Pattern[str]
+    times: tuple[tuple[re.Pattern[str], str], ...]
 
 
-def _tongue(code: str, *, order: str, promise: str, day: str, condition: str, denial: str) -> Tongue:
-    number = "[0-9]+"
-    lead = rf"^\W*(?:(?:am|bis|el|w|we|do|le|ce|vor|antes del)\s+)?(?:{day.replace('N', number)})"
-    lead += r"(?:\s+(?:um|a las|à|o)\s+\d\S*)?(?:\s+uhr|\s+rano)?\s+"
-    said = rf"(?:(?:^\W*|[,:;]\s+|{lead})(?:bitte\s+|por favor,?\s+|proszę,?\s+|merci de\s+)?(?:{order})\b"
-    said += rf"|\b(?:{promise})\b)"
-    number = r"\d{1,4}"
+NEVER = r"(?!)"
+UNITS = ("minute", "hour", "day", "week", "month", "year")
+NUMBERS = ("one", "two", "three", "four", "five", "six", "ten")
+
+
+def _tongue(
+    *,
+    polite: str,
+    order: str,
+    statement: str,
+    promise: str,
+    condition: str,
+    denial: str,
+    days: str,
+    months: str,
+    units: str,
+    numbers: str,
+    phrases: dict[str, str],
+    last: str = NEVER,
+    finite: str = NEVER,
+) -> Tongue:
+    """``days``, ``months``, ``units`` and ``numbers`` are patterns for the words, in their order; ``phrases`` put into
+    English what is made of them."""
+    begins = r"(?:^\W*|[,:;\u2013\u2014]\s*)"
+    named = [*zip(days.split(), times.DAYS, strict=True), *zip(months.split(), MONTHS, strict=True)]
+    named += [(word, f"{unit}s") for word, unit in zip(units.split(), UNITS, strict=True)]
+    counted = [(word + SPAN, number) for word, number in zip(numbers.split(), NUMBERS, strict=True)]
+    rules = [*named, *counted, *phrases.items()]
     return Tongue(
-        code,
-        re.compile(said, re.IGNORECASE),
-        re.compile(rf"\b(?:{day.replace('N', number)})(?!\w)", re.IGNORECASE),
-        re.compile(rf"(?:^|(?<=[\s,]))(?:{condition})\b", re.IGNORECASE),
-        re.compile(rf"\b(?:{denial})\b", re.IGNORECASE),
+        re.compile(rf"{begins}(?:(?:{polite})(?!\w)[,:]?\s*)*(?:{order})", re.IGNORECASE),
+        re.compile(rf"{begins}(?:(?:{polite})(?![\w-])[,:]?\s*)*(?:{statement})(?!\w)", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{promise})(?!\w)", re.IGNORECASE),
+        re.compile(last),
+        re.compile(finite),
+        re.compile(rf"(?:^|(?<=[\s,]))(?:{condition})(?!\w)", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{denial})(?!\w)", re.IGNORECASE),
+        tuple((re.compile(rf"(?<!\w)(?:{rule})(?!\w)", re.IGNORECASE), words) for rule, words in rules),
     )
 
 
-TONGUES = (
-    _tongue(
-        "de",
-        order=r"erinner\w*|ruf\w*|schick\w*|send\w*|prüf\w*|frag\w*|sag|gib|meld\w*|bestell\w*|bezahl\w*|überweis\w*"
-        r"|buch\w*|vergiss nicht|informier\w*|benachrichtig\w*|leite\w*|stell\w*|mach\w*|schreib\w*|aktualisier\w*"
-        r"|kündig\w*|lösch\w*|starte\w*|verschieb\w*|antworte\w*|bring\w*|hol\w*|kauf\w*|erneuer\w*",
-        promise=r"bitte\s+\w+|(?:ich|wir) (?:werde|werden|muss|müssen|verspreche\w*)|wir sollten|(?:ich"
-        r"|wir) \w+en? dich",
-        day=r"übermorgen|morgen|heute(?: abend)?|in (?:einer|einem|zwei|drei|vier|fünf|N) (?:minuten?|stunden?"
-        r"|tag(?:en)?"
-        r"|wochen?|monat(?:en)?)|nächste[nrs]? (?:woche|monat|jahr)|(?:montag|dienstag|mittwoch|donnerstag"
-        r"|freitag|samstag"
-        r"|sonntag)|\d{1,2}\. ?(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)"
-        r"(?: N)?",
-        condition=r"wenn|sobald|falls",
-        denial=r"(?<!vergiss )nicht|kein\w*|niemals|nie",
-    ),
-    _tongue(
-        "es",
-        order=r"recuérd\w*|recuerda\w*|ll[aá]m\w*|envía\w*|envíe\w*|manda\w*|av[ií]s\w*|preg[uú]nt\w*|rev[ií]s\w*"
-        r"|comprueb[ae]\w*|di(?:le)?|paga\w*|res[eé]rv\w*|no olvides|confirma\w*|escr[ií]b\w*|actualiza\w*|renueva\w*"
-        r"|notifi\w*|inf[oó]rm\w*|compra\w*|responde\w*|reinicia\w*|prepara\w*",
-        promise=r"por favor,?\s+\w+|(?:tengo|tenemos) que \w+|(?:voy|vamos) a \w+|prometo \w+|hay que \w+",
-        day=r"pasado mañana|mañana|hoy|en (?:un|una|dos|tres|cuatro|cinco|N) (?:minutos?|horas?|días?|semanas?"
-        r"|mes(?:es)?)"
-        r"|dentro de (?:un|una|dos|tres|N) (?:minutos?|horas?|días?|semanas?|mes(?:es)?)|la próxima semana"
-        r"|la semana que viene|el próximo mes|(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)"
-        r"|\d{1,2} de (?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
-        r"(?: de N)?",
-        condition=r"cuando|en cuanto|tan pronto como|si",
-        denial=r"ya no|nunca|no hace falta|no (?!olvides)\w+",
-    ),
-    _tongue(
-        "fr",
-        order=r"rappel\w*|appel\w*|envoie\w*|envoy\w*|préviens|prévenez|demand\w*|vérifi\w*|dis|dites|pay\w*"
-        r"|réserv\w*"
-        r"|n'oublie\w* pas|confirm\w*|écri\w*|mets|renouvel\w*|inform\w*|achèt\w*|répond\w*|redémarr\w*"
-        r"|prépar\w*|avertis\w*",
-        promise=r"(?:je dois|nous devons|il faut|je vais|nous allons|je promets|on doit|merci de) \w+",
-        day=r"après-demain|demain|aujourd'hui|ce soir|dans (?:un|une|deux|trois|quatre|cinq|N) (?:minutes?"
-        r"|heures?|jours?"
-        r"|semaines?|mois)|la semaine prochaine|le mois prochain|(?:lundi|mardi|mercredi|jeudi|vendredi|samedi"
-        r"|dimanche)"
-        r"|\d{1,2}(?:er)? (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre"
-        r"|décembre)(?: N)?",
-        condition=r"quand|lorsque|dès que|si",
-        denial=r"ne (?:\w+ )?(?:pas|plus|jamais)|pas besoin|plus besoin|inutile",
-    ),
-    _tongue(
-        "pl",
-        order=r"przypomnij\w*|zadzwoń\w*|wyślij\w*|prześlij\w*|sprawdź\w*|zapytaj\w*|powiedz\w*|powiadom\w*|zapłać\w*"
-        r"|zarezerwuj\w*|nie zapomnij|potwierdź\w*|napisz\w*|zaktualizuj\w*|odnów\w*|poinformuj\w*|kup\w*"
-        r"|odpowiedz\w*"
-        r"|zrestartuj\w*|przygotuj\w*|daj znać|zamów\w*|oddzwoń\w*",
-        promise=r"proszę\s+\w+|(?:muszę|musimy|trzeba|obiecuję|zamierzam) \w+|(?:zadzwonię|wyślę|sprawdzę"
-        r"|zapłacę|napiszę)",
-        day=r"pojutrze|jutro|dziś|dzisiaj|za (?:godzinę|tydzień|miesiąc|dwa|trzy|cztery|pięć|N)(?: (?:minut\w*"
-        r"|godzin\w*"
-        r"|dni|dzień|tygodni\w*|miesiąc\w*))?|w przyszłym tygodniu|w przyszłym miesiącu|(?:poniedziałek|wtorek"
-        r"|środę|czwartek"
-        r"|piątek|sobotę|niedzielę)|\d{1,2} (?:stycznia|lutego|marca|kwietnia|maja|czerwca|lipca|sierpnia|września"
-        r"|października|listopada|grudnia)(?: N)?",
-        condition=r"gdy|kiedy|jak tylko|jeśli|jeżeli",
-        denial=r"nie (?!zapomnij)\w+|już nie|nigdy",
-    ),
+GERMAN = _tongue(
+    polite=r"bitte|dringend|erinnerung|aufgabe|wichtig|todo|nicht vergessen|vergiss nicht|und|dann",
+    order=r"\w+(?:en|n) sie\b|erinner\w*|ruf\w*|schick\w*|send\w*|sag|gib|meld\w*|leg\w*|stell\w*|hol\w*|lass\w*"
+    r"|denk\w*"
+    r"|nimm|kümmer\w*|vergiss nicht|(?!\w*(?:t|st|en)\b)\w{3,}\s+(?:mich|mir|uns|ihn|ihm|ihr|den|das|dem|einen|ein"
+    r"|eine"
+    r"|bitte|herrn|frau|alle|noch|rechtzeitig)\b(?! (?:am|um|in|ist|wird))",
+    statement=r"(?:der|die|das|ein|eine|einen|am|im|um|auf|mit|nach|vor|für|bei|wegen|ohne|gegen|seit|ab|zum|zur|als"
+    r"|wie"
+    r"|und|oder|aber|es|er|sie|wir|ich|man|du|ihr|heute|gestern|habe?|bin|war|wurde|hatte|danke|diese\w?|jede\w?|alle"
+    r"|mein\w*|unser\w*|sein\w*|welche\w?|keine?)",
+    promise=r"(?:ich|wir) (?!bin|sind|habe|haben|hatte|war|gehe|gehen|fahre|fahren|fliege|fliegen|komme|kommen|denke"
+    r"|glaube"
+    r"|hoffe|hoffen|weiß|wissen|finde|freue|freuen|arbeite|wohne|feiere|feiern|brauche|möchte|würde|könnte|kann|können"
+    r"|mag|heiße|reise|sehe|verstehe|liebe|bleibe|bleiben|esse|treffe|treffen|soll(?:te)?s?t?\b)\w+en?"
+    r"|(?:schicke|sende|melde|rufe|bringe|mache|erledige|prüfe|liefere|bezahle|überweise|kläre|gebe|hole|kümmere|buche"
+    r"|schreibe|informiere|bereite|lege|stelle|repariere|liefern|schicken|senden|melden|bringen|machen"
+    r"|prüfen) (?:ich|wir)"
+    r"|(?:ist|sind)\b.*\bzu \w+en|(?:muss|müssen|soll|sollen|hat zugesagt|haben zugesagt|hat versprochen"
+    r"|haben versprochen|schuldet)"
+    r"|\w+ (?:wird|werden) (?:dir|ihnen|uns|mir|euch|den|das|die)",
+    last=r"(?<![A-ZÄÖÜ])\b[a-zäöüß]{2,}(?:en|ern|eln)\s*(?:\bund\b.*)?[.!]*$",
+    finite=r"(?i:\b(?:ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatte|hatten|kann|können|konnte|will"
+    r"|wollen"
+    r"|darf|dürfen|möchte|ich|wir|er|es|man|dass|weil|ob)\b)"
+    r"|\b(?!mit\b|nicht\b|jetzt\b|seit\b|sofort\b|direkt\b|bereit\b|fest\b|gut\b|spät\b|erst\b|fort\b|kurzfristig\b)"
+    r"[a-zäöüß]{2,}t\b",
+    condition=r"wenn|sobald|falls|sofern|nachdem",
+    denial=r"(?<!vergiss )nicht(?! vergessen)|kein\w*|niemals|nie|unnötig|erledigt",
+    days=r"montags? dienstags? mittwochs? donnerstags? freitags? (?:samstags?|sonnabends?) sonntags?",
+    months="januar februar märz april mai juni juli august september oktober november dezember",
+    units=r"minuten? stunden? (?:tage?n?|werktage?n?) wochen? monate?n? jahre?n?",
+    numbers=r"eine[rnm]? zwei drei vier fünf sechs zehn",
+    phrases={
+        r"(?:vom|von|seit|letzten|letzter|vergangenen) (?:\w+day|tomorrow)": " ",
+        r"übermorgen": "the day after tomorrow",
+        r"morgen früh": "tomorrow at 9:00",
+        r"(?<!guten )(?<!am )(?<!jeden )morgen": "tomorrow",
+        r"heute abend|heute nacht": "tonight",
+        r"heute nachmittag": "this afternoon",
+        r"heute": "today",
+        r"(?:zum |am )?(?:monatsende|ende des monats)": "end of month",
+        r"(?:zum |am )?(?:quartalsende|ende des quartals)": "end of quarter",
+        r"(?:zum |am )?(?:jahresende|ende des jahres)": "end of year",
+        r"ende der weeks|ende dieser weeks": "end of week",
+        r"(?:am |übers |dieses )wochenende": "this weekend",
+        r"feierabend|dienstschluss|geschäftsschluss": "end of day",
+        r"ende" + MONTH: "end of",
+        r"(?:nächste|kommende)[rnsm]? weeks": "next week",
+        r"(?:nächste|kommende)[rnsm]? months": "next month",
+        r"(?:nächste|kommende)[rnsm]? years": "next year",
+        r"(?:nächste|kommende)[rnsm]?(?= \w+day)": "next",
+        r"jede[nrs]? zweite[nrs]?(?= \w+day)": "every other",
+        r"alle(?= \w+ \w+s\b)": "every",
+        r"jede[nrs]?(?= (?:\w+day|days|weeks|months))": "every",
+        r"täglich": "daily",
+        r"wöchentlich": "weekly",
+        r"monatlich": "monthly",
+        r"(?:um|gegen|bis|ab) (\d{1,2})[:.](\d\d)(?: uhr)?": r"at \1:\2",
+        r"(?:um|gegen|bis|ab)? ?(\d{1,2})[:.](\d\d) uhr": r"at \1:\2",
+        r"(?:um|gegen|bis|ab)? ?(\d{1,2}) uhr": r"at \1:00",
+        r"(\d{1,2})\." + MONTH: r"\1",
+        r"(?:bis|spätestens|vor)(?: zum| spätestens| am| dem)?" + AHEAD: "by",
+        r"(?:am|diesen|den|zum)" + AHEAD: "on",
+        r"mittags?": "noon",
+        r"mitternacht": "midnight",
+        r"(?:innerhalb von|binnen)": "within",
+    },
 )
+SPANISH = _tongue(
+    polite=r"por favor|recordatorio|tarea|pendiente|importante|urgente|y|luego|después|entonces",
+    order=r"no olvid\w+|(?:recuerd[ae]|procur[ae]|aseg[uú]r[ae]te)\b|(?:\w*[áéí]\w*(?:me|l[eoa]s?|nos|se|melo|selo)"
+    r"|(?:di|haz|pon|da|ve|ten)(?:me|l[eoa]s?|nos))\b"
+    r"|(?:\w+[ae]n?|pon|haz|ten|ven|sal|di|pida|ponga|haga|traiga|diga|tenga)\s+(?:al?|el|los?|las?|una?|unos"
+    r"|por|con|que|de)\b(?! (?:\w+day|las? \d))|\w{2,}(?:ar|er|ir)(?:me|l[eoa]s?|se|nos)?\s+(?!es\b"
+    r"|era\b)\w+(?!.*\b(?:es|era|fue)\b)|(?:manda|llama|envía|paga|avisa|compra|revisa|prepara|confirma|reserva"
+    r"|recoge|escribe)\b",
+    statement=r"(?:llega|sale|abre|cierra|empieza|comienza|termina|viene|vuelve|es|está|hay|tiene|hace|cuesta|parece"
+    r"|falta"
+    r"|queda|vence|caduca|cumple|ayer|una?|la|el|los|las|para|hasta|desde|antes|durante|sobre|entre|esta|este|ese"
+    r"|esa|cada"
+    r"|toda|donde|aunque|porque|como|que|quiere|puede|debe|suele|va|vive|trabaja|gana|había|era|fue|hoy|mañana|cerca"
+    r"|menos"
+    r"|tarde|parte|gente|se|me|te|le|nos|mujer|ayer|taller|lugar)",
+    promise=r"(?:te|os|le|les|lo|la|los|las) (?!\w+(?:amos|imos)\b)\w{2,}o|(?:te|os|le|les) \w+(?:amos|emos|imos)"
+    r"|\w{2,}(?:aré|eré|iré|dré|aremos|eremos|iremos|dremos)|(?:voy|vamos) a \w+(?:ar|er|ir)\w*"
+    r"|(?:tengo|tenemos|tiene|tienen) que \w+|(?:debo|debemos|debe|deben) \w+(?:ar|er|ir)\w*|hay que \w+|prometo \w+"
+    r"|(?:me comprometo|nos comprometemos|se comprometió|se ha comprometido) a \w+|(?:prometió|ha prometido) \w+"
+    r"|(?:me encargo|nos encargamos) de",
+    condition=r"cuando|en cuanto|tan pronto como|si|una vez que|después de que|en caso de que",
+    denial=r"ya no|nunca|jamás|no hace falta|no (?!olvid)\w+|habría\w*|hubiera\w*|hubiese\w*",
+    days=r"lunes martes mi[ée]rcoles jueves viernes s[áa]bados? domingos?",
+    months="enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    units=r"minutos? horas? d[íi]as? semanas? mes(?:es)? años?",
+    numbers=r"una? dos tres cuatro cinco seis diez",
+    phrases={
+        r"(?:(?<!antes )(?<!partir )del|desde el|el pasado) \w+day(?: pasado)?|\w+day pasado": " ",
+        r"pasado mañana": "the day after tomorrow",
+        r"mañana por la mañana": "tomorrow at 9:00",
+        r"mañana por la tarde": "tomorrow afternoon",
+        r"(?<!la )mañana": "tomorrow",
+        r"esta noche": "tonight",
+        r"esta tarde": "this afternoon",
+        r"hoy": "today",
+        r"(?:a )?(?:final|finales|fin) de(?:l)? months": "end of month",
+        r"(?:a )?(?:final|finales|fin) de (?:years|año)": "end of year",
+        r"(?:a )?(?:final|finales) de" + MONTH: "end of",
+        r"(?:este|el) fin de weeks": "this weekend",
+        r"la (?:próxima weeks|weeks (?:que viene|próxima))": "next week",
+        r"el (?:próximo months|months (?:que viene|próximo))": "next month",
+        r"(?:el )?(?:próximo (\w+day)|(\w+day) (?:que viene|próximo))": r"on \1\2",
+        r"(?:cada dos|un) (\w+day) (?:sí y otro no)?": r"every other \1",
+        r"(?:cada|todos los|todas las)(?= (?:\w+day|days|weeks|months|\w+ \w+s\b))": "every",
+        r"los(?= \w+day)": "every",
+        r"(?:a diario|diariamente)": "daily",
+        r"(?:semanalmente)": "weekly",
+        r"(?:mensualmente)": "monthly",
+        r"(?:a|sobre) las? (\d{1,2})[:.](\d\d)(?: ?h(?:oras)?)?": r"at \1:\2",
+        r"(?:a|sobre) las? (\d{1,2})(?: ?h| hours)?": r"at \1:00",
+        r"a las? (?:una|one)": "at 1:00",
+        r"a las (dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce)": r"at \1",
+        r"al mediodía": "at noon",
+        r"a medianoche": "at midnight",
+        r"(?:dentro de|en)" + r"(?=\s+(?:\d+|one|two|three|four|five|six|ten)\s+\w+s\b)": "in",
+        r"(\d{1,2}) de" + MONTH: r"\1",
+        r"(\w+) de (\d{4})": r"\1 \2",
+        r"(?:antes del?|para el?|hasta el?|a más tardar el?)" + AHEAD: "by",
+        r"(?:el|este)" + AHEAD: "on",
+    },
+)
+FRENCH = _tongue(
+    polite=r"s'il (?:te|vous) plaît|svp|stp|merci de|veuillez|prière de|rappel|tâche|à faire|important|urgent|et|puis"
+    r"|ensuite|alors|pensez? à|n'oubliez? pas (?:de|d')|n'oublie pas (?:de|d')",
+    order=r"pensez? à|n'oubli\w+ pas|veillez? à|merci de|veuillez|\w+-(?:moi|l[ea]s?|lui|leur|nous|en|y)\b"
+    r"|(?!assez\b|chez\b|rendez-vous\b|nez\b)\w{3,}ez\b|(?!\w+(?:é|ée|és|ées|u|ue|us|ment|tion)\b)\w{2,}(?:e|s|ds|ts"
+    r"|is|x)"
+    r"\s+(?:l[ea]s?\b|l'|une?\b|des?\b|d'|du\b|mon\b|ma\b|mes\b|ton\b|ta\b|tes\b|son\b|sa\b|ses\b|notre\b|nos\b"
+    r"|leurs?\b"
+    r"|aux?\b|à\b|que\b|qu'|tout\w*\b|M\.|Mme\b|moi\b)(?! (?:\w+day|\d))|\w{2,}(?:er|ir|re|oir)\s+(?:l[ea]s?\b|l'"
+    r"|une?\b"
+    r"|des?\b|d'|du\b|mon\b|ma\b|mes\b|son\b|sa\b|ses\b|notre\b|nos\b|aux?\b|à\b|que\b|tou\w+\b|M\.|Mme\b)",
+    statement=r"(?:les?|la|une?|des|du|dans|sous|sans|après|depuis|entre|contre|comme|tous|toutes?|elles?|ils?|nous"
+    r"|vous|je"
+    r"|ce|cette|ces|c'est|notre|nos|votre|mes|ses|leurs?|plus|moins|près|hors|vers|dès|lors|autre|mais|très|suite"
+    r"|chaque"
+    r"|une fois|avec|pour|par|pendant|avant|hier|fils|mars|quelques?|plusieurs|même|malgré|grâce|face|mère|père"
+    r"|entre|être)",
+    promise=r"je (?:vous |te |lui |leur |l[ea]s? |en |y )+(?!ai\b|a\b|avais\b|étais\b)\w+|je (?:t'|l'|vous l'|te l'"
+    r"|m'en)"
+    r"\s?(?!ai\b|avais\b)\w+|(?:je|j')\s?\w+rai|nous \w+rons|on (?:vous |te |lui )\w+|(?:je|on) (?:vais|va|dois"
+    r"|doit) \w+"
+    r"|nous (?:allons|devons) \w+|je promets de \w+|(?:je m'engage|nous nous engageons|s'est engagée?) à \w+"
+    r"|je m'occupe d\w+|il faut(?: que)? \w+|(?:a|ont) promis d\w*|(?:doit|doivent) (?:être |nous |me )?\w+",
+    condition=r"quand|lorsque|dès que|une fois que|aussitôt que|après que|si|s'il|au cas où",
+    denial=r"n(?:e |')(?:\w+ )?(?:pas|plus|jamais|rien)(?<!n'oublie pas)(?<!n'oubliez pas)|pas besoin|plus besoin"
+    r"|inutile"
+    r"|aurait|auraient|aurions|aurais|toujours",
+    days=r"lundis? mardis? mercredis? jeudis? vendredis? samedis? dimanches?",
+    months="janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    units=r"minutes? heures? jours? semaines? mois (?:ans?|années?)",
+    numbers=r"une? deux trois quatre cinq six dix",
+    phrases={
+        r"(?:du|de|depuis) \w+day|\w+day (?:dernier|passé)": " ",
+        r"après-demain": "the day after tomorrow",
+        r"demain matin": "tomorrow at 9:00",
+        r"demain après-midi": "tomorrow afternoon",
+        r"demain soir": "tomorrow evening",
+        r"demain": "tomorrow",
+        r"ce soir|cette nuit": "tonight",
+        r"cet après-midi": "this afternoon",
+        r"aujourd'hui": "today",
+        r"(?:à )?(?:la )?fin (?:du|de) months": "end of month",
+        r"(?:à )?(?:la )?fin (?:de l'|d')years": "end of year",
+        r"(?:à )?(?:la )?fin" + MONTH: "end of",
+        r"(?:ce|le) week-?end": "this weekend",
+        r"la weeks prochaine": "next week",
+        r"le months prochain": "next month",
+        r"(\w+day) prochain": r"on \1",
+        r"un (\w+day) sur (?:deux|two)": r"every other \1",
+        r"(?:tous les|toutes les|chaque)(?= (?:\w+day|days|weeks|months|hours|\w+ \w+s\b))": "every",
+        r"le(?= \w+days\b)": "every",
+        r"(?:quotidiennement)": "daily",
+        r"(?:à|vers) (\d{1,2}) ?[h:] ?(\d\d)": r"at \1:\2",
+        r"(?:à|vers) (\d{1,2}) ?(?:h|hours)": r"at \1:00",
+        r"à midi": "at noon",
+        r"à minuit": "at midnight",
+        r"matin": "morning",
+        r"dans|d'ici|sous" + r"(?=\s+(?:\d+|one|two|three|four|five|six|ten)\s+\w+s\b)": "in",
+        r"1er" + MONTH: "1",
+        r"(?:d'ici(?: au| le| à)?|avant(?: le| la)?|pour(?: le)?|jusqu'(?:au|à)|au plus tard(?: le)?)" + AHEAD: "by",
+        r"(?:le|ce)" + AHEAD: "on",
+    },
+)
+POLISH = _tongue(
+    polite=r"proszę|prosze|przypomnienie|zadanie|ważne|pilne|i|oraz|potem|nie zapomnij",
+    order=r"nie zapomnij\w*|pamiętaj\w*|daj\w*|idź|weź\w*|kup\w*|płać\w*|dzwoń\w*|pisz\w*|pytaj\w*|(?:za|wy|przy|s|ś"
+    r"|po|pod|na"
+    r"|od|o|u|prze"
+    r"|roz|ze|z|do|w|wz|ws)\w*(?:j|ń|dź|ź|ć|isz|rz|ów|edz|aw|óż|ób|up|iadom|awcie|jcie|ńcie|dźcie|źcie|szcie|ał)"
+    r"(?:my)?\s+\w|\w{3,}ć\s+\w",
+    statement=r"(?:wtorek|środa|czwartek|piątek|styczeń|grudzień|kwiecień|tydzień|dzień|wczoraj|dzisiaj|dziś|zawsze"
+    r"|podróż"
+    r"|pokój|nasz|wasz|przed|poprzez|przez|przy|teraz|dotąd|odkąd|urodzaj|przyjaciel|spał|pisał|\w+ał|\w+ił|\w+ył)",
+    promise=r"(?:muszę|musimy|musi|muszą|trzeba|należy|obiecuję|obiecał\w*|zobowiązał\w*|zamierzam|powinien|powinna"
+    r"|powinni"
+    r"|powinniśmy)(?: się)? \w+|(?:za|wy|przy|s|po|pod|na|od|o|u|prze|roz|ze|z|do|w)\w{1,12}(?:ślę|szę|dzę"
+    r"|acę|wię|nię|pię|bię|uję|tam|dam|mię|rzę|czę|ślemy|imy|ujemy|amy|damy)",
+    condition=r"gdy|kiedy|jak tylko|skoro tylko|jeśli|jeżeli|po tym,? jak|w razie",
+    denial=r"nie (?!zapomnij)\w+|już nie|nigdy|niepotrzebn\w*",
+    days=r"poniedział(?:ek|ku|ki) wtor(?:ek|ku|ki) środ[aęyę] czwart(?:ek|ku|ki) piąt(?:ek|ku"
+    r"|ki) sobot[aęy] niedziel[aęię]",
+    months="stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+    units=r"minut\w* godzin\w* (?:dni\w*|dzień|dnia) (?:tygodni\w*|tydzień) (?:miesi[ąę]c\w*) (?:rok\w*|lata?)",
+    numbers=r"jed\w+ dw[aie]\w* trzy cztery pięć sześć dziesięć",
+    phrases={
+        r"(?:z|od) \w+day|zesz\w+ \w+day": " ",
+        r"pojutrze": "the day after tomorrow",
+        r"jutro rano": "tomorrow at 9:00",
+        r"jutro po południu": "tomorrow afternoon",
+        r"jutro wieczorem": "tomorrow evening",
+        r"(?:do )?jutr[oa]": "tomorrow",
+        r"dziś wieczorem|dzisiaj wieczorem": "tonight",
+        r"dzisiaj|dziś": "today",
+        r"(?:do |na )?(?:koniec|końca|koniec) months": "end of month",
+        r"(?:do |na )?(?:koniec|końca|koniec) weeks": "end of week",
+        r"(?:do |na )?(?:koniec|końca|koniec) years": "end of year",
+        r"(?:do |pod )?(?:koniec|końca)" + MONTH: "end of",
+        r"w (?:ten )?weekend": "this weekend",
+        r"w przyszłym weeks|w przyszłym tygodniu": "next week",
+        r"w przyszłym months|w przyszłym miesiącu": "next month",
+        r"w przyszł[yąe]m?(?= \w+day)": "on",
+        r"w co drug[iąie]+ (\w+day)|co drug[iąie]+ (\w+day)": r"every other \1\2",
+        r"(?:w )?(?:każd[yąe]m?|co)(?= (?:\w+day|days|weeks|months|\w+ \w+s\b))": "every",
+        r"codziennie": "daily",
+        r"co tydzień": "weekly",
+        r"o (\d{1,2})[:.](\d\d)": r"at \1:\2",
+        r"o (?:hours )?(\d{1,2})": r"at \1:00",
+        r"w południe": "at noon",
+        r"o północy": "at midnight",
+        r"rano": "morning",
+        r"za" + r"(?=\s+(?:\d+|one|two|three|four|five|six|ten)\s+\w+s\b)": "in",
+        r"za (minute|hour|day|week|month|year)s": r"in one \1",
+        r"(?:do|przed|najpóźniej w|najpóźniej do)" + AHEAD: "by",
+        r"(?:we?|na)" + AHEAD: "on",
+    },
+)
+TONGUES = (GERMAN, SPANISH, FRENCH, POLISH)
 
 
 class Meant(NamedTuple):
-    """A time, or the clause that is waited for."""
+    """The words of time in English, or the clause that is waited for."""
 
-    at: datetime | None
+    time: str
     clause: str
 
 
 def may_hold_one(text: str) -> bool:
-    return any(each.order.search(text) and (each.day.search(text) or each.condition.search(text)) for each in TONGUES)
+    """Whether a time or a condition of these languages is in the text."""
+    return any(each.condition.search(text) or in_english(each, text) != text for each in TONGUES)
 
 
-def meant_by(sentence: str, local: datetime) -> Meant | None:
-    """What a sentence in one of these languages asks for, as it was written at ``local``."""
+def meant_by(sentence: str) -> Meant | None:
+    """What a sentence in one of these languages asks for."""
     for tongue in TONGUES:
-        if tongue.order.search(sentence) is None or tongue.denial.search(sentence):
+        if tongue.denial.search(sentence):
             continue
         clause = _clause_of(tongue, sentence)
-        main = sentence.replace(clause, " ", 1) if clause else sentence
-        if tongue.order.search(main.strip(" ,")) is None:
-            continue
-        if found := tongue.day.search(main):
-            at = _instant_of(tongue.code, found[0], main, local)
-            return Meant(at, "") if at and at > local else None
-        if clause:
-            return Meant(None, tongue.condition.sub("", clause, count=1).strip(" ,."))
+        main = sentence.replace(clause, " ", 1).strip(" ,") if clause else sentence
+        said = in_english(tongue, main)
+        found = times.spans(said) if said != main or times.NUMERIC.search(main) else []
+        if (found or clause) and _is_order(tongue, _blanked(said, found)):
+            return Meant(said, "") if found else Meant("", tongue.condition.sub("", clause, count=1).strip(" ,."))
     return None
+
+
+def in_english(tongue: Tongue, text: str) -> str:
+    """The text with its words of time in English."""
+    for rule, words in tongue.times:
+        text = rule.sub(words, text)
+    return text
+
+
+def _is_order(tongue: Tongue, text: str) -> bool:
+    text = " ".join(text.split()).strip(" ,")
+    if tongue.promise.search(text):
+        return True
+    if tongue.order.match(text) and not tongue.statement.match(text):
+        return True
+    ordered = next((each for each in tongue.order.finditer(text) if each.start() and text[each.start()] in ",:;"), None)
+    if ordered and not tongue.statement.match(text[ordered.start() :]):
+        return True
+    return bool(tongue.last.search(text)) and not tongue.finite.search(text)
+
+
+def _blanked(text: str, taken: list[tuple[int, int]]) -> str:
+    for first, last in reversed(taken):
+        text = text[:first] + " " + text[last:]
+    return text
 
 
 def _clause_of(tongue: Tongue, sentence: str) -> str:
@@ -144,33 +383,3 @@ def _clause_of(tongue: Tongue, sentence: str) -> str:
         return ""
     end = sentence.find(",", found.end())
     return sentence[found.start() : end if end > 0 else len(sentence)]
-
-
-def _instant_of(code: str, said: str, sentence: str, local: datetime) -> datetime | None:
-    parsed = _parser(code, local).get_date_data(said).date_obj
-    if not isinstance(parsed, datetime):
-        return None
-    clock = AT_CLOCK.search(sentence)
-    if clock and int(clock["h"]) < 24 and int(clock["m"] or 0) < 60:
-        return datetime.combine(parsed.date(), time(int(clock["h"]), int(clock["m"] or 0)))
-    if abs(parsed - local) < timedelta(days=1) and parsed.date() == local.date() and parsed != local:
-        return parsed  # in so many minutes or hours
-    return datetime.combine(parsed.date(), MORNING)
-
-
-@cache
-def _library() -> Any:
-    from dateparser.date import DateDataParser
-
-    return DateDataParser
-
-
-def _parser(code: str, local: datetime) -> Any:
-    settings = {
-        "PREFER_DATES_FROM": "future",
-        "RELATIVE_BASE": local,
-        "TIMEZONE": "UTC",
-        "RETURN_AS_TIMEZONE_AWARE": False,
-        "DATE_ORDER": "DMY",
-    }
-    return _library()(languages=[code], settings=settings)

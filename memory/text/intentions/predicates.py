@@ -17,6 +17,7 @@ ABBREVIATION = re.compile(
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tues?|wed|thu(?:rs)?|fri|sat|sun)$",
     re.IGNORECASE,
 )
+GERMAN_DATE = re.compile(r"\d\. (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 QUOTED = re.compile(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|`[^`\n]{0,400}`"
     r"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
@@ -174,7 +175,7 @@ def _of_document(text: str) -> str:
 def _breaks(text: str) -> Iterator[int]:
     for found in BREAK.finditer(text):
         before = text[max(0, found.start() - 10) : found.start()]
-        if found[0] != "." or not ABBREVIATION.search(before):
+        if found[0] != "." or not (ABBREVIATION.search(before) or GERMAN_DATE.search(text, found.start() - 2)):
             yield found.end()
 
 

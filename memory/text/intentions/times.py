@@ -58,6 +58,10 @@ PARTS = {
     "cob": time(17),
     "end of day": time(17),
     "end of the day": time(17),
+    "close of business": time(17),
+    "close of play": time(17),
+    "end of business": time(17),
+    "lunchtime": time(12),
 }
 AFTERNOON = time(14)
 HALF = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
@@ -66,7 +70,8 @@ CLOCK = re.compile(
     r"(?![\w:%]|[.,]\d|\s*(?:percent|dollars?|euros?|st|nd|rd|th|items?|people|days?|weeks?|months?|hours?|minutes?)\b"
     rf"|\s*(?:of\s+)?{MONTH}(?!\w))|"
     r"\b(?P<h2>\d{1,2}):(?P<m2>\d{2})\s*(?P<half2>[ap]\.?m\b\.?)?|\b(?P<h3>\d{1,2})\s?(?P<half3>[ap]\.?m\b\.?)|"
-    rf"\b(?:at|by|around|before)\s+(?:(?P<half_past>half past)\s+)?(?P<word>{HOUR})(?:\s+(?P<thirty>thirty))?"
+    rf"\b(?:at|by|around|before)\s+(?:(?P<half_past>half past|quarter past"
+    rf"|quarter to)\s+)?(?P<word>{HOUR})(?:\s+(?P<thirty>thirty))?"
     r"(?:\s*(?P<half4>[ap]\.?m\b\.?|o'clock\b))?(?!\s*(?:percent|dollars?|euros?|items?|people|days?|weeks?|months?"
     r"|hours?|minutes?|of)\b|[\w-])|"
     rf"\b(?P<part>{'|'.join(sorted(PARTS, key=len, reverse=True))})\b",
@@ -75,11 +80,12 @@ CLOCK = re.compile(
 EVERY = re.compile(
     rf"\b(?:every|each)\s+(?P<other>other\s+|second\s+)?(?:(?P<n>{NUMBER})\s+)?"
     rf"(?P<unit>minutes?|hours?|days?|weekdays?|working days?|business days?|weeks?|fortnights?|months?|years?"
-    rf"|quarters?|mornings?|afternoons?|evenings?|nights?|{WEEKDAY}s?\b(?:(?:\s*,\s*|\s+and\s+|\s*&\s*){WEEKDAY}s?\b){{0,6}})\b",
+    rf"|quarters?|mornings?|afternoons?|evenings?|nights?|{WEEKDAY}s?\b(?:(?:\s*,\s*|\s+and\s+"
+    rf"|\s*&\s*){WEEKDAY}s?\b){{0,6}})\b",
     re.IGNORECASE,
 )
 PLURAL = re.compile(
-    r"\bon\s+(?P<days>weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+    r"(?:\bon\s+|^\W*)(?P<days>weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
     r"(?:\s+and\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days)?)\b",
     re.IGNORECASE,
 )
@@ -90,6 +96,7 @@ ADVERB = re.compile(
 )
 FORTNIGHTLY = ("biweekly", "bi-weekly", "fortnightly")
 MOST_EVERY = 12
+FRIDAY = 4
 SELDOM = {"quarterly": "1,4,7,10", "yearly": "1", "annually": "1"}
 # So many times in a span, evenly: the hour, and the days of the week or the month.
 OFTEN = {
@@ -120,22 +127,41 @@ STEPS = {"minute": (5, 60), "hour": (1, 24)}
 SPANS = {"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month"}
 MORNING = time(9)
 EVENING = time(17)
-UNITS = r"(?:minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?)"
+UNITS = r"(?:minutes?|mins?|hours?|hrs?|(?:(?:working|business|calendar)\s+)?days?|weeks?|fortnights?|months?|years?)"
 RELATIVE = re.compile(
-    rf"\b(?:in|within|after)\s+(?P<n>half an|{NUMBER})\s+(?P<unit>{UNITS})\b|"
-    rf"\b(?P<n2>{NUMBER})\s+(?P<unit2>{UNITS})\s+(?:from now|hence|later)\b",
+    rf"\b(?:in|within|after)\s+(?:the next\s+|at most\s+|about\s+)?(?P<n>half an|an?\s+couple\s+of|an?\s+few"
+    rf"|{NUMBER})\s*(?P<unit>{UNITS})\b|"
+    rf"\b(?P<n2>{NUMBER})\s+(?P<unit2>{UNITS})\s+(?:from (?:now|today)|hence|later)\b",
     re.IGNORECASE,
 )
+ORDINALS = {
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
+    "fifteenth": 15,
+}
 ABSOLUTE = re.compile(
     rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd"
     rf"|th)?\s+(?:of\s+)?{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
+    rf"\b(?:{'|'.join(ORDINALS)})\s+of\s+{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
     rf"\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)(?:,?\s+\d{{4}}\b)?",
     re.IGNORECASE,
 )
 NAMED = re.compile(
-    r"\b(?:(?P<after>(?:the )?day after tomorrow)|(?P<tomorrow>tomorrow)|(?P<tonight>tonight)|(?P<today>today)|"
-    r"(?P<this>this (?:morning|afternoon|evening))|(?P<week>next week)|(?P<month>next month)|"
-    r"(?P<end>end of (?:the |this )?(?P<span>day|week|month|year)|eod|cob))\b",
+    r"\b(?:(?P<after>(?:the )?day after tomorrow)|(?P<tomorrow>tomorrow|tmrw|tmr|tmw)|(?P<tonight>tonight)"
+    r"|(?P<today>today)|"
+    r"(?P<this>this (?:morning|afternoon|evening))|(?P<week>(?<!end of )next week)|(?P<month>(?<!end of )next month)|"
+    r"(?P<weekend>(?:this|at the|on the|over the|by the|before the|next) weekend)"
+    r"|(?P<later>(?<!end of )next (?:quarter|year))|"
+    r"(?P<end>end of (?:the |this |(?P<next>next ))?(?P<span>day|week|month|quarter|year)|eod|cob|close of business"
+    r"|close of play))\b",
     re.IGNORECASE,
 )
 DAY = re.compile(
@@ -145,12 +171,24 @@ DAY = re.compile(
 )
 # "in March": on the first day of it; "by the end of March": on the last.
 IN_MONTH = re.compile(
-    r"\b(?:(?:in|by|before|until)\s+(?:(?:early|late|mid)[- ])?"
+    r"\b(?:(?:in|by|before|until|for)\s+(?:(?:early|late|mid|the beginning of|the start of)[- ])?"
     r"|(?:(?:by|before|until|at)\s+)?(?:the\s+)?(?P<close>end of)\s+)"
-    rf"(?P<month>{MONTH})(?!\w|\s+\d)(?!\s+of\b)",
+    rf"(?P<month>{MONTH})(?:,?\s+(?P<year>\d{{4}}))?(?!\w|\s+\d)(?!\s+of\b)",
     re.IGNORECASE,
 )
-ORDINAL = re.compile(r"\b(?:on|by|before) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
+ORDINAL = re.compile(r"\b(?:on|by|before|until|for|than) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
+HOLIDAYS = {
+    "christmas eve": (12, 24),
+    "christmas day": (12, 25),
+    "christmas": (12, 25),
+    "boxing day": (12, 26),
+    "new year's eve": (12, 31),
+    "new year's day": (1, 1),
+    "new year": (1, 1),
+    "valentine's day": (2, 14),
+    "halloween": (10, 31),
+}
+HOLIDAY = re.compile(rf"\b(?:on|by|before|for|until)\s+(?P<name>{'|'.join(HOLIDAYS)})\b", re.IGNORECASE)
 NUMERIC = re.compile(r"\b(\d{1,2})([./])(\d{1,2})\2(\d{4})\b")
 # Where 3/4 is the fourth of March.
 MONTH_FIRST = re.compile(
@@ -163,6 +201,8 @@ MONTH_FIRST = re.compile(
 def number_of(word: str) -> float:
     """The number that a word or digits say."""
     folded = word.casefold()
+    if folded.endswith(("couple of", "few")):
+        return 3 if folded.endswith("few") else 2
     return 0.5 if folded == "half an" else WORDS.get(folded) or int(folded)
 
 
@@ -184,7 +224,9 @@ def clock_in(text: str) -> time | None:
 def time_of(found: re.Match[str]) -> time | None:
     """What a clock shows; None when no clock does."""
     hour = WORDS[found["word"].casefold()] if found["word"] else int(found["h"] or found["h2"] or found["h3"])
-    minute = 30 if found["half_past"] or found["thirty"] else int(found["m"] or found["m2"] or 0)
+    minute = 30 if found["thirty"] else int(found["m"] or found["m2"] or 0)
+    if past := (found["half_past"] or "").casefold():
+        minute, hour = {"half past": (30, hour), "quarter past": (15, hour), "quarter to": (45, hour - 1)}[past]
     half = (found["half"] or found["half2"] or found["half3"] or found["half4"] or "").casefold()[:1]
     if half in ("a", "p"):
         if not 1 <= hour <= 12:
@@ -306,7 +348,7 @@ class When:
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Where words of time stand in ``text``."""
-    rules = (RELATIVE, ABSOLUTE, NTH_DAY, IN_MONTH, NAMED, DAY, ORDINAL, CLOCK, *RULES)
+    rules = (RELATIVE, ABSOLUTE, NTH_DAY, IN_MONTH, NAMED, DAY, ORDINAL, HOLIDAY, CLOCK, *RULES)
     return sorted(found.span() for rule in rules for found in rule.finditer(text))
 
 
@@ -351,7 +393,7 @@ def _wall(text: str, local: datetime, zone: str) -> datetime | None:
     if digits := NUMERIC.search(text):
         day = _date_of(digits, zone)
         return datetime.combine(day, clock or MORNING) if day else None
-    for look in (_relative, _nth_day, _absolute, _in_month, _named_time, _weekday, _ordinal):
+    for look in (_relative, _nth_day, _absolute, _in_month, _holiday, _named_time, _weekday, _ordinal):
         found = look(text, local, clock)
         if found is not False:
             return found if isinstance(found, datetime) else None
@@ -371,8 +413,8 @@ def _date_of(found: re.Match[str], zone: str) -> date | None:
 
 
 def _at_clock(local: datetime, clock: time) -> datetime:
-    """The hour with no day: of noon and midnight the next one."""
-    ahead = clock in (PARTS["noon"], PARTS["midnight"]) and clock <= local.time()
+    """The hour with no day: the next one."""
+    ahead = clock <= local.time()
     return datetime.combine(local.date() + timedelta(days=int(ahead)), clock)
 
 
@@ -384,10 +426,21 @@ def _relative(text: str, local: datetime, clock: time | None) -> Found:
     if found is None:
         return False
     unit, amount = _unit(found), int(number_of(found["n"] or found["n2"]))
-    if unit.startswith("month"):
-        return datetime.combine(_months_on(local.date(), amount), clock or MORNING)
+    if unit.startswith(("month", "year")):
+        return datetime.combine(_months_on(local.date(), amount * (12 if unit[0] == "y" else 1)), clock or MORNING)
+    if unit.startswith(("working", "business")):
+        return datetime.combine(_working_days_on(local.date(), amount), clock or MORNING)
+    unit = unit.removeprefix("calendar").strip()
     days = {"d": 1, "w": 7, "f": 14}[unit[0]] * amount
     return datetime.combine(local.date() + timedelta(days=days), clock or MORNING)
+
+
+def _working_days_on(day: date, amount: int) -> date:
+    for _ in range(amount):
+        day += timedelta(days=1)
+        while day.weekday() > FRIDAY:
+            day += timedelta(days=1)
+    return day
 
 
 def _months_on(day: date, months: int) -> date:
@@ -400,7 +453,9 @@ def _absolute(text: str, local: datetime, clock: time | None) -> Found:
     found = ABSOLUTE.search(text)
     if found is None:
         return False
-    words = found[0].replace(".", "").replace(",", " ")
+    words = found[0].replace(".", "").replace(",", " ").casefold()
+    first = words.split()[0]
+    words = words.replace(first, str(ORDINALS[first]), 1) if first in ORDINALS else words
     day = _parsed(words, local)
     if day is None:
         return None
@@ -464,6 +519,8 @@ def _in_month(text: str, local: datetime, clock: time | None) -> Found:
     if found is None:
         return False
     first, month = local.date().replace(day=1), month_of(found["month"])
+    if found["year"]:
+        first = date(int(found["year"]) - (month == 1), month - 1 or 12, 1)
     if found["close"]:
         after = _months_on(first, (month - first.month) % 12 + 1)
         return datetime.combine(after - timedelta(days=1), clock or MORNING)
@@ -473,7 +530,7 @@ def _in_month(text: str, local: datetime, clock: time | None) -> Found:
 
 def _named_time(text: str, local: datetime, clock: time | None) -> Found:
     found = NAMED.search(text)
-    if found is None or (found["end"] and (found["span"] or "day").casefold() == "day" and _named_day(text)):
+    if found is None or (found["end"] and (found["span"] or "day").casefold() == "day" and _has_day(text)):
         return False  # "by end of day Friday"
     today = local.date()
     if found["after"] or found["tomorrow"]:
@@ -483,17 +540,29 @@ def _named_time(text: str, local: datetime, clock: time | None) -> Found:
         return datetime.combine(today + timedelta(days=7 - today.weekday()), clock or MORNING)
     if found["month"]:
         return datetime.combine(_months_on(today.replace(day=1), 1), clock or MORNING)
+    if found["weekend"]:
+        how = found["weekend"].casefold()
+        ahead = ((FRIDAY if how[0] == "b" else FRIDAY + 1) - today.weekday()) % 7 + 7 * how.startswith("next")
+        return datetime.combine(today + timedelta(days=ahead), clock or MORNING)
+    if found["later"]:
+        step = 3 if found["later"].casefold().endswith("quarter") else 12
+        return datetime.combine(_months_on(today.replace(day=1), step - (today.month - 1) % step), clock or MORNING)
     if found["end"] and (found["span"] or "day").casefold() != "day":
-        return datetime.combine(_end_of(found["span"].casefold(), today), clock or EVENING)
+        return datetime.combine(_end_of(found["span"].casefold(), today, bool(found["next"])), clock or EVENING)
     return _today(local, clock)
 
 
-def _end_of(span: str, today: date) -> date:
+def _has_day(text: str) -> bool:
+    return _named_day(text) is not None or ORDINAL.search(text) is not None
+
+
+def _end_of(span: str, today: date, of_next: bool) -> date:
+    """The last working day of the week, the last day of the month, the quarter or the year; or of the one after it."""
     if span == "week":
-        return today + timedelta(days=(4 - today.weekday()) % 7)
-    if span == "year":
-        return date(today.year, 12, 31)
-    return today.replace(day=calendar.monthrange(today.year, today.month)[1])
+        return today + timedelta(days=(4 - today.weekday()) % 7 + 7 * of_next)
+    months = {"month": 1, "quarter": 3, "year": 12}[span]
+    ahead = months - (today.month - 1) % months + months * of_next
+    return _months_on(today.replace(day=1), ahead) - timedelta(days=1)
 
 
 def _today(local: datetime, clock: time | None) -> datetime:
@@ -522,6 +591,15 @@ def _named_day(text: str) -> re.Match[str] | None:
 def _is_day(found: re.Match[str]) -> bool:
     """A short form such as "sat" is a day only after a word such as "on"."""
     return len(found["day"]) > 5 or bool(found["how"].strip())
+
+
+def _holiday(text: str, local: datetime, clock: time | None) -> Found:
+    found = HOLIDAY.search(text)
+    if found is None:
+        return False
+    month, day = HOLIDAYS[found["name"].casefold()]
+    wall = datetime.combine(date(local.year, month, day), clock or MORNING)
+    return wall if wall > local else wall.replace(year=local.year + 1)
 
 
 def _ordinal(text: str, local: datetime, clock: time | None) -> Found:
