@@ -89,12 +89,13 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
     def authenticate(self, request: HttpRequest, **credentials: object) -> Operator | None:
         """Return the operator with this password and an active membership, else None, indistinguishable from a wrong
         password."""
-        now, email = timezone.now(), str(credentials.get("email", "")).strip().lower()
-        account, network = access.operator_by_email(email), network_of(self, request)
+        now, written = timezone.now(), str(credentials.get("email", ""))
+        account, network = access.operator_by_email(written), network_of(self, request)
+        email = account.email if account else access.email_form(written)  # one throttle for all spellings
         own, *shared = _buckets(request, email, account, network)
         reserve(request, [own, *shared], now=now)
         AuthenticationBackend.unstash_authenticated_user()
-        found = auth.authenticate(request, **credentials)
+        found = auth.authenticate(request, **{**credentials, "email": email})
         if found != account:  # an address that only the database considers equal would have its own throttle
             found = None
         if isinstance(found, Operator) and access.memberships_of(found.id):

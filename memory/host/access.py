@@ -293,7 +293,24 @@ def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
 
 def operator_by_email(email: str) -> Operator | None:
     """Return the person with that address, of any tenant."""
-    return Operator.objects.filter(email=email.strip().lower()).first()
+    written, stored = email.strip().lower(), email_form(email)
+    found = {each.email: each for each in Operator.objects.filter(email__in={written, stored})}
+    return found.get(written) or found.get(stored)
+
+
+def email_form(email: str) -> str:
+    """An address as it is stored: in lower case, with its domain as it is looked up (``xn--mnchen-3ya.de``).
+
+    So one person is one account, whatever shows nothing or looks alike in the domain.
+    """
+    written = email.strip().lower()
+    local, at, domain = written.rpartition("@")
+    if domain.isascii():
+        return written
+    try:
+        return f"{local}{at}{domain.encode('idna').decode().lower()}"
+    except UnicodeError:  # no domain; the address is refused where one is made of it
+        return written
 
 
 def create_operator(
@@ -338,7 +355,7 @@ def prepare_operator(email: str, password: str | None, *, now: datetime) -> Oper
     """
     if operator_by_email(email):
         return None
-    operator = Operator(email=email.strip().lower(), created_at=now)
+    operator = Operator(email=email_form(email), created_at=now)
     try:
         validate_email(operator.email)
         if password is not None:
@@ -501,8 +518,8 @@ def _maker(tenant_id: UUID, actor: str) -> str:
 
 def active_operator(tenant: Tenant, email: str) -> Operator:
     """Return the active operator of this tenant with that address; refuse an unknown one."""
-    found = Operator.objects.active_in(tenant.id).filter(email=email.strip().lower()).first()
-    if found is None:
+    found = operator_by_email(email)
+    if found is None or not Operator.objects.active_in(tenant.id).filter(id=found.id).exists():
         field = {"field": "for", "message": "is no active operator of this tenant"}
         raise Invalid(f"There is no active operator {email.strip()!r} in {tenant.slug}.", errors=[field])
     return found

@@ -124,8 +124,8 @@ def expiry_of(text: str, now: datetime) -> datetime:
 
 def operator_named(tenant: Tenant, email: str) -> Operator:
     """Return the operator with that address, active or not; raises ``CommandError`` when there is none."""
-    operator = Operator.objects.of(tenant.id).filter(email=email.strip().lower()).first()
-    if operator is None:
+    operator = access.operator_by_email(email)
+    if operator is None or not Operator.objects.of(tenant.id).filter(id=operator.id).exists():
         raise CommandError(f"There is no operator {email!r} in {tenant.slug}.")
     return operator
 

@@ -51,6 +51,21 @@ def test_a_second_tenant_for_an_address_that_exists_is_a_membership_and_the_pass
         tenancy.operator_principal(ada, building.tenant("initech").id)
 
 
+def test_an_address_whose_domain_only_looks_different_is_the_same_person_and_one_that_looks_the_same_shows_it() -> None:
+    acme, now = building.tenant(), timezone.now()
+    ada = building.operator(role="owner", email="ada@m\u00fcnchen.example")
+    assert Operator.objects.get(id=ada.id).email == "ada@xn--mnchen-3ya.example"
+    for same in ("ADA@M\u00dcNCHEN.example", "ada@mu\u0308nchen.example", "ada@m\u00fcn\u200bchen.exa\u00admple"):
+        assert access.operator_by_email(same) == ada, ascii(same)
+        with pytest.raises(Conflict, match="already"):
+            access.create_operator(acme, same, role="viewer", now=now)
+    other = access.create_operator(acme, "ada@m\u00fcnch\u0435n.example", role="viewer", password=None, now=now)
+    assert other.email.isascii()
+    Operator.objects.filter(id=ada.id).update(email="ada@m\u00fcnchen.example")  # as earlier releases stored it
+    assert access.operator_by_email("Ada@m\u00fcnchen.example") == ada
+    assert sign_in("ada@m\u00fcnchen.example").get("/memory").status_code == 200
+
+
 def test_the_last_active_owner_of_a_tenant_can_be_neither_removed_nor_demoted() -> None:
     ada = building.operator(role="owner", email=ADA)
     host, now = administrator_scope(building.tenant()), timezone.now()

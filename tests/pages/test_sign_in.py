@@ -160,6 +160,15 @@ def test_a_known_browser_is_told_by_a_signature_of_the_sign_in_alone(clock: Cloc
         assert attempt(building.PASSWORD, forged).status_code == 429, cookie
 
 
+def test_all_spellings_of_an_address_wait_together_and_sign_in(clock: Clock) -> None:
+    building.operator(email=ADA)
+    for spelling in (ADA, ADA.upper(), f"{ADA}\u200b", "ada@acme\u00ad.example", "ada@\u2060acme.example"):
+        assert attempt(WRONG, email=spelling).status_code == 200, ascii(spelling)
+    assert attempt(building.PASSWORD).status_code == 429
+    clock.pass_by(1)
+    assert attempt(building.PASSWORD, email="ada@AC\u200bME.example").status_code == 302
+
+
 def test_an_address_that_the_database_takes_for_another_signs_nobody_in(monkeypatch: pytest.MonkeyPatch) -> None:
     ada = building.operator(email=ADA)
     monkeypatch.setattr(AuthenticationBackend, "authenticate", lambda *_, **__: ada)

@@ -73,17 +73,13 @@ def _prepared(wanted: list[dict[str, str]], now: datetime) -> People:
     people: People = {}
     for operator in wanted:
         email, variable = operator["email"], operator.get("passwordEnv", "")
-        if _address(email) in people:
+        if access.email_form(email) in people:
             continue
         if not os.environ.get(variable) and access.operator_by_email(email) is None:
             message = f"set passwordEnv to the name of a variable that holds the password of {email}"
             raise CommandError(f"{message}; {variable!r} is not set" if variable else message)
-        people[_address(email)] = access.prepare_operator(email, os.environ.get(variable), now=now)
+        people[access.email_form(email)] = access.prepare_operator(email, os.environ.get(variable), now=now)
     return people
-
-
-def _address(email: str) -> str:
-    return email.strip().lower()
 
 
 def _provision(wanted: JSONObject, people: People, now: datetime) -> list[dict[str, str]]:
@@ -106,7 +102,7 @@ def _create_operator(tenant: Tenant, wanted: dict[str, str], people: People, now
     known = access.operator_by_email(email)
     if known and Membership.objects.of(tenant.id).filter(operator=known, is_active=True).exists():
         return
-    access.admit_operator(tenant, email, people[_address(email)], role=wanted["role"], now=now)
+    access.admit_operator(tenant, email, people[access.email_form(email)], role=wanted["role"], now=now)
 
 
 def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> access.NewKey:
