@@ -1,7 +1,7 @@
 """Origins: what an external agent states about a write of its own: system, run, thread, node.
 
 It is a statement and no observation: this host has seen none of it. Loaded with the models, so it does without DRF; its
-request fields are in ``origin_fields``.
+request fields are in ``wire``.
 """
 
 import unicodedata

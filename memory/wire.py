@@ -1,14 +1,20 @@
-"""The protocol's MemoryEntry document (RFC 0004), for the API and for ``ctx.memory``."""
+"""Documents that several APIs share: an instant, a MemoryEntry (RFC 0004, for ``ctx.memory`` too), the address of an
+entry, and the origin of a write as a request states it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from memory import origins
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.host import ids
-from memory.host.http import FLAG, POSITIVE, TEXT, TIME, Answer, nullable, words
+from memory.host.http import FLAG, POSITIVE, TEXT, TIME, Answer, AnyField, Text, nullable, words
 from memory.host.json_types import JSONObject
+from memory.origins import LARGEST_STEP, MAX_SOURCES, MAX_TEXT, Origin
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -59,3 +65,46 @@ def entry_document(
 def address_document(address: "EntryAddress | None") -> JSONObject:
     """``{"address": …}`` of an entry that OpenIntent lists too; nothing for any other. Its value is in neither."""
     return {"address": ADDRESS.document(address)} if address else {}
+
+
+# What agents elsewhere state of a write: one shape in the requests of every protocol.
+
+STATED_TEXT: JSONObject = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
+ORIGIN: JSONObject = {
+    "title": "Origin",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["system"],
+    "properties": {
+        **dict.fromkeys(origins.TEXTS, STATED_TEXT),
+        origins.STEP: {"anyOf": [STATED_TEXT, {"type": "integer", "minimum": -LARGEST_STEP, "maximum": LARGEST_STEP}]},
+        origins.TRACE: {"type": "string", "minLength": 55, "maxLength": 55},
+        origins.SOURCES: {"type": "array", "maxItems": MAX_SOURCES, "items": STATED_TEXT},
+    },
+}
+
+
+@extend_schema_field(ORIGIN)
+class OriginField(AnyField):
+    """Where a write came from, as its agent states it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, **options)
+
+    def to_internal_value(self, data: object) -> Origin:
+        found = list(origins.problems(data))
+        if any(name for name, _ in found):
+            raise serializers.ValidationError({name: [message] for name, message in found})
+        if found:
+            raise serializers.ValidationError(found[0][1])
+        return origins.parse(data)
+
+
+@extend_schema_field(STATED_TEXT)
+class OriginText(Text):
+    """One of the texts of an origin."""
+
+    def to_internal_value(self, data: object) -> str:
+        if not origins.is_text(data):
+            raise serializers.ValidationError(origins.NO_TEXT)
+        return str(data)

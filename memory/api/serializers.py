@@ -55,12 +55,11 @@ from memory.models import (
     PassState,
     WorkspaceFile,
 )
-from memory.origin_fields import ORIGIN, OriginField, OriginText
 from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, VerdictKind, Write
-from memory.wire import ADDRESS, address_document, entry_document, instant
+from memory.wire import ADDRESS, ORIGIN, OriginField, OriginText, address_document, entry_document, instant
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft
 
 if TYPE_CHECKING:

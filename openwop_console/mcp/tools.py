@@ -25,7 +25,7 @@ from memory.host.idempotency import StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter, LedgerPage
-from memory.origin_fields import ORIGIN
+from memory.wire import ORIGIN
 from openwop_console import errors
 from openwop_console.mcp import resources
 from openwop_console.mcp.protocol import INVALID_PARAMS, Message, RpcError

@@ -17,7 +17,7 @@ from memory.openintent import entries
 from memory.openintent.queries import parse_moment
 from memory.openintent.work import authority, coordinators, intents
 from memory.openintent.work.rows import NewAgent, NewCoordinator, NewTask, TaskChange
-from memory.origin_fields import OriginField
+from memory.wire import OriginField
 
 MAX_TAGS = 64
 MAX_TAG = 128
