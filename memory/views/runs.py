@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import answer_forms, recordings, run_comparison, run_timeline
+from memory import answer_forms, recordings, run_timeline
 from memory.answer_forms import AnswerForm
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
@@ -167,7 +167,7 @@ def render_run(
         "trail": timeline,
         "run": timeline.run,
         "run_id": run_id,
-        "forks": run_comparison.forks_of(scope, timeline.run),
+        "forks": run_timeline.forks_of(scope, timeline.run),
         "log_name": events.log_names(scope, [timeline.run]).get(timeline.run.id, ""),
         "task_names": events.tasks_of(scope, timeline.run),
         "lanes": lanes,
@@ -203,7 +203,7 @@ def _form_at(question: Question, refused: AnswerForm | None) -> AnswerForm | Non
 def compare(request: HttpRequest, run_id: str) -> HttpResponse:
     """A replay or a branch beside the run that it comes from."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    found = run_comparison.compare_with_source(scope, ids.parse("run", run_id), now=now)
+    found = run_timeline.compare_with_source(scope, ids.parse("run", run_id), now=now)
     source_id = ids.wire("run", found.source.run.id)
     context = {"nav": "runs", "now": now, "run_id": run_id, "source_id": source_id, "compared": found}
     return pages.render(request, "memory/run_compare.html", context)
