@@ -1,9 +1,9 @@
 """Search by meaning: vectors of texts and of queries, made by an endpoint of the tenant's.
 
-An endpoint speaks ``/embeddings`` of the OpenAI protocol, within what ``memory.endpoint`` allows. It gets redacted
-texts, and never a sealed value. A worker requests the vectors of entries after their commit: those after the position
-of the tenant's ``VectorSpace`` are waiting. A query waits ``QUERY_SECONDS`` for its vector, and is ranked by words
-without one.
+An endpoint speaks ``/embeddings`` of the OpenAI protocol, within what ``memory.model_endpoint`` allows. It gets
+redacted texts, and never a sealed value. A worker requests the vectors of entries after their commit: those after the
+position of the tenant's ``VectorSpace`` are waiting. A query waits ``QUERY_SECONDS`` for its vector, and is ranked by
+words without one.
 """
 
 import threading
@@ -230,11 +230,13 @@ def _outbound_text(tenant_id: UUID, text: str) -> str:
 
 def _request_vectors(tenant_id: UUID, policy: Policy, texts: list[str], *, seconds: float) -> Array:
     """The vectors of the texts, in their order, each of length 1. Raises ``EndpointFailed`` as ``endpoint.post``."""
-    from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
+    from memory import model_endpoint  # with the HTTP client, which takes a tenth of a second to import
 
     url = f"{policy.embedding_url.rstrip('/')}/embeddings"
     body = {"model": policy.embedding_model, "input": texts, "encoding_format": "float"}
-    raw = endpoint.post(tenant_id, url, body, secret=policy.embedding_secret, seconds=seconds, max_bytes=MAX_BYTES)
+    raw = model_endpoint.post(
+        tenant_id, url, body, secret=policy.embedding_secret, seconds=seconds, max_bytes=MAX_BYTES
+    )
     return _read(raw, len(texts))
 
 

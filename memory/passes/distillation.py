@@ -359,9 +359,9 @@ def _ask_endpoint(commission: Commission, plan: Distilled) -> Made:
     tenant_id = commission.work.tenant_id
     answer = archives.cached_answer(tenant_id, request)
     if answer is None:
-        from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
+        from memory import model_endpoint  # with the HTTP client, which takes a tenth of a second to import
 
-        answer = endpoint.distil(commission.policy, tenant_id, prompt, max_tokens=room)
+        answer = model_endpoint.distil(commission.policy, tenant_id, prompt, max_tokens=room)
     try:
         distilled = distillers.fit_answer(plan, answer, commission.asked.budget, target=commission.target)
     except NothingToKeep:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memory import agents, endpoint, memory_policy
+from memory import agents, memory_policy, model_endpoint
 from memory.host import registry, runs, vault
 from memory.host.events import AgentDecided, AgentReasoned
 from memory.host.json_types import JSONMapping, JSONObject
@@ -227,12 +227,12 @@ def _request_completion(
         body["temperature"] = configurable["temperature"]
     if tools:
         body["tools"] = [_tool_document(TOOLS[name]) for name in tools]
-    if len(json.dumps(body)) > endpoint.MAX_BYTES:
+    if len(json.dumps(body)) > model_endpoint.MAX_BYTES:
         raise calls.failure("too_large")
 
     async def send(sending: Sending) -> JSONObject:
         try:
-            said = await endpoint.chat(
+            said = await model_endpoint.chat(
                 policy.endpoint_url,
                 key,
                 body,

@@ -137,11 +137,11 @@ class Voice:
         if not is_configured(policy):
             self.reachable = False
             return None, NOT_CONFIGURED
-        from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
+        from memory import model_endpoint  # with the HTTP client, which takes a tenth of a second to import
 
         prompt = ASKED.format(finding=_finding_document(self.tenant_id, finding))
         said, code = attempt_without_transaction(
-            partial(endpoint.distil, policy, self.tenant_id, prompt, max_tokens=MAX_TOKENS)
+            partial(model_endpoint.distil, policy, self.tenant_id, prompt, max_tokens=MAX_TOKENS)
         )
         self.reachable = said is not None
         return said, code

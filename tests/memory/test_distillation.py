@@ -14,7 +14,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import adapter, endpoint, ledger, memory_policy, passes, provenance, workspace
+from memory import adapter, ledger, memory_policy, model_endpoint, passes, provenance, workspace
 from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
@@ -566,7 +566,7 @@ def test_an_endpoint_is_asked_once_for_the_same_sources_and_budget(monkeypatch: 
         prompts.append(prompt)
         return f"Acme renews for {24 + len(prompts) - 1} months. Invoices go to Berlin."
 
-    monkeypatch.setattr(endpoint, "distil", answer)
+    monkeypatch.setattr(model_endpoint, "distil", answer)
     remember(acme, *CONTENTS)
     first = distil(acme, tokenBudget=500)
     assert first.state == "done", first.code
@@ -591,10 +591,10 @@ def test_an_endpoint_that_fails_leaves_nothing_behind(monkeypatch: pytest.Monkey
     def fails(*_: Any, **__: Any) -> str:
         raise EndpointFailed(reason="timeout")
 
-    monkeypatch.setattr(endpoint, "distil", fails)
+    monkeypatch.setattr(model_endpoint, "distil", fails)
     work = distil(acme)
     assert (work.state, work.code) == ("refused", "distiller_unavailable")
-    monkeypatch.setattr(endpoint, "distil", lambda *_, **__: " -- ")
+    monkeypatch.setattr(model_endpoint, "distil", lambda *_, **__: " -- ")
     assert distil(acme).outcome["details"] == {"reason": "empty"}
     assert left_behind(acme) == [0, 0, 0]
     assert not Distillate.objects.of(acme.tenant_id).exists()
@@ -604,7 +604,7 @@ def test_a_dry_run_asks_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     endpoint_policy(acme)
     remember(acme, *CONTENTS)
-    monkeypatch.setattr(endpoint, "distil", lambda *_, **__: pytest.fail("the endpoint was asked"))
+    monkeypatch.setattr(model_endpoint, "distil", lambda *_, **__: pytest.fail("the endpoint was asked"))
     assert distil(acme, dry_run=True).state == "done"
 
 

@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory import endpoint as asking
 from memory import memory_policy, passes
+from memory import model_endpoint as asking
 from memory import tasks as memory_tasks
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -29,7 +29,7 @@ from proposals.models import Proposal, Revision
 from tests import building, learning
 from tests import proposing as builders
 from tests.fixtures_queue import Drain
-from tests.memory.test_endpoint import Model, model, says
+from tests.memory.test_model_endpoint import Model, model, says
 from tests.proposals.test_synthesis_reading import forget
 from tests.serving import answers
 

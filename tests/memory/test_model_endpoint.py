@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory import endpoint
+from memory import model_endpoint
 from memory.host import outbound, vault
 from memory.host.errors import EndpointFailed
 from memory.host.models import SecretScope
@@ -92,7 +92,7 @@ def ask(model: Model) -> Callable[..., str]:
             "endpoint_secret": "model-key",
             **changes,
         }
-        return endpoint.distil(Policy(distiller="endpoint", **given), acme.id, "Distil this.", max_tokens=77)
+        return model_endpoint.distil(Policy(distiller="endpoint", **given), acme.id, "Distil this.", max_tokens=77)
 
     return ask
 
@@ -180,7 +180,7 @@ def test_what_no_database_keeps_is_left_out(model: Model, ask: Callable[..., str
 
 
 def test_an_answer_beyond_the_bound_is_too_large(model: Model, ask: Callable[..., str]) -> None:
-    model.answers = says("x" * endpoint.MAX_BYTES)
+    model.answers = says("x" * model_endpoint.MAX_BYTES)
     assert reason_of(ask) == "too_large"
 
 
@@ -199,7 +199,7 @@ def test_a_server_that_speaks_something_else_is_malformed(model: Model, ask: Cal
 
 
 def test_an_endpoint_that_hangs_is_left(model: Model, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(model_endpoint, "TOTAL_SECONDS", 0.3)
 
     def hang(_: BaseHTTPRequestHandler) -> None:
         model.over.wait(5)
@@ -213,7 +213,7 @@ def test_an_endpoint_that_hangs_is_left(model: Model, ask: Callable[..., str], m
 def test_an_endpoint_that_drips_is_left_all_the_same(
     model: Model, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "TOTAL_SECONDS", 0.5)
+    monkeypatch.setattr(model_endpoint, "TOTAL_SECONDS", 0.5)
 
     def drip(asked: BaseHTTPRequestHandler) -> None:
         answers(b"{", Content_Length="10000")(asked)
@@ -369,7 +369,7 @@ def test_the_name_of_the_server_is_what_tls_asks_for(settings: Settings, monkeyp
     url = f"https://localhost:{listening.getsockname()[1]}/v1"
     policy = Policy(distiller="endpoint", endpoint_url=url, endpoint_model="small", endpoint_secret="model-key")
     with pytest.raises(EndpointFailed):
-        endpoint.distil(policy, acme.id, "Distil this.", max_tokens=7)
+        model_endpoint.distil(policy, acme.id, "Distil this.", max_tokens=7)
     serving.join(5)
     listening.close()
     assert asked == ["localhost"]
