@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import answer_forms, recordings, run_timeline
-from memory.answer_forms import AnswerForm
+from memory import interrupt_forms, recordings, run_timeline
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Refusal
@@ -20,6 +19,7 @@ from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
+from memory.interrupt_forms import AnswerForm
 from memory.openintent import events
 from memory.run_timeline import Lane, Question, RunFilter, Trail, TrailWrite
 from memory.wire import instant
@@ -159,7 +159,7 @@ def render_run(
     scope, run_id = tenancy.scope_of(request), ids.wire("run", timeline.run.id)
     wanted = LaneFilter(pages.text_of(request, "node"), pages.text_of(request, "agent"))
     lanes = _lanes(timeline, pages.number_of(request, "at"), wanted)
-    asked = [answer_forms.question_for(scope, each, _form_at(each, refused)) for each in timeline.asked]
+    asked = [interrupt_forms.question_for(scope, each, _form_at(each, refused)) for each in timeline.asked]
     over = timeline.run.status in TERMINAL or events.is_log(timeline.run)
     context = {
         "nav": "runs",

@@ -9,12 +9,12 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import answer_forms, run_timeline
-from memory.answer_forms import AnswerForm
+from memory import interrupt_forms, run_timeline
 from memory.host import ids, pages
 from memory.host.errors import Conflict, Invalid
 from memory.host.models import ForkMode, Run
 from memory.host.tenancy import scope_of
+from memory.interrupt_forms import AnswerForm
 from memory.views.runs import render_run
 from openwop_console.runtime import replay, runs
 from openwop_console.runtime.replay import ForkRequest
@@ -72,14 +72,14 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
         "nav": "runs",
         "now": timezone.now(),
         "run_id": run_id,
-        "each": answer_forms.question_for(scope, question, form),
+        "each": interrupt_forms.question_for(scope, question, form),
     }
     return pages.render(request, "memory/run_answer.html", context)
 
 
 def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
     scope, node_id, now = scope_of(request), form.interrupt.node_id, timezone.now()
-    mine = answer_forms.vote_of(scope, run_timeline.question_of(form.interrupt))
+    mine = interrupt_forms.vote_of(scope, run_timeline.question_of(form.interrupt))
     if mine:
         said = {"accept": "approved", "reject": "rejected"}.get(mine.action, "answered")
         raise Conflict(f"You {said} this already. Your answer counts once; it was not recorded again.")

@@ -136,7 +136,7 @@ def _question(label: str, schema: JSONObject) -> forms.Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownInterrupt:
     """A question as a page shows it: with the form of its answer, or why this principal may not give one.
 
     ``mine`` is the vote of the reader's person, where several decide; there is no form after it.
@@ -173,13 +173,13 @@ class Shown:
         return max(0, self.required - self.grants)
 
 
-def question_for(scope: TenantScope, question: Question, form: AnswerForm | None = None) -> Shown:
+def question_for(scope: TenantScope, question: Question, form: AnswerForm | None = None) -> ShownInterrupt:
     """The question, for this principal."""
     interrupt = question.interrupt
     denied, mine = interrupts.denial(scope, interrupt), vote_of(scope, question)
     given = None if denied or mine else form or AnswerForm(interrupt)
     data = redaction.mask_of_run(interrupt.run).data(interrupt.data)
-    return Shown(interrupt, data, given, denied, question.votes, mine)
+    return ShownInterrupt(interrupt, data, given, denied, question.votes, mine)
 
 
 def vote_of(scope: TenantScope, question: Question) -> InterruptVote | None:
