@@ -7,8 +7,8 @@ from typing import Any
 from django.db import Error, transaction
 from django_q.brokers.orm import ORM
 
-from memory.host import waking
-from memory.host.waking import Topic, Waiter
+from memory.host import wakeups
+from memory.host.wakeups import Topic, Waiter
 
 # Seconds between polls when no wake-up arrives, for example for a task queued on another machine over SQLite.
 EVERY = 0.2
@@ -25,7 +25,7 @@ class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
 
     def enqueue(self, task: object) -> object:
         row = super().enqueue(task)
-        waking.wake(Topic.TASKS)
+        wakeups.wake(Topic.TASKS)
         return row
 
     def dequeue(self) -> object:

@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from memory import event_notes, ledger, provenance
 from memory.entry_drafts import EntryDraft
-from memory.host import ids, interrupts, runs, tenancy, waking
+from memory.host import ids, interrupts, runs, tenancy, wakeups
 from memory.host.events import (
     ApprovalReceived,
     CapBreached,
@@ -31,7 +31,7 @@ from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.node_types import Call, makes_calls
-from memory.host.waking import Topic
+from memory.host.wakeups import Topic
 from openwop_console.runtime import calls, chains, graph, replay, steps, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.calls import UnderWay
@@ -85,7 +85,7 @@ def _make_call(under_way: UnderWay, holder: str, clock: Clock) -> None:
         calls.record(run, under_way, ended, now=now)
         if ended.failure:
             _fail_node(run, NodeFailed(under_way.position, ended.failure, final=ended.final), now)
-        waking.wake(Topic.EVENTS)
+        wakeups.wake(Topic.EVENTS)
 
 
 def _renew(under_way: UnderWay, holder: str, clock: Clock) -> bool:
@@ -93,7 +93,7 @@ def _renew(under_way: UnderWay, holder: str, clock: Clock) -> bool:
     with transaction.atomic():
         run = _lock_held_run(under_way.position.run.tenant_id, under_way.position.run.id, holder)
         calls.publish_chunks(run, under_way, now=clock())
-        waking.wake(Topic.EVENTS)
+        wakeups.wake(Topic.EVENTS)
     return run.status != RunStatus.CANCELLING
 
 
@@ -126,13 +126,13 @@ def _advance_once(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> P
         with transaction.atomic():
             run = _lock_held_run(tenant_id, run_id, holder)
             more = _next(run, clock)
-            waking.wake(Topic.EVENTS)
+            wakeups.wake(Topic.EVENTS)
             return more
     except NodeFailed as failed:
         with transaction.atomic():
             run = _lock_held_run(tenant_id, run_id, holder)
             more = _fail_node(run, failed, clock())
-            waking.wake(Topic.EVENTS)
+            wakeups.wake(Topic.EVENTS)
             return more
 
 

@@ -26,7 +26,7 @@ from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
 from memory.host.runs import ENDS
 from memory.host.tenancy import Principal, TenantScope
-from memory.host.waking import Topic, Waiter
+from memory.host.wakeups import Topic, Waiter
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunState
 

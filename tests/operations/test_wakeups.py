@@ -16,8 +16,8 @@ from django.utils import timezone
 from django_q.tasks import async_task
 from pytest_django.fixtures import Settings
 
-from memory.host import sql, waking
-from memory.host.waking import Topic, Waiter
+from memory.host import sql, wakeups
+from memory.host.wakeups import Topic, Waiter
 from openwop_console.process import queue
 from openwop_console.process.queue import Queue
 from openwop_console.runtime import runs as run_service
@@ -62,7 +62,7 @@ def await_wake(topic: Topic, seconds: float = LONG) -> Callable[[threading.Event
 def test_a_wake_comes_when_its_transaction_commits_and_not_before() -> None:
     with aside(await_wake(Topic.EVENTS)) as woken:
         with transaction.atomic():
-            waking.wake(Topic.EVENTS)
+            wakeups.wake(Topic.EVENTS)
             time.sleep(0.3)
             assert not woken.done()
         assert woken.result(LONG / 2)
@@ -71,15 +71,15 @@ def test_a_wake_comes_when_its_transaction_commits_and_not_before() -> None:
 def test_a_transaction_that_is_rolled_back_and_another_topic_wake_nobody() -> None:
     with aside(await_wake(Topic.EVENTS, seconds=0.5)) as woken:
         with transaction.atomic():
-            waking.wake(Topic.EVENTS)
+            wakeups.wake(Topic.EVENTS)
             transaction.set_rollback(True)
-        waking.wake(Topic.TASKS)
+        wakeups.wake(Topic.TASKS)
         assert woken.result() is False
 
 
 def test_everybody_who_waits_is_woken() -> None:
     with aside(await_wake(Topic.EVENTS)) as one, aside(await_wake(Topic.EVENTS)) as other:
-        waking.wake(Topic.EVENTS)
+        wakeups.wake(Topic.EVENTS)
         assert one.result(LONG / 2)
         assert other.result(LONG / 2)
 
@@ -88,10 +88,10 @@ def test_a_waiter_that_was_killed_leaves_no_pipe_behind(settings: Settings, tmp_
     if sql.is_postgres():
         pytest.skip("PostgreSQL knows who is gone")
     settings.OPENWOP_DATA_DIR = tmp_path
-    left = tmp_path / waking.FOLDER / f"{Topic.EVENTS}.1.1"
+    left = tmp_path / wakeups.FOLDER / f"{Topic.EVENTS}.1.1"
     left.parent.mkdir()
     os.mkfifo(left)
-    waking.wake(Topic.EVENTS)
+    wakeups.wake(Topic.EVENTS)
     assert not left.exists()
 
 
@@ -109,7 +109,7 @@ def test_what_was_committed_stands_when_a_waiter_is_killed_as_it_is_woken(
         return write(pipe, data)
 
     monkeypatch.setattr(os, "write", write_to_nobody)
-    waking.wake(Topic.EVENTS)
+    wakeups.wake(Topic.EVENTS)
 
 
 def test_a_worker_fetches_a_task_as_soon_as_it_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,4 +157,4 @@ def test_who_waits_for_a_run_is_woken_when_a_worker_has_advanced_it(monkeypatch:
     with aside(follow) as woken:
         building.advance(run)
         assert woken.result(LONG / 2)
-    waking.wake(Topic.EVENTS)  # so that the notifier sees at once that nobody waits any more
+    wakeups.wake(Topic.EVENTS)  # so that the notifier sees at once that nobody waits any more
