@@ -24,10 +24,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.multipartparser import MultiPartParserError
 from django.urls import Resolver404, resolve, reverse
 
-from memory.host import http, idempotency, ids, pages, slots
+from memory.host import http, idempotency_keys, ids, pages, slots
 from memory.host.errors import IdempotencyInFlight, Unauthenticated
 from memory.host.http import Operation, operation_of
-from memory.host.idempotency import Asked, Claim, StoredAnswer
+from memory.host.idempotency_keys import Claim, KeyedRequest, StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.pages import Creation
 from memory.host.tenancy import TenantScope, tenant_scope
@@ -103,7 +103,7 @@ def answer_form(request: HttpRequest, get_response: GetResponse, *, may_go_on: M
         return response_for_exception(request, refused)  # as where the check against forgery is the first to read it
     if not token:
         return get_response(request)
-    asked = idempotency.request_of(
+    asked = idempotency_keys.request_of(
         principal.tenant_id, principal.id, key=_digest(request), method="POST", path=request.path, query="", body=b""
     )
     found = _claimed(asked, may_go_on, clock)
@@ -159,14 +159,14 @@ def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
     return Caller(claims.tenant_id, f"token:{ids.wire('int', claims.interrupt_id)}", "/v1/interrupts/{token}")
 
 
-def _read_request(caller: Caller, request: HttpRequest, key: str, view: object) -> Asked:
+def _read_request(caller: Caller, request: HttpRequest, key: str, view: object) -> KeyedRequest:
     body = http.parser_of(view).read(request)
     request._body = body  # noqa: SLF001  # where the view's parser looks
     said = {"method": str(request.method), "path": caller.path, "query": request.META.get("QUERY_STRING", "")}
-    return idempotency.request_of(caller.tenant_id, caller.principal, key=key, body=body, **said)
+    return idempotency_keys.request_of(caller.tenant_id, caller.principal, key=key, body=body, **said)
 
 
-def _claimed(asked: Asked, may_go_on: MayGoOn, clock: Clock) -> Claim | StoredAnswer:
+def _claimed(asked: KeyedRequest, may_go_on: MayGoOn, clock: Clock) -> Claim | StoredAnswer:
     """Return the claim or the stored answer; wait up to ``WAIT_S``, without a slot, while the first request is in
     flight.
 
@@ -175,7 +175,7 @@ def _claimed(asked: Asked, may_go_on: MayGoOn, clock: Clock) -> Claim | StoredAn
     """
     deadline = time.monotonic() + WAIT_S
     while True:
-        found = idempotency.claim(asked, now=clock())
+        found = idempotency_keys.claim(asked, now=clock())
         if found is not None:
             return found
         if time.monotonic() >= deadline:
@@ -206,13 +206,13 @@ def _carry_out(
             response = get_response(request)
             final = stored(response)
             if final:
-                idempotency.store_answer(claim, final)
+                idempotency_keys.store_answer(claim, final)
             elif response.status_code >= 500 and not waits:
                 transaction.set_rollback(True)
         return response
     finally:
         if final is None:
-            idempotency.release(claim)
+            idempotency_keys.release(claim)
 
 
 def _is_final(response: HttpResponse) -> bool:

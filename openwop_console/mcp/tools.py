@@ -18,10 +18,10 @@ from rest_framework.exceptions import APIException
 from memory import adapter, external_runs, ledger_search, provenance
 from memory.api import serializers as memory_schemas
 from memory.api import serializers as memory_wire
-from memory.host import access, audit, denials, idempotency, ids
+from memory.host import access, audit, denials, idempotency_keys, ids
 from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
 from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, nullable, words
-from memory.host.idempotency import StoredAnswer
+from memory.host.idempotency_keys import StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter, LedgerPage
@@ -251,14 +251,14 @@ def _write(call: Call) -> Result:
         return _stored(_write_entry(call, body))
     said = orjson.dumps({name: value for name, value in call.given.items() if name != "key"})
     place = {"method": "POST", "path": "/mcp/memory_write", "query": ""}
-    asked = idempotency.request_of(call.scope.tenant_id, call.scope.principal.id, key=key, body=said, **place)
-    claim = idempotency.claim(asked, now=call.now)
+    asked = idempotency_keys.request_of(call.scope.tenant_id, call.scope.principal.id, key=key, body=said, **place)
+    claim = idempotency_keys.claim(asked, now=call.now)
     if claim is None:
         raise IdempotencyInFlight(retryAfter=1)
     if isinstance(claim, StoredAnswer):
         return _stored(claim.body)
     memory_id = _write_entry(call, body)
-    idempotency.store_answer(claim, StoredAnswer(200, {}, memory_id))
+    idempotency_keys.store_answer(claim, StoredAnswer(200, {}, memory_id))
     return _stored(memory_id)
 
 

@@ -16,9 +16,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import access, audit, idempotency, ids, keys, tenancy
+from memory.host import access, audit, idempotency_keys, ids, keys, tenancy
 from memory.host.errors import IdempotencyInFlight
-from memory.host.idempotency import Claim, StoredAnswer
+from memory.host.idempotency_keys import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
 from openwop_console import idempotency as replayed_answers
 from openwop_console.runtime import interrupts, runs
@@ -230,7 +230,7 @@ def test_a_failure_of_the_host_leaves_nothing_and_the_retry_is_carried_out(
 
 def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
     """The claim of a request that another process is carrying out."""
-    asked = idempotency.request_of(
+    asked = idempotency_keys.request_of(
         caller.scope.tenant_id,
         caller.scope.principal.id,
         key=key,
@@ -239,7 +239,7 @@ def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
         query="",
         body=json.dumps(body).encode(),
     )
-    claim = idempotency.claim(asked, now=timezone.now())
+    claim = idempotency_keys.claim(asked, now=timezone.now())
     assert isinstance(claim, Claim)
     return claim
 
@@ -251,7 +251,7 @@ def test_a_request_under_way_is_told_when_to_come_back(ada: Caller, monkeypatch:
     body = refused(waiting, 409, "idempotency_in_flight")
     assert int(waiting["Retry-After"]) == body["details"]["retryAfter"] > 0
     refused(ada.send("/v1/runs", {"workflowId": "x"}), 409, "idempotency_key_mismatch")
-    idempotency.store_answer(claim, StoredAnswer(201, {"Content-Type": "application/json"}, '{"runId":"run_1"}'))
+    idempotency_keys.store_answer(claim, StoredAnswer(201, {"Content-Type": "application/json"}, '{"runId":"run_1"}'))
     answer = ada.send("/v1/runs", NOOP)
     assert (answer.status_code, answer.json(), answer[REPLAY]) == (201, {"runId": "run_1"}, "true")
 
@@ -263,7 +263,7 @@ def test_a_request_that_waited_is_refused_when_its_key_was_revoked_meanwhile(
 
     def wait(_: float) -> None:
         keys.revoke(building.scope(), ids.parse("key", ada.scope.principal.id), now=timezone.now())
-        idempotency.release(claim)
+        idempotency_keys.release(claim)
 
     monkeypatch.setattr(replayed_answers, "time", SimpleNamespace(monotonic=time.monotonic, sleep=wait))
     assert ada.send("/v1/runs", NOOP).status_code == 401
@@ -272,45 +272,45 @@ def test_a_request_that_waited_is_refused_when_its_key_was_revoked_meanwhile(
 
 @pytest.mark.engines
 def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keeps_nothing(ada: Caller) -> None:
-    asked = idempotency.request_of(
+    asked = idempotency_keys.request_of(
         ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"{}"
     )
     started = timezone.now()
-    dead = idempotency.claim(asked, now=started)
+    dead = idempotency_keys.claim(asked, now=started)
     assert isinstance(dead, Claim)
-    assert idempotency.claim(asked, now=idempotency.LEASE.end(started) - timedelta(seconds=1)) is None
-    taken = idempotency.claim(asked, now=idempotency.LEASE.end(started))
+    assert idempotency_keys.claim(asked, now=idempotency_keys.LEASE.end(started) - timedelta(seconds=1)) is None
+    taken = idempotency_keys.claim(asked, now=idempotency_keys.LEASE.end(started))
     assert isinstance(taken, Claim)
-    assert idempotency.claim(asked, now=idempotency.LEASE.end(started) + timedelta(seconds=1)) is None
+    assert idempotency_keys.claim(asked, now=idempotency_keys.LEASE.end(started) + timedelta(seconds=1)) is None
     with pytest.raises(IdempotencyInFlight):
-        idempotency.store_answer(dead, StoredAnswer(200, {}, ""))
-    idempotency.release(dead)
-    idempotency.store_answer(taken, StoredAnswer(200, {}, "x"))
-    assert idempotency.claim(asked, now=started) == StoredAnswer(200, {}, "x")
+        idempotency_keys.store_answer(dead, StoredAnswer(200, {}, ""))
+    idempotency_keys.release(dead)
+    idempotency_keys.store_answer(taken, StoredAnswer(200, {}, "x"))
+    assert idempotency_keys.claim(asked, now=started) == StoredAnswer(200, {}, "x")
 
 
 @pytest.mark.engines
 def test_an_answer_is_kept_for_a_day_and_swept_after_it(ada: Caller) -> None:
     first = ada.send("/v1/runs", NOOP).json()["runId"]
     asked_at = kept()[0].created_at
-    assert idempotency.sweep(now=asked_at + timedelta(hours=24) - timedelta(seconds=1)) == 0
+    assert idempotency_keys.sweep(now=asked_at + timedelta(hours=24) - timedelta(seconds=1)) == 0
     assert ada.send("/v1/runs", NOOP).json()["runId"] == first
-    assert idempotency.sweep(now=asked_at + timedelta(hours=24)) == 1
+    assert idempotency_keys.sweep(now=asked_at + timedelta(hours=24)) == 1
     assert kept() == []
 
 
 def test_a_record_of_yesterday_that_is_not_swept_yet_is_used_anew(ada: Caller) -> None:
-    asked = idempotency.request_of(
+    asked = idempotency_keys.request_of(
         ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"{}"
     )
-    other = idempotency.request_of(
+    other = idempotency_keys.request_of(
         ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"[]"
     )
     now = timezone.now()
-    first = idempotency.claim(asked, now=now)
+    first = idempotency_keys.claim(asked, now=now)
     assert isinstance(first, Claim)
-    idempotency.store_answer(first, StoredAnswer(200, {}, "old"))
-    assert isinstance(idempotency.claim(other, now=now + timedelta(days=1)), Claim)
+    idempotency_keys.store_answer(first, StoredAnswer(200, {}, "old"))
+    assert isinstance(idempotency_keys.claim(other, now=now + timedelta(days=1)), Claim)
 
 
 def test_applying_twice_with_one_key_is_one_gate(ada: Caller) -> None:

@@ -10,7 +10,7 @@ from django.db import connection
 
 from memory import commitments, passes
 from memory.commitments import lifecycle
-from memory.host import heartbeats, idempotency, runs
+from memory.host import heartbeats, idempotency_keys, runs
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.leases import Lease
 from memory.passes import PassOrder
@@ -24,7 +24,7 @@ LEASES: dict[str, Lease[Any]] = {
     "pass": passes.LEASE,
     "heartbeat": heartbeats.LEASE,
     "commitments": lifecycle.LEASE,
-    "request": idempotency.LEASE,
+    "request": idempotency_keys.LEASE,
 }
 
 
@@ -41,9 +41,9 @@ def free_row(kind: str) -> tuple[UUID, UUID]:
     if kind == "commitments":
         commitments.lease_watch(tenant_id, "old/1", now=before)
         return tenant_id, tenant_id
-    asked = idempotency.request_of(tenant_id, "usr", key="k", method="POST", path="/v1/runs", query="", body=b"")
-    claimed = idempotency.claim(asked, now=before)
-    assert isinstance(claimed, idempotency.Claim)
+    asked = idempotency_keys.request_of(tenant_id, "usr", key="k", method="POST", path="/v1/runs", query="", body=b"")
+    claimed = idempotency_keys.claim(asked, now=before)
+    assert isinstance(claimed, idempotency_keys.Claim)
     return tenant_id, claimed.record_id
 
 

@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from memory import tasks
-from memory.host import idempotency, ids, operators, pages
+from memory.host import idempotency_keys, ids, operators, pages
 from memory.host.models import ApiKey, IdempotencyRecord, Operator
 from memory.host.models.base import TenantOwned
 from memory.models import Pass
@@ -259,7 +259,7 @@ def test_nothing_that_a_person_typed_is_stored_to_know_the_form_again(strict: Cl
     stored = [str(row) for row in IdempotencyRecord.objects.of(building.tenant().id).values()]
     assert len(stored) == 2
     assert "Marta" not in str(stored)
-    assert idempotency.sweep(now=timezone.now() + idempotency.KEPT) == 2
+    assert idempotency_keys.sweep(now=timezone.now() + idempotency_keys.KEPT) == 2
 
 
 @pytest.mark.django_db
@@ -270,13 +270,13 @@ def test_a_form_that_waited_is_refused_when_its_person_was_deactivated_meanwhile
     building.operator("acme", "owner", email="other@acme.example")
     form = {"kind": "consolidate", "ref": "notes"} | token(strict)
     person = Operator.objects.get(id=strict.session["_auth_user_id"])
-    claim = idempotency.claim
+    claim = idempotency_keys.claim
 
     def deactivate(_: float) -> None:
         operators.change(building.scope(), person.id, active=False, now=timezone.now())
-        monkeypatch.setattr(idempotency, "claim", claim)
+        monkeypatch.setattr(idempotency_keys, "claim", claim)
 
-    monkeypatch.setattr(idempotency, "claim", lambda *_, **__: None)
+    monkeypatch.setattr(idempotency_keys, "claim", lambda *_, **__: None)
     monkeypatch.setattr(forms_sent_again, "time", SimpleNamespace(monotonic=time.monotonic, sleep=deactivate))
     assert strict.post("/consolidation/order", form).status_code == 401
     assert not Pass.objects.exists()

@@ -16,7 +16,7 @@ class IdempotencyRecord(TenantOwned):
     The key is stored as its hash, the body as a keyed digest, the answer as it was sent.
     """
 
-    writer = "memory.host.idempotency"
+    writer = "memory.host.idempotency_keys"
     personal = Personal(
         "idempotency cache",
         ("endpoint", "headers", "body"),

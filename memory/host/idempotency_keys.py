@@ -22,7 +22,7 @@ from memory.host.leases import Lease
 from memory.host.models import IdempotencyRecord, Tenant
 from memory.host.models.idempotency import IdempotencyState
 
-WRITER = "memory.host.idempotency"
+WRITER = "memory.host.idempotency_keys"
 LEASE = Lease(IdempotencyRecord, WRITER, timedelta(seconds=120))  # longer than any view runs
 KEPT = timedelta(hours=24)
 FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
@@ -30,8 +30,8 @@ LONGEST_ENDPOINT = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The identity of a request: principal, endpoint, key and body, the last two as digests.
+class KeyedRequest:
+    """A request with an idempotency key, by principal, endpoint, key and body, the last two as digests.
 
     The first body digest is stored, and any of them matches. They are keyed, since a body may hold an easily guessed
     secret.
@@ -62,7 +62,9 @@ class StoredAnswer:
     body: str
 
 
-def request_of(tenant_id: UUID, principal: str, *, key: str, method: str, path: str, query: str, body: bytes) -> Asked:
+def request_of(
+    tenant_id: UUID, principal: str, *, key: str, method: str, path: str, query: str, body: bytes
+) -> KeyedRequest:
     """Return the identity of the request; refuses a key that is not valid in a URL."""
     if not FORM.fullmatch(key):
         message = "must be 1 to 255 characters that may stand in a URL"
@@ -72,7 +74,7 @@ def request_of(tenant_id: UUID, principal: str, *, key: str, method: str, path: 
         endpoint = f"{method} sha256:{_sha256(path.encode('utf-8', 'surrogatepass'))}"
     said = _canonical(body) + (b"?" + query.encode("utf-8", "surrogatepass") if query else b"")
     digests = signing.digests(signing.REQUESTS, tenant_id, said)
-    return Asked(tenant_id, principal, endpoint, _sha256(key.encode()), digests)
+    return KeyedRequest(tenant_id, principal, endpoint, _sha256(key.encode()), digests)
 
 
 def _sha256(raw: bytes) -> str:
@@ -87,7 +89,7 @@ def _canonical(body: bytes) -> bytes:
         return body
 
 
-def claim(asked: Asked, *, now: datetime) -> Claim | StoredAnswer | None:
+def claim(asked: KeyedRequest, *, now: datetime) -> Claim | StoredAnswer | None:
     """Claim the execution of the request, or return its stored answer; None while another process executes it.
 
     A key that was used with another body is refused.
@@ -108,13 +110,13 @@ def claim(asked: Asked, *, now: datetime) -> Claim | StoredAnswer | None:
     return _take_over(record, asked, now) if record.lease_until <= now else None
 
 
-def _records(asked: Asked) -> QuerySet[IdempotencyRecord]:
+def _records(asked: KeyedRequest) -> QuerySet[IdempotencyRecord]:
     return IdempotencyRecord.objects.of(asked.tenant_id).filter(
         principal=asked.principal, endpoint=asked.endpoint, key_sha256=asked.key_sha256
     )
 
 
-def _insert(asked: Asked, now: datetime) -> Claim | None:
+def _insert(asked: KeyedRequest, now: datetime) -> Claim | None:
     record = IdempotencyRecord(
         tenant_id=asked.tenant_id,
         principal=asked.principal,
@@ -133,7 +135,7 @@ def _insert(asked: Asked, now: datetime) -> Claim | None:
     return Claim(record.tenant_id, record.id, record.holder)
 
 
-def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim | None:
+def _take_over(record: IdempotencyRecord, asked: KeyedRequest, now: datetime) -> Claim | None:
     """Claim a record whose holder is gone or that is over a day old; None when another process was first."""
     holder = ids.new_id().hex
     taken = LEASE.claim(
