@@ -26,7 +26,7 @@ from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
 from memory.passes import orders
 from memory.wire import instant
-from openwop_console import VERSION, dashboard, glossary, health, installed, openapi, places, sign_in
+from openwop_console import VERSION, command_palette, dashboard, glossary, health, installed, openapi, sign_in
 from openwop_console.dashboard import Attention
 from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
@@ -127,8 +127,8 @@ def _needs(found: Attention) -> dict[str, object]:
 def search(request: HttpRequest) -> HttpResponse:
     """Redirect to the page of an id of this tenant; otherwise search memory."""
     scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
-    place = places.find_address(scope, words, now=timezone.now()) if words else ""
-    return redirect(place or places.search_for(words))
+    place = command_palette.find_address(scope, words, now=timezone.now()) if words else ""
+    return redirect(place or command_palette.search_for(words))
 
 
 @pages.parameters("q")
@@ -136,7 +136,7 @@ def search(request: HttpRequest) -> HttpResponse:
 def go_to(request: HttpRequest) -> HttpResponse:
     """List the places that words may mean: the command palette's list, and a page of its own without scripts."""
     scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
-    context = {"places": places.suggestions(scope, words, now=timezone.now()), "words": words}
+    context = {"places": command_palette.suggestions(scope, words, now=timezone.now()), "words": words}
     return pages.render(request, "console/go_to.html", context, fragment="console/go_to_list.html")
 
 

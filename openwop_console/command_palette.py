@@ -1,4 +1,4 @@
-"""Resolve typed words to places: the page of an id, a page of the console, or a search. Reads only."""
+"""The command palette: what typed words lead to: the page of an id, a page of the console, or a search. Reads only."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
