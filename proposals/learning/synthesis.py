@@ -18,9 +18,9 @@ from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
 from memory.passes import PassOrder
-from proposals.learning import miners, proposing, run_traces, wording
+from proposals.learning import findings, miners, run_traces, wording
+from proposals.learning.findings import RULES, Fate, Figures, looked_at
 from proposals.learning.miners.traces import Finding
-from proposals.learning.proposing import RULES, Fate, Figures, looked_at
 from proposals.learning.wording import Voice
 
 ENDPOINT = "endpoint"
@@ -36,23 +36,23 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     now = clock()
     traces = run_traces.traces_of(work.tenant_id, now=now)
     passes.progress(work, done=0, total=0, doing="looking for patterns", now=clock())
-    findings = miners.mine(traces, now=now)
-    figures = Figures(looked_at(traces, run_traces.count_of(work.tenant_id, now=now)), found=len(findings))
+    mined = miners.mine(traces, now=now)
+    figures = Figures(looked_at(traces, run_traces.count_of(work.tenant_id, now=now)), found=len(mined))
     figures.proposed = list(work.outcome.get("proposed", []))
-    fresh = _unseen(work, findings, figures)
+    fresh = _unseen(work, mined, figures)
     act = _rehearse if work.dry_run else _propose_all
     act(work, fresh, figures, clock)
     passes.finish(work, outcome=figures.document(), now=clock())
 
 
-def _unseen(work: Pass, findings: list[Finding], figures: Figures) -> list[Finding]:
+def _unseen(work: Pass, mined: list[Finding], figures: Figures) -> list[Finding]:
     """The findings not proposed yet, one per pattern; those this pass has proposed do not count as seen."""
-    seen = proposing.seen_among(work.tenant_id, findings, besides=figures.proposed)
-    done = proposing.seen_among(work.tenant_id, findings) - seen
+    seen = findings.seen_among(work.tenant_id, mined, besides=figures.proposed)
+    done = findings.seen_among(work.tenant_id, mined) - seen
     patterns: dict[str, Finding] = {}
-    for each in findings:
-        patterns.setdefault(proposing.digest_of(each), each)
-    figures.seen = len(findings) - len(patterns) + len(seen)
+    for each in mined:
+        patterns.setdefault(findings.digest_of(each), each)
+    figures.seen = len(mined) - len(patterns) + len(seen)
     return [each for digest, each in patterns.items() if digest not in seen | done]
 
 
@@ -61,15 +61,15 @@ def _propose_all(work: Pass, fresh: list[Finding], figures: Figures, clock: Cloc
     for at, finding in enumerate(fresh, 1):
         if voice.wanted:
             passes.progress(work, done=done + at - 1, total=done + len(fresh), doing="wording", now=clock())
-        draft = proposing.draft_of(voice.worded(finding), model=voice.model or RULES)
+        draft = findings.draft_of(voice.worded(finding), model=voice.model or RULES)
         with transaction.atomic():
             now = clock()
             passes.progress(work, done=done + at, total=done + len(fresh), doing="proposing", now=now)
-            _count(proposing.propose(work.run.tenant, draft, run=work.run, now=now), figures)
+            _count(findings.propose(work.run.tenant, draft, run=work.run, now=now), figures)
             passes.store_note(work, figures.document())
 
 
-def _count(made: proposing.Proposing, figures: Figures) -> None:
+def _count(made: findings.Outcome, figures: Figures) -> None:
     if made.proposal is not None:
         figures.proposed.append(ids.wire("prop", made.proposal.id))
     elif made.fate == Fate.SEEN:
@@ -85,7 +85,7 @@ def _rehearse(work: Pass, fresh: list[Finding], figures: Figures, clock: Clock) 
     for at, finding in enumerate(fresh, 1):
         now = clock()
         passes.progress(work, done=at, total=len(fresh), doing="rehearsing", now=now)
-        code = proposing.code_against(work.run.tenant, proposing.draft_of(finding), now=now)
+        code = findings.code_against(work.run.tenant, findings.draft_of(finding), now=now)
         if code:
             figures.refuse(code)
         else:

@@ -17,8 +17,8 @@ from memory import memory_policy, redaction
 from memory.host.json_types import JSONObject
 from memory.memory_policy import Policy
 from proposals import drafts
+from proposals.learning.findings import Figures, attempt, attempt_without_transaction
 from proposals.learning.miners.traces import Finding
-from proposals.learning.proposing import Figures, attempt, attempt_without_transaction
 from proposals.models import Kind
 
 WORD = re.compile(r"@?[^\W_](?:[\w.@/\u2044-]*\w)?|@")

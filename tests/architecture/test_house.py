@@ -194,7 +194,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "memory/passes/orders.py",  # a pass that was refused has that outcome
         "memory/embeddings.py",  # without an endpoint a search goes by words
         "memory/forget/execution.py",  # a preview that was asked to stop has lapsed
-        "proposals/learning/proposing.py",  # a draft that cannot be installed is counted
+        "proposals/learning/findings.py",  # a draft that cannot be installed is counted
         "openwop_console/runtime/nodes.py",  # a probe whose secret is not there yet brings its own
         "memory/host/pages.py",  # a form that was refused is shown again
         "memory/host/vault.py",  # a principal that is refused opens no user secret, and the log says why

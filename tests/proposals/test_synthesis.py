@@ -23,7 +23,7 @@ from openwop_console.runtime import replay
 from openwop_console.runtime.replay import ForkRequest
 from proposals import learning as synthesis
 from proposals import lifecycle, tasks
-from proposals.learning import proposing, wording
+from proposals.learning import findings, wording
 from proposals.learning.miners.traces import Evidence
 from proposals.models import Proposal, Revision
 from tests import building, learning
@@ -56,7 +56,7 @@ def test_a_finding_is_a_draft_of_the_host_with_its_evidence_and_is_told_on_the_p
     made = Proposal.objects.get()
     assert (made.kind, made.state, made.title) == ("prompt-template", "draft", "A shorter summary")
     assert (made.author, made.synthesizer_model) == ("host", "host:rule-miner/1")
-    assert made.pattern == proposing.digest_of(learning.finding())
+    assert made.pattern == findings.digest_of(learning.finding())
     assert len(made.pattern) == 64
     assert (made.source_run_ids, made.evidence) == (
         list(sources),
@@ -189,18 +189,18 @@ def test_a_dry_run_refuses_what_comes_too_late_as_a_pass_does(monkeypatch: pytes
 def test_a_pass_that_is_taken_over_goes_on_where_it_stood_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     learning.rules_that_find(monkeypatch, *(learning.finding(f"pattern {each}") for each in range(3)))
     row = learning.ordered()
-    honest = proposing.propose
+    honest = findings.propose
 
     def dies_at_the_second(*given: Any, **more: Any) -> Any:
         if Proposal.objects.count() == 1:
             raise KeyboardInterrupt
         return honest(*given, **more)
 
-    monkeypatch.setattr(proposing, "propose", dies_at_the_second)
+    monkeypatch.setattr(findings, "propose", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         tasks.carry_out(row.tenant_id, row.id)
     assert tasks.carry_out(row.tenant_id, row.id) is None
-    monkeypatch.setattr(proposing, "propose", honest)
+    monkeypatch.setattr(findings, "propose", honest)
     Pass.objects.written_by(passes.WRITER).update(lease_until=timezone.now())
     outcome = learning.ending_with(learning.carried_out(row))
     assert (outcome["found"], len(outcome["proposed"]), outcome["seenBefore"]) == (3, 3, 0)
@@ -224,14 +224,14 @@ def test_a_worker_that_has_lost_the_pass_proposes_nothing_more(monkeypatch: pyte
 def test_a_pass_that_is_stopped_keeps_what_it_has_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
     learning.rules_that_find(monkeypatch, *(learning.finding(f"pattern {each}") for each in range(3)))
     row = learning.ordered()
-    honest = proposing.propose
+    honest = findings.propose
 
     def stops_behind_the_first(*given: Any, **more: Any) -> Any:
         made = honest(*given, **more)
         passes.request_stop(row.tenant_id, row.id, now=timezone.now())
         return made
 
-    monkeypatch.setattr(proposing, "propose", stops_behind_the_first)
+    monkeypatch.setattr(findings, "propose", stops_behind_the_first)
     ended = learning.carried_out(row)
     assert (ended.state, len(ended.outcome["proposed"])) == ("cancelled", 1)
     assert Proposal.objects.count() == 1
@@ -602,7 +602,7 @@ def test_two_workers_at_once_propose_a_pattern_once(monkeypatch: pytest.MonkeyPa
     learning.rules_that_find(monkeypatch, *(learning.finding(f"pattern {each}") for each in range(4)))
     waiting = [learning.ordered(), learning.ordered()]
     together, failed = threading.Barrier(2), []
-    honest = proposing.seen_among
+    honest = findings.seen_among
 
     def seen_among(*given: Any, **more: Any) -> set[str]:
         found = honest(*given, **more)
@@ -610,7 +610,7 @@ def test_two_workers_at_once_propose_a_pattern_once(monkeypatch: pytest.MonkeyPa
             together.wait(10)
         return found
 
-    monkeypatch.setattr(proposing, "seen_among", seen_among)
+    monkeypatch.setattr(findings, "seen_among", seen_among)
 
     def work(row: Pass) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Creates proposals from the miners' findings, in the name of the host; and the figures of a synthesis.
+"""Turns the findings of miners into proposals, in the name of the host; and the figures of a synthesis.
 
 A pattern is proposed once, whatever the outcome and however many workers find it: a unique constraint ensures it.
 """
@@ -111,7 +111,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Proposing:
+class Outcome:
     """The outcome of a finding, with the proposal or the code of the refusal."""
 
     fate: Fate
@@ -153,15 +153,15 @@ def draft_of(finding: Finding, *, model: str = RULES) -> ProposalDraft:
     )
 
 
-def propose(tenant: Tenant, draft: ProposalDraft, *, run: Run, now: datetime) -> Proposing:
+def propose(tenant: Tenant, draft: ProposalDraft, *, run: Run, now: datetime) -> Outcome:
     """Create the proposal and log it on ``run``; no proposal when the pattern is known or it cannot be installed."""
     try:
         made, code = attempt(partial(_create, tenant, draft, run, now))
     except IntegrityError:
         if not Proposal.objects.of(tenant.id).filter(pattern=draft.pattern).exists():
             raise
-        return Proposing(Fate.SEEN)
-    return Proposing(Fate.REFUSED, code=code) if made is None else Proposing(Fate.PROPOSED, made)
+        return Outcome(Fate.SEEN)
+    return Outcome(Fate.REFUSED, code=code) if made is None else Outcome(Fate.PROPOSED, made)
 
 
 def _create(tenant: Tenant, draft: ProposalDraft, run: Run, now: datetime) -> Proposal:
