@@ -6,6 +6,8 @@ from django.urls import URLPattern, include, path
 
 from memory.host import pages as host_pages
 from openwop_console import errors, openapi, second_step, sign_in, single_sign_on, views
+from openwop_console.mcp import views as mcp
+from openwop_console.oauth import views as oauth
 
 handler400 = errors.bad_request
 handler403 = errors.permission_denied
@@ -25,6 +27,16 @@ public: list[URLPattern] = [
     path("login/provider/callback", single_sign_on.callback, name="single-sign-on-callback"),
     path("set-password/<str:operator_id>/<str:token>", sign_in.set_password, name="set-password"),
     path("logout", host_pages.parameters("next")(account.logout), name="account_logout"),
+]
+# OAuth 2.1, at the paths that its metadata names.
+authorization: list[URLPattern] = [
+    path(".well-known/oauth-protected-resource", oauth.protected_resource, name="oauth-resource"),
+    path(".well-known/oauth-protected-resource/mcp", oauth.mcp_resource, name="oauth-resource-mcp"),
+    path(".well-known/oauth-authorization-server", oauth.authorization_server, name="oauth-server"),
+    path("oauth/authorize", oauth.authorize, name="oauth-authorize"),
+    path("oauth/token", oauth.token, name="oauth-token"),
+    path("oauth/register", oauth.register, name="oauth-register"),
+    path("oauth/revoke", oauth.revoke, name="oauth-revoke"),
 ]
 pages: list[URLPattern] = [
     path("", views.needs_you, name="needs-you"),
@@ -55,8 +67,8 @@ urlpatterns = [
     path("", include("memory.openintent.api.urls")),  # first: every pattern before a match adds to every request
     *public,
     *pages,
-    path("", include("openwop_console.mcp.urls")),
-    path("", include("openwop_console.oauth.urls")),
+    path("mcp", mcp.endpoint, name="mcp"),
+    *authorization,
     path("", include("openwop_console.runtime.urls")),
     path("", include("openwop_console.runtime.api.urls")),
     path("", include("memory.urls")),
