@@ -9,6 +9,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -16,7 +17,7 @@ from django.db.models import Max
 
 from memory import redaction
 from memory.entry_drafts import UNSTORABLE, UNSTORABLE_IN_LABEL
-from memory.host import audit, event_log
+from memory.host import audit, event_log, sql
 from memory.host.errors import Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.events import WorkspaceUpdated
 from memory.host.json_types import JSONObject
@@ -125,8 +126,15 @@ def snapshot(scope: TenantScope) -> list[JSONObject]:
 
     The row is named because a file that is deleted and made anew counts from 1 again.
     """
-    rows = WorkspaceFile.objects.of(scope.tenant_id).filter(current=True).values_list("path", "version", "id")
-    return [{"path": path, "version": version, "file": row.hex} for path, version, row in sorted(rows)]
+    rows = _current_versions().fetch(scope.tenant_id)
+    return [{"path": path, "version": version, "file": sql.digits(row)} for path, version, row in sorted(rows)]
+
+
+@cache
+def _current_versions() -> sql.Written:
+    tenant_id = UUID(int=0)
+    rows = WorkspaceFile.objects.of(tenant_id).filter(current=True)
+    return sql.Written(rows.values_list("path", "version", "id"), tenant_id)
 
 
 def by_id(scope: TenantScope, file_id: UUID) -> WorkspaceFile | None:

@@ -44,6 +44,14 @@ def no_request_is_slow():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def the_notifier_ends_with_its_last_reader():
+    """Otherwise it would hold a connection to the database of a test that is over."""
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr("openwop_console.runtime.streams.LINGER", 0.0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def closed_seams(monkeypatch: pytest.MonkeyPatch) -> None:
     """The seams are shut, as they are for operators, until a test opens them; their addresses are there throughout."""

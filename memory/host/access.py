@@ -10,7 +10,7 @@ import secrets as random_secrets
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from math import ceil
 from typing import Any
@@ -678,20 +678,26 @@ def _let_in(key: Key, now: datetime) -> Key:
 
 def scopes_of_keys(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime) -> dict[str, frozenset[str]]:
     """Return the current scopes of the good keys among these, by secret digest, in one query."""
+    found: dict[str, frozenset[str]] = {}
+    for digest, owner_id, *roles in _scopes_asked().fetch(tenant_id, list(key_ids), now) if key_ids else ():
+        own, of_owner = (_scopes_given(sql.as_document(each) or ()) for each in roles)
+        found[digest] = own if owner_id is None else own & of_owner
+    return found
+
+
+@cache
+def _scopes_asked() -> sql.Written:
+    """The query for a tenant, keys of it and the time."""
+    tenant_id, key_ids, now = UUID(int=0), [UUID(int=1)], datetime.min.replace(tzinfo=UTC)
     rows = (
         good_keys(tenant_id, now=now)
-        .filter(id__in=key_ids)
+        .filter(sql.is_among("host_apikey.id", key_ids))
         .annotate(
             roles=_roles_as_list(sql.wire_id("key", OuterRef("id"))),
             owner_roles=_roles_as_list(sql.wire_id("usr", OuterRef("owner_id"))),
         )
     )
-    found: dict[str, frozenset[str]] = {}
-    keys: QuerySet[ApiKey, Any] = rows.values_list("digest", "owner_id", "roles", "owner_roles")
-    for digest, owner_id, *roles in keys:
-        own, of_owner = (_scopes_given(sql.as_document(each) or ()) for each in roles)
-        found[digest] = own if owner_id is None else own & of_owner
-    return found
+    return sql.Written(rows.values_list("digest", "owner_id", "roles", "owner_roles"), tenant_id, key_ids, now)
 
 
 def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:

@@ -27,6 +27,7 @@ TEXTS = (
     "SELECT id, node_id, CAST(payload AS text) FROM host_runevent WHERE tenant_id = %s AND id > %s ORDER BY id LIMIT %s"
 )
 LATEST = timedelta(minutes=1)
+AT_ONCE = 4  # events that PostgreSQL numbers and inserts in one statement; more are copied
 ENDINGS = frozenset({RunCompleted.type, RunFailed.type, RunCancelled.type})
 
 TAKE_NUMBERS = (
@@ -42,6 +43,7 @@ SELECT = (
     "SELECT id, sequence, type, node_id, {timestamp}, payload FROM host_runevent "
     "WHERE tenant_id = %s AND stream_id = %s AND sequence > %s ORDER BY sequence LIMIT %s"
 )
+LENGTH = "SELECT next_sequence FROM host_stream WHERE tenant_id = %s AND id = %s"
 LENGTHS = "SELECT id, next_sequence FROM host_stream WHERE (tenant_id, id) IN (VALUES {pairs})"
 
 
@@ -114,6 +116,8 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
     """Insert the rows under the next sequences of the stream; with ``closing`` the stream accepts no later events."""
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("an event is appended in the transaction of the change it tells of")
+    if sql.is_postgres() and len(rows) <= AT_ONCE:
+        return _insert_at_once(tenant_id, stream_id, rows, closing=closing, now=now)
     with connection.cursor() as cursor:
         closed_at = sql.instant(now) if closing else None
         cursor.execute(TAKE_NUMBERS, [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id)])
@@ -131,6 +135,14 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
     return int(row[0]) - 1
 
 
+def _insert_at_once(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:
+    """PostgreSQL: number and insert the rows in one statement."""
+    found = sql.rows(*_with_rows(tenant_id, stream_id, rows, "SELECT next_sequence FROM numbered", [], closing, now))
+    if not found:
+        raise StreamClosed
+    return int(found[0][0]) - 1
+
+
 def with_facts(
     tenant_id: UUID, stream_id: UUID, events: Sequence[Event], change: str, parameters: list[object], *, now: datetime
 ) -> sql.Statement:
@@ -140,10 +152,22 @@ def with_facts(
     after the last of them, and none when the stream is closed or another tenant's; a caller that gets no row back
     raises ``StreamClosed``.
     """
-    closed_at = sql.instant(now) if events[-1].terminal else None
     rows = _rows(tenant_id, stream_id, events, now)
+    return _with_rows(tenant_id, stream_id, rows, change, parameters, events[-1].terminal, now)
+
+
+def _with_rows(
+    tenant_id: UUID,
+    stream_id: UUID,
+    rows: list[list[Any]],
+    change: str,
+    parameters: list[object],
+    closing: bool,
+    now: datetime,
+) -> sql.Statement:
+    closed_at = sql.instant(now) if closing else None
     parts = [f"WITH numbered AS ({TAKE_NUMBERS})"]
-    given = [len(events), closed_at, sql.key(tenant_id), sql.key(stream_id)]
+    given = [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id)]
     for place, row in enumerate(rows):
         parts += [f"fact{place} AS ({FACT})", f"told{place} AS ({ANNOUNCED})"]
         given += [*row, len(rows) - place, *row[:2]]
@@ -234,8 +258,8 @@ def read_streams(
 
 def length(tenant_id: UUID, stream_id: UUID) -> int:
     """Return the number of events in the stream."""
-    row = Stream.objects.of(tenant_id).filter(id=stream_id).values_list("next_sequence", flat=True).first()
-    return row or 0
+    found = sql.rows(LENGTH, [sql.key(tenant_id), sql.key(stream_id)])
+    return int(found[0][0]) if found else 0
 
 
 def lengths(streams: Collection[tuple[UUID, UUID]]) -> dict[UUID, int]:

@@ -7,14 +7,15 @@ interrupt, which no app above has rules for, are here too, so that every face an
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from memory.host import event_log, ids, runs
+from memory.host import event_log, ids, runs, sql
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
 from memory.host.event_log import Recorded
 from memory.host.events import Event, InterruptRequested, InterruptResolved, NodeResumed, NodeSuspended, payload_of
@@ -223,15 +224,26 @@ def withdraw(run: Run, *, node_id: str | None = None, now: datetime) -> None:
 
     The caller's own events give the reason.
     """
-    rows = Interrupt.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, resolved_at=None)
-    rows = rows if node_id is None else rows.filter(node_id=node_id)
-    rows.update(resolved_at=now, outcome=ENDED)
+    if node_id is None:
+        _withdraw_all().run(run.tenant_id, run.id, now)
+    else:
+        _open_of(run.tenant_id, run.id).filter(node_id=node_id).update(resolved_at=now, outcome=ENDED)
+
+
+@cache
+def _withdraw_all() -> sql.Update:
+    """The update for a tenant, a run and the time; it is sent at the end of each run."""
+    tenant_id, run_id, now = UUID(int=0), UUID(int=1), datetime.min.replace(tzinfo=UTC)
+    return sql.Update(_open_of(tenant_id, run_id), {"resolved_at": now, "outcome": ENDED}, tenant_id, run_id, now)
+
+
+def _open_of(tenant_id: UUID, run_id: UUID) -> QuerySet[Interrupt]:
+    return Interrupt.objects.written_by(WRITER).filter(tenant_id=tenant_id, run_id=run_id, resolved_at=None)
 
 
 def postpone(run: Run, by: timedelta) -> None:
     """Extend the timeouts of the locked run's open interrupts."""
-    rows = Interrupt.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, resolved_at=None)
-    rows.filter(timeout_at__isnull=False).update(timeout_at=F("timeout_at") + by)
+    _open_of(run.tenant_id, run.id).filter(timeout_at__isnull=False).update(timeout_at=F("timeout_at") + by)
 
 
 def end_with(run: Run, *, now: datetime) -> None:

@@ -60,8 +60,12 @@ class Lease(Generic[Leased]):
 
         ``where`` is a further condition on the row.
         """
-        rows = self._rows(tenant_id, row_id).filter(self.free(now), where or Q())
+        rows = self.claimable(tenant_id, row_id, now=now, where=where)
         return self._update(rows, holder, now, values)
+
+    def claimable(self, tenant_id: UUID, row_id: UUID, *, now: datetime, where: Q | None = None) -> QuerySet[Leased]:
+        """Return the row for writing while it is free."""
+        return self._rows(tenant_id, row_id).filter(self.free(now), where or Q())
 
     def renew(
         self, tenant_id: UUID, row_id: UUID, *, holder: str, now: datetime, where: Q | None = None, **values: object

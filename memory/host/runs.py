@@ -6,7 +6,7 @@ worker died becomes ready again. ``holder`` is the fence: a step commits only wh
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from uuid import UUID
 
@@ -85,7 +85,7 @@ class RunOrder:
     fork: Fork | None = None
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = True) -> Run:
     """Create a pending run with its own empty stream.
 
@@ -180,8 +180,17 @@ def require_own(run: Run, done: str, how: str = "") -> None:
 
 def claim(tenant_id: UUID, run_id: UUID, *, holder: str, now: datetime) -> bool:
     """Claim the run for ``holder``: one worker at a time, and the attempt is counted before any work."""
+    return _claim().run(tenant_id, run_id, holder, now, LEASE.end(now)) == 1
+
+
+@cache
+def _claim() -> sql.Update:
+    """What ``LEASE.claim`` does, for a tenant, a run, a holder, the time and the lease's end."""
+    tenant_id, run_id, holder, now = UUID(int=0), UUID(int=1), "holder", datetime.min.replace(tzinfo=UTC)
     is_ready = Q(ready_at__isnull=False)  # a run that waits for an answer has no ready_at
-    return LEASE.claim(tenant_id, run_id, holder=holder, now=now, where=is_ready, attempts=F("attempts") + 1)
+    rows, end = LEASE.claimable(tenant_id, run_id, now=now, where=is_ready), LEASE.end(now)
+    changes = {"holder": holder, LEASE.until: end, "attempts": F("attempts") + 1}
+    return sql.Update(rows, changes, tenant_id, run_id, holder, now, end)
 
 
 def due(*, now: datetime, limit: int = 200) -> list[tuple[UUID, UUID, datetime]]:

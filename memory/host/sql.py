@@ -27,6 +27,7 @@ from django.db.models.base import ModelState
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Cast, Concat, Replace
 from django.db.models.query import get_related_populators
+from django.db.models.sql import UpdateQuery
 from psycopg.errors import DataCorrupted
 
 from memory.host.json_types import JSONObject
@@ -209,18 +210,45 @@ class Written:
         compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         statement, given = compiler.as_sql()
         self._objects = _objects_of(compiler)
-        known = [_as_parameter(each) for each in places]
-        slots = [(known.index(each), None) if each in known else (-1, each) for each in given]
-        self._statement, self._slots = _with_constants(statement, slots)
+        self._statement, self._slots = _with_constants(statement, _slots_of(given, places))
 
     def fetch(self, *values: object) -> list[Any]:
         """Return the rows for these values, given in the order of the places."""
-        given = [_as_parameter(each) for each in values]
-        return rows(self._statement, [given[place] if place >= 0 else fixed for place, fixed in self._slots])
+        return rows(self._statement, _filled_in(self._slots, values))
 
     def objects(self, *values: object) -> list[Any]:
         """Return the objects for these values, as ``sql.fetch`` does."""
         return self._objects(self.fetch(*values))
+
+
+class Update:
+    """An update of a writable queryset that the ORM compiles once and that runs with other values each time.
+
+    ``changes`` are the new values, and ``places`` the placeholders in them and in the queryset, as for ``Written``.
+    """
+
+    def __init__(self, allowed: QuerySet[Any, Any], changes: Mapping[str, object], *places: object) -> None:
+        query: Any = allowed.query.chain(UpdateQuery)
+        query.add_update_values(changes)
+        statement, given = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        self._statement, self._slots = _with_constants(statement, _slots_of(given, places))
+
+    def run(self, *values: object) -> int:
+        """Update the rows for these values, given in the order of the places; return their number."""
+        with transaction.mark_for_rollback_on_error(DEFAULT_DB_ALIAS), connection.cursor() as cursor:
+            cursor.execute(self._statement, _filled_in(self._slots, values))
+            return int(cursor.rowcount)
+
+
+def _slots_of(given: Iterable[object], places: Sequence[object]) -> list[tuple[int, Any]]:
+    """Return for each parameter the index of its place, or -1 with the parameter itself when it is a constant."""
+    known = [_as_parameter(each) for each in places]
+    return [(known.index(each), None) if each in known else (-1, each) for each in given]
+
+
+def _filled_in(slots: list[tuple[int, Any]], values: Sequence[object]) -> list[Any]:
+    given = [_as_parameter(each) for each in values]
+    return [given[place] if place >= 0 else fixed for place, fixed in slots]
 
 
 class Text(str):

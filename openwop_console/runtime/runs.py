@@ -169,6 +169,8 @@ def check_configurable(configurable: JSONObject, definition: JSONObject) -> None
     if "mockProvider" in configurable:
         raise MockProviderForbidden
     own = definition.get("configurableSchema", {})
+    if not (configurable or own):
+        return
     if problem := json_schemas.problem_of(own):
         raise Invalid("The run cannot be configured.", errors=[{"field": "configurableSchema", "message": problem}])
     errors = [

@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 # Seconds between polls of the logs when no wake-up arrives, and the pause after a wake-up, which batches several.
 EVERY = 0.1
 PAUSE = 0.005
+# Seconds that the notifier keeps its connection after the last reader has left, for the next one.
+LINGER = 10.0
 CREDENTIALS_EVERY = 1.0
 AFTER_A_FAILURE = 2.0
 RETRY_AFTER_MS = 5000
@@ -92,6 +94,9 @@ SHARE = 0.9
 _guard = threading.Lock()
 
 
+_arrival = threading.Condition(_guard)
+
+
 _places: set[Place] = set()
 
 
@@ -116,6 +121,7 @@ def take_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = N
         if len(_places) >= settings.OPENWOP_MAX_STREAMS or own >= _share():
             raise Busy("This host has no room for another reader that waits.", retryAfterMs=RETRY_AFTER_MS)
         _places.add(place)
+        _arrival.notify()
         if not _threads:
             _threads.append(threading.Thread(target=_tell_until_nobody_waits, name="notifier", daemon=True))
             _threads[0].start()
@@ -167,6 +173,7 @@ def end() -> None:
     with _guard:
         for place in _places:
             place.woken.set()
+        _arrival.notify()
 
 
 def _tell_until_nobody_waits() -> None:
@@ -186,8 +193,13 @@ def _tell_until_nobody_waits() -> None:
 
 
 def _waiting() -> list[Place]:
-    """The places taken now. When there are none, forget the thread, so that the next place starts a new one."""
+    """The places taken now; when there are none, those that are taken within LINGER.
+
+    When none is, forget the thread, so that the next place starts a new one.
+    """
     with _guard:
+        if not _places and not _ending.is_set():
+            _arrival.wait(LINGER)
         if not _places:
             _threads.clear()
         return list(_places)
@@ -318,15 +330,17 @@ def await_events(
         grown = True
         while True:
             # The length is read before the events: an event written in between ends the wait at once.
-            seen = min(after + 1, event_log.length(scope.tenant_id, run.id))
-            run = runs.find(scope.tenant_id, run.id)
-            events, complete = run_service.read_events(scope, run, after=after)
+            length = event_log.length(scope.tenant_id, run.id)
+            if length != after + 1:  # else the log is as it was read above
+                run = runs.find(scope.tenant_id, run.id)
+                events, complete = run_service.read_events(scope, run, after=after)
+            over = bool(events) or complete or not grown
             # Checked after the read: every event returned was written while the credential was still valid.
-            if is_lost(place):
+            if place.lost or (over and is_lost(place)):
                 raise Unauthenticated
-            if events or complete or not grown:
+            if over:
                 return events, complete
-            grown = wait(place, seen=seen, seconds=until - time.monotonic())
+            grown = wait(place, seen=min(after + 1, length), seconds=until - time.monotonic())
 
 
 def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:

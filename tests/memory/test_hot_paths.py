@@ -3,12 +3,15 @@
 import hashlib
 import json
 from collections.abc import Callable
+from copy import copy
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
-from django.db.models import Model
+from django.core.exceptions import FieldDoesNotExist
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db.models import F, Model, Q, Value
+from django.db.models.functions import Lower
 from django.db.transaction import TransactionManagementError
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -19,7 +22,8 @@ from memory import adapter, ledger, ledger_search
 from memory.adapter import RunView
 from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import Forbidden, NotFound
-from memory.host.models import Run, RunEvent, Stream
+from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, statements
+from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
 from memory.text import redactor, token_budget
@@ -106,6 +110,73 @@ def test_what_is_read_of_a_run_is_what_the_orm_would_read() -> None:
         assert list(found) == [step.node_id for step in ended]
     with pytest.raises(NotFound):
         runs.find(building.scope("globex").tenant_id, run.id)
+
+
+def test_a_row_that_is_written_by_a_kept_statement_is_the_one_that_the_orm_would_write() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    run.variables, run.tags, run.error = {"ü": [1, None, {"a": "b"}]}, ["x"], None
+    run.started_at, run.ready_at, run.executions, run.draining = timezone.now(), None, 3, True
+    names = ["variables", "tags", "error", "started_at", "ready_at", "executions", "draining"]
+    rows = Run.objects.of(acme.tenant_id).filter(id=run.id)
+    Model.save(run, update_fields=names)
+    expected = rows.values().get()
+    rows.written_by(runs.WRITER).update(variables={}, tags=[], started_at=None, executions=0, draining=False)
+    for _ in range(2):  # the first time it is made, and then kept
+        run.save(by=runs.WRITER, update_fields=names)
+        assert rows.values().get() == expected
+
+    fresh = Installation(tenant=acme_row(acme), ref="a@1", kind="agent", name="a", version="1", text="{}", sha256="0")
+    fresh.installed_at, fresh.installed_by, fresh.source = timezone.now(), "host", Lower(Value("HOST"))
+    assert not statements.write(fresh, force_insert=True), "an expression is left to the ORM"
+    fresh.source = "host"
+    by_hand, by_orm = copy(fresh), copy(fresh)
+    by_hand.id, by_orm.id, by_orm.ref, by_orm.name = ids.new_id(), ids.new_id(), "b@1", "b"
+    by_hand.insert(by=fresh.writer)
+    Model.save(by_orm, force_insert=True)
+    assert not by_hand._state.adding
+    first, second = Installation.objects.of(acme.tenant_id).order_by("id").values_list()
+    assert len({first, second}) == 2
+    own = {by_hand.id, by_hand.ref, by_hand.name, by_orm.id, by_orm.ref, by_orm.name}
+    assert [each for each in first if each not in own] == [each for each in second if each not in own]
+
+
+def acme_row(scope: TenantScope) -> Tenant:
+    return Tenant.objects.get(id=scope.tenant_id)
+
+
+def test_a_row_that_is_not_there_is_not_changed_and_one_that_is_there_is_not_made_again() -> None:
+    run = building.open_run(building.scope())
+    run.id, kept = ids.new_id(), run.id
+    with pytest.raises(DatabaseError, match="did not affect any rows"):
+        run.save(by=runs.WRITER, update_fields=["holder"])
+    run.id = kept
+    with pytest.raises(IntegrityError), transaction.atomic():
+        run.insert(by=runs.WRITER)
+    unknown = ["holders"]
+    with pytest.raises(FieldDoesNotExist):
+        run.save(by=runs.WRITER, update_fields=unknown)
+    with transaction.atomic():
+        with pytest.raises(IntegrityError):
+            run.insert(by=runs.WRITER)
+        with pytest.raises(TransactionManagementError):
+            Run.objects.count()
+        transaction.set_rollback(True)
+
+
+def test_a_run_is_claimed_as_any_other_lease() -> None:
+    acme = building.scope()
+    now = timezone.now()
+    claimed = [run_service.create_run(acme, RunRequest("conformance-noop"), now=now) for _ in range(2)]
+    where, more = Q(ready_at__isnull=False), {"attempts": F("attempts") + 1}
+    for at, expected in ((now - HOUR, False), (now, True), (now + timedelta(seconds=1), False), (now + HOUR, True)):
+        one, other = claimed
+        assert runs.claim(acme.tenant_id, one.id, holder="a/1", now=at) is expected
+        assert runs.LEASE.claim(acme.tenant_id, other.id, holder="a/1", now=at, where=where, **more) is expected
+        found = Run.objects.of(acme.tenant_id).values_list("holder", "ready_at", "attempts")
+        assert len(set(found)) == 1
+    runs.rest(runs.find(acme.tenant_id, one.id), RunStatus.PENDING, ready_at=None, now=now)
+    assert not runs.claim(acme.tenant_id, one.id, holder="a/1", now=now + HOUR)
 
 
 def queries_of(call: Callable[[], object]) -> int:

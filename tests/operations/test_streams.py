@@ -287,6 +287,24 @@ def test_a_notifier_that_cannot_look_says_so_and_looks_again(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_notifier_stays_a_while_for_the_next_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime_streams, "LINGER", 2.0)
+    threads: set[threading.Thread] = set()
+    look = event_log.lengths
+
+    def noted(watched: set[tuple[Any, Any]]) -> Any:
+        threads.add(threading.current_thread())
+        return look(watched)
+
+    monkeypatch.setattr(event_log, "lengths", noted)
+    run = building.open_run(building.scope())
+    for _ in range(3):
+        with runtime_streams.a_place(run.tenant_id, run.id) as place:
+            assert runtime_streams.wait(place, seen=0, seconds=5)
+    assert len(threads) == 1
+
+
+@pytest.mark.django_db(transaction=True)
 def test_beyond_the_limit_who_would_wait_is_told_when_to_come_again_and_a_closed_stream_makes_room(
     client: Client, settings: object
 ) -> None:

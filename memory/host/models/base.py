@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models.constraints import BaseConstraint
 
 from memory.host.ids import new_id
+from memory.host.models import statements
 
 Row_co = TypeVar("Row_co", bound="Guarded", covariant=True)
 OwnedRow_co = TypeVar("OwnedRow_co", bound="TenantOwned", covariant=True)
@@ -220,7 +221,8 @@ class Guarded(models.Model):
     def save(self, *args: Any, by: str = "", **kwargs: Any) -> None:
         if by != self.writer:
             raise WriteGuard(type(self), "save()")
-        super().save(*args, **kwargs)
+        if args or not statements.write(self, **kwargs):
+            super().save(*args, **kwargs)
 
     def delete(self, *args: Any, by: str = "", **kwargs: Any) -> tuple[int, dict[str, int]]:
         if by != self.writer:
