@@ -164,12 +164,13 @@ def problems(*, now: datetime) -> list[str]:
     """Return in words what keeps this host from doing its work."""
     from django_q.models import OrmQ
 
-    disk = shutil.disk_usage(settings.OPENWOP_DATA_DIR)
+    from memory.host import runs
+
+    disk, late = shutil.disk_usage(settings.OPENWOP_DATA_DIR), now - timedelta(seconds=LATE_S)
     found = {
         "No worker is running: runs and passes wait.": not is_worker_alive(),
-        "The workers do not keep up: tasks have waited for more than a minute.": OrmQ.objects.filter(
-            lock__lt=now - timedelta(seconds=LATE_S)
-        ).exists(),
+        "The workers do not keep up: tasks have waited for more than a minute.": bool(runs.due(now=late))
+        or OrmQ.objects.filter(lock__lt=late).exists(),
         "Less than a tenth of the disk is free.": _is_full(disk.free, disk.total),
     }
     return [words for words, is_so in found.items() if is_so]
@@ -179,17 +180,20 @@ def host_state(*, now: datetime) -> HostState:
     """Read the state of the whole host, not of one tenant, without caching."""
     from django_q.models import OrmQ
 
+    from memory.host import runs
+
     tasks = OrmQ.objects.aggregate(
         waiting=Count("id", filter=Q(lock__lte=now)),
         running=Count("id", filter=Q(lock__gt=now)),
         oldest=Min("lock", filter=Q(lock__lte=now)),
     )
+    of_runs = runs.backlog(now=now)
     disk = shutil.disk_usage(settings.OPENWOP_DATA_DIR)
     return HostState(
         worker_alive=is_worker_alive(),
-        waiting=tasks["waiting"],
-        running=tasks["running"],
-        oldest_waiting=tasks["oldest"],
+        waiting=tasks["waiting"] + of_runs.waiting,
+        running=tasks["running"] + of_runs.held,
+        oldest_waiting=min(filter(None, (tasks["oldest"], of_runs.oldest)), default=None),
         engine="PostgreSQL" if sql.is_postgres() else "SQLite",
         database_version=sql.version(),
         database_bytes=sql.database_bytes(),

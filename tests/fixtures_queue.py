@@ -15,6 +15,9 @@ from django_q.monitor import monitor
 from django_q.signing import SignedPackage
 from django_q.worker import worker
 
+from memory.host import runs
+from openwop_console.process.queue import DueRuns, task_of
+
 Drain = Callable[..., int]
 
 
@@ -29,8 +32,8 @@ def drain(monkeypatch: pytest.MonkeyPatch) -> Drain:
     monkeypatch.setattr("django_q.monitor.close_old_django_connections", lambda: None)
 
     def drain(*, may_fail: bool = False) -> int:
-        count = 0
-        while tasks := _take_what_is_due():
+        count, handed = 0, DueRuns()
+        while tasks := _take_what_is_due(handed):
             count += len(tasks)
             finished = _run(tasks)
             failures = [task["result"] for task in finished if not task["success"]]
@@ -40,12 +43,14 @@ def drain(monkeypatch: pytest.MonkeyPatch) -> Drain:
     return drain
 
 
-def _take_what_is_due() -> list[dict[str, Any]]:
-    """The due tasks, locked as django-q2's own broker locks them."""
+def _take_what_is_due(handed: DueRuns) -> list[dict[str, Any]]:
+    """The due tasks, locked as django-q2's own broker locks them, and the due runs."""
     now = timezone.now()
     due = list(OrmQ.objects.filter(key=Conf.CLUSTER_NAME, lock__lte=now).order_by("id"))
     OrmQ.objects.filter(pk__in=[row.pk for row in due]).update(lock=now + timedelta(seconds=Conf.RETRY))
-    return [SignedPackage.loads(row.payload) | {"ack_id": row.pk, "cluster": Conf.CLUSTER_NAME} for row in due]
+    tasks = [SignedPackage.loads(row.payload) | {"ack_id": row.pk} for row in due]
+    tasks += [task_of(run) for run in handed.take(runs.due(now=now), now=now)]
+    return [task | {"cluster": Conf.CLUSTER_NAME} for task in tasks]
 
 
 def _run(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -116,7 +116,7 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
     """Insert the rows under the next sequences of the stream; with ``closing`` the stream accepts no later events."""
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("an event is appended in the transaction of the change it tells of")
-    if sql.is_postgres() and len(rows) <= AT_ONCE:
+    if sql.changes_at_once() and len(rows) <= AT_ONCE:
         return _insert_at_once(tenant_id, stream_id, rows, closing=closing, now=now)
     with connection.cursor() as cursor:
         closed_at = sql.instant(now) if closing else None

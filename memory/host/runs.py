@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
-from django_q.tasks import async_task
+from django.db.models import Count, F, Min, Q
 
-from memory.host import event_log, ids, registry, sql
+from memory.host import event_log, ids, registry, sql, wakeups
 from memory.host.errors import Conflict, NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import (
@@ -31,10 +31,12 @@ from memory.host.events import (
 from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus
+from memory.host.wakeups import Topic
 
 WRITER = "memory.host.runs"
 LEASE = Lease(Run, WRITER, timedelta(seconds=30), until="ready_at")
 MAX_ATTEMPTS = 5
+DUE_AT_ONCE = 20
 DRAIN_POLICIES = IMMEDIATE, DRAIN = ("immediate", "drain-current-node")
 WAITING = frozenset(Interrupt.KINDS.values())
 ENDS = frozenset(TERMINAL)
@@ -46,7 +48,6 @@ NEXT_STATES: dict[str, frozenset[str]] = {
     RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.PENDING, RunStatus.CANCELLING, RunStatus.FAILED}),
     RunStatus.CANCELLING: frozenset({RunStatus.CANCELLED, RunStatus.FAILED}),
 }
-ADVANCE = "openwop_console.runtime.tasks.advance"  # the task of the worker, which the queue knows by this path
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class RunOrder:
 def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = True) -> Run:
     """Create a pending run with its own empty stream.
 
-    With ``ready`` it is queued for a worker; a pass executes its own run.
+    With ``ready`` a worker is woken for it; a pass executes its own run.
     """
     run_id = ids.new_id()
     event_log.open_stream(tenant_id, run_id)
@@ -115,14 +116,17 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
         **(asdict(order.fork) if order.fork else {}),
     )
     run.insert(by=WRITER)
-    _enqueue(run)
+    _call_worker(run)
     return run
 
 
-def _enqueue(run: Run) -> None:
-    """Queue the run for a worker when it is ready, in the transaction that made it ready."""
+def _call_worker(run: Run) -> None:
+    """Wake a worker when the run is ready, once the transaction that made it ready commits.
+
+    No task is queued: the worker finds the run as one that is ``due``.
+    """
     if run.ready_at is not None:
-        async_task(ADVANCE, run.tenant_id.hex, run.id.hex)
+        wakeups.wake(Topic.TASKS)
 
 
 def find(tenant_id: UUID, run_id: UUID | None) -> Run:
@@ -193,11 +197,45 @@ def _claim() -> sql.Update:
     return sql.Update(rows, changes, tenant_id, run_id, holder, now, end)
 
 
-def due(*, now: datetime, limit: int = 200) -> list[tuple[UUID, UUID, datetime]]:
-    """Return ready runs of all tenants: new runs, woken runs, and runs whose worker died."""
+class Due(NamedTuple):
+    """A run that is ready for a worker, since ``ready_at``."""
+
+    tenant_id: UUID
+    run_id: UUID
+    ready_at: datetime
+
+
+def due(*, now: datetime) -> list[Due]:
+    """Return ready runs of all tenants: new runs, woken runs, and runs whose worker died; at most ``DUE_AT_ONCE``,
+    those first that have waited longest."""
+    return [Due(sql.as_uuid(tenant), sql.as_uuid(run), sql.as_utc(at)) for tenant, run, at in _due().fetch(now)]
+
+
+@cache
+def _due() -> sql.Written:
+    now = datetime.min.replace(tzinfo=UTC)
     rows = Run.objects.filter(ready_at__lte=now).order_by("ready_at")
-    found = rows.values_list("tenant_id", "id", "ready_at")[:limit]
-    return [(tenant_id, run_id, ready_at) for tenant_id, run_id, ready_at in found if ready_at]
+    return sql.Written(rows.values_list("tenant_id", "id", "ready_at")[:DUE_AT_ONCE], now)
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How many runs of all tenants wait for a worker and how many a worker has, and since when the first has waited."""
+
+    waiting: int
+    held: int
+    oldest: datetime | None
+
+
+def backlog(*, now: datetime) -> Backlog:
+    waiting = Q(ready_at__lte=now)
+    rows = Run.objects.filter(ready_at__isnull=False)
+    found = rows.aggregate(
+        waiting=Count("id", filter=waiting),
+        held=Count("id", filter=~waiting & ~Q(holder="")),
+        oldest=Min("ready_at", filter=waiting),
+    )
+    return Backlog(**found)
 
 
 def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:
@@ -274,19 +312,19 @@ def rest(run: Run, status: str, *, ready_at: datetime | None, now: datetime) -> 
 
 
 def hand_back(run: Run, *, now: datetime) -> None:
-    """Release the locked run before it is finished and queue it for the next free worker."""
+    """Release the locked run before it is finished, for the next free worker."""
     progress(run, ready_at=now, release=True, now=now)
-    _enqueue(run)
+    _call_worker(run)
 
 
 def wake(run: Run, *, now: datetime) -> None:
-    """Make the locked run ready and queue it; a paused run stays paused, and a held run keeps its holder."""
+    """Make the locked run ready and wake a worker; a paused run stays paused, and a held run keeps its holder."""
     if run.status in WAITING:
         _move(run, RunStatus.RUNNING)
     if run.status != RunStatus.PAUSED and not run.holder:
         run.ready_at = now
     run.save(by=WRITER, update_fields=["status", "ready_at"])
-    _enqueue(run)
+    _call_worker(run)
 
 
 def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
@@ -302,7 +340,7 @@ def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
         run.ready_at = now if drain else None
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at"])
     if drain:
-        _enqueue(run)
+        _call_worker(run)
     elif run.started_at:
         return event_log.append(run.tenant_id, run.id, RunPaused(IMMEDIATE), now=now)
     return None
@@ -329,13 +367,13 @@ def resume(run: Run, *, now: datetime) -> int | None:
     run.ready_at = run.ready_at if run.holder else now
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at", "deadline_at"])
     sequence = event_log.append(run.tenant_id, run.id, RunResumed(), now=now) if told else None
-    _enqueue(run)
+    _call_worker(run)
     return sequence
 
 
 @transaction.atomic
 def request_cancel(run: Run, *, by: str = "host", now: datetime) -> Run:
-    """Move the run to cancelling on behalf of ``by`` and queue it for a worker, which ends it.
+    """Move the run to cancelling on behalf of ``by`` and wake a worker, which ends it.
 
     A run that has ended or is cancelling already is returned unchanged.
     """
@@ -345,7 +383,7 @@ def request_cancel(run: Run, *, by: str = "host", now: datetime) -> Run:
     _move(run, RunStatus.CANCELLING)
     run.cancelled_by, run.ready_at = by, run.ready_at if run.holder else now
     run.save(by=WRITER, update_fields=["status", "ready_at", "cancelled_by"])
-    _enqueue(run)
+    _call_worker(run)
     return run
 
 

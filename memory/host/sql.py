@@ -63,6 +63,11 @@ def is_postgres() -> bool:
     return connection.vendor == "postgresql"
 
 
+def changes_at_once() -> bool:
+    """Whether one statement may change several tables, as PostgreSQL's may."""
+    return is_postgres()
+
+
 def column_type(table: str, column: str) -> str:
     """Return the type of a PostgreSQL column, without its length."""
     statement = "SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s"

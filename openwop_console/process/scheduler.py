@@ -1,8 +1,8 @@
 """The due loop: starts everything that is scheduled, for the host and for every tenant, from inside the worker.
 
 Any number of workers may run it: each tick is claimed by one conditional UPDATE or under the lock of its row, in the
-transaction that starts the work. A queue row only wakes a worker, so work that a dead worker held, or that was lost
-with the queue, is found here and queued again.
+transaction that starts the work. A queue row only wakes a worker, so a pass that a dead worker held, or that was lost
+with the queue, is found here and queued again. Runs are not queued at all (``queue``).
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from memory import tasks as memory_tasks
-from memory.host import audit_chain, runs, scheduling
+from memory.host import audit_chain, scheduling
 from memory.host.scheduling import Timer
 from openwop_console.runtime import schedules, tasks
 
@@ -76,7 +76,6 @@ class Scheduler:
     """State that one loop keeps between ticks, so that it does not queue the same work again while workers are busy."""
 
     def __init__(self) -> None:
-        self._queued: dict[UUID, datetime] = {}
         self._looked_for_passes: datetime | None = None
         self._round = Round()
 
@@ -84,16 +83,7 @@ class Scheduler:
         """Start or queue everything that is due; return the number."""
         ticks = scheduling.fire_timers(TIMERS, queue=tasks.enqueue_timer, now=now)
         ticks += schedules.fire_due(now) + tasks.enqueue_heartbeats(now) + memory_tasks.fire_pass_schedules(now)
-        return self._wake_runs(now) + ticks + self._wake_passes(now) + self._look_at_commitments(now)
-
-    def _wake_runs(self, now: datetime) -> int:
-        """Queue due runs, each again only after 30 seconds without a worker."""
-        self._queued = {run_id: at for run_id, at in self._queued.items() if now - at <= PATIENCE}
-        due = [row for row in runs.due(now=now) if row[1] not in self._queued or row[2] > self._queued[row[1]]]
-        for tenant_id, run_id, _ in due:
-            tasks.enqueue(tenant_id, run_id)
-            self._queued[run_id] = now
-        return len(due)
+        return ticks + self._wake_passes(now) + self._look_at_commitments(now)
 
     def _wake_passes(self, now: datetime) -> int:
         """Queue unattended passes every 30 seconds; a new pass is queued when it is ordered."""

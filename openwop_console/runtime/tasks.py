@@ -7,16 +7,12 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory.host import heartbeats, runs, scheduling
+from memory.host import heartbeats, scheduling
 from memory.host.leases import worker_name
 from memory.host.models import Heartbeat
 from memory.host.scheduling import Timer
 from openwop_console.runtime import commitments, engine
 from openwop_console.runtime import heartbeats as timed_heartbeats
-
-
-def enqueue(tenant_id: UUID, run_id: UUID) -> None:
-    async_task(runs.ADVANCE, tenant_id.hex, run_id.hex)
 
 
 def advance(tenant: str, run: str) -> None:

@@ -13,7 +13,7 @@ from memory.host.leases import worker_name
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
-from openwop_console.process import recovery, scheduler
+from openwop_console.process import recovery
 from openwop_console.runtime import engine, graph, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
@@ -179,19 +179,9 @@ def test_a_resolved_secret_stays_out_of_outputs_and_variables(monkeypatch: pytes
     assert Step.objects.get().outputs == {"log": "used [REDACTED:crm]"}
 
 
-def test_a_run_is_queued_in_the_transaction_that_created_it(drain: Drain) -> None:
+def test_a_run_is_for_a_worker_as_soon_as_it_is_created(drain: Drain) -> None:
     run = created("conformance-noop")
     assert drain() == 1
-    assert runs.find(run.tenant_id, run.id).status == "completed"
-
-
-def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Drain) -> None:
-    run, now = created("conformance-noop"), timezone.now()
-    loop = scheduler.Scheduler()
-    assert loop.tick(now) >= 1
-    assert loop.tick(now + timedelta(seconds=1)) == 0
-    assert loop.tick(now + timedelta(seconds=31)) >= 1
-    drain()
     assert runs.find(run.tenant_id, run.id).status == "completed"
 
 

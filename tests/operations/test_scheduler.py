@@ -15,14 +15,11 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django_q.models import OrmQ
 
-from memory.host import runs, scheduling
+from memory.host import scheduling
 from memory.host.models import HostTimer
 from memory.host.scheduling import QUIET_START, Timer
 from openwop_console.process import scheduler
 from openwop_console.process.scheduler import TIMERS, Scheduler
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
-from tests import building
 from tests.fixtures_console import ConsoleProcess
 
 pytestmark = pytest.mark.engines
@@ -70,16 +67,6 @@ def test_a_timer_of_the_host_is_queued_after_a_quiet_start_and_then_on_its_beat(
         loop.tick(NOW + timedelta(minutes=minutes))
         assert queued() == ["memory.tasks.sweep"] * count
     assert HostTimer.objects.get().next_at == NOW + timedelta(minutes=32)
-
-
-@pytest.mark.django_db
-def test_a_run_that_no_worker_takes_is_queued_again_after_more_than_half_a_minute() -> None:
-    loop = Scheduler()
-    run_service.create_run(building.scope(), RunRequest("conformance-noop"), now=NOW)
-    OrmQ.objects.all().delete()
-    for seconds, count in ((0, 1), (0.25, 1), (30, 1), (30.25, 2), (60.25, 2), (60.5, 3)):
-        loop.tick(NOW + timedelta(seconds=seconds))
-        assert queued() == [runs.ADVANCE] * count
 
 
 @pytest.mark.django_db

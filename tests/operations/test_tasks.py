@@ -4,20 +4,26 @@ import ast
 import pydoc
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.utils import timezone
 from django_q.conf import Conf
 from django_q.models import OrmQ
+from django_q.signing import SignedPackage
+from django_q.tasks import async_task
 
 from memory import passes
 from memory.host import runs
+from memory.host.runs import DUE_AT_ONCE
 from memory.passes import orders
 from memory.passes.orders import Wanted
 from memory.tasks import TASKS_ABOVE
 from openwop_console.process import scheduler
+from openwop_console.process.queue import ADVANCE, DueRuns, Queue
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import tasks
 from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.fixtures_queue import Drain
@@ -38,10 +44,10 @@ def queued_tasks() -> Iterator[tuple[str, float]]:
 
 def test_a_task_is_not_delivered_again_while_it_waits_for_two_others_and_runs() -> None:
     found = dict(queued_tasks())
-    assert {"memory.tasks.forget", "memory.tasks.carry_out_pass", "runs.ADVANCE", "timer.task"} <= found.keys()
+    assert {"memory.tasks.forget", "memory.tasks.carry_out_pass", "timer.task"} <= found.keys()
     assert found["memory.tasks.carry_out_pass"] == settings.PASS_TIMEOUT > settings.TASK_TIMEOUT
     named = {*(name for name in found if name.startswith("memory.")), *(timer.task for timer in scheduler.TIMERS)}
-    assert all(callable(pydoc.locate(name)) for name in [*named, *TASKS_ABOVE.values(), runs.ADVANCE])
+    assert all(callable(pydoc.locate(name)) for name in [*named, *TASKS_ABOVE.values(), ADVANCE])
     assert {name for name, seconds in found.items() if 3 * seconds >= Conf.RETRY} == set()
     assert Conf.QUEUE_LIMIT <= Conf.WORKERS
 
@@ -67,14 +73,48 @@ def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Drai
     assert runs.claim(acme.tenant_id, run.id, holder="dead/1", now=before)
     assert passes.claim(acme.tenant_id, row.id, holder="dead/2", now=before)
     assert runs.due(now=runs.LEASE.end(before) - timedelta(seconds=1)) == []
+    assert [due.run_id for due in runs.due(now=now)] == [run.id]
     assert passes.unclaimed(now=passes.LEASE.end(before) - timedelta(seconds=1)) == []
 
     scheduler.Scheduler().tick(now)
-    assert {"advance", "carry_out_pass"} <= set(queued())
+    assert "carry_out_pass" in queued()
     drain()
     assert runs.find(acme.tenant_id, run.id).status == "completed"
     ended = passes.find(acme.tenant_id, row.id)
     assert ended
     assert ended.state in passes.OVER
     assert ended.attempts == 2
-    assert OrmQ.objects.filter(lock__gt=now).count() == 1, "what was fetched first waits for hours yet"
+
+
+@pytest.mark.engines
+@pytest.mark.django_db
+def test_a_run_is_no_task_of_the_queue_and_is_handed_out_again_when_no_worker_claims_it() -> None:
+    acme, now = building.scope(), timezone.now()
+    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=now)
+    assert queued() == []
+    due = DueRuns()
+    for seconds, count in ((0, 1), (0.25, 0), (30, 0), (30.25, 1), (60.25, 0), (60.5, 1)):
+        at = now + timedelta(seconds=seconds)
+        assert due.take(runs.due(now=at), now=at) == [(acme.tenant_id, run.id, now)] * count
+    late = now + timedelta(seconds=61)
+    assert runs.claim(acme.tenant_id, run.id, holder="a/1", now=late)
+    assert due.take(runs.due(now=late), now=late) == []
+    runs.hand_back(runs.find(acme.tenant_id, run.id), now=late)
+    assert [each.ready_at for each in due.take(runs.due(now=late), now=late)] == [late]
+
+
+@pytest.mark.engines
+@pytest.mark.django_db
+def test_the_queue_gives_what_is_queued_and_the_runs_that_are_due_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, now = building.scope(), timezone.now()
+    created = [run_service.create_run(acme, RunRequest("conformance-noop"), now=now).id for _ in range(DUE_AT_ONCE + 1)]
+    async_task("memory.tasks.sweep")
+    monkeypatch.setattr(Queue, "_wait", lambda self: None)
+    broker: Any = Queue()
+    given = [[SignedPackage.loads(task) | {"ack_id": ack_id} for ack_id, task in broker.dequeue()] for _ in range(2)]
+    assert [task["func"] for task in given[0]] == ["memory.tasks.sweep", *[ADVANCE] * DUE_AT_ONCE]
+    assert [task["ack_id"] for task in given[0][1:]] == [None] * DUE_AT_ONCE, "there is no row to remove"
+    assert given[1] == []
+    for task in given[0][1:]:
+        tasks.advance(*task["args"])
+    assert [SignedPackage.loads(task)["args"][1] for _, task in broker.dequeue()] == [created[-1].hex]
