@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from django.db.models import QuerySet, TextField
@@ -109,13 +110,22 @@ def with_stated_nodes(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]
     unnamed = [event.sequence for event in events if event.type == MemoryWritten.type and not event.node_id]
     if not unnamed:
         return events
-    nodes = dict(_origins(tenant_id, events[0].run_id, unnamed).exclude(node="").values_list("sequence", "node"))
+    nodes = dict(_stated_nodes().fetch(tenant_id, events[0].run_id, unnamed[0], unnamed[-1]))
     return [
         replace(event, node_id=node, payload={**event.payload, "nodeId": node})
         if (node := nodes.get(event.sequence))
         else event
         for event in events
     ]
+
+
+@cache
+def _stated_nodes() -> sql.Written:
+    """The query for a tenant, a run, and the first and the last of its events; sent whenever the log is read."""
+    tenant_id, run_id, first, last = UUID(int=0), UUID(int=1), -1, -2
+    rows = EntryOrigin.objects.of(tenant_id).filter(run_id=run_id, entry__sealed=False).exclude(node="")
+    rows = rows.filter(sequence__gte=first, sequence__lte=last)
+    return sql.Written(rows.values_list("sequence", "node"), tenant_id, run_id, first, last)
 
 
 def origins_of(tenant_id: UUID, writes: Sequence[Recorded]) -> dict[int, Origin]:
