@@ -64,13 +64,14 @@ pages: list[URLPattern] = [
 ]
 
 urlpatterns = [
-    path("", include("memory.openintent.api.urls")),  # first: every pattern before a match adds to every request
+    # These are asked most, and every pattern before a match adds to a request.
+    path("", include("memory.openintent.api.urls")),
+    path("", include("openwop_console.runtime.api.urls")),
     *public,
     *pages,
     path("mcp", mcp.endpoint, name="mcp"),
     *authorization,
     path("", include("openwop_console.runtime.urls")),
-    path("", include("openwop_console.runtime.api.urls")),
     path("", include("memory.urls")),
     path("", include("memory.api.urls")),
     path("", include("proposals.urls")),
