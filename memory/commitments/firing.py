@@ -78,10 +78,11 @@ def _apply_statements(
     row: Commitment, entries: Iterable[News], known: Vocabularies, stale_after: timedelta, now: datetime
 ) -> bool:
     """Apply the entries to the row in their order; whether the row changed."""
-    wanted, changed = frozenset(row.predicate["words"]), False
+    words, changed = tuple(row.predicate["words"]), False
+    wanted = intentions.wanted_of(words)
     for entry in entries:
-        if wanted <= known[entry.id]:
-            said = intentions.verdict(wanted, entry.content, entry.tags)
+        if wanted.words <= known[entry.id]:
+            said = intentions.verdict(words, entry.content, entry.tags)
             if said is not None:
                 changed |= _set_condition(row, said != row.predicate["negated"], entry.created_at, stale_after, now)
     return changed

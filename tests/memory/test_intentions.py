@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.host import cron
-from memory.text.intentions import Intention, called_off, found_in, verdict, vocabulary, words_of
+from memory.text.intentions import Intention, called_off, found_in, verdict, vocabulary, wanted_of, words_of
 from memory.text.intentions.finding import LAST
 
 BERLIN = "Europe/Berlin"
@@ -470,6 +470,21 @@ def test_a_silly_text_costs_no_time_to_speak_of(text: str) -> None:
         ("the permit expires", "The permit expires in March.", None),
         ("the lamp is in stock", "The lamp is out of stock.", False),
         ("Omar replies", "We have an answer from Omar.", True),
+        ("Hanna signs the lease", "The lease was signed by Hanna.", True),
+        ("Hanna signs the lease", "Hanna's brother signed the lease.", None),
+        ("Hanna signs the lease", "I hope Hanna signs the lease.", None),
+        ("the supplier cancels the order", "The supplier called our order off.", True),
+        ("Marek gets back from holiday", "Marek is back from holiday.", True),
+        ("the parcel from Lisbon gets here", "The parcel from Lisbon is stuck at customs.", None),
+        ("the temperature in the greenhouse drops below 5 degrees", "The greenhouse is at 3 degrees.", True),
+        ("the temperature in the greenhouse drops below 5 degrees", "The greenhouse is at 7 degrees.", False),
+        ("the temperature of freezer 2 goes above minus 20", "Freezer 2 is at -17.5.", True),
+        ("the queue grows beyond 1,500", "The queue is at 1,200 jobs.", False),
+        ("we have 50 registrations", "We now have 53 registrations.", True),
+        ("the ferry leaves", "The ferry leaves at nine.", None),
+        ("the ferry leaves", "The ferry has just left.", True),
+        ("container AX 4471 clears customs", "Customs released AX 4471.", True),
+        ("container AX 4471 clears customs", "Container AX 4417 cleared customs.", None),
         ("the invoice clears", "The invoice has not cleared. Later: the invoice cleared.", True),
     ],
 )
@@ -478,7 +493,26 @@ def test_a_statement_fulfils_a_condition_denies_it_or_says_nothing_of_it(
 ) -> None:
     wanted = words_of(condition)
     assert verdict(wanted, statement) is said
-    assert said is None or set(wanted) <= vocabulary(statement)
+    assert said is None or wanted_of(wanted).words <= vocabulary(statement)
+
+
+@pytest.mark.parametrize(
+    ("order", "met", "not_met"),
+    [
+        (
+            "Sobald die Rechnung bezahlt ist, schicke die Ware.",
+            "Die Rechnung wurde überwiesen.",
+            "Die Rechnung ist offen.",
+        ),
+        ("Cuando llegue el pedido, avisa a Marta.", "El pedido llegó esta mañana.", "El pedido no ha llegado."),
+        ("Dès que Luc signe le contrat, envoie-le.", "Le contrat a été signé par Luc.", "Luc doit signer le contrat."),
+        ("Gdy klient zapłaci fakturę, wyślij towar.", "Klient zapłacił fakturę.", "Klient nie zapłacił faktury."),
+    ],
+)
+def test_conditions_of_other_languages_are_met_in_them(order: str, met: str, not_met: str) -> None:
+    [found] = found_in(order, zone="UTC", written_at=WEDNESDAY)
+    assert verdict(found.words, met) is True
+    assert verdict(found.words, not_met) is not True
 
 
 def test_a_label_may_say_it_too() -> None:
@@ -490,5 +524,5 @@ def test_a_label_may_say_it_too() -> None:
 
 @given(st.lists(PIECES, max_size=20).map(" ".join))
 def test_a_condition_is_never_judged_by_a_text_without_its_words(text: str) -> None:
-    wanted = frozenset(words_of("the invoice clears"))
-    assert verdict(wanted, text) is None or wanted <= vocabulary(text)
+    wanted = words_of("the invoice clears")
+    assert verdict(wanted, text) is None or set(wanted) <= vocabulary(text)

@@ -7,7 +7,7 @@ same time in the same zone always gives the same.
 """
 
 from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in
-from memory.text.intentions.predicates import DENIAL, verdict, vocabulary, words_of
+from memory.text.intentions.predicates import DENIAL, verdict, vocabulary, wanted_of, words_of
 
 __all__ = [
     "DENIAL",
@@ -17,5 +17,6 @@ __all__ = [
     "found_in",
     "verdict",
     "vocabulary",
+    "wanted_of",
     "words_of",
 ]

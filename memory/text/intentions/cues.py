@@ -19,7 +19,7 @@ ORDERS = (
     r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know|get back|revisit|chase|renew|verify|ensure"
     r"|make sure"
     r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
-    rf"|have {THINGS} (?:{READY})"
+    rf"|have {THINGS} (?:{READY}|\w+ed)"
     rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have [\w']+ (?={DEED}\b)|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
     r"|give|write|message|answer|reply|respond|deliver|look (?:at|into)|remember|restart|rerun|nudge|collect|pick up"
 )
@@ -404,6 +404,8 @@ def _is_imperative(clause: str, found: re.Match[str]) -> bool:
 
 def _is_order(clause: str, found: re.Match[str], behind: str, object_: re.Match[str] | None) -> bool:
     """Whether a known verb orders: "and clean" after another verb goes on with that, "post office" names a thing."""
+    if not behind.strip(" .!") and clause.lstrip().startswith(","):
+        return True  # "if the stock falls below four, reorder"
     if found["joined"] in ("and", "or") and FINITE.search(clause[: found.start()]):
         return False
     return not _is_thing(behind, object_)

@@ -10,7 +10,16 @@ from datetime import datetime, timedelta
 
 from memory.text.intentions import foreign, times
 from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, REQUESTING, WHO, cues_in, may_cue, own_times
-from memory.text.intentions.predicates import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
+from memory.text.intentions.predicates import (
+    DENIAL,
+    LONGEST_TEXT,
+    MOST_WORDS,
+    PAID,
+    Sentence,
+    foreign_words_of,
+    sentences,
+    words_of,
+)
 
 SURELY = (
     r"\b(?:maybe|perhaps|possibly|probably|presumably|ideally|hopefully|tentatively|potentially|eventually"
@@ -284,7 +293,7 @@ def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention |
         return None
     if meant.time:
         return _timed(sentence, times.when(meant.time, zone=zone, base=written_at), written_at)
-    words = words_of(meant.clause)
+    words = foreign_words_of(meant.clause, meant.language)
     if not LEAST_WORDS <= len(words) <= MOST_WORDS:
         return None
     return Intention(sentence.starts, sentence.ends, words=words, clause=meant.clause)

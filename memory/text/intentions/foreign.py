@@ -9,6 +9,7 @@ import calendar
 import re
 from typing import NamedTuple
 
+from memory.text import search_words
 from memory.text.intentions import times
 
 # What a rule of time may stand before, once days and numbers are in English.
@@ -24,9 +25,11 @@ class Tongue(NamedTuple):
     """How one language says that something is to be done, when, on what condition, and that it is not.
 
     ``order`` begins a clause, unless ``statement`` begins it; ``promise`` stands anywhere. ``last`` is an infinitive at
-    the end of a clause, an order where there is no ``finite`` verb. ``times`` are applied in turn.
+    the end of a clause, an order where there is no ``finite`` verb. ``times`` are applied in turn, where a ``hint``
+    tells that one of them or a condition may be there.
     """
 
+    hint: re.Pattern[str]
     order: re.Pattern[str]
     statement: re.Pattern[str]
     promise: re.Pattern[str]
@@ -35,6 +38,7 @@ class Tongue(NamedTuple):
     condition: re.Pattern[str]
     denial: re.Pattern[str]
     times: tuple[tuple[re.Pattern[str], str], ...]
+    language: int
 
 
 NEVER = r"(?!)"
@@ -44,6 +48,7 @@ NUMBERS = ("one", "two", "three", "four", "five", "six", "ten")
 
 def _tongue(
     *,
+    spoken: str,
     polite: str,
     order: str,
     statement: str,
@@ -65,7 +70,9 @@ def _tongue(
     named += [(word, f"{unit}s") for word, unit in zip(units.split(), UNITS, strict=True)]
     counted = [(word + SPAN, number) for word, number in zip(numbers.split(), NUMBERS, strict=True)]
     rules = [*named, *counted, *phrases.items()]
+    hints = "|".join([*(rule for rule, _ in rules), condition])
     return Tongue(
+        re.compile(rf"(?<!\w)(?:{hints})(?!\w)", re.IGNORECASE),
         re.compile(rf"{begins}(?:(?:{polite})(?!\w)[,:]?\s*)*(?:{order})", re.IGNORECASE),
         re.compile(rf"{begins}(?:(?:{polite})(?![\w-])[,:]?\s*)*(?:{statement})(?!\w)", re.IGNORECASE),
         re.compile(rf"(?<!\w)(?:{promise})(?!\w)", re.IGNORECASE),
@@ -74,10 +81,12 @@ def _tongue(
         re.compile(rf"(?:^|(?<=[\s,]))(?:{condition})(?!\w)", re.IGNORECASE),
         re.compile(rf"(?<!\w)(?:{denial})(?!\w)", re.IGNORECASE),
         tuple((re.compile(rf"(?<!\w)(?:{rule})(?!\w)", re.IGNORECASE), words) for rule, words in rules),
+        search_words.language_of([spoken]),
     )
 
 
 GERMAN = _tongue(
+    spoken="nicht",
     polite=r"bitte|dringend|erinnerung|aufgabe|wichtig|todo|nicht vergessen|vergiss nicht|und|dann",
     order=r"\w+(?:en|n) sie\b|erinner\w*|ruf\w*|schick\w*|send\w*|sag|gib|meld\w*|leg\w*|stell\w*|hol\w*|lass\w*"
     r"|denk\w*"
@@ -147,8 +156,9 @@ GERMAN = _tongue(
     },
 )
 SPANISH = _tongue(
+    spoken="también",
     polite=r"por favor|recordatorio|tarea|pendiente|importante|urgente|y|luego|después|entonces",
-    order=r"no olvid\w+|(?:recuerd[ae]|procur[ae]|aseg[uú]r[ae]te)\b|(?:\w*[áéí]\w*(?:me|l[eoa]s?|nos|se|melo|selo)"
+    order=r"no olvid\w+|(?:recuerd[ae]|procur[ae]|aseg[uú]r[ae]te)\b|(?:\w*[áéíóú]\w*(?:me|l[eoa]s?|nos|se|melo|selo)"
     r"|(?:di|haz|pon|da|ve|ten)(?:me|l[eoa]s?|nos))\b"
     r"|(?:\w+[ae]n?|pon|haz|ten|ven|sal|di|pida|ponga|haga|traiga|diga|tenga)\s+(?:al?|el|los?|las?|una?|unos"
     r"|por|con|que|de)\b(?! (?:\w+day|las? \d))|\w{2,}(?:ar|er|ir)(?:me|l[eoa]s?|se|nos)?\s+(?!es\b"
@@ -208,6 +218,7 @@ SPANISH = _tongue(
     },
 )
 FRENCH = _tongue(
+    spoken="avec",
     polite=r"s'il (?:te|vous) plaît|svp|stp|merci de|veuillez|prière de|rappel|tâche|à faire|important|urgent|et|puis"
     r"|ensuite|alors|pensez? à|n'oubliez? pas (?:de|d')|n'oublie pas (?:de|d')",
     order=r"pensez? à|n'oubli\w+ pas|veillez? à|merci de|veuillez|\w+-(?:moi|l[ea]s?|lui|leur|nous|en|y)\b"
@@ -215,7 +226,8 @@ FRENCH = _tongue(
     r"|is|x)"
     r"\s+(?:l[ea]s?\b|l'|une?\b|des?\b|d'|du\b|mon\b|ma\b|mes\b|ton\b|ta\b|tes\b|son\b|sa\b|ses\b|notre\b|nos\b"
     r"|leurs?\b"
-    r"|aux?\b|à\b|que\b|qu'|tout\w*\b|M\.|Mme\b|moi\b)(?! (?:\w+day|\d))|\w{2,}(?:er|ir|re|oir)\s+(?:l[ea]s?\b|l'"
+    r"|aux?\b|à\b|que\b|qu'|tout\w*\b|M\.|Mme\b|moi\b|(?-i:[A-ZÉ])\w)(?! (?:\w+day|\d))|\w{2,}(?:er|ir|re"
+    r"|oir)\s+(?:l[ea]s?\b|l'"
     r"|une?\b"
     r"|des?\b|d'|du\b|mon\b|ma\b|mes\b|son\b|sa\b|ses\b|notre\b|nos\b|aux?\b|à\b|que\b|tou\w+\b|M\.|Mme\b)",
     statement=r"(?:les?|la|une?|des|du|dans|sous|sans|après|depuis|entre|contre|comme|tous|toutes?|elles?|ils?|nous"
@@ -271,6 +283,7 @@ FRENCH = _tongue(
     },
 )
 POLISH = _tongue(
+    spoken="się",
     polite=r"proszę|prosze|przypomnienie|zadanie|ważne|pilne|i|oraz|potem|nie zapomnij",
     order=r"nie zapomnij\w*|pamiętaj\w*|daj\w*|idź|weź\w*|kup\w*|płać\w*|dzwoń\w*|pisz\w*|pytaj\w*|(?:za|wy|przy|s|ś"
     r"|po|pod|na"
@@ -327,28 +340,30 @@ TONGUES = (GERMAN, SPANISH, FRENCH, POLISH)
 
 
 class Meant(NamedTuple):
-    """The words of time in English, or the clause that is waited for."""
+    """The words of time in English, or the clause that is waited for, in its ``language`` (``search_words``)."""
 
     time: str
     clause: str
+    language: int
 
 
 def may_hold_one(text: str) -> bool:
     """Whether a time or a condition of these languages is in the text."""
-    return any(each.condition.search(text) or in_english(each, text) != text for each in TONGUES)
+    return any(each.hint.search(text) for each in TONGUES)
 
 
 def meant_by(sentence: str) -> Meant | None:
     """What a sentence in one of these languages asks for."""
     for tongue in TONGUES:
-        if tongue.denial.search(sentence):
+        if not tongue.hint.search(sentence) or tongue.denial.search(sentence):
             continue
         clause = _clause_of(tongue, sentence)
         main = sentence.replace(clause, " ", 1).strip(" ,") if clause else sentence
         said = in_english(tongue, main)
         found = times.spans(said) if said != main or times.NUMERIC.search(main) else []
         if (found or clause) and _is_order(tongue, _blanked(said, found)):
-            return Meant(said, "") if found else Meant("", tongue.condition.sub("", clause, count=1).strip(" ,."))
+            waited = "" if found else tongue.condition.sub("", clause, count=1).strip(" ,.")
+            return Meant(said if found else "", waited, tongue.language)
     return None
 
 

@@ -6,9 +6,15 @@ question or another condition asserts nothing; a sentence that denies says the o
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
+from memory.text import search_words
+from memory.text.intentions import occurrences
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 LONGEST_TEXT = 20_000
 LONGEST = 400
 BREAK = re.compile(r"[.!?]+(?=[\s\"')\]]|$)|;|\n+")
@@ -26,7 +32,9 @@ QUOTED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
 JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
 SINGLE_WORDS = re.compile(r"\S+")
 TITLE = 3  # so many words in quotation marks may be a name
-WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
+WORD = re.compile(r"(?:(?<![\w-])-|\bminus )?\d+(?:[.,]\d+)+(?![\w])|(?:(?<![\w-])-|\bminus )\d+\b|[^\W_]+(?:'[a-z]+)?")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+FOREIGN_STEM = 6  # letters; endings of verbs change the last of a stem
 MOST_WORDS = 12
 PAID = "pay"
 IRREGULAR = {
@@ -75,33 +83,15 @@ from with into as got get gets getting there here which who whom whose when once
 while very too some any each every all both can today yesterday tomorrow tonight morning successfully 's
 """
 STOP = frozenset(UNSAYING.split())
-# Words for the same state, by the stem that represents them.
-ALIKE = """
-finish complete finished succeed done ready
-arrive receive land come delivered deliver reach
-mail email e-mail
-custom client customer
-reply answer respond response replied
-return back
-expire end lapse ended
-down offline crash unreachable outage
-stock available
-fix repair resolve solve
-ship dispatch
-release publish launch live rollout
-approve accept greenlight
-begin start commence
-rise increase grow climb
-fall drop decrease decline sink
-cancel annul
-agree consent
-sign countersign
-"""
+# Without one of these a text may be in another language.
+ENGLISH = frozenset("the is are was were has have had been of with from this our my we i it to".split())
 # A present tense with a time to come: "the trial expires in December", "Anna arrives on Monday".
 AHEAD = re.compile(
-    r"\b(?:tomorrow|tonight|later|next (?:week|month|year|quarter|time|\w+day)|in (?:a|an|\d+|two|three|four"
+    r"\b(?:tomorrow|tonight|later|not before|(?<!heute )morgen|übermorgen|demain|jutro|pojutrze|(?<!esta )mañana"
+    r"|next (?:week|month|year|quarter|time|\w+day)|in (?:a|an|\d+|two|three|four"
     r"|five|six|ten)"
     r" (?:minutes?|hours?|days?|weeks?|months?|years?)|(?:on|by|this|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|at (?:\d{1,2}(?::\d\d|\s?[ap]m)|noon|midnight|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
     r"|(?:in|on|by|until) (?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?: of)? )?(?:january|february|march|april|may"
     r"|june|july|august"
     r"|september|october|november|december))\b",
@@ -119,6 +109,7 @@ DENIAL = re.compile(
     r"|\b(?:out of (?:stock|order|service)|sold out|nothing|nobody|lost|failed)\b"
     r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
     r"(?:\w+ed|done|complete|ready|through|over|there|back|built|written|sent|paid|shut|dry|full|empty|gone)\b"
+    r"|\b(?:nicht|kein\w*|(?:todavía|aún|ya) no|no (?:ha|han|hay|se|fue|está|llegó)|pas|nie)\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )
@@ -128,15 +119,32 @@ SUBORDINATE = re.compile(
 )
 NO_STATEMENT = re.compile(
     r"\b(?:will|would|shall|should|may|might|could|must|can)\b|\b\w+'(?:ll|d)\b|\b(?:have|has|had) to\b|"
-    r"\b(?:going|due|about|expect(?:s|ed)?|hope[sd]?|hoping|want(?:s|ed)?|plan(?:s|ned)?|need(?:s|ed)?|wait(?:s|ed"
+    r"\b(?:going|due|about|expect(?:s|ed|ing)?|hope[sd]?|hoping|want(?:s|ed|ing)?|plan(?:s|ned|ning)?|need(?:s|ed)?"
+    r"|wait(?:s|ed"
     r"|ing)?"
-    r"|supposed|likely|try(?:ing)?|tries|ready|scheduled?|ask(?:s|ed)?|promis(?:es|ed)|intend(?:s|ed)?|ought)"
+    r"|supposed|meant|set|likely|try(?:ing)?|tries|ready|scheduled?|ask(?:s|ed)?|promis(?:es|ed)|intend(?:s|ed)?"
+    r"|ought)"
     r"\s+(?:[\w']+\s+){0,4}?(?:to|for|by)\b|"
+    r"\b(?:hopes?|hoping|wish(?:es)?|guess|doubts?|wonders?|fears?) (?!to\b)|"
+    r"\b(?:thinking|considering|planning|talking|dreaming) (?:of|about)\b|\b(?:fast )?asleep\b|"
+    r"\b(?:devrait|devraient|va|vont|doit|doivent|debería\w*|soll|sollte|sollten|wird|werden|muss|will bald|powin\w+"
+    r"|ma|mają"
+    r"|będzie|vielleicht|peut-être|quizás?|tal vez|może|pronto|bientôt|bald|wkrótce)\b|"
     r"\b(?:remind|don't forget|todo|to-do|please|let (?:me|us) know|make sure|expecting|awaiting|hopefully|probably"
     r"|perhaps"
     r"|maybe|soon)\b",
     re.IGNORECASE,
 )
+
+
+SIDES = (("above", occurrences.ABOVE), ("below", occurrences.BELOW), ("least", occurrences.AT_LEAST))
+UNITS = frozenset(
+    "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
+)
+CODE = re.compile(r"\w*\d{3,}\w*$|[a-z]+\d\w*$")
+LEAST_NEEDED = 2
+OWNER = re.compile(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
+PIECE_END = re.compile(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
 
 class Sentence(NamedTuple):
@@ -213,27 +221,65 @@ def _short(word: str) -> str:
 
 
 def _stems(text: str) -> list[str]:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    plain = [word.removesuffix("'s") for word in WORD.findall(folded)]
+    folded = unicodedata.normalize("NFKC", THOUSANDS.sub("", text.replace("%", " percent "))).casefold()
+    plain = [word.removesuffix("'s").replace("minus ", "-") for word in WORD.findall(folded)]
     return [STANDS_FOR.get(each, each) for each in (stem(word) for word in plain if word not in STOP) if each]
 
 
-STANDS_FOR = {stem(word): stem(line.split()[0]) for line in ALIKE.strip().splitlines() for word in line.split()}
+def foreign_stems(text: str, languages: int) -> list[str]:
+    """The stems of a text in other languages, without stop words; what happens in English."""
+    words = WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    said = [word for word in search_words.without_stop_words(words, languages) if word not in occurrences.HELPING]
+    return [each for word in said for each in _foreign_forms(word, languages)]
+
+
+def _foreign_forms(word: str, languages: int) -> set[str]:
+    stems = {
+        FOREIGN.get(word) or FOREIGN.get(each[:FOREIGN_STEM], each[:FOREIGN_STEM])
+        for each in search_words.stems_of(word, languages)
+    }
+    return stems or {word}
+
+
+def _lines(words: str) -> Iterator[list[str]]:
+    return (line.split() for line in words.replace("\n ", " ").strip().splitlines())
+
+
+STANDS_FOR = {stem(word): stem(line[0]) for line in _lines(occurrences.ALIKE) for word in line}
+FOREIGN = {
+    form: STANDS_FOR.get(stem(line[0]), stem(line[0]))
+    for line in _lines(occurrences.FOREIGN)
+    for word in line[1:]
+    for form in (word, *(each[:FOREIGN_STEM] for each in search_words.stems_of(word) if len(each) >= FOREIGN_STEM))
+}
+LEFT_OUT = frozenset(stem(word) for word in occurrences.LEFT_OUT.split())
 
 
 def vocabulary(content: str, tags: Iterable[str] = ()) -> frozenset[str]:
     """Every word that a statement of the entry could be made of: what is not in here, it says nothing of."""
-    return _all_words(UNDONE.sub("not ", " ".join([content[:LONGEST_TEXT], *map(_label, tags)]).replace("\u2019", "'")))
+    said = " ".join([content[:LONGEST_TEXT], *map(_label, tags)]).replace("\u2019", "'")
+    return _all_words(UNDONE.sub("not ", said)) | _all_words(UNDONE.sub("not ", occurrences.rewritten(said)))
 
 
 def _all_words(text: str) -> frozenset[str]:
     found = _stems(text)
-    return frozenset([*found, *_of_payment(found)])
+    language = search_words.language_of(text.casefold().split())
+    if language != search_words.ENGLISH:
+        found += foreign_stems(text, language)
+    elif ENGLISH.isdisjoint(text.casefold().split()):
+        found += foreign_stems(text, search_words.ALL)  # too short to tell
+    also = [each for word in found for each in occurrences.ALSO.get(word, ())]
+    return frozenset([*found, *also, *_of_payment(found)])
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """The stems that carry the sense of ``text``, in order, each once."""
-    return tuple(dict.fromkeys(_of_payment(_stems(text))))
+    return tuple(dict.fromkeys(_of_payment(_stems(occurrences.rewritten(text)))))
+
+
+def foreign_words_of(text: str, language: int) -> tuple[str, ...]:
+    """The same of a text in another language."""
+    return tuple(dict.fromkeys(foreign_stems(occurrences.rewritten(text), language)))
 
 
 def _of_payment(found: list[str]) -> list[str]:
@@ -245,19 +291,61 @@ def _of_payment(found: list[str]) -> list[str]:
     return found
 
 
-def verdict(words: Collection[str], content: str, tags: Iterable[str] = ()) -> bool | None:
-    """Whether an entry says that what ``words`` stand for holds; None when it says nothing of it.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it."""
+
+    words: frozenset[str]
+    limit: float | None = None
+    side: str = ""
+    unit: str = ""
+
+
+@lru_cache(maxsize=1024)
+def wanted_of(words: tuple[str, ...]) -> Wanted:
+    """What a condition's words ask for; those that its other words say already are left out."""
+    if words and (limit := _number(words[0])) is not None and len(words) > 1:
+        return Wanted(_needed(words[1:]), limit, "least")  # "once we have 50 registrations"
+    for at, word in enumerate(words[1:], 1):
+        side = next((name for name, given in SIDES if words[at - 1] in given), "")
+        if side and (limit := _number(word)) is not None:
+            rest = [each for each in words[: at - 1] if each not in occurrences.MOVING]
+            behind = words[at + 1 : at + 2]
+            unit = behind[0] if behind and behind[0] in UNITS else ""
+            rest += [each for each in words[at + 1 :] if each != unit]
+            return Wanted(_needed(rest), limit, side, unit)
+    return Wanted(_needed(words))
+
+
+def _needed(words: Sequence[str]) -> frozenset[str]:
+    kept = [
+        word
+        for at, word in enumerate(words)
+        if word not in LEFT_OUT and not (word.isalpha() and words[at + 1 : at + 2] and CODE.match(words[at + 1]))
+    ]
+    return frozenset(kept if len(kept) >= LEAST_NEEDED else words)
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word.replace(",", "."))
+    except ValueError:
+        return None
+
+
+def verdict(words: Sequence[str], content: str, tags: Iterable[str] = ()) -> bool | None:
+    """Whether an entry says that what ``words``, in their order, stand for holds; None when it says nothing of it.
 
     The last statement counts. A label alone may say it.
     """
-    wanted = set(words)
+    wanted = wanted_of(tuple(words))
     labels = [_label(tag) for tag in tags]
     shared = {word for label in labels for word in _all_words(label)}
     said = [_affirms(wanted, each, shared) for each in sentences(content) if not each.asks]
     answers = [each for each in said if each is not None]
     if answers:
         return answers[-1]
-    if wanted and wanted <= shared:
+    if wanted.words and wanted.words <= shared and wanted.limit is None:
         return not any(DENIAL.search(label) for label in labels)
     return None
 
@@ -266,16 +354,42 @@ def _label(tag: str) -> str:
     return tag.replace("-", " ").replace("_", " ").replace(":", " ")
 
 
-def _affirms(wanted: set[str], sentence: Sentence, shared: set[str]) -> bool | None:
+def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | None:
     main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
-    if not _speaks_of(wanted, main, shared):
+    main = _of_itself(wanted.words, main)
+    denied = main
+    if not _speaks_of(wanted.words, main, shared):
+        main = occurrences.rewritten(main)
+        if not _speaks_of(wanted.words, main, shared):
+            return None
+    piece = next((each for each in PIECE_END.split(main) if _speaks_of(wanted.words, each, shared)), main)
+    if NO_STATEMENT.search(piece) or (AHEAD.search(piece) and not PAST.search(denied)):
         return None
-    piece = next((each for each in main.split(",") if _speaks_of(wanted, each, shared)), main)
-    if NO_STATEMENT.search(piece) or (AHEAD.search(piece) and not PAST.search(piece)):
-        return None
+    if wanted.limit is not None:
+        return _is_beyond(wanted, piece)
     return not DENIAL.search(piece)
 
 
-def _speaks_of(wanted: set[str], text: str, shared: set[str]) -> bool:
+def _of_itself(wanted: frozenset[str], text: str) -> str:
+    """The text without owners of what is not waited for: of "Ewa's colleague" it is the colleague who acts."""
+    return OWNER.sub(lambda found: found[0] if wanted & _all_words(found[2]) else f" {found[2]}", text)
+
+
+def _is_beyond(wanted: Wanted, piece: str) -> bool | None:
+    """Whether the first number of the unit is on that side of the limit, or the limit itself is said to be passed."""
+    said = _stems(piece)
+    for at, word in enumerate(said):
+        number = _number(word)
+        if number is None or word in wanted.words or (wanted.unit and wanted.unit not in said[at + 1 : at + 2]):
+            continue
+        limit = wanted.limit or 0.0
+        if number == limit:
+            passed = any(each in given for name, given in SIDES if name == wanted.side for each in said)
+            return passed and not DENIAL.search(piece)
+        return number > limit if wanted.side in ("above", "least") else number < limit
+    return None
+
+
+def _speaks_of(wanted: frozenset[str], text: str, shared: set[str]) -> bool:
     own = _all_words(text)
     return bool(wanted & own) and wanted <= own | shared

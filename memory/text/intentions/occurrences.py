@@ -1,0 +1,193 @@
+"""What happens, and the words for it: a condition is met by any of them. Data, and the rules that read it."""
+
+import re
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
+# Words for the same, by the first of them.
+ALIKE = """
+finish complete finished succeed done ready conclude finalise finalize
+arrive receive land come delivered deliver reach
+mail email e-mail
+custom client customer
+reply answer respond response replied
+return back
+expire end lapse ended
+fail break crash outage unreachable offline down
+stock available free vacant
+fix repair resolve solve mend patch
+ship dispatch
+publish launch live rollout release
+approve accept grant greenlight authorise authorize ratify
+begin start commence
+rise increase grow climb
+fall drop decrease decline sink
+renew extend prolong
+cancel annul scrap abort
+agree consent
+sign countersign
+reject refuse deny turndown dismiss
+resign quit
+confirm acknowledge
+move relocate
+leave depart
+buy purchase
+wake awake
+pass green
+die dead deceased
+bill invoice
+physician doctor
+apartment flat
+film movie
+lorry truck
+baby infant
+laptop notebook
+"""
+# The same in German, Spanish, French and Polish, behind the English word.
+FOREIGN = """
+finish fertig abgeschlossen beendet fertiggestellt terminado terminar acabado acabar finalizado terminé terminer
+ fini achevé zakończony zakończył skończył gotowe gotowy ukończony ukończył
+arrive angekommen ankommt eingetroffen eintrifft geliefert llegado llega llegue llegó recibido entregado arrivé
+ arrive livré reçu przyszła przyszedł przyjdzie dotarła dotarł dostarczona dostarczono
+pay bezahlt bezahlen überwiesen beglichen pagado paga pague pagó abonado payé paie réglé zapłacił zapłaci zapłacona
+ opłacona
+sign unterschrieben unterschreibt unterzeichnet firmado firme firma firmó signé signe podpisał podpisze podpisana
+ podpisany
+reply antwortet geantwortet respondido responde responda respondió contestado répond répondu odpowie odpowiedział
+ odpisał
+confirm bestätigt bestätigen confirmado confirme confirmó confirmé potwierdzi potwierdził potwierdzona
+approve genehmigt bewilligt freigegeben aprobado apruebe aprobó approuvé approuve validé valide zatwierdzi
+ zatwierdzony zatwierdził
+reject abgelehnt lehnt zurückgewiesen rechazado rechace rechazó refusé refuse rejeté odrzuci odrzucił odrzucony
+ odmówił
+return zurück zurückgegeben zurückgibt devuelva devuelto devolvió vuelva vuelto vuelve rendu rende rentré revient
+ revenu zwróci zwrócił wróci wrócił
+fail ausgefallen ausfällt fehlgeschlagen fehlschlägt abgestürzt falle fallado falló caído échoue échoué tombe tombé
+ padnie padł
+begin begonnen beginnt angefangen empiece empezado empezó comenzado commence commencé zacznie zaczął rozpoczął
+publish veröffentlicht erschienen publicado publique publicó publié publie paru opublikuje opublikowano ukazał
+cancel abgesagt storniert cancelado cancele canceló annulé annule odwołano odwoła anulowano
+fix behoben repariert gelöst arreglado resuelto reparado réparé résolu naprawi naprawiony naprawił
+expire abgelaufen abläuft caducado vencido caduque venza expiré expire wygaśnie wygasła wygasł
+ship verschickt versandt enviado envíe envió expédié envoyé wysłano wyśle wysłał
+invoice rechnung factura facture faktura fakturę faktury
+"""
+COMES, GOES, IS = r"(?:comes?|came|coming)", r"(?:go|goes|went|gone|going)", r"(?:is|are|was|were|be|been|'s)"
+NOW = r"(?:now |finally |all |both |back |already |safely )*"
+SOME = r"((?:\s+[\w'-]+){0,3}?)"
+# Sets of words that say one verb, and the verb; what stands between them stays.
+PHRASES = tuple(
+    (re.compile(rf"\b{phrase}(?!\w)", re.IGNORECASE), rf" {verb} ")
+    for phrase, verb in (
+        (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
+        (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
+        (rf"call(?:s|ed)?{SOME} off", r"\1 cancel"),
+        (r"(?:hand|give|gave|turn)(?:s|ed)?(?: in)? (?:(?:her|his|their|my|your) )?(?:notice|resignation)", "resign"),
+        (r"(?:step|stand|stood|step)(?:s|ped)? down", "resign"),
+        (r"(?:run|runs|ran) out|(?:is|are) no longer valid", "expire"),
+        (rf"wrap(?:s|ped)?{SOME} up", r"\1 finish"),
+        (rf"(?:{IS} )?{NOW}(?:over|through|complete)(?=\s*(?:[.,;!]|$|now|at last))", "finish"),
+        (rf"{COMES} to an end", "finish"),
+        (rf"{COMES} back (?:green|clean|negative|clear|ok|okay)|{IS} {NOW}green", "pass"),
+        (rf"{COMES} back (?:red|positive)|{IS} {NOW}red", "fail"),
+        (rf"{COMES} back|{IS} {NOW}back|got back(?! to)", "return"),
+        (rf"(?:get|gets|got) back to|(?:write|writes|wrote|written) back|{IS} in touch", "reply"),
+        (
+            (
+                rf"{COMES} (?:in|through|up)|(?:show|turn)(?:s|ed)? up|(?:check|clock)(?:s|ed)? in|(?:get|gets"
+                rf"|got) (?:in|here|there)"
+            ),
+            "arrive",
+        ),
+        (rf"drop(?:s|ped)?{SOME} off|sen[dt]s? over|hand(?:s|ed)?{SOME} over|touch(?:es|ed)? down", r"\1 arrive"),
+        (rf"{IS} {NOW}(?:here|in|there)(?=\s*(?:[.,;!]|$|yet\b|already|at last))", "arrive"),
+        (
+            rf"{IS} {NOW}(?:in|at) (?:the|our|my) (?:office|warehouse|building|mailbox|inbox|door|reception|lobby)",
+            "arrive",
+        ),
+        (r"(?:wake|wakes|woke|woken) up", "wake"),
+        (r"da (?:ist|sind)|(?:ist|sind) (?:schon |jetzt |endlich )?da(?=\s*(?:[.,;!]|$))", "arrive"),
+        (rf"(?:{IS} )?{NOW}in stock", "available"),
+        (rf"(?:has|have|{IS}) gone(?: home)?|(?:go|goes|went) home", "leave"),
+        (r"(?:move|moves|moved|moving)(?: house| out)(?: of)?", "moveout"),
+        (rf"{GOES} live|{IS} {NOW}live|{COMES} out", "publish"),
+        (r"sa(?:ys|id) yes(?: to)?|(?:give|gives|gave) (?:\w+ )?(?:consent|approval)(?: to)?", "approve"),
+        (r"sa(?:ys|id) no(?: to)?", "reject"),
+        (rf"{GOES} out", "ship"),
+        (
+            rf"{GOES} down|{IS} {NOW}down|broke down|break(?:s)? down|(?:stop|stops|stopped) (?:working|responding)",
+            "fail",
+        ),
+        (rf"{GOES} up|(?:shoot|shot) up", "rise"),
+        (
+            (
+                r"sign(?:s|ed)? off(?: on)?|g[ai]ve(?:s|n)? (?:\w+ ){0,3}(?:go-ahead|green light|thumbs up|blessing|nod"
+                r"|ok|okay)"
+            ),
+            "approve",
+        ),
+        (rf"{IS} {NOW}(?:fine|happy|ok|okay) with", "approve"),
+        (r"(?:pass|passes|passed) away", "die"),
+        (r"(?:take|takes|took|taken) off", "depart"),
+        (r"(?:pull|back)(?:s|ed)? out", "cancel"),
+        (rf"{GOES} through", "succeed"),
+        (rf"(?:is|are|'s) {NOW}(?:up|online|up and running|working)(?: again)?(?=\s*(?:[.,;!]|$|since|now))", "online"),
+        (r"set(?:s|ting)? off|head(?:s|ed)? off", "leave"),
+        (r"(?:sell|sells|sold) out", "soldout"),
+        (r"(?:has|have) (?:\w+ )?(?:the|a|an|our|your) (?:signed|approved) (\w+)", r"\1 sign"),
+        (r"put(?:s)? (?:her|his|their) (?:name|signature) (?:to|on|under)|ink(?:s|ed)", "sign"),
+    )
+)
+# A word of a statement says these as well.
+ALSO = {
+    "publish": ("clear",),
+    "succeed": ("clear", "pass"),
+    "finish": ("pass",),
+    "arriv": ("return",),
+    "leav": ("moveout",),
+    "reject": ("fall",),
+    "expir": ("finish",),
+    "transfer": ("pay",),
+    "settl": ("pay",),
+    "wir": ("pay",),
+}
+# Words that a statement may leave out: what the thing is is said by the others.
+LEFT_OUT = """
+new old current latest final whole entire own little big small last replacement updated price value level amount number
+guest member result people container usage rate temperature reading count total copy item delivery shipment
+"""
+ABOVE = frozenset(("abov", "beyond", "over", "exceed", "more", "higher", "greater", "top", "surpass"))
+BELOW = frozenset(("below", "under", "less", "fewer", "lower", "beneath"))
+AT_LEAST = frozenset(("hit", "reach", "arriv", "pass", "cross", "least"))
+MOVING = frozenset(
+    (
+        "ris",
+        "fall",
+        "go",
+        "stay",
+        "com",
+        "get",
+        "remain",
+        "mov",
+        "than",
+        "to",
+        "clim",
+        "jump",
+        "sit",
+        "dip",
+        "cost",
+        "hover",
+    )
+)
+
+# Verbs that only help another one, in other languages.
+HELPING = frozenset(
+    ("aura auront zostanie zostaną została zostało został zostały wird werden haya hayan sea sean soit").split()
+)
+
+
+def rewritten(text: str) -> str:
+    """The text with one verb for several words that say it."""
+    for rule, verb in PHRASES:
+        text = rule.sub(verb, text)
+    return text
