@@ -147,7 +147,7 @@ def test_the_receipt_names_the_archives_that_went_beside_those_that_came(
     confirm(ada, url)
     drain()
     before = body_of(ada.get(url))
-    for words in (ids.wire("arc", old.id), old.sha256, "waiting", "not made yet"):
+    for words in (ids.wire("arc", old.id), old.sha256, "waiting", "not distilled yet"):
         assert words in before
     tasks.enqueue_unattended()
     drain()
@@ -155,7 +155,7 @@ def test_the_receipt_names_the_archives_that_went_beside_those_that_came(
     shown = body_of(ada.get(url))
     for words in (ids.wire("arc", old.id), old.sha256, ids.wire("arc", new.id), new.sha256, "genuine", "Ed25519"):
         assert words in shown
-    assert "not made yet" not in shown
+    assert "not distilled yet" not in shown
     found = json.loads(ada.get(f"{url}?format=json").content)
     gone = {"id": ids.wire("arc", old.id), "sha256": old.sha256}
     assert found["receipt"]["archivesWithdrawn"] == [gone]

@@ -28,7 +28,7 @@ def upload(raw: bytes) -> dict[str, Any]:
 @pytest.mark.django_db
 def test_a_file_is_looked_at_before_anything_is_made(ada: Client) -> None:
     shown = body_of(ada.post(URL, upload(SEED.encode())))
-    for expected in ("What it would make", "quarterly-compliance", "company_policies", "room for 200 episodic entries"):
+    for expected in (">Preview<", "quarterly-compliance", "company_policies", "room for 200 episodic entries"):
         assert expected in shown
     assert "pins what it writes in learned_patterns" in shown
     assert "archived when the task ends, at most 100 entries" in shown
@@ -173,12 +173,12 @@ def test_a_file_is_chosen_put_right_and_imported(browser: Browser, live_server: 
     sign_in_at(page, live_server.url)
     wrong: Any = {"name": "w.yaml", "mimeType": "text/yaml", "buffer": SEED.replace("lru", "fifo").encode()}
     page.get_by_label("File", exact=True).set_input_files(wrong)
-    page.get_by_role("button", name="Preview what it would make").click()
+    page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="1 problem: nothing was imported")).to_be_visible()
     text = page.get_by_label("Or its text")
     text.fill(text.input_value().replace("fifo", "lru"))
-    page.get_by_role("button", name="Preview what it would make").click()
-    expect(page.get_by_role("heading", name="What it would make")).to_be_visible()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
     page.get_by_role("button", name="Import it").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("quarterly-compliance")
     expect(page.locator("main")).to_contain_text("process-billing")
@@ -212,7 +212,7 @@ def test_no_page_of_it_is_wider_than_the_window(page: Page, live_server: LiveSer
     for text in (SEED.replace("lru", "f" * 200), SEED):
         assert page.evaluate(fits)
         page.get_by_label("Or its text").fill(text)
-        page.get_by_role("button", name="Preview what it would make").click()
+        page.get_by_role("button", name="Preview").click()
         expect(page.locator("#problems, #preview")).to_be_visible()
         assert page.evaluate(fits)
     page.get_by_role("button", name="Import it").click()
