@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from memory import agents, ledger_search, redaction
 from memory.host import audit, event_log, heartbeats, ids, registrations, runs, sql, tenancy
-from memory.host.errors import Invalid
+from memory.host.errors import Invalid, Refusal
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Heartbeat
@@ -219,6 +219,8 @@ class _Evaluation:
             self.finding = Finding(heartbeats.OK, state)
         except expressions.TooLong:
             self.finding = Finding(heartbeats.TIMEOUT)
+        except (expressions.TooLarge, Refusal):  # the heartbeat's own fault, or its principal's: no failure of the host
+            self.finding = Finding(heartbeats.ERROR)
         except Exception:
             if time.monotonic() > self.deadline:
                 return

@@ -193,6 +193,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "memory/openintent/api/http.py",  # raised again after the permission was asked
         "openwop_console/runtime/node_execution.py",  # a node that was refused has failed
         "openwop_console/runtime/schedules.py",  # a firing that was refused is on record
+        "openwop_console/runtime/heartbeats.py",  # a tick of a principal that lost its right has that outcome
         "memory/passes/orders.py",  # a pass that was refused has that outcome
         "memory/embeddings.py",  # without an endpoint a search goes by words
         "memory/forget/execution.py",  # a preview that was asked to stop has lapsed

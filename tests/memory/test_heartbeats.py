@@ -155,11 +155,14 @@ def test_an_evaluation_that_is_too_slow_is_given_up_and_the_state_stays(monkeypa
 
 
 @pytest.mark.parametrize("expression", ["|".join(["[@,@]"] * 60), "|".join(["[@,@]"] * 30) + "|to_string(@)"])
-def test_an_expression_that_grows_without_end_is_an_error(expression: str) -> None:
+def test_an_expression_that_grows_without_end_is_an_error_and_no_failure_of_the_host(
+    expression: str, caplog: pytest.LogCaptureFixture
+) -> None:
     acme = building.scope()
     heartbeat = make(acme, predicate=LIVE | {"expression": expression})
     verdict, _ = beat(heartbeat, {"n": 1})
     assert (verdict.evaluated.status, verdict.evaluated.changed) == ("error", False)
+    assert not caplog.records
 
 
 def test_an_expression_that_is_nested_without_end_is_refused() -> None:
