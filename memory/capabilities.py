@@ -107,7 +107,7 @@ def degraded_dimensions(memory_shape: Mapping[str, object], document: Document) 
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DimensionState:
     """The state of one dimension for one agent: ``asked`` is None when its manifest declares no memory shape."""
 
     dimension: Dimension
@@ -124,11 +124,12 @@ class Standing:
         return "satisfied" if self.satisfied else "degraded"
 
 
-def standings(memory_shape: Mapping[str, object] | None, document: Document) -> list[Standing]:
+def dimension_states(memory_shape: Mapping[str, object] | None, document: Document) -> list[DimensionState]:
     """All eight dimensions for an agent of this shape, in the order of the RFC."""
     asked = _requested(memory_shape) if memory_shape is not None else None
     return [
-        Standing(each, None if asked is None else each.name in asked, each.satisfied(document)) for each in DIMENSIONS
+        DimensionState(each, None if asked is None else each.name in asked, each.satisfied(document))
+        for each in DIMENSIONS
     ]
 
 

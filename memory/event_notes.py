@@ -147,7 +147,7 @@ def notes_of(tenant_id: UUID, events: Sequence[Recorded]) -> dict[int, Note]:
     return dict(_notes(tenant_id, events[0].run_id, [each.sequence for each in events]).values_list("sequence", "body"))
 
 
-def fitting(
+def notes_within(
     tenant_id: UUID, events: Sequence[Recorded], *, each: int, most: int = 0
 ) -> tuple[dict[int, Note], dict[int, int]]:
     """The notes of at most ``each`` characters; of the longer ones the first, in the order of the events, that come to

@@ -77,14 +77,14 @@ def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: date
     scope.check_agent(agent_id)
     origin = origin.with_texts(lambda text: redaction.for_tenant(scope.tenant_id).redact(text).text)
     origins.require_fitting(origin)
-    identity = _Told(agent_id, origin.system, origin.run_ref or origin.thread_id, not origin.run_ref)
+    identity = _Identity(agent_id, origin.system, origin.run_ref or origin.thread_id, not origin.run_ref)
     named = _named_here(scope.tenant_id, identity)
     found = named or _open_one(scope.tenant_id, identity) or _opened(scope, identity, origin.thread_id, now)
     return runs.find(scope.tenant_id, found.id)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Identity:
     """What tells one run from another, by the columns of ``ExternalRun``."""
 
     agent_id: str
@@ -93,7 +93,7 @@ class _Told:
     by_thread: bool
 
 
-def _named_here(tenant_id: UUID, identity: _Told) -> ExternalRun | None:
+def _named_here(tenant_id: UUID, identity: _Identity) -> ExternalRun | None:
     """The open external run that the agent names by its id here; refused when what it names by such an id has ended.
     A run that this host executes is none of the agent's: it stays what the agent states."""
     run_id = None if identity.by_thread else ids.parse("run", identity.ref)
@@ -107,13 +107,13 @@ def _named_here(tenant_id: UUID, identity: _Told) -> ExternalRun | None:
     return own
 
 
-def _open_one(tenant_id: UUID, identity: _Told) -> ExternalRun | None:
+def _open_one(tenant_id: UUID, identity: _Identity) -> ExternalRun | None:
     rows = ExternalRun.objects.of(tenant_id).select_for_update()
     found: ExternalRun | None = rows.filter(ended_by="", **asdict(identity)).first()
     return found
 
 
-def _opened(scope: TenantScope, identity: _Told, thread_id: str, now: datetime) -> ExternalRun:
+def _opened(scope: TenantScope, identity: _Identity, thread_id: str, now: datetime) -> ExternalRun:
     """A new one, unless another request was first."""
     tenant_id = scope.tenant_id
     try:

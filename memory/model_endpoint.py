@@ -131,7 +131,7 @@ async def chat(
     with the reason ``empty`` when nothing is said. An endpoint that does not stream is heard as a whole."""
     headers = {**headers, "Authorization": f"Bearer {key}", "Accept": "text/event-stream, application/json"}
     asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
-    heard = _Heard(say)
+    heard = _CompletionReader(say)
     async with _answered(f"{url.rstrip('/')}/chat/completions", headers, asked, seconds) as answer:
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
             async for line in outbound.lines(answer, most=MAX_BYTES):
@@ -145,7 +145,7 @@ async def chat(
     return heard.completion()
 
 
-class _Heard:
+class _CompletionReader:
     """The pieces of a completion, put together as they come."""
 
     def __init__(self, say: Callable[[str], None]) -> None:

@@ -236,7 +236,7 @@ class Shortening:
     archives: int
 
 
-def shortening(scope: TenantScope, wanted: Policy, *, now: datetime) -> Shortening | None:
+def find_shortening(scope: TenantScope, wanted: Policy, *, now: datetime) -> Shortening | None:
     """What ``wanted`` would remove; None when it shortens nothing of the current policy."""
     before = memory_policy.policy_of(scope.tenant_id)
     shorter = [name for name in DAYS if getattr(wanted, name) < getattr(before, name)]

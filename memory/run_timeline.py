@@ -313,8 +313,10 @@ def _place(event: Recorded) -> str:
 def _notes(scope: TenantScope, events: list[Recorded]) -> tuple[dict[int, Note], dict[int, int]]:
     noted = [event for event in events if event.type.startswith(VENDOR)] if scope.can("memory:read") else []
     archived = [event for event in noted if event.type == MemoryArchived.type]
-    notes, long = event_notes.fitting(scope.tenant_id, [event for event in noted if event not in archived], each=SHORT)
-    return notes, long | event_notes.fitting(scope.tenant_id, archived, each=0)[1]
+    notes, long = event_notes.notes_within(
+        scope.tenant_id, [event for event in noted if event not in archived], each=SHORT
+    )
+    return notes, long | event_notes.notes_within(scope.tenant_id, archived, each=0)[1]
 
 
 def note_of(scope: TenantScope, run_id: UUID | None, sequence: int) -> tuple[Recorded, Note]:

@@ -112,7 +112,7 @@ class Attention:
         return self.chain is not None and self.chain.state == "broken"
 
 
-def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
+def waiting_lists(scope: TenantScope, *, now: datetime) -> JSONObject:
     """Return the rows that wait for this principal, by list, oldest first; None where a permission is missing.
 
     Each is read through an index, and only as far as the page or its count needs, whatever the size of the ledger.
@@ -161,7 +161,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
     """Return what needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
-    lists = waiting(scope, now=now)
+    lists = waiting_lists(scope, now=now)
     numbers = counted(_allowed(lists))
     if lists["votes"] is not None:
         lists["votes"] = inbox.with_expiry(scope, lists["votes"])
@@ -202,7 +202,7 @@ def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
     numbers = sql.counts_of_shape(
         (principal.scopes, principal.agent_ids is None, asked, roles, own),
         (scope.tenant_id, principal.id, principal.person, now),
-        lambda: _allowed(waiting(scope, now=now)),
+        lambda: _allowed(waiting_lists(scope, now=now)),
         up_to=COUNTED + 1,
     )
     found = _up_to_counted(numbers)

@@ -216,7 +216,7 @@ def _export_events(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], no
     run = runs.find_many(tenant_id, [stream_id]).get(stream_id)
     if run is None:
         return
-    told, model = _Told(run, now), ""
+    told, model = _RunRecorder(run, now), ""
     for event in events:
         if isinstance(event, ProviderUsage):
             model = event.model
@@ -233,7 +233,7 @@ def _export_events(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], no
             told.end(event)
 
 
-class _Told:
+class _RunRecorder:
     """The spans and metrics of one run, recorded event by event."""
 
     def __init__(self, run: Run, now: datetime) -> None:

@@ -49,7 +49,7 @@ def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, spot: Spot |
             at=now,
         ).insert(by=WRITER)
         where = {"revision": revision, **({"line": spot.line} if spot else {})}
-        revisions.step(proposal, "comment", by=scope.principal.id, now=now, **where)
+        revisions.audit_step(proposal, "comment", by=scope.principal.id, now=now, **where)
     return made
 
 

@@ -38,7 +38,7 @@ class _Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class _There:
+class _Candidate:
     """A candidate: its reference, row id and digests."""
 
     reference: str
@@ -92,7 +92,7 @@ def find(tenant_id: UUID, kind: str, text: str, *, besides: UUID | None = None) 
     return reference if likeness >= ALIKE else None
 
 
-def _wired(mine: _Facts, there: Iterable[_There], about: dict[UUID, _Facts]) -> dict[UUID, str]:
+def _wired(mine: _Facts, there: Iterable[_Candidate], about: dict[UUID, _Facts]) -> dict[UUID, str]:
     """By row id: the references of candidates with another name, the same wiring and prose of similar length."""
 
     def may_say_the_same(one: _Facts) -> bool:
@@ -109,7 +109,7 @@ def _said_alike(rows: Texts, text: str, wired: dict[UUID, str]) -> Iterator[tupl
     return ((likeness[row], reference) for row, reference in wired.items() if row in likeness)
 
 
-def _facts(rows: Texts, kind: str, there: list[_There]) -> dict[UUID, _Facts]:
+def _facts(rows: Texts, kind: str, there: list[_Candidate]) -> dict[UUID, _Facts]:
     """By row id: the facts, of which only the missing ones are computed from texts."""
     found = {each.id: facts for each in there if (facts := _known.get(kind, each.sha256))}
     unknown = [each.id for each in there if each.id not in found]
@@ -133,17 +133,18 @@ def _texts(rows: Texts, wanted: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
     return rows.filter(id__in=listed).values_list("id", "text").iterator(chunk_size=AT_ONCE) if listed else iter(())
 
 
-def _installed(tenant_id: UUID, kind: str) -> list[_There]:
+def _installed(tenant_id: UUID, kind: str) -> list[_Candidate]:
     rows = Installation.objects.of(tenant_id).filter(kind=kind, superseded_at=None).order_by("-id")
-    return [_There(ref, row, sha256) for ref, row, sha256 in rows.values_list("ref", "id", "sha256")[:LOOKED_AT]]
+    return [_Candidate(ref, row, sha256) for ref, row, sha256 in rows.values_list("ref", "id", "sha256")[:LOOKED_AT]]
 
 
-def _proposed(tenant_id: UUID, kind: str, besides: UUID | None) -> list[_There]:
+def _proposed(tenant_id: UUID, kind: str, besides: UUID | None) -> list[_Candidate]:
     rows = Revision.objects.of(tenant_id).filter(
         number=F("proposal__revision"), proposal__kind=kind, proposal__state__in=UNDER_REVIEW
     )
     rows = (rows.exclude(proposal_id=besides) if besides else rows).order_by("-proposal_id")
     told = rows.values_list("proposal_id", "id", "sha256", "structure")[:LOOKED_AT]
     return [
-        _There(ids.wire("prop", proposal_id), row, sha256, structure) for proposal_id, row, sha256, structure in told
+        _Candidate(ids.wire("prop", proposal_id), row, sha256, structure)
+        for proposal_id, row, sha256, structure in told
     ]

@@ -39,7 +39,7 @@ INSTALLED = ExpressionWrapper(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _NamingProposal:
     """A proposal that names the subject in erasable texts (``goes``), in the installed text (``stays``), or both."""
 
     id: UUID
@@ -113,7 +113,7 @@ class ProposalTexts:
         ).iterator(chunk_size=500):
             yield row, said if installed else [*said, json.loads(text)]
 
-    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[_Found]:
+    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[_NamingProposal]:
         """Every proposal that names the subject anywhere, oldest first."""
         texts, installed = _texts_of(tenant_id)
         rows = Proposal.objects.of(tenant_id).order_by("id").values_list(
@@ -125,7 +125,7 @@ class ProposalTexts:
             stays = is_mentioned(subject.terms, whole_text(installed.get(row, [])))
             goes = mention(subject.terms, whole_text(list(told)))
             if goes or stays:
-                yield _Found(row, bool(goes), stays, goes is Mention.EXACT, title)
+                yield _NamingProposal(row, bool(goes), stays, goes is Mention.EXACT, title)
 
 
 def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[str]]]:

@@ -381,7 +381,7 @@ def chosen(scope: TenantScope, proposal_ids: Collection[UUID], *, now: datetime)
     return _lines(scope.tenant_id, found.order_by("-id"), len(proposal_ids), now)
 
 
-def listing(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[Revision]:
+def list_matching(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[Revision]:
     """The current revision of every proposal that matches, newest proposal first, with ``proposal`` loaded."""
     scope.check("proposals:read")
     return list(_standing_of(scope, matching(scope, wanted, now=now)))
@@ -390,7 +390,7 @@ def listing(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[R
 def list_rows(
     scope: TenantScope, wanted: InboxFilter, *, after: UUID | None = None, limit: int, now: datetime
 ) -> Page[Revision]:
-    """One page of ``listing``: at most ``limit`` revisions, after the proposal ``after``."""
+    """One page of ``list_matching``: at most ``limit`` revisions, after the proposal ``after``."""
     scope.check("proposals:read")
     found = matching(scope, wanted, now=now)
     rows, last = cut(list(_standing_of(scope, behind(found, after))[: limit + 1]), limit)

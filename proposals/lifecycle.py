@@ -79,7 +79,7 @@ def ask_to_apply(
             return _apply_directly(proposal, revision, scope.principal.id, now)
         policy = policies.policy_of_kind(proposal.tenant_id, proposal.kind)
         opened = gate.open_gate(proposal, revision, policy, opened_by=scope.principal.id, now=now)
-        revisions.step(proposal, "gate.open", by=scope.principal.id, now=now, **revisions.about_gate(opened))
+        revisions.audit_step(proposal, "gate.open", by=scope.principal.id, now=now, **revisions.gate_details(opened))
     return Activation(proposal, opened)
 
 
@@ -100,7 +100,7 @@ def install_granted(run: Run, now: datetime) -> Installation:
     proposal = lock_proposal(run.tenant_id, granted.proposal_id)
     if proposal.state not in UNDER_REVIEW:
         raise Conflict(f"Proposal is {proposal.state}; nothing was installed.", state=proposal.state, action="apply")
-    revision = revisions.numbered(proposal, granted.revision)
+    revision = revisions.get_by_number(proposal, granted.revision)
     installed = _install(
         proposal, revision, run, sha256=granted.sha256, approval_id=granted.id, by=granted.opened_by, now=now
     )
@@ -124,7 +124,7 @@ def _install(
     approval = ids.wire("gate", approval_id)
     runs.note(run, ProposalActivated(proposal.id, proposal.kind, approval, installed.ref), now=now)
     details = {"installedArtifactRef": installed.ref, "sha256": installed.sha256, "runId": ids.wire("run", run.id)}
-    revisions.step(proposal, "install", by=by, now=now, approvalId=approval, **details)
+    revisions.audit_step(proposal, "install", by=by, now=now, approvalId=approval, **details)
     return installed
 
 
@@ -156,15 +156,15 @@ def decide(
             errors = [{"field": "reason", "message": "says what is to be changed"}]
             raise Invalid("Asking for changes needs a reason.", errors=errors)
         gate.vote(under_way, run, principal=scope.principal, decision=decision, reason=stored, now=now)
-        details = {**revisions.about_gate(under_way), "decision": decision, "gateState": under_way.state}
-        revisions.step(held.proposal, "vote", by=scope.principal.id, now=now, **details)
+        details = {**revisions.gate_details(under_way), "decision": decision, "gateState": under_way.state}
+        revisions.audit_step(held.proposal, "vote", by=scope.principal.id, now=now, **details)
     return under_way
 
 
 def expire(under_way: Gate, *, now: datetime) -> None:
     """Close a gate whose deadline has passed; nothing is installed. The caller holds the lock of its run."""
     gate.close(under_way, GateState.EXPIRED, now=now)
-    revisions.step(under_way.proposal, "gate.expire", by="host", now=now, **revisions.about_gate(under_way))
+    revisions.audit_step(under_way.proposal, "gate.expire", by="host", now=now, **revisions.gate_details(under_way))
 
 
 def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
@@ -174,8 +174,8 @@ def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", 
         held = checked(scope, "withdraw", proposal_id, now)
         under_way, run = held.activation()
         gate.cancel(under_way, run, reason=drafts.reason(scope.tenant_id, reason), now=now)
-        revisions.step(
-            held.proposal, "gate.withdraw", by=scope.principal.id, now=now, **revisions.about_gate(under_way)
+        revisions.audit_step(
+            held.proposal, "gate.withdraw", by=scope.principal.id, now=now, **revisions.gate_details(under_way)
         )
     return held.proposal
 
@@ -216,7 +216,7 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
             sources = tuple(proposal.source_run_ids)
             runs.note(log, ProposalCreated(proposal.id, proposal.kind, sources, proposal.duplicate_of), now=now)
         told = {"kind": proposal.kind, "purpose": proposal.purpose, "sha256": sealed.sha256}
-        revisions.step(proposal, "create", by=author, now=now, **told)
+        revisions.audit_step(proposal, "create", by=author, now=now, **told)
         _require_room(scope.tenant_id)
     return proposal
 
@@ -285,7 +285,7 @@ def revise(
         made = _revised(proposal, before, change, by=scope.principal.id, now=now)
         digests = {"sha256Before": before.sha256, "sha256": made.sha256, "revision": made.number}
         voids = {"voidedApprovalId": ids.wire("gate", voided.id)} if voided else {}
-        revisions.step(proposal, "revise", by=scope.principal.id, now=now, **digests, **voids)
+        revisions.audit_step(proposal, "revise", by=scope.principal.id, now=now, **digests, **voids)
     return proposal
 
 
@@ -379,7 +379,7 @@ def _end_review(
 ) -> Proposal:
     seen: Proposal | None = Proposal.objects.of(scope.tenant_id).filter(id=proposal_id).first() if proposal_id else None
     policy = policies.policy_of_kind(scope.tenant_id, seen.kind) if seen else None
-    wanted = rules.archiving(seen, policy) if seen and policy and action == "archive" else action
+    wanted = rules.action_of_archiving(seen, policy) if seen and policy and action == "archive" else action
     rules.authorize(scope, wanted, proposal_id, now=now)
     with transaction.atomic():
         held = lock_with_run(scope.tenant_id, proposal_id, now=now)
@@ -400,7 +400,7 @@ def _leave(scope: TenantScope, action: str, held: LockedProposal, reason: str, n
         told |= _uninstalled(proposal, now)
     proposal.closing_reason = drafts.reason(scope.tenant_id, reason) or proposal.closing_reason
     leave_review(proposal, action, by=scope.principal.id, now=now)
-    revisions.step(proposal, action, by=scope.principal.id, now=now, **told)
+    revisions.audit_step(proposal, action, by=scope.principal.id, now=now, **told)
     return proposal
 
 
@@ -438,7 +438,7 @@ def forget(tenant_id: UUID, proposal_id: UUID, *, now: datetime) -> None:
         proposal.save(by=WRITER)
     else:
         leave_review(proposal, "archive", by="host", now=now)
-    revisions.step(proposal, "forget", by="host", now=now)
+    revisions.audit_step(proposal, "forget", by="host", now=now)
 
 
 # Rollback: an ordinary proposal with its gate, whose artifact is an earlier installed version.

@@ -336,7 +336,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingChange:
     """A change that waits for a second person; ``denial`` is why the reader may not confirm it, or None."""
 
     change: PolicyChange
@@ -346,25 +346,25 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CurrentPolicy:
     """The current policy of a kind, and its pending change if there is one."""
 
     kind: str
     policy: Policy
-    waiting: Waiting | None
+    waiting: PendingChange | None
 
     @property
     def words(self) -> str:
         return in_words(self.policy)
 
 
-def overview(scope: TenantScope) -> list[Standing]:
+def overview(scope: TenantScope) -> list[CurrentPolicy]:
     """The current policy of every kind."""
     waiting = {each.kind: _pending(scope, each) for each in list_waiting(scope)}
-    return [Standing(kind, policy_of_kind(scope.tenant_id, kind), waiting.get(kind)) for kind in Kind.values]
+    return [CurrentPolicy(kind, policy_of_kind(scope.tenant_id, kind), waiting.get(kind)) for kind in Kind.values]
 
 
-def detail(scope: TenantScope, kind: str) -> tuple[Standing, list[Version]]:
+def detail(scope: TenantScope, kind: str) -> tuple[CurrentPolicy, list[Version]]:
     """The policy of one kind with all its versions, newest first; ``NotFound`` for an unknown kind."""
     rows = history(scope, kind)
     known = [*map(policy_of_row, rows), Policy()]
@@ -393,9 +393,9 @@ def awaiting_me(scope: TenantScope) -> list[PolicyChange] | None:
     return [each for each in list_waiting(scope) if denial_of_confirming(scope, each) is None]
 
 
-def _pending(scope: TenantScope, change: PolicyChange) -> Waiting:
+def _pending(scope: TenantScope, change: PolicyChange) -> PendingChange:
     before, wanted = policy_of_kind(scope.tenant_id, change.kind), wanted_by(change)
-    return Waiting(change, in_words(wanted), differences(before, wanted), denial_of_confirming(scope, change))
+    return PendingChange(change, in_words(wanted), differences(before, wanted), denial_of_confirming(scope, change))
 
 
 def in_words(policy: Policy) -> str:

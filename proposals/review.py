@@ -247,7 +247,7 @@ class Detail:
 def detail(scope: TenantScope, proposal_id: UUID | None) -> Detail:
     """The proposal of this tenant with its revisions, gates, votes and effect; or ``NotFound``."""
     found = find(scope, proposal_id)
-    made = revisions.all_of(found)
+    made = revisions.list_all(found)
     policy = policies.policy_of_kind(found.tenant_id, found.kind)
     return Detail(found, made, ballots_of(found), impact.impact_of(found, made), comments.comments_of(found), policy)
 

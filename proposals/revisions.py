@@ -55,10 +55,10 @@ def require_current(revision: Revision, expected: int | None, sha256: str | None
 
 def current(proposal: Proposal) -> Revision:
     """The current revision."""
-    return numbered(proposal, proposal.revision)
+    return get_by_number(proposal, proposal.revision)
 
 
-def numbered(proposal: Proposal, number: int) -> Revision:
+def get_by_number(proposal: Proposal, number: int) -> Revision:
     """The revision with this number, which must exist."""
     found: Revision = Revision.objects.of(proposal.tenant_id).get(proposal_id=proposal.id, number=number)
     return found
@@ -71,7 +71,7 @@ def current_with_tenant(proposal: Proposal) -> Revision:
     return found
 
 
-def all_of(proposal: Proposal) -> list[Revision]:
+def list_all(proposal: Proposal) -> list[Revision]:
     """Every revision, newest first."""
     return list(Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id).order_by("-number"))
 
@@ -101,13 +101,13 @@ def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) ->
 # Audit records of a proposal: one per step, with ids and digests, never its texts.
 
 
-def step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: object) -> None:
+def audit_step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: object) -> None:
     """Audit a step in the caller's transaction. Call it last: it locks the audit chain of the whole tenant."""
     target = ids.wire("prop", proposal.id)
     audit.append(proposal.tenant_id, actor=by, action=f"proposal.{action}", target=target, details=details, now=now)
 
 
-def about_gate(gate: Gate) -> JSONObject:
+def gate_details(gate: Gate) -> JSONObject:
     """The details of a gate for an audit record."""
     return {
         "approvalId": ids.wire("gate", gate.id),

@@ -208,11 +208,13 @@ def refusals(
     scope: TenantScope, proposal: Proposal, gate: Gate | None, *, policy: Policy, now: datetime
 ) -> dict[str, Refusal | None]:
     """By action: its refusal for this principal or None; ``archive`` is checked as ``uninstall`` where it is one."""
-    asked = {action: archiving(proposal, policy) if action == "archive" else action for action in ASKED_OF_EACH}
+    asked = {
+        action: action_of_archiving(proposal, policy) if action == "archive" else action for action in ASKED_OF_EACH
+    }
     return {action: refusal_to(meant, scope, proposal, gate, policy=policy, now=now) for action, meant in asked.items()}
 
 
-def archiving(proposal: Proposal, policy: Policy) -> str:
+def action_of_archiving(proposal: Proposal, policy: Policy) -> str:
     """``uninstall`` for an applied proposal whose policy allows it, else ``archive``."""
     uninstalls = proposal.state == State.APPLIED and policy.uninstall_on_archive
     return "uninstall" if uninstalls else "archive"
@@ -240,7 +242,7 @@ def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, 
     raise denied
 
 
-def authorizing(
+def authorizer(
     scope: TenantScope, action: str, proposal_id: UUID | None = None, *, now: datetime
 ) -> Callable[[], None]:
     """``authorize`` as a callable, for a form that is validated only after the check."""

@@ -230,7 +230,7 @@ def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
     expression = five_fields(document["cron"])
     if cron.problem_of(expression):
         return ()
-    return tuple(islice(cron.following(expression, document.get("timezone", "UTC"), now), TICKS))
+    return tuple(islice(cron.ticks_after(expression, document.get("timezone", "UTC"), now), TICKS))
 
 
 # Workflow-chain packs (RFC 0013): chains, nodes, the tools they use, parameters.

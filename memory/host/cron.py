@@ -84,7 +84,7 @@ def _is_valid_apart(minute: str, hour: str, day: str, month: str, weekday: str) 
     return True
 
 
-def following(expression: str, timezone: str, after: datetime) -> Iterator[datetime]:
+def ticks_after(expression: str, timezone: str, after: datetime) -> Iterator[datetime]:
     """Yield the ticks after ``after`` as instants, in order; none when there is no such day."""
     last = after
     for tick in _simulate(expression, after.astimezone(ZoneInfo(timezone))):
@@ -97,7 +97,7 @@ def following(expression: str, timezone: str, after: datetime) -> Iterator[datet
 
 def next_after(expression: str, timezone: str, after: datetime, *, every: int = 1) -> datetime | None:
     """Return the next tick after ``after``; with ``every`` = n only each n-th counts, the first n ticks ahead."""
-    return next(islice(following(expression, timezone, after), every - 1, None), None)
+    return next(islice(ticks_after(expression, timezone, after), every - 1, None), None)
 
 
 def due(expression: str, timezone: str, first: datetime, now: datetime, *, every: int = 1) -> Due:
@@ -125,7 +125,7 @@ def _latest(expression: str, timezone: str, first: datetime, until: datetime) ->
     back = timedelta(hours=1)
     while True:
         start = max(first, until - back)
-        ticks = list(takewhile(lambda tick: tick <= until, following(expression, timezone, start)))
+        ticks = list(takewhile(lambda tick: tick <= until, ticks_after(expression, timezone, start)))
         if ticks or start == first:
             return ticks[-1]
         back *= 8
@@ -134,7 +134,7 @@ def _latest(expression: str, timezone: str, first: datetime, until: datetime) ->
 def _count_before(expression: str, timezone: str, first: datetime, last: datetime) -> int:
     """Count the ticks from ``first``, included, to ``last``, excluded."""
     count = 1
-    for instant in following(expression, timezone, first):
+    for instant in ticks_after(expression, timezone, first):
         if instant >= last or count >= COUNTED:
             break
         count += 1

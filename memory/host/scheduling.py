@@ -204,7 +204,7 @@ def list_next_ticks(row: Any) -> list[datetime]:
     """Return up to five next ticks of a schedule or pass; none when there is no next one."""
     if row.next_at is None or not row.cron:
         return [row.next_at] if row.next_at else []
-    behind = cron.following(row.cron, row.timezone, row.next_at)
+    behind = cron.ticks_after(row.cron, row.timezone, row.next_at)
     return [row.next_at, *islice(behind, SHOWN_TICKS - 1)]
 
 

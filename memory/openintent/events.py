@@ -177,7 +177,7 @@ def page(log: Log, asked: EventQuery) -> EventPage:
 def documents(log: Log, found: Sequence[Recorded]) -> list[Document]:
     """Those of these events that OpenIntent tells of, as it tells them."""
     ours = [each for each in found if each.type.startswith(VENDOR)]
-    notes, left = event_notes.fitting(log.tenant_id, ours, each=SHORT, most=MOST_TOLD)
+    notes, left = event_notes.notes_within(log.tenant_id, ours, each=SHORT, most=MOST_TOLD)
     return [_document(log, each, None if each.sequence in left else notes.get(each.sequence, {})) for each in ours]
 
 

@@ -77,7 +77,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     declared = None if shape is None else dict(shape)
     if request.GET.get("format") == "json":
         return exports.document(_row(found) | {"memoryShape": declared})
-    standings = capabilities.standings(shape, document)
+    standings = capabilities.dimension_states(shape, document)
     context = {
         "nav": "agents",
         "now": now,

@@ -67,7 +67,9 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 def _step(scope: TenantScope, data: Cleaned, confirmed: bool) -> Policy | Shortening:
     """The effect of a shorter time until it is confirmed; then the changed policy."""
     now = timezone.now()
-    preview = None if confirmed else memory_retention.shortening(scope, memory_policy.checked(scope, data), now=now)
+    preview = (
+        None if confirmed else memory_retention.find_shortening(scope, memory_policy.checked(scope, data), now=now)
+    )
     return preview or memory_policy.change(scope, data, now=now)
 
 

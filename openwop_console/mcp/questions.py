@@ -37,7 +37,7 @@ TOLD = {
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class OpenQuestion:
     """A question that stands, and the place at which its answer is waited for."""
 
     run: Run
@@ -58,12 +58,12 @@ class Waiting:
         streams.leave(self.place)
 
 
-def ask_human(scope: TenantScope, given: JSONObject, *, now: datetime) -> Waiting | Result:
+def ask_human(scope: TenantScope, given: JSONObject, *, now: datetime) -> OpenQuestion | Result:
     """The question stands, on record; or why it does not."""
     return tools.answered(ASK, scope, given, lambda: _opened(scope, given, now), now=now)
 
 
-def _opened(scope: TenantScope, given: JSONObject, now: datetime) -> Waiting:
+def _opened(scope: TenantScope, given: JSONObject, now: datetime) -> OpenQuestion:
     seconds = given.get("timeoutSeconds", DEFAULT_SECONDS)
     place: Place | None = None
     try:
@@ -76,7 +76,7 @@ def _opened(scope: TenantScope, given: JSONObject, now: datetime) -> Waiting:
         if place:
             streams.leave(place)
         raise
-    return Waiting(run, place, seconds)
+    return OpenQuestion(run, place, seconds)
 
 
 def _request(scope: TenantScope, given: JSONObject, seconds: int) -> RunRequest:
@@ -88,7 +88,7 @@ def _request(scope: TenantScope, given: JSONObject, seconds: int) -> RunRequest:
     return RunRequest(WORKFLOW, inputs=inputs, agent_id=scope.principal.first_agent)
 
 
-def follow(waiting: Waiting) -> Iterator[float | Result]:
+def follow(waiting: OpenQuestion) -> Iterator[float | Result]:
     """The seconds that have passed, every few of them, and in the end the result."""
     began = time.monotonic()
     try:
@@ -114,7 +114,7 @@ def follow(waiting: Waiting) -> Iterator[float | Result]:
         waiting.close()
 
 
-def _outcome(waiting: Waiting) -> Result | None:
+def _outcome(waiting: OpenQuestion) -> Result | None:
     run = runs.find(waiting.run.tenant_id, waiting.run.id)
     asked = interrupts.at_node(run, NODE)
     if asked is None or asked.resolved_at is None:
@@ -122,7 +122,7 @@ def _outcome(waiting: Waiting) -> Result | None:
     return _answer_of(waiting, asked)
 
 
-def _answer_of(waiting: Waiting, asked: Interrupt) -> Result:
+def _answer_of(waiting: OpenQuestion, asked: Interrupt) -> Result:
     if asked.outcome == interrupts.ANSWERED and asked.resume_value:
         value = asked.resume_value
         return waiting.result(ANSWERED, value["answers"][NAME], value.get("decidedBy", ""))

@@ -22,7 +22,7 @@ from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import VERSION, errors
 from openwop_console.mcp import protocol, questions, resources, tools
 from openwop_console.mcp.protocol import Message, RpcError
-from openwop_console.mcp.questions import Waiting
+from openwop_console.mcp.questions import OpenQuestion
 from openwop_console.mcp.tools import Result
 
 JSON, STREAM = "application/json", "text/event-stream"
@@ -97,7 +97,7 @@ def _answer_question(request: HttpRequest, scope: TenantScope, message: Message,
 class Body:
     """The bytes of the stream: progress, and at its end the answer. Closed, begun or not, it gives its place back."""
 
-    def __init__(self, waiting: Waiting, message: Message) -> None:
+    def __init__(self, waiting: OpenQuestion, message: Message) -> None:
         self._waiting, self._message = waiting, message
         self._items = questions.follow(waiting)
 

@@ -32,7 +32,7 @@ from memory.host.tenancy import scope_of
 from memory.wire import instant
 from proposals import policies
 from proposals.models import Kind, PolicyChange, PolicyChangeState
-from proposals.policies import OVERRIDES, VOTES, Policy, Standing, Version, roles_with
+from proposals.policies import OVERRIDES, VOTES, CurrentPolicy, Policy, Version, roles_with
 
 KIND = words(Kind.values)
 SETTINGS: Members[Policy] = {
@@ -74,7 +74,7 @@ VERSION = Answer[Version](
     at=(TIME, lambda version: instant(version.row.at)),
 )
 # The policy of a kind as it stands, and the change that waits.
-STANDING = Answer[Standing](
+STANDING = Answer[CurrentPolicy](
     "StandingApprovalPolicy",
     kind=(KIND, lambda standing: standing.kind),
     policy=(POLICY, lambda standing: POLICY.document(standing.policy)),
@@ -120,7 +120,7 @@ class ChangePolicy(Closed):
         return {"changes": changes, "based_on": given.get("basedOn"), "reason": given.get("reason", "")}
 
 
-def detail_document(standing: Standing, versions: list[Version]) -> JSONObject:
+def detail_document(standing: CurrentPolicy, versions: list[Version]) -> JSONObject:
     """The policy with all its versions, the newest first."""
     history = VERSION.documents(versions)
     return STANDING.document(standing) | {"history": history, "total": len(history)}

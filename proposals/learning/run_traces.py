@@ -39,11 +39,11 @@ from proposals.learning.miners.traces import (
     Firing,
     InstalledAgent,
     InstalledPrompt,
+    InstalledSchedule,
     NodeTrace,
     Origin,
     Reading,
     RunTrace,
-    Standing,
     Traces,
 )
 
@@ -424,10 +424,10 @@ def _current(tenant_id: UUID, kind: str) -> Iterable[Installation]:
     return sorted(found, key=lambda row: row.name)
 
 
-def schedules_of(tenant_id: UUID) -> tuple[Standing, ...]:
+def schedules_of(tenant_id: UUID) -> tuple[InstalledSchedule, ...]:
     """The cron schedules, disabled ones included: a person disabled them on purpose."""
     rows = Schedule.objects.of(tenant_id).filter(kind=ScheduleKind.CRON).order_by("id")
-    return tuple(Standing(*row) for row in rows.values_list("workflow_id", "cron", "timezone"))
+    return tuple(InstalledSchedule(*row) for row in rows.values_list("workflow_id", "cron", "timezone"))
 
 
 def firings_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> tuple[Firing, ...]:

@@ -87,7 +87,7 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
 def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form, act: Act, words: str) -> HttpResponse:
     """Carry out ``act`` and redirect with a message; or render the review again with the refusal."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
-    sent = pages.submit(form, act, authorize=rules.authorizing(scope, action, proposal_id, now=timezone.now()))
+    sent = pages.submit(form, act, authorize=rules.authorizer(scope, action, proposal_id, now=timezone.now()))
     if sent.result:
         messages.success(request, words)
         return redirect("proposal", prop_id)
@@ -130,7 +130,7 @@ def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
 def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action: str, words: str) -> HttpResponse:
     """Render the page that asks for a reason; when it is sent, end the review, or render it with the refusal."""
     scope, before = tenancy.scope_of(request), timezone.now()
-    authorize = rules.authorizing(scope, action, ids.parse("prop", prop_id), now=timezone.now())
+    authorize = rules.authorizer(scope, action, ids.parse("prop", prop_id), now=timezone.now())
     sent = pages.submit(form, act, authorize=authorize) if form.is_bound else None
     if sent and sent.result and _ended_since(sent.result, before):
         messages.success(request, words)
@@ -143,7 +143,7 @@ def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action:
         "refusal": refusal,
         "ended": told.proposal.state == ENDED[action],
         "unheard": sent is not None and sent.result is not None,
-        "uninstalls": rules.archiving(told.proposal, told.policy) == "uninstall",
+        "uninstalls": rules.action_of_archiving(told.proposal, told.policy) == "uninstall",
     }
     if sent and sent.conflict:
         context["conflict"] = views_review.news(
@@ -180,7 +180,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     def act(data: Cleaned) -> Activation:
         return lifecycle.roll_back(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
-    sent = pages.submit(form, act, authorize=rules.authorizing(scope, "create", now=timezone.now()))
+    sent = pages.submit(form, act, authorize=rules.authorizer(scope, "create", now=timezone.now()))
     if sent.result:
         messages.success(request, rolled_back(sent.result))
         return redirect("proposal", ids.wire("prop", sent.result.proposal.id))
@@ -204,7 +204,7 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
         spot = Spot(data["revision"], data["line"]) if data["revision"] and data["line"] else None
         return comments.add(scope, proposal_id, data["text"], spot=spot, now=timezone.now())
 
-    sent = pages.submit(form, act, authorize=rules.authorizing(scope, "comment", proposal_id, now=timezone.now()))
+    sent = pages.submit(form, act, authorize=rules.authorizer(scope, "comment", proposal_id, now=timezone.now()))
     if sent.result:
         messages.success(request, "Your comment stands under the proposal.")
         if sent.result.line:

@@ -14,7 +14,7 @@ from memory.host.tenancy import TenantScope
 from proposals import policies, rules
 from proposals.forms import PolicyForm, form_of
 from proposals.models import PolicyChange
-from proposals.policies import Refused, Standing, Version
+from proposals.policies import CurrentPolicy, Refused, Version
 
 CALLED = {"expires_s": "lasts"}
 WAITS = "The change is pending until another person confirms it."
@@ -85,7 +85,7 @@ def _decide(request: HttpRequest, change_id: str, *, confirmed: bool) -> HttpRes
 def _page(
     request: HttpRequest,
     scope: TenantScope,
-    standing: Standing,
+    standing: CurrentPolicy,
     form: PolicyForm,
     *,
     conflict: Conflict | None = None,
@@ -108,14 +108,14 @@ def _page(
     return pages.render(request, "proposals/policy.html", context, status=status)
 
 
-def _people(standing: Standing, past: list[Version | Refused]) -> set[str]:
+def _people(standing: CurrentPolicy, past: list[Version | Refused]) -> set[str]:
     rows: list[object] = [each.row if isinstance(each, Version) else each.change for each in past]
     rows += [standing.waiting.change] if standing.waiting else []
     named = ("asked_by", "confirmed_by", "decided_by")
     return {getattr(row, name) for row in rows for name in named if hasattr(row, name)}
 
 
-def _document(standing: Standing, versions: list[Version]) -> dict[str, object]:
+def _document(standing: CurrentPolicy, versions: list[Version]) -> dict[str, object]:
     """The policy and its history, in words."""
     return {
         "kind": standing.kind,

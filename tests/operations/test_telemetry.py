@@ -171,7 +171,7 @@ def test_a_caller_that_samples_nothing_is_told_of_nothing(client: Client, collec
 
 @pytest.mark.django_db(transaction=True)
 def test_what_cannot_be_told_is_written_all_the_same(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telemetry, "_Told", None)
+    monkeypatch.setattr(telemetry, "_RunRecorder", None)
     scope = building.scope()
     building.write(scope, building.open_run(scope), "kept")
     assert building.contents(scope) == ["kept"]

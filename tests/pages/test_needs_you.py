@@ -263,7 +263,9 @@ def test_the_statement_that_the_navigation_keeps_counts_what_the_lists_say(monke
             tenancy.tenant_scope(person),
         ):
             for now in (timezone.now(), later, later + timedelta(days=30)):
-                lists = {name: rows for name, rows in dashboard.waiting(scope, now=now).items() if rows is not None}
+                lists = {
+                    name: rows for name, rows in dashboard.waiting_lists(scope, now=now).items() if rows is not None
+                }
                 written = dashboard.counted(lists)
                 seen = dashboard.nav_counts(scope, now=now)
                 assert seen == dashboard.nav_counts(scope, now=now)

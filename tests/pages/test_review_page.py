@@ -426,12 +426,12 @@ def test_a_revision_by_form_keeps_the_artifact_byte_for_byte_unless_it_was_chang
     made = proposing.propose()
     answer = ada.post(f"{url_of(made)}/revise", {**form_of(ada, made), "title": "Another title"}, follow=True)
     assert "Revision 2 stands" in body_of(answer)
-    one, two = revisions.all_of(made)[::-1]
+    one, two = revisions.list_all(made)[::-1]
     assert (two.title, two.text) == ("Another title", one.text)
     form = form_of(ada, made)
     changed = {**form, "artifact": form["artifact"].replace("two sentences", "one sentence"), "note": "shorter"}
     ada.post(f"{url_of(made)}/revise", changed)
-    three = revisions.all_of(made)[0]
+    three = revisions.list_all(made)[0]
     assert "one sentence" in three.text
     assert "\r" not in three.text
     assert three.note == "shorter"

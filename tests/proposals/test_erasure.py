@@ -55,7 +55,7 @@ def test_a_proposal_that_names_the_subject_in_an_older_revision_is_blanked_and_a
     assert left(made) == 0
     gone = proposing.fresh(made)
     assert (gone.state, gone.title, gone.rationale) == ("archived", "[FORGOTTEN]", "[FORGOTTEN]")
-    assert all(row.sha256 == registry.digest(row.text) for row in revisions.all_of(gone))
+    assert all(row.sha256 == registry.digest(row.text) for row in revisions.list_all(gone))
     assert proposing.fresh(other).state == "draft"
     assert proposing.actions(made)[-1] == "proposal.forget"
 
@@ -207,7 +207,7 @@ def test_of_an_applied_proposal_every_word_goes_that_nobody_approved_and_the_ins
     kept = proposing.fresh(done)
     assert (kept.state, kept.installed_ref, kept.approval_id) == ("applied", done.installed_ref, done.approval_id)
     assert (kept.title, kept.rationale, kept.evidence) == ("[FORGOTTEN]", "[FORGOTTEN]", [])
-    newest, first = revisions.all_of(kept)
+    newest, first = revisions.list_all(kept)
     assert (newest.text, newest.sha256, newest.forgotten_at) == (text, registry.digest(text), None)
     assert (newest.note, json.loads(first.text)) == ("", {"forgotten": "[FORGOTTEN]"})
     assert first.sha256 == registry.digest(first.text)

@@ -61,7 +61,7 @@ def test_revising_keeps_the_revision_before_it() -> None:
     newer = proposing.artifact(version="1.2.0")
     revised = lifecycle.revise(ben, made.id, Change(artifact=newer, note="shorter"), now=timezone.now())
     assert (revised.state, revised.revision, revised.last_reviser) == ("revised", 2, ben.principal.id)
-    kept = revisions.all_of(revised)
+    kept = revisions.list_all(revised)
     assert [(each.number, each.text) for each in kept] == [(2, newer), (1, proposing.artifact())]
     record = next(row for row in audit.newest(made.tenant_id) if row.action == "proposal.revise")
     assert (record.details["sha256Before"], record.details["sha256"]) == (kept[1].sha256, kept[0].sha256)
@@ -71,7 +71,7 @@ def test_a_revision_without_an_artifact_keeps_the_bytes() -> None:
     made = proposing.propose(text='{ "templateId":"a", "version":"1.0.0",\n"kind":"user", "text":"caf\\u00e9" }')
     ben = building.scope(role="author")
     revised = lifecycle.revise(ben, made.id, Change(title="New title"), now=timezone.now())
-    first, second = reversed(revisions.all_of(revised))
+    first, second = reversed(revisions.list_all(revised))
     assert (second.text, second.sha256, second.title) == (first.text, first.sha256, "New title")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.host import cron
-from proposals.learning.miners.traces import Finding, Firing, Origin, RunTrace, Standing, Traces
+from proposals.learning.miners.traces import Finding, Firing, InstalledSchedule, Origin, RunTrace, Traces
 from tests import mining
 from tests.budgets import examples
 from tests.mining import found, run
@@ -143,8 +143,10 @@ LOOKALIKES: dict[str, Traces] = {
         *started([day for day in DAILY for _ in range(6)], [f"{hour:02}:00" for _ in DAILY for hour in range(4, 10)])
     ),
     "other inputs each time": seen(*(replace(each, inputs={"n": n}) for n, each in enumerate(started(DAILY)))),
-    "a schedule is there": seen(*started(DAILY), schedules=(Standing("flow", "0 9 * * *", ZONE),)),
-    "a schedule at another time is there": seen(*started(DAILY), schedules=(Standing("flow", "0 1 * * 0", "UTC"),)),
+    "a schedule is there": seen(*started(DAILY), schedules=(InstalledSchedule("flow", "0 9 * * *", ZONE),)),
+    "a schedule at another time is there": seen(
+        *started(DAILY), schedules=(InstalledSchedule("flow", "0 1 * * 0", "UTC"),)
+    ),
     "started by a schedule": seen(*started(DAILY, origin=Origin.SCHEDULE)),
     "started by a heartbeat": seen(*started(DAILY, origin=Origin.HEARTBEAT)),
     "forks": seen(*started(DAILY, origin=Origin.FORK)),
@@ -163,7 +165,7 @@ LOOKALIKES: dict[str, Traces] = {
     "a commitment that fires now and then": seen(firings=(*fired([1]), *fired([4], "07:00"), *fired([9], "12:00"))),
     "a commitment without a workflow": seen(firings=fired([1, 2, 3, 4], workflow="")),
     "a commitment whose workflow has a schedule": seen(
-        firings=fired([1, 2, 3]), schedules=(Standing("remind", "0 9 * * *", ZONE),)
+        firings=fired([1, 2, 3]), schedules=(InstalledSchedule("remind", "0 9 * * *", ZONE),)
     ),
 }
 

@@ -13,11 +13,11 @@ from proposals.learning.miners.traces import (
     Correction,
     Firing,
     InstalledPrompt,
+    InstalledSchedule,
     NodeTrace,
     Origin,
     Reading,
     RunTrace,
-    Standing,
     Traces,
 )
 from tests import building, mining
@@ -77,7 +77,7 @@ class Month:
                 agent(QUIET, toolAllowlist=[READ], memoryShape={"longTerm": True}),
             ),
             prompts=installed,
-            schedules=(Standing("planned", "0 8 * * *", "Europe/Warsaw"),),
+            schedules=(InstalledSchedule("planned", "0 8 * * *", "Europe/Warsaw"),),
             timezone="Europe/Warsaw",
         )
 

@@ -93,7 +93,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries: DjangoAs
     with django_assert_num_queries(5):
         inbox.page(ada, InboxFilter(), now=timezone.now())
     with django_assert_num_queries(1):
-        assert len(inbox.listing(ada, InboxFilter(), now=timezone.now())) == 6
+        assert len(inbox.list_matching(ada, InboxFilter(), now=timezone.now())) == 6
 
 
 def test_a_page_of_one_proposal_has_its_whole_story(django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -149,7 +149,7 @@ def test_reading_needs_the_permission_and_an_id_of_the_tenant() -> None:
     for read in (
         lambda: inbox.page(auditor, InboxFilter(), now=timezone.now()),
         lambda: inbox.counts(auditor, InboxFilter(), now=timezone.now()),
-        lambda: inbox.listing(auditor, InboxFilter(), now=timezone.now()),
+        lambda: inbox.list_matching(auditor, InboxFilter(), now=timezone.now()),
         lambda: inbox.awaiting_vote(auditor, now=timezone.now()),
         lambda: review.detail(auditor, made.id),
     ):

@@ -105,7 +105,7 @@ def _is_offered(action: str, ada: TenantScope, made: Proposal) -> bool:
     """What a page would say of the button."""
     there, under_way = proposing.fresh(made), gates.under_way(made.tenant_id, made.id)
     policy = policies.policy_of_kind(made.tenant_id, made.kind)
-    meant = rules.archiving(there, policy) if action == "uninstall" else action
+    meant = rules.action_of_archiving(there, policy) if action == "uninstall" else action
     return rules.refusal_to(meant, ada, there, under_way, policy=policy, now=timezone.now()) is None
 
 

@@ -44,7 +44,9 @@ class Command(DatabaseCommand):
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)
         file, form, counts = options["file"], options["format"], Counter[str]()
         digest, lines = _digest_of(file), enumerate(_lines_of(file), start=1)
-        importing = Importing(scope, None if options["dry_run"] else transfers.begin_import(scope, digest, now=_now()))
+        importing = ImportProgress(
+            scope, None if options["dry_run"] else transfers.begin_import(scope, digest, now=_now())
+        )
         while chunk := list(islice(lines, AT_ONCE)):
             for number, outcome in importing.import_lines(chunk, form):
                 self.stdout.write(f"{number}: {outcome}")
@@ -58,7 +60,7 @@ class Command(DatabaseCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class Importing:
+class ImportProgress:
     """An import under way; without a run it is tried and nothing is changed."""
 
     scope: TenantScope

@@ -147,7 +147,7 @@ def _text_in(name: str) -> str:
 
 def _list(scope: TenantScope, options: Given) -> JSONObject:
     states, kinds = ((options[facet],) if options[facet] else () for facet in ("state", "kind"))
-    found = inbox.listing(scope, InboxFilter(options["show"], states=states, kinds=kinds), now=timezone.now())
+    found = inbox.list_matching(scope, InboxFilter(options["show"], states=states, kinds=kinds), now=timezone.now())
     return {"total": len(found), "proposals": [_row(each) for each in found]}
 
 

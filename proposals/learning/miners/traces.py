@@ -133,7 +133,7 @@ class InstalledPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class InstalledSchedule:
     """An existing cron schedule."""
 
     workflow_id: str
@@ -151,7 +151,7 @@ class Traces:
     firings: tuple[Firing, ...] = ()
     agents: tuple[InstalledAgent, ...] = ()
     prompts: tuple[InstalledPrompt, ...] = ()
-    schedules: tuple[Standing, ...] = ()
+    schedules: tuple[InstalledSchedule, ...] = ()
     chains: tuple[Document, ...] = ()
     timezone: str = "UTC"
 
