@@ -157,9 +157,7 @@ EDGES = (
     "tasks.py",
     "management/",
     "middleware.py",
-    "sign_in.py",
-    "second_step.py",
-    "single_sign_on.py",
+    "sign_in/",
     "scheduler.py",
     "process/queue.py",
     "streams.py",  # its notifier is a thread of its own
