@@ -26,8 +26,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from openwop_console.process import scheduler
-from openwop_console.test_seams import agents, memory
-from openwop_console.test_seams import time as seam_time
+from openwop_console.test_seams import memory, runs
 from tests.fixtures_queue import Drain
 
 # Fixtures that give a host: in process, or as a real console where the test is marked ``console``.
@@ -119,7 +118,7 @@ def application(drain: Drain, settings: Settings, monkeypatch: pytest.MonkeyPatc
         return drain(may_fail=True)
 
     settings.ALLOWED_HOSTS = ["console.test"]
-    for seam in (agents, memory, seam_time):
+    for seam in (runs, memory):
         monkeypatch.setattr(seam, "time", SimpleNamespace(monotonic=time.monotonic, sleep=work))
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)

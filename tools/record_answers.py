@@ -127,7 +127,7 @@ def test_record(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(os.environ[FOLDER])
     folder.mkdir(parents=True, exist_ok=True)
     settings.OPENWOP_TEST_SEAM_ENABLED = True
-    monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)
+    monkeypatch.setattr("openwop_console.test_seams.runs.PATIENCE_S", 0)
     chance = Chance()
     monkeypatch.setattr("random._urandom", chance.bytes)
     monkeypatch.setattr("os.urandom", chance.bytes)

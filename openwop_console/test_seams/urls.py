@@ -2,13 +2,13 @@
 
 from django.urls import URLPattern, path
 
-from openwop_console.test_seams import agents, governance, identity, memory, time
+from openwop_console.test_seams import governance, identity, memory, runs
 
 urlpatterns: list[URLPattern] = [
-    path("v1/host/sample/agents/<str:agent_id>/dispatch", agents.dispatch, name="seam-agent-dispatch"),
+    path("v1/host/sample/agents/<str:agent_id>/dispatch", runs.dispatch, name="seam-agent-dispatch"),
     path("v1/host/sample/workspace/op", memory.workspace_op, name="seam-workspace-op"),
-    path("v1/host/sample/scheduling/tick", time.scheduling_tick, name="seam-scheduling-tick"),
-    path("v1/host/sample/heartbeat/tick", time.heartbeat_tick, name="seam-heartbeat-tick"),
+    path("v1/host/sample/scheduling/tick", runs.scheduling_tick, name="seam-scheduling-tick"),
+    path("v1/host/sample/heartbeat/tick", runs.heartbeat_tick, name="seam-heartbeat-tick"),
     path("v1/host/sample/memory/distill", memory.distill, name="seam-memory-distill"),
     path("v1/host/sample/memory/consolidate", memory.consolidate, name="seam-memory-consolidate"),
     path("v1/test/memory/seed", memory.seed, name="seam-memory-seed"),

@@ -41,7 +41,7 @@ DOCUMENT = "installAgent"
 @pytest.fixture
 def acme(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> World:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
-    monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)
+    monkeypatch.setattr("openwop_console.test_seams.runs.PATIENCE_S", 0)
     return World("acme")
 
 

@@ -1,7 +1,7 @@
-"""``POST /v1/host/sample/scheduling/tick`` and ``.../heartbeat/tick``: time, at the pace a suite sets.
+"""Seams that start runs: a tick of a schedule or heartbeat at the pace that a suite sets, and an agent's dispatch.
 
 A tick uses the same claim as every tick, on a row of the caller's tenant; only the elapsed time and the observed state
-are supplied.
+are supplied. A dispatch is a run (RFC 0070), ordered through the usual intake, and the seam waits for its end.
 """
 
 import time
@@ -13,15 +13,21 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import heartbeats, ids, slots
+from memory import agents
+from memory.api import serializers
+from memory.host import heartbeats, ids, registrations, runs, slots
+from memory.host.errors import Busy
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.http import checked, operation
-from memory.host.models import Heartbeat
+from memory.host.json_types import JSONObject
+from memory.host.models import Heartbeat, Run, RunStatus
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import heartbeats as timed_heartbeats
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import schedules as timed_schedules
 from openwop_console.runtime.api import schedules
+from openwop_console.runtime.runs import RunRequest
 from openwop_console.test_seams.principals import seam
 
 WORKFLOW = "conformance-noop"
@@ -108,3 +114,46 @@ def _at_rest(heartbeat: Heartbeat) -> Heartbeat:
         with slots.aside():
             time.sleep(LOOK_EVERY)
     return heartbeat
+
+
+# The dispatch of an agent, and the events of its log.
+
+DISPATCHES = "console-agent-dispatch"
+DISPATCH_WAIT_S = 10
+
+
+@operation(
+    "seamDispatchAgent",
+    scope="runs:create",
+    takes=serializers.DispatchAgent,
+    gives={200: serializers.DISPATCHED},
+    tag="seams",
+    waits=True,
+)
+@api_view(["POST"])
+@seam
+def dispatch(request: Request, agent_id: str) -> Response:
+    given, scope = checked(serializers.DispatchAgent, request.data).validated_data, scope_of(request)
+    agents.entry(scope, agent_id, registrations.advertised_capabilities())
+    order = RunRequest(DISPATCHES, inputs={"task": given.get("task")}, agent_id=agent_id)
+    run = _wait_until_ended(scope, run_service.create_run(scope, order, now=timezone.now()))
+    events, _ = run_service.read_events(scope, run, after=-1)
+    return Response(_document(run, [(event.type, event.payload) for event in events]))
+
+
+def _wait_until_ended(scope: TenantScope, run: Run) -> Run:
+    """Return the run once it has ended or waits for input; raises ``Busy`` after ``DISPATCH_WAIT_S``."""
+    deadline = time.monotonic() + DISPATCH_WAIT_S
+    while run.status not in runs.ENDS | runs.WAITING:
+        if time.monotonic() >= deadline:
+            raise Busy("No worker had time for the agent.", retryAfterMs=1000)
+        with slots.aside():
+            time.sleep(LOOK_EVERY)
+        run = runs.find(scope.tenant_id, run.id)
+    return run
+
+
+def _document(run: Run, events: list[tuple[str, JSONObject]]) -> JSONObject:
+    told = [{"type": kind, "agentId": payload["agentId"]} for kind, payload in events if kind.startswith("agent.")]
+    words = {RunStatus.COMPLETED: "completed", **dict.fromkeys(runs.WAITING, "escalated")}
+    return {"status": words.get(run.status, "failed"), "runId": ids.wire("run", run.id), "events": told}
