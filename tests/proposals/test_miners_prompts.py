@@ -80,6 +80,32 @@ def test_the_same_request_in_three_phrasings_is_one(said: tuple[str, ...]) -> No
     assert len(added_to(asking(*said))) == 1
 
 
+# Three phrasings of a request, and what is another one.
+REQUESTS = (
+    ("Start with the conclusion.", "Put the answer at the top.", "Lead with the result.", "End with the conclusion."),
+    ("No emojis please.", "Leave out the smileys.", "Emoticons don't belong in mails.", "Add an emoji at the end."),
+    (
+        "Don't promise refunds.",
+        "Never guarantee a refund.",
+        "Avoid committing to refunds.",
+        "Mention the refund policy.",
+    ),
+    ("Use bullet points.", "Format it as a list.", "Bullets instead of paragraphs.", "Paragraphs, no bullet points."),
+    ("Give the order number.", "Include the ID of the order.", "Add the order id.", "Give the ticket number."),
+    ("Be more formal.", "This is too casual.", "Keep a professional tone.", "Be less formal."),
+    ("Every action needs an owner.", "Name who is responsible.", "Add an assignee.", "Add a due date."),
+    ("Write 15:30, not 3:30 pm.", "Times in 24-hour format.", "Use the 24h clock.", "Use am and pm."),
+    ("Mention the deadline.", "Say by when they reply.", "Include the due date.", "Don't mention the deadline."),
+    ("Quote the customer.", "Use the customer's exact words.", "Repeat it word for word.", "Paraphrase the customer."),
+)
+
+
+def test_a_request_in_other_words_is_the_same_and_the_contrary_is_not() -> None:
+    for *same, other in REQUESTS:
+        assert len(added_to(asking(*same))) == 1, same
+        assert added_to(asking(*same[:2], other)) == [], other
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -7,12 +7,12 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
 from uuid import UUID
 
 from memory.text.matching import FORGOTTEN
 from memory.text.redactor import MARK
 from memory.text.similarity import Reconciliation, Statement, reconcile
+from proposals.learning.miners.asked import request
 
 LONGEST = 400  # characters; a longer text is not a sentence to add to a prompt
 JOINERS = "\u200c\u200d"  # parts of words in some scripts; other signs without a width are none
@@ -21,19 +21,6 @@ SHORT_WAY = 20  # characters before a sentence in which a negation applies to it
 LONG_WORD = 3  # letters; sentences are compared when they share a longer word
 NEGATIONS = frozenset({"not", "never", "no", "don", "dont", "avoid", "stop", "without"})
 EMPTY_WORDS = frozenset({"t", "do", "does", "please", "must", "should", "always", "ever"})
-# Words of a request that carry no subject; ``LEAVING_OUT`` has those that ask to omit something.
-ASKING_WORDS = """
-use using keep stick to with write mention include add give state put quote show list make sure remember prefer want
-need like would should must try ensure be is are have has we i you it the a an and in of for on at by when as that this
-all any every each answer answers reply replies text forget your our my can could will just only more so us
-get go let
-"""
-ASKING = frozenset(ASKING_WORDS.split())
-LEAVING_OUT = frozenset(
-    ("remove", "hide", "delete", "omit", "drop", "skip", "leave", "cut", "exclude", "less", "fewer")
-)
-NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w-]+")
-LEAST_SHARED, SAME_OF_LESS, SAME_OF_MORE = 2, 0.66, 0.5
 ENDS = re.compile(r"[\n.!?;]+")
 NEXT_BRACE = re.compile(r"\{(?=\{)|\}(?=\})")
 
@@ -129,54 +116,17 @@ def groups_of(said: Mapping[str, tuple[str, datetime]], *, reworded: bool = Fals
 
 
 def _join_requests(said: Mapping[str, tuple[str, datetime]], stands: dict[str, str]) -> None:
-    """Merge the groups of reworded requests in place: about the same things, both negated or neither, with the same
-    numbers and names."""
-    asked = {key: _request(said[key][0]) for key in said}
-    by_word: dict[str, list[str]] = defaultdict(list)
+    """Merge the groups of requests for the same, in place."""
+    asked = {key: request(said[key][0]) for key in said}
+    by_thing: dict[str, list[str]] = defaultdict(list)
     for key in sorted(asked):
-        others = {other for word in asked[key].about for other in by_word[word]}
-        same = next((other for other in sorted(others) if _is_same_request(asked[key], asked[other])), None)
+        others = {other for thing in asked[key].about for other in by_thing[thing]}
+        same = next((other for other in sorted(others) if asked[key].is_same_as(asked[other])), None)
         if same is not None and stands[same] != stands[key]:
             first, second = sorted((stands[same], stands[key]))
             stands.update({each: first for each, head in stands.items() if head == second})
-        for word in asked[key].about:
-            by_word[word].append(key)
-
-
-class Request(NamedTuple):
-    """The subject words of a correction, whether it asks to omit them, and the numbers and names in it."""
-
-    about: frozenset[str]
-    denies: bool
-    exact: frozenset[str]
-
-
-def _request(text: str) -> Request:
-    words = folded(text).split()
-    denies = not NEGATIONS.isdisjoint(words) or not LEAVING_OUT.isdisjoint(words)
-    denies = denies and "forget" not in words
-    plain = {_stem(word) for word in words if word not in ASKING | NEGATIONS | EMPTY_WORDS | LEAVING_OUT}
-    names = {folded(name) for name in NAME.findall(text)}
-    exact = {word for word in words if any(map(str.isdigit, word))} | names
-    return Request(frozenset(plain), denies, frozenset(exact))
-
-
-def _stem(word: str) -> str:
-    """Strip a common English ending, such as that of a plural, comparative, adverb or verb form."""
-    for ending in ("ies", "ers", "er", "ly", "es", "s", "ing", "ed", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= LONG_WORD and not word.endswith("ss"):
-            return word.removesuffix(ending)
-    return word
-
-
-def _is_same_request(one: Request, other: Request) -> bool:
-    if one.denies != other.denies or one.exact != other.exact:
-        return False
-    shared = len(one.about & other.about)
-    less, more = sorted((len(one.about), len(other.about)))
-    return (shared >= LEAST_SHARED and shared >= SAME_OF_LESS * less and shared >= SAME_OF_MORE * more) or (
-        shared == less == 1 == more
-    )
+        for thing in asked[key].about:
+            by_thing[thing].append(key)
 
 
 def _reconciled(keys: list[str], said: Mapping[str, tuple[str, datetime]]) -> Reconciliation:

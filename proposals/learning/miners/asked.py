@@ -1,0 +1,335 @@
+"""What reviewers ask of a text: the same request in other words, told by what it is about.
+
+A request is the things that it names, in one word each ("to the point", "too wordy" and "brief" are one), whether it
+asks for them or against them, and what has to agree: numbers with what they count, names, and which of several values
+("surname", "first name").
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memory.text.similarity.words import CANONICAL
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+# Things that reviewers ask for, and how they say them.
+THINGS = {
+    "short": r"too (?:long|wordy|much text|lengthy|verbose)|long-winded|wordy|verbose|ramble|rambling|short(?:er|en"
+    r"|ened)?"
+    r"|brief(?:er|ly)?|concise(?:ly)?|succinct(?:ly)?|crisp|terse|tighten|cut (?:it |this |that |them )?(?:down|short)"
+    r"|trim(?:med)?|condense|fewer words|to the point|less text|compact|keep (?:it|this|them|answers?|replies) to"
+    r"|at most|no more than|not more than|maximum of|max",
+    "detail": r"too (?:short|brief|terse|thin|vague)|more details?|detailed|elaborate|longer|in (?:more )?depth"
+    r"|thorough(?:ly)?"
+    r"|flesh out|not enough|go deeper|specifics?|be specific|more specific|concrete",
+    "list": r"bullets?(?: points?| lists?)?|bulleted|bullet-point|as a list|in a list|itemi[sz]ed?",
+    "prose": r"prose|full sentences|running text|flowing text|complete sentences",
+    "step": r"numbered(?: lists?| steps?)?|step[- ]by[- ]step|steps?|number (?:the|each|your) (?:steps?|points?"
+    r"|items?)",
+    "table": r"tables?|tabular|columns?",
+    "heading": r"headings?|headlines?|titles?|section titles?",
+    "subject": r"subject(?: lines?)?|subject of the (?:mail|email|message)",
+    "greeting": r"greet(?:ings?)?|salutations?|hello|hi|dear|address(?= (?:the )?(?:customers?|clients?|people|them"
+    r"|him|her))|say hello",
+    "closing": r"sign[- ]offs?|closing|regards|signatures?|sign (?:the|your|it|off|with)"
+    r"|sign(?= (?:\w+ ){0,2}(?:mails?|messages?))",
+    "last-name": r"last names?|surnames?|family names?|mr\.?(?:/\s?m(?:r)?s\.?)?|ms\.?|mrs\.?",
+    "first-name": r"first names?|given names?|forenames?",
+    "full-name": r"full names?|first and last names?",
+    "uk": r"british|uk|bre|organise|colour|centre|england",
+    "us": r"american|us (?:english|spelling)|american english|color|organize|center",
+    "celsius": r"celsius|degrees? c|°\s?c|centigrade",
+    "fahrenheit": r"fahrenheit|degrees? f|°\s?f",
+    "metric": r"metric|kilomet(?:er|re)s?|km|met(?:er|re)s?|kilograms?|kilos?|kg|centimet(?:er|re)s?|cm|lit(?:er"
+    r"|re)s?",
+    "imperial": r"imperial|miles?|pounds?|lbs?|feet|inch(?:es)?|ounces?",
+    "iso-date": r"iso(?: 8601)?(?: format| dates?)?|year[- ]month[- ]day|year first|y{4}-m{2}-d{2}|\d{4}-\d\d-\d\d",
+    "day-first": r"day[- ]month[- ]year|day first|d{2}[./]m{2}[./]y{2,4}|day before (?:the )?month",
+    "24-hour": r"24[- ]?h(?:our)?s?(?: clock| times?| format)?|military time|1[3-9]:\d\d|2[0-3]:\d\d",
+    "12-hour": r"12[- ]?h(?:our)?s?(?: clock)?|am/pm|\d{1,2} ?(?:am|pm)|am or pm|am and pm",
+    "time-zone": r"time[- ]?zones?|utc|gmt|cet|local time",
+    "rounding": r"round(?:ed|ing)?|whole (?:numbers?|euros?|dollars?|amounts?)|nearest (?:\w+)",
+    "decimals": r"decimals?|decimal (?:places?|points?)|digits after|cents|exact amounts?|to the cent",
+    "percent": r"percent(?:ages?)?|%",
+    "currency": r"currenc(?:y|ies)(?: (?:codes?|signs?|symbols?))?|euros?|dollars?|€|\$|eur|usd|gbp|chf",
+    "source": r"sources?|citations?|cite|references?|where(?= (?:\w+ ){1,5}(?:comes?|came|is|are) from)|origins?"
+    r"|footnotes?"
+    r"|comes? from|got (?:it|this|that|them) from|back(?:ed)? up|evidence",
+    "figure": r"figures?|numbers?|statistics?|stats|amounts?|values?",
+    "abbreviation": r"abbreviations?|acronyms?|initialisms?|short forms?|(?-i:[A-Z]{3,5})(?: (?:or"
+    r"|and) (?-i:[A-Z]{3,5}))?",
+    "explain": r"spell(?:ed)? out|in full|explain(?:ed)?|define[ds]?|definitions?|write(?= (?:\w+ ){0,3}out\b)"
+    r"|expand(?:ed)?"
+    r"|(?:readers?|customers?|people|clients?|users?|they) (?:do(?:es)?n't|do not|does not|won't|can't) (?:know"
+    r"|understand)"
+    r"|nobody (?:knows|understands)|no one (?:knows|understands)",
+    "first-use": r"(?:the )?first (?:time|use|mention|occurrence)(?: they appear)?|once",
+    "jargon": r"jargon|technical (?:terms?|language|words)|tech[- ]speak|buzzwords?|lingo",
+    "plain": r"plain (?:english|language|words)|simple (?:words|language|terms)|layman'?s?(?: terms)?|non-technical"
+    r"|everyday (?:words|language)|simpler words",
+    "formal": r"formal(?:ly)?|professional(?:ly)?|too (?:casual|informal|chatty|familiar)|more serious",
+    "casual": r"casual|informal|friendl(?:y|ier)|relaxed|chatty|warm(?:er)?|too (?:formal|stiff|cold)|conversational",
+    "emoji": r"emojis?|emoticons?|smileys?|smilies",
+    "exclamation": r"exclamation (?:marks?|points?)|!",
+    "passive": r"passive(?: voice)?",
+    "active": r"active(?: voice)?|say who (?:did|does)",
+    "apology": r"apolog(?:y|ies|ise|ize|ising|izing)|sorry|excuse ourselves",
+    "fault": r"faults?|mistakes?|errors?|blame|to blame",
+    "attachment": r"attachments?|attach(?:ed)?|enclos(?:e|ed|ures?)|attached files?",
+    "link": r"links?|urls?|hyperlinks?|web address(?:es)?",
+    "copy": r"cc|bcc|cop(?:y|ied)(?= (?:\w+ ){0,3}in\b)|on copy|in copy|copied|keep(?= (?:\w+ ){1,3}in the loop)"
+    r"|in the loop|copy(?= (?:her|his|their|the|my))",
+    "boss": r"boss(?:es)?|managers?|supervisors?|superiors?|line managers?",
+    "customer": r"customers?|clients?|buyers?|shoppers?|guests?",
+    "colleague": r"colleagues?|co-?workers?|teammates?",
+    "order-number": r"order (?:numbers?|ids?|nos?\.?)|id of the order|number of the order",
+    "ticket-number": r"(?:ticket|case|reference|request) (?:numbers?|ids?|nos?\.?|references?)|(?:id"
+    r"|number) of the (?:ticket|case)",
+    "invoice-number": r"invoice (?:numbers?|ids?)|number of the invoice",
+    "deadline": r"deadlines?|due dates?|by when|cut-?off(?: dates?)?|when (?:it|this|that|something) is due",
+    "next-step": r"next steps?|what (?:happens|comes|to do) next|action items?|follow-ups?|what (?:we|they"
+    r"|you) (?:will )?do next",
+    "owner": r"owners?|responsible|who (?:does|will do|is doing|is in charge|takes care)|assignees?|name a person",
+    "summary": r"summar(?:y|ies|ise|ize)|tl;?dr|gist|bottom line|key points?|main points?|conclusions?|takeaways?"
+    r"|upshot|result"
+    r"|nutshell|the answer|outcome|verdict",
+    "start": r"(?:at|in) the (?:very )?(?:start|beginning|top)|begin(?: with)?|start(?: with)?|open with|lead with"
+    r"|up front|upfront"
+    r"|comes? first|goes first|put(?= (?:\w+ ){1,4}first)|first line|first sentence|opening|first, then|first",
+    "end": r"(?:at|to|in) the (?:very )?(?:end|bottom)|end with|finish with|close with|comes? last|goes last|last line"
+    r"|put(?= (?:\w+ ){1,4}last)",
+    "after": r"behind|after|follows?|then",
+    "price": r"prices?|costs?|fees?|charges?",
+    "net": r"net|without (?:vat|tax)|excluding (?:vat|tax)|before tax|excl\.?",
+    "gross": r"gross|with (?:vat|tax)|including (?:vat|tax)|after tax|incl\.?|tax included",
+    "internal": r"internal(?:ly)?|confidential|private|sensitive|in-house|between us|for our eyes",
+    "phone": r"(?:tele)?phone(?: numbers?)?|mobile(?: numbers?)?|number to call",
+    "guess": r"guess(?:es|ing|work)?|speculat(?:e|ion|ing)|assum(?:e|ptions?|ing)|invent(?:ed|ing)?|mak(?:e"
+    r"|ing) (?:\w+ )?up"
+    r"|made[- ]up|hallucinat\w+|fabricat\w+",
+    "unsure": r"(?:you )?(?:don't|do not) know|unsure|not sure|uncertain|in doubt|admit|no idea|not certain|unknown"
+    r"|(?:is not|isn't) known",
+    "promise": r"promis(?:e|es|ing)|commit(?:s|ted|ting)?(?: to)?|guarantee[ds]?|pledge",
+    "confirm": r"confirm(?:ed|s|ation)?|verif(?:y|ied)|said so|checked|signed off|approved|approval",
+    "delivery-date": r"delivery (?:dates?|times?|days?)|when (?:it|they|the \w+) (?:will |is going to )?(?:arrives?"
+    r"|come|be delivered)"
+    r"|arrival(?: dates?)?|eta|ship(?:ping)? dates?|dates? of (?:the )?delivery",
+    "verbatim": r"quot(?:e|es|ed)(?: (?:\w+ )?(?:exactly|directly))?|verbatim|exact (?:words|wording)|word for word"
+    r"|original wording"
+    r"|as (?:they|he|she) (?:said|wrote) it|literally",
+    "paraphrase": r"paraphras(?:e|ed|ing)|own words|reword(?:ed)?|rephrase",
+    "example": r"examples?|samples?|for instance|e\.g\.?|illustrat(?:e|ion)",
+    "image": r"screenshots?|images?|pictures?|photos?|visuals?",
+    "code-block": r"code blocks?|backticks?|monospaced?|fenced|code formatting|code font",
+    "bold": r"bold(?:ed|face)?|highlight(?:ed)?|emphasi[sz]e",
+    "capitals": r"all[- ]caps|capitals?|capital letters|upper ?case|shout(?:ing)?|capitali[sz]ed?",
+    "thanks": r"thank(?:s|ing)?(?: \w+)?|gratitude|appreciat\w+",
+    "repeat": r"repeat(?:ed|ing|s)?|repetiti(?:on|ve)|duplicat\w+|redundan\w+|twice|say (?:things|it) once|restate"
+    r"|over again",
+    "log": r"logs?|stack ?traces?|tracebacks?",
+    "relevant": r"relevant|(?:that )?matters?|failing (?:bit|part|lines?)|key lines|excerpts?"
+    r"|only (?:the )?(?:lines?|parts?|bits?)"
+    r"|just the (?:lines?|parts?|bits?)|needed part",
+    "only-if": r"unless|only(?= (?:\w+ ){0,8}(?:if|when|once|after)\b)|not until"
+    r"|without(?= (?:an? )?(?:\\w+ )?(?:confirmation|approval|permission|proof)\b)"
+    r"|until (?:it|they|the \w+) (?:is|has|have|are)|before (?:it|they|the \w+) (?:is|has|have|are)",
+    "gender": r"gender(?:ed|s)?|gender-neutral|sex",
+    "they": r"they/them|['\"\u2018\u201c]they['\"\u2019\u201d]|singular they",
+    "he": r"['\"\u2018\u201c]he['\"\u2019\u201d]|he or she|he/she|his or her",
+    "weekday": r"weekdays?|days? of the week|which day it is",
+    "date": r"dates?",
+    "language": r"in (?:german|english|french|spanish|polish|their (?:own )?language|the (?:same )?language (?:of"
+    r"|they|he|she)[\w' ]*)"
+    r"|language they (?:wrote|used)|translate[d]?|their language",
+    "contact": r"contact(?: details?| persons?| info\w*)?|who to (?:call|ask|contact|write to)|whom to contact"
+    r"|point of contact",
+    "paragraph": r"paragraphs?|wall of text|blocks? of text|line breaks?|break (?:it|this|the text) up|white ?space",
+    "hedge": r"hedg(?:e|ing)|maybe|perhaps|probably|might|wishy-washy|vague|clear(?:ly)? (?:yes|no)"
+    r"|commit to an answer|i think",
+    "reason": r"reasons?|caus(?:e|es|ed|ing)|why|rationale|justif\w+",
+    "positive": r"positive(?:ly)?|upbeat|optimistic|good news",
+    "compare": r"compar(?:e|ed|ison|isons)|previous (?:month|year|week|period)|last (?:month|year|week)(?:'s)?"
+    r"|year[- ]on[- ]year|trend",
+    "blame": r"blam(?:e|ing)|point(?:ing)? (?:\w+ )?fingers?|accus\w+",
+    "mention-competitor": r"competitors?|rivals?|other (?:vendors?|companies|brands?)|competing",
+    "opinion": r"opinions?|what you think|editorial\w*|comment(?:ary|s)?|judg(?:e|ment|ements?)",
+}
+# Of these a text has one or the other; of the first ones, who refuses one wants the other.
+EITHER = (
+    "uk us",
+    "celsius fahrenheit",
+    "metric imperial",
+    "24-hour 12-hour",
+    "short detail",
+    "formal casual",
+    "net gross",
+    "active passive",
+    "plain jargon",
+    "verbatim paraphrase",
+    "rounding decimals",
+)
+VALUES = (
+    *EITHER,
+    "last-name first-name",
+    "iso-date day-first",
+    "start end",
+    "boss customer colleague",
+    "list prose table paragraph",
+    "they he",
+    "order-number ticket-number invoice-number",
+    "next-step deadline owner",
+)
+OTHER = {one: other for pair in EITHER for one, other in (pair.split(), pair.split()[::-1])}
+# Where something stands, or whose it is: what is asked of it is the request.
+PLACES = frozenset(
+    "greeting closing heading subject figure date customer colleague boss price currency start end after log"
+    " table".split()
+)
+SLOTS = {value: slot for slot, values in enumerate(VALUES) for value in values.split()}
+PATTERN = re.compile(
+    r"|".join(rf"(?P<t{number}>(?<!\w)(?:{pattern})(?!\w))" for number, pattern in enumerate(THINGS.values())),
+    re.IGNORECASE,
+)
+NAMES_OF_THINGS = tuple(THINGS)
+WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+# Where another part of a request begins, and what makes it one against something.
+PARTS = re.compile(r"[,;:.!?()]+(?:\s+|$)|\s(?=(?:but|rather than|instead of|not|never|without)\s)", re.IGNORECASE)
+AGAINST = re.compile(
+    r"\b(?:not|no|never|don't|dont|doesn't|shouldn't|mustn't|can't|cannot|isn't|aren't|won't|avoid|stop|without|skip"
+    r"|drop"
+    r"|remove|hide|delete|omit|exclude|cut out|take out|leave (?:\w+ ){0,4}(?:out|off)|leave out|less|fewer"
+    r"|instead of|rather than"
+    r"|nobody|no one|too (?:many|much)|refrain|get rid of|ban|lose the|please no|unnecessary|needless)\b",
+    re.IGNORECASE,
+)
+INNER = re.compile(r"\b(?:when|if|because|since|whose|who|that|until|where|although|for things)\b", re.IGNORECASE)
+# "Convert miles to kilometres": the first is not wanted.
+TURNING = re.compile(
+    r"\b(?:convert|change|turn|switch|replace|translate)\s+((?:\w+\s+){1,5}?)(?:to|into|by|with)\b", re.IGNORECASE
+)
+FOR = re.compile(
+    r"\b(?:forget to|do not forget|don't forget|no less|not only|no longer than|no more than|not more than"
+    r"|(?:doesn't|don't|does not|do not|won't|can't|nobody|no one) (?:knows?|understands?|follows?))\b",
+    re.IGNORECASE,
+)
+# Words of a request that say nothing of what it is about.
+EMPTY = frozenset(
+    """
+    a an the this that these those it its they them their he she his her we us our you your i me my and or but so if as
+    is are was were be been being has have had do does did will would shall should can could may might must of to in on
+    at by for with from into about use using used keep stick write written mention include add give given state put say
+    show make made sure remember prefer want need like try ensure always ever every each all any both please just really
+    very more most only also too still again when where there here what who how one answer answers reply replies text
+    texts message messages mail mails email emails prompt output response responses thing things way form format people
+    person reader readers customer-facing name names word words line lines part bit piece get go let see tell call know
+    think than then not no never without instead rather don't nobody s t out up over much many lot
+    leave needs need tells reads belongs plus our ours your yours nobody two three four english use-case whole entire
+    """.split()
+)
+COUNTED = re.compile(
+    r"(?<!nobody needs )(?<!no one needs )(?<!not need )\b(\d+|one|two|three|four|five|six|seven|eight|nine"
+    r"|ten)[ -](?:\w+ )?(sentence|word|line|paragraph|bullet|page|item|point"
+    r"|decimal|place|digit|day|minute|example|option|week)s?\b",
+    re.IGNORECASE,
+)
+NUMBERS = dict(zip("one two three four five six seven eight nine ten".split(), map(str, range(1, 11)), strict=True))
+NUMBER = re.compile(r"(?<![\w/.-])\d+(?![\w/-])")
+NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][a-z][\w-]*")
+LANGUAGES = frozenset("english german french spanish polish british american".split())
+CONDITION = "only-if"
+THING, PLAIN, PLACE = 1.5, 1.0, 0.8
+LEAST, OF_LESS, OF_MORE = 1.5, 0.5, 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a request names, what of it is asked for, whether it is against all of it, and what must agree."""
+
+    about: frozenset[str]
+    wanted: frozenset[str]
+    against: bool
+    counted: frozenset[str]
+    names: frozenset[str]
+    weight: float
+
+    def is_same_as(self, other: "Request") -> bool:
+        """Whether both ask for the same."""
+        if self.against != other.against or self.counted != other.counted or self._differs_from(other):
+            return False
+        shared = _weight(self.about & other.about)
+        less, more = sorted((self.weight, other.weight))
+        return (shared >= LEAST and shared >= OF_LESS * less and shared >= OF_MORE * more) or shared == less == more > 0
+
+    def _differs_from(self, other: "Request") -> bool:
+        """Whether one wants what the other refuses, another value of something, or only one of them on a condition."""
+        if (CONDITION in self.about) != (CONDITION in other.about):
+            return True
+        if self.names and other.names and self.names.isdisjoint(other.names):
+            return True
+        refused, theirs = self.about - self.wanted, other.about - other.wanted
+        if not self.against and (THINGS.keys() - PLACES) & (self.wanted & theirs | other.wanted & refused):
+            return True
+        mine, others = _values(self.wanted or self.about), _values(other.wanted or other.about)
+        return any(mine[slot].isdisjoint(others[slot]) for slot in mine.keys() & others.keys())
+
+
+def _values(things: frozenset[str]) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for thing in things:
+        if thing in SLOTS:
+            found.setdefault(SLOTS[thing], set()).add(thing)
+    return found
+
+
+def _weight(things: frozenset[str]) -> float:
+    return sum(PLACE if thing in PLACES else THING if thing in THINGS else PLAIN for thing in things)
+
+
+def request(text: str) -> Request:
+    """What a request asks for."""
+    said = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    about: set[str] = set()
+    wanted: set[str] = set()
+    refused: set[str] = set()
+    for part, denied in _parts(said):
+        things = set(_things(part))
+        turned = {OTHER[thing] for thing in things if denied and thing in OTHER}
+        wanted |= turned
+        things = {thing for thing in things if not (denied and thing in OTHER)}
+        (refused if denied else wanted).update(things)
+        about |= things | turned
+    counted = frozenset(
+        f"{NUMBERS.get(count.casefold(), count)} {unit.casefold()}" for count, unit in COUNTED.findall(said)
+    )
+    plain = PATTERN.sub(" ", COUNTED.sub(" ", said))
+    names = frozenset(word.casefold() for word in [*NAME.findall(plain), *NUMBER.findall(plain)]) - LANGUAGES
+    wanted |= about if CONDITION in about else set()
+    against = bool(refused) and not wanted
+    return Request(frozenset(about), frozenset(wanted), against, counted, names, _weight(frozenset(about)))
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a request, and whether each is against what it names."""
+    for part in PARTS.split(TURNING.sub(r" not \1, ", text)):
+        yield part, AGAINST.search(FOR.sub(" ", INNER.split(part)[0])) is not None
+
+
+def _things(part: str) -> Iterator[str]:
+    rest = part
+    for found in PATTERN.finditer(part):
+        yield NAMES_OF_THINGS[int((found.lastgroup or "t0")[1:])]
+        rest = rest[: found.start()] + " " * (found.end() - found.start()) + rest[found.end() :]
+    for word in WORD.findall(AGAINST.sub(lambda found: " " * len(found[0]), COUNTED.sub(r"\2", rest))):
+        folded = word.casefold().removesuffix("'s")
+        said = _stem(CANONICAL.get(folded, folded).split("+")[0])
+        if not EMPTY & {folded, said} and not folded.isdigit() and len(folded) > 1 and "'" not in folded:
+            yield said
+
+
+def _stem(word: str) -> str:
+    """Strip a common English ending, such as that of a plural, comparative, adverb or verb form."""
+    for ending in ("ies", "ers", "er", "ly", "es", "s", "ing", "ed", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word.removesuffix(ending)
+    return word
