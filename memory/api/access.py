@@ -7,8 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.api import serializers as wire
-from memory.host import access, ids, keys, operators, vault
+from memory.host import access, api_keys, ids, operators, vault
 from memory.host.access import NewKey
+from memory.host.api_keys import KeyRecord
 from memory.host.http import (
     FLAG,
     STRING,
@@ -25,7 +26,6 @@ from memory.host.http import (
     words,
 )
 from memory.host.json_types import JSONObject
-from memory.host.keys import KeyRecord
 from memory.host.operators import OperatorRecord
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
@@ -39,7 +39,7 @@ KEY = Answer[KeyRecord](
     roles=(listed(ROLE), lambda record: record.roles),
     person=(nullable(TEXT), lambda record: record.person or None),
     agents=(listed(TEXT), lambda record: record.row.agents),
-    state=(words(keys.STATES), lambda record: record.state),
+    state=(words(api_keys.STATES), lambda record: record.state),
     createdAt=(TIME, lambda record: instant(record.row.created_at)),
     rotatedAt=(nullable(TIME), lambda record: instant(record.row.rotated_at)),
     lastUsedAt=(nullable(TIME), lambda record: instant(record.row.last_used_at)),
@@ -60,11 +60,11 @@ OPERATOR = Answer[OperatorRecord](
 OPERATORS = page_answer("OperatorPage", "operators", OPERATOR, "usr")
 
 
-@operation("listApiKeys", method="GET", scope=keys.SCOPE, query=wire.KeysQuery, gives={200: KEYS}, tag="keys")
+@operation("listApiKeys", method="GET", scope=api_keys.SCOPE, query=wire.KeysQuery, gives={200: KEYS}, tag="keys")
 @operation(
     "createApiKey",
     method="POST",
-    scope=keys.SCOPE,
+    scope=api_keys.SCOPE,
     takes=wire.NewKeyRequest,
     gives={201: NEW_KEY},
     tag="keys",
@@ -73,13 +73,13 @@ OPERATORS = page_answer("OperatorPage", "operators", OPERATOR, "usr")
 @api_view(["GET", "POST"])
 def key_list(request: Request) -> Response:
     scope, now = scope_of(request), timezone.now()
-    scope.check(keys.SCOPE)
+    scope.check(api_keys.SCOPE)
     if request.method == "GET":
         given = checked(wire.KeysQuery, query_of(request)).validated_data
-        page = keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
+        page = api_keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
         return Response(KEYS.document(page))
     given = checked(wire.NewKeyRequest, request.data).validated_data
-    made = keys.create(
+    made = api_keys.create(
         scope,
         role=given["role"],
         agents=tuple(given.get("agents", ())),
@@ -88,22 +88,22 @@ def key_list(request: Request) -> Response:
         expires_at=given.get("expiresAt"),
         now=now,
     )
-    return Response(_new_key_document(keys.find(scope, made.key_id, now=now), made), status=201)
+    return Response(_new_key_document(api_keys.find(scope, made.key_id, now=now), made), status=201)
 
 
-@operation("revokeApiKey", scope=keys.SCOPE, gives={204: None}, tag="keys")
+@operation("revokeApiKey", scope=api_keys.SCOPE, gives={204: None}, tag="keys")
 @api_view(["DELETE"])
 def key(request: Request, key_id: str) -> Response:
-    keys.revoke(scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    api_keys.revoke(scope_of(request), ids.parse("key", key_id), now=timezone.now())
     return Response(status=204)
 
 
-@operation("rotateApiKey", scope=keys.SCOPE, gives={200: NEW_KEY}, tag="keys", shown_once=("key",))
+@operation("rotateApiKey", scope=api_keys.SCOPE, gives={200: NEW_KEY}, tag="keys", shown_once=("key",))
 @api_view(["POST"])
 def key_rotate(request: Request, key_id: str) -> Response:
     scope, now = scope_of(request), timezone.now()
-    made = keys.rotate(scope, ids.parse("key", key_id), now=now)
-    return Response(_new_key_document(keys.find(scope, made.key_id, now=now), made))
+    made = api_keys.rotate(scope, ids.parse("key", key_id), now=now)
+    return Response(_new_key_document(api_keys.find(scope, made.key_id, now=now), made))
 
 
 @operation("listOperators", scope=operators.SCOPE, query=wire.OperatorsQuery, gives={200: OPERATORS}, tag="operators")

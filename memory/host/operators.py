@@ -11,9 +11,9 @@ from django.db.models import F, QuerySet
 
 from memory.host import access, audit, ids, second_factors
 from memory.host.access import OWNER
+from memory.host.api_keys import check_manager
 from memory.host.errors import Conflict, Invalid, LastOwner, NotFound
 from memory.host.json_types import JSONObject
-from memory.host.keys import check_manager
 from memory.host.models import Membership, Operator, RoleGrant, Tenant
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope, host_scope

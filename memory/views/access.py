@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.forms import InviteForm, KeyForm, SecretForm
-from memory.host import access, ids, keys, operators, pages, tenancy, vault
+from memory.host import access, api_keys, ids, operators, pages, tenancy, vault
 from memory.host.access import NewKey
 from memory.host.json_types import JSONObject
 from memory.host.operators import Invitation
@@ -56,7 +56,7 @@ LINK_MISSED = "The link was shown then; reset the password for a new one if you 
 def key_list(request: HttpRequest) -> HttpResponse:
     """The API keys, the newest first; a POST makes one, whose text the answer shows once."""
     scope = tenancy.scope_of(request)
-    keys.check_manager(scope, keys.SCOPE)
+    api_keys.check_manager(scope, api_keys.SCOPE)
     form, made, status = _submitted_key(request, scope)
     return _keys_page(request, scope, form, made=made, status=status)
 
@@ -69,8 +69,8 @@ def connect(request: HttpRequest) -> HttpResponse:
     scope = tenancy.scope_of(request)
     scope.check(CONNECT)
     form, made, status = None, None, 200
-    if request.method == "POST" or scope.can(keys.SCOPE):
-        keys.check_manager(scope, keys.SCOPE)
+    if request.method == "POST" or scope.can(api_keys.SCOPE):
+        api_keys.check_manager(scope, api_keys.SCOPE)
         form, made, status = _submitted_key(request, scope)
     folder = Path(settings.BASE_DIR) / "examples"
     context = {
@@ -89,7 +89,7 @@ def _submitted_key(request: HttpRequest, scope: TenantScope) -> tuple[KeyForm, N
     if not form.is_bound:
         return form, None, 200
     now = timezone.now()
-    sent = pages.submit(form, lambda data: keys.create(scope, **data, now=now), called=FIELDS, not_found="person")
+    sent = pages.submit(form, lambda data: api_keys.create(scope, **data, now=now), called=FIELDS, not_found="person")
     if sent.conflict:
         messages.error(request, sent.conflict.message)
     return (_key_form(scope), sent.result, 200) if sent.result else (form, None, sent.status)
@@ -106,8 +106,8 @@ def _keys_page(
     page, place = _one_or_page(
         request,
         "key",
-        lambda key_id: keys.find(scope, key_id, now=now),
-        lambda after: keys.list_keys(scope, after=after, limit=pages.PAGE, now=now),
+        lambda key_id: api_keys.find(scope, key_id, now=now),
+        lambda after: api_keys.list_keys(scope, after=after, limit=pages.PAGE, now=now),
     )
     context = {
         "nav": "settings",
@@ -141,7 +141,7 @@ def _one_or_page(
 @require_POST
 def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """The key opens nothing from now on."""
-    keys.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    api_keys.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, "The key is revoked.")
     return redirect("keys")
 
@@ -152,7 +152,7 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     last = request.POST.get("last")
     sent = pages.submit(
-        pages.PlainForm({}), lambda _: keys.rotate(scope, ids.parse("key", key_id), last=last, now=timezone.now())
+        pages.PlainForm({}), lambda _: api_keys.rotate(scope, ids.parse("key", key_id), last=last, now=timezone.now())
     )
     if sent.conflict:
         messages.error(request, sent.conflict.message)
@@ -166,7 +166,7 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
 def operator_list(request: HttpRequest) -> HttpResponse:
     """The operators in the order they joined; a POST invites one, and the answer shows the link once."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    keys.check_manager(scope, operators.SCOPE)
+    api_keys.check_manager(scope, operators.SCOPE)
     form = _invite_form(scope, request.POST if request.method == "POST" else None)
     if not form.is_bound:
         return _operators_page(request, scope, form)

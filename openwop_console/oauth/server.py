@@ -1,7 +1,7 @@
 """OAuth rules: which clients may register, what their tokens are for, and the principal of a token.
 
 A token names a person and a client. It opens only what this person has granted this client: a key of theirs in one
-tenant (``memory.host.keys``). When the grant ends, its tokens open nothing, whatever lifetime they have left.
+tenant (``memory.host.api_keys``). When the grant ends, its tokens open nothing, whatever lifetime they have left.
 """
 
 import re
@@ -20,7 +20,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, JsonResponse
 
-from memory.host import access, ids, keys, pages, tenancy
+from memory.host import access, api_keys, ids, pages, tenancy
 from memory.host.errors import Invalid, Unauthenticated
 from memory.host.models import ApiKey
 from memory.host.tenancy import Principal, TenantScope
@@ -180,14 +180,14 @@ def end_if_spent(client_id: str, presented: str) -> None:
 @transaction.atomic
 def grant(scope: TenantScope, client: Any, *, now: datetime) -> None:
     """Record the person's consent as a grant, and delete the tokens of an older grant to this client."""
-    keys.grant(scope, client_id=client.id, name=name_of(client), now=now)
+    api_keys.grant(scope, client_id=client.id, name=name_of(client), now=now)
     _end_tokens(_person(scope), client.id)
 
 
 @transaction.atomic
 def revoke(scope: TenantScope, key_id: Any, *, now: datetime) -> ApiKey:
     """End the grant and its tokens at once."""
-    row = keys.revoke_grant(scope, key_id, now=now)
+    row = api_keys.revoke_grant(scope, key_id, now=now)
     _end_tokens(row.owner_id, row.client_id)
     return row
 

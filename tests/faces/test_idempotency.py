@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import access, audit, idempotency_keys, ids, keys, tenancy
+from memory.host import access, api_keys, audit, idempotency_keys, ids, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency_keys import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
@@ -262,7 +262,7 @@ def test_a_request_that_waited_is_refused_when_its_key_was_revoked_meanwhile(
     claim = under_way(ada, NOOP)
 
     def wait(_: float) -> None:
-        keys.revoke(building.scope(), ids.parse("key", ada.scope.principal.id), now=timezone.now())
+        api_keys.revoke(building.scope(), ids.parse("key", ada.scope.principal.id), now=timezone.now())
         idempotency_keys.release(claim)
 
     monkeypatch.setattr(replayed_answers, "time", SimpleNamespace(monotonic=time.monotonic, sleep=wait))

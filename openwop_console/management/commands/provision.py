@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 from jsonschema import Draft202012Validator
 
-from memory.host import access, keys
+from memory.host import access, api_keys
 from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, Membership, Operator, Tenant
 from openwop_console.management.base import (
@@ -106,7 +106,7 @@ def _create_operator(tenant: Tenant, wanted: dict[str, str], people: People, now
 
 
 def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> access.NewKey:
-    return keys.create(
+    return api_keys.create(
         administrator_scope(tenant),
         role=wanted["role"],
         agents=tuple(wanted.get("agents", ())),
