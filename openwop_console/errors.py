@@ -23,7 +23,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
-from memory.host import denials, errors, ids, pages, slots
+from memory.host import denials, errors, ids, pages, request_slots
 from memory.host.errors import Forbidden, Refusal
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
@@ -237,7 +237,7 @@ def refusal_of(problem: Exception) -> Refusal:
         is_locked = _is_locked(source)
         words = "a lock of the database was not free" if is_locked else "the database does not answer"
         log.warning("%s: %s", words, " ".join(str(problem).split()))
-        slots.database_failed(for_reads=isinstance(source, psycopg.Error) and source.sqlstate is None)
+        request_slots.database_failed(for_reads=isinstance(source, psycopg.Error) and source.sqlstate is None)
         return errors.StoreUnavailable(LOCKED) if is_locked else errors.StoreUnavailable()
     kind = next((refusal for framework, refusal in FRAMEWORK.items() if isinstance(problem, framework)), None)
     return kind() if kind else _bug(problem)

@@ -24,7 +24,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.multipartparser import MultiPartParserError
 from django.urls import Resolver404, resolve, reverse
 
-from memory.host import http, idempotency_keys, ids, pages, slots
+from memory.host import http, idempotency_keys, ids, pages, request_slots
 from memory.host.errors import IdempotencyInFlight, Unauthenticated
 from memory.host.http import Operation, operation_of
 from memory.host.idempotency_keys import Claim, KeyedRequest, StoredAnswer
@@ -180,7 +180,7 @@ def _claimed(asked: KeyedRequest, may_go_on: MayGoOn, clock: Clock) -> Claim | S
             return found
         if time.monotonic() >= deadline:
             raise IdempotencyInFlight(retryAfter=RETRY_AFTER_S)
-        with slots.aside():
+        with request_slots.aside():
             time.sleep(LOOK_EVERY_S)
         if not may_go_on():
             raise Unauthenticated

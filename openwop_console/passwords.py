@@ -17,7 +17,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, BasePasswordHasher
 from django.db import connection
 from django.utils.crypto import constant_time_compare
 
-from memory.host import slots
+from memory.host import request_slots
 from memory.host.errors import Busy
 
 # Requests that may wait for their turn in a process; each holds one of the web server's threads.
@@ -81,7 +81,7 @@ def _turn() -> Iterator[None]:
         raise Busy("Too many people are signing in at this moment; try again in a few seconds.", retryAfterMs=5000)
     try:
         # A transaction keeps its connection, and so its slot.
-        with nullcontext() if connection.in_atomic_block else slots.aside(), _computing:
+        with nullcontext() if connection.in_atomic_block else request_slots.aside(), _computing:
             yield
     finally:
         _room.release()

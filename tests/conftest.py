@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
-from memory.host import slots
+from memory.host import request_slots
 from tests import flush, templates
 
 pytest_plugins = [
@@ -63,8 +63,8 @@ def closed_seams(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_connection_is_handed_on() -> None:
     """A thread that serves a request of a test begins without the open connection that such a thread of an earlier
     test has left."""
-    while slots._kept:
-        slots._kept.pop().close()
+    while request_slots._kept:
+        request_slots._kept.pop().close()
 
 
 def _copy_template(creation: Any, verbosity: int, autoclobber: bool, keepdb: bool = False) -> str:

@@ -18,7 +18,7 @@ import rfc8785
 from django.db import transaction
 from django.db.models import Max
 
-from memory.host import ids, signing, slots
+from memory.host import ids, request_slots, signing
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditCheckpoint, AuditRecord
 
@@ -112,7 +112,7 @@ def _records(tenant_id: UUID, first: int, last: int) -> Iterator[AuditRecord]:
         yield from page
         first = page[-1].seq + 1
         if len(page) == PAGE:
-            slots.breathe()
+            request_slots.breathe()
 
 
 def _break_at(record: AuditRecord, number: int, expected: str, own: str) -> Break | None:
@@ -337,7 +337,7 @@ def all_checkpoints(tenant_id: UUID, *, first: int = 0, last: int = MOST) -> Ite
         after = found[-1].at_seq
         if len(found) < PAGE:
             return
-        slots.breathe()
+        request_slots.breathe()
 
 
 def count_checkpoints(tenant_id: UUID) -> int:

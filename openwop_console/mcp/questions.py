@@ -12,7 +12,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from memory.host import event_log, ids, interrupts, runs, slots
+from memory.host import event_log, ids, interrupts, request_slots, runs
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
@@ -93,7 +93,7 @@ def follow(waiting: OpenQuestion) -> Iterator[float | Result]:
     began = time.monotonic()
     try:
         while True:
-            with slots.hold_slot():
+            with request_slots.hold_slot():
                 # The length is read first: what is written behind it ends the wait at once.
                 seen = event_log.length(waiting.run.tenant_id, waiting.run.id)
                 found = _outcome(waiting)

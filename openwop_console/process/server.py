@@ -24,7 +24,7 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 from django.http import FileResponse
 
-from memory.host import errors, http, slots
+from memory.host import errors, http, request_slots
 from memory.host.errors import Refusal
 from memory.host.json_types import JSONObject
 from openwop_console import errors as error_table
@@ -245,9 +245,9 @@ class Console:
         def start_response(status: str, headers: Headers, exc_info: object = None) -> None:
             told[:] = [int(status[:3]), list(headers)]
 
-        with slots.hold_slot():
+        with request_slots.hold_slot():
             writes = environ["REQUEST_METHOD"] not in READS
-            if http.REFUSED not in environ and slots.waited_in_vain(writes=writes):
+            if http.REFUSED not in environ and request_slots.waited_in_vain(writes=writes):
                 environ[http.REFUSED] = errors.StoreUnavailable()
             response = self._application(environ, start_response)
             if not getattr(response, "streaming", False):
@@ -271,7 +271,7 @@ class Console:
         file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it is sent
         began, may_go_on = time.monotonic(), _may_go_on(response)
         try:
-            with self._preparing, slots.hold_slot():
+            with self._preparing, request_slots.hold_slot():
                 try:
                     for chunk in response:
                         file.write(chunk)
@@ -365,7 +365,7 @@ class Console:
 
 def _started(number: int) -> ThreadPoolExecutor:
     """Return a pool whose threads already run; otherwise the event loop would wait for each to start."""
-    pool = ThreadPoolExecutor(number, thread_name_prefix="request", initializer=slots.use_here)
+    pool = ThreadPoolExecutor(number, thread_name_prefix="request", initializer=request_slots.use_here)
     everyone = threading.Barrier(number + 1)
     for _ in range(number):
         pool.submit(everyone.wait)
@@ -390,7 +390,7 @@ def _may_go_on(response: Iterable[bytes]) -> Callable[[], bool]:
 
 
 def _asked_in_a_slot(question: Callable[[], bool]) -> bool:
-    with slots.hold_slot():
+    with request_slots.hold_slot():
         return question()
 
 

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from memory.host import event_log, runs, slots, tenancy
+from memory.host import event_log, request_slots, runs, tenancy
 from memory.host.errors import Busy, Unauthenticated, UnsupportedStreamMode
 from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
@@ -153,7 +153,7 @@ def wait(place: Place, *, seen: int, seconds: float) -> bool:
     place.woken.clear()
     if _ending.is_set():
         return False
-    with slots.aside():
+    with request_slots.aside():
         return place.woken.wait(max(seconds, 0)) and not _ending.is_set()
 
 
@@ -375,7 +375,7 @@ def follow(
         if place.lost:
             return
         if time.monotonic() >= checked + RECHECK_SECONDS:
-            with slots.hold_slot():
+            with request_slots.hold_slot():
                 if not _may_read(reader, clock):
                     return
             checked = time.monotonic()
@@ -404,7 +404,7 @@ def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes
     due = reader.due is not None and time.monotonic() >= reader.due
     if not (news or due or reader.over):
         return b""
-    with slots.hold_slot():
+    with request_slots.hold_slot():
         frames = _frames(reader, _next_items(reader) if news else [])
         if frames and not _may_read(reader, clock):
             reader.over = True

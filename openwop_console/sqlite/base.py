@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
-from memory.host import slots
+from memory.host import request_slots
 
 TURNSTILE = "-turn"  # suffix of the lock file next to the database
 IN_LINE_S = 5.0  # the longest wait: a process that was stopped in the turnstile must not block all others
@@ -121,7 +121,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         Raises ``OperationalError`` when that took too long.
         """
         patience = self._patience()
-        with slots.waiting(patience / 1000) as seconds:
+        with request_slots.waiting(patience / 1000) as seconds:
             until = time.monotonic() + seconds
             with self._in_line(until):
                 self._set_patience(0)

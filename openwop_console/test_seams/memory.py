@@ -28,7 +28,7 @@ from memory import adapter, commitments, ledger, passes, redaction, tasks, works
 from memory.api import serializers as wire
 from memory.api.workspace import FileParser
 from memory.entry_drafts import EntryDraft
-from memory.host import access, errors, event_log, ids, registry, runs, slots, tenancy
+from memory.host import access, errors, event_log, ids, registry, request_slots, runs, tenancy
 from memory.host.errors import Busy, Conflict, NotFound, Refusal
 from memory.host.events import CommitmentFired
 from memory.host.http import COUNT, SHA256, TEXT, TIME, AnyField, Closed, Text, also, checked, closed, listed, operation
@@ -289,7 +289,7 @@ def _over(scope: TenantScope, wanted: Wanted) -> Pass:
     while found.state not in passes.OVER:
         if time.monotonic() >= deadline:
             raise Busy("The pass takes longer than a seam waits.", retryAfterMs=1000)
-        with slots.aside():
+        with request_slots.aside():
             time.sleep(LOOK_EVERY)
         found = _carried_out(work)
     return found
@@ -300,7 +300,7 @@ def _carried_out(work: Pass) -> Pass:
     found = passes.find(work.tenant_id, work.id) or work
     if found.state != PassState.WAITING:
         return found
-    with slots.aside():
+    with request_slots.aside():
         return tasks.carry_out(work.tenant_id, work.id) or found
 
 

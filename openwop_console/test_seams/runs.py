@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from memory import agents
 from memory.api import serializers
-from memory.host import heartbeats, ids, registrations, runs, slots
+from memory.host import heartbeats, ids, registrations, request_slots, runs
 from memory.host.errors import Busy
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.http import checked, operation
@@ -77,7 +77,7 @@ def _fired(scope: TenantScope, minutes: int, *, now: datetime) -> int:
 def heartbeat_tick(request: Request) -> Response:
     given = checked(schedules.TickHeartbeat, request.data).validated_data
     heartbeat = _at_rest(_heartbeat_of(scope_of(request), given["heartbeatId"], now=timezone.now()))
-    with slots.aside():
+    with request_slots.aside():
         came = timed_heartbeats.beat(
             heartbeat.tenant_id,
             heartbeat.id,
@@ -111,7 +111,7 @@ def _at_rest(heartbeat: Heartbeat) -> Heartbeat:
     """Wait up to two seconds for the run of the heartbeat's last change to end."""
     deadline = time.monotonic() + PATIENCE_S
     while timed_heartbeats.is_busy(heartbeat) and time.monotonic() < deadline:
-        with slots.aside():
+        with request_slots.aside():
             time.sleep(LOOK_EVERY)
     return heartbeat
 
@@ -147,7 +147,7 @@ def _wait_until_ended(scope: TenantScope, run: Run) -> Run:
     while run.status not in runs.ENDS | runs.WAITING:
         if time.monotonic() >= deadline:
             raise Busy("No worker had time for the agent.", retryAfterMs=1000)
-        with slots.aside():
+        with request_slots.aside():
             time.sleep(LOOK_EVERY)
         run = runs.find(scope.tenant_id, run.id)
     return run

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import operators, slots
+from memory.host import operators, request_slots
 from memory.host.errors import Busy
 from openwop_console import passwords
 from tests import building
@@ -52,7 +52,7 @@ def test_a_password_is_computed_on_one_core_and_behind_whatever_else_wants_it(
 
 
 def in_a_slot(compute: Callable[[], bool]) -> bool:
-    with slots.hold_slot():
+    with request_slots.hold_slot():
         return compute()
 
 
@@ -63,7 +63,7 @@ def test_requests_go_on_while_passwords_are_computed_and_too_many_tries_are_refu
     monkeypatch.setattr(passwords, "WAITING", 3)
     monkeypatch.setattr(passwords, "_room", threading.BoundedSemaphore(passwords.WAITING))
     kept = make_password("a right password")
-    with ThreadPoolExecutor(passwords.WAITING + 8, initializer=slots.use_here) as threads:
+    with ThreadPoolExecutor(passwords.WAITING + 8, initializer=request_slots.use_here) as threads:
         try:
             tries = [
                 threads.submit(in_a_slot, lambda: check_password("a right password", kept))

@@ -19,7 +19,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memory import tasks
-from memory.host import audit, audit_chain, audit_log, event_log, ids, signing, slots, vault
+from memory.host import audit, audit_chain, audit_log, event_log, ids, request_slots, signing, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
@@ -443,7 +443,7 @@ def test_a_checkpoint_that_was_moved_does_not_fit_although_its_root_is_signed(ac
 
 def test_a_long_walk_lets_others_go_first_behind_every_page(acme: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     breaths: list[int] = []
-    monkeypatch.setattr(slots, "breathe", lambda: breaths.append(1))
+    monkeypatch.setattr(request_slots, "breathe", lambda: breaths.append(1))
     monkeypatch.setattr(audit_chain, "PAGE", 4)
     assert (verify(acme).checked, len(breaths)) == (10, 2)
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.test import Client
 
-from memory.host import slots
+from memory.host import request_slots
 from memory.host.models import Tenant
 from openwop_console import databases
 from openwop_console.mcp import tools
@@ -141,11 +141,11 @@ def test_a_request_that_is_refused_in_one_transaction_does_not_wait_as_long_for_
     call["params"] = {"name": "proposal_create", "arguments": arguments}
 
     def ask():
-        slots.use_here()
+        request_slots.use_here()
         try:
             with connection.cursor() as cursor:
                 cursor.execute(f"PRAGMA busy_timeout = {databases.REQUEST_PATIENCE_MS}")
-            with slots.hold_slot():
+            with request_slots.hold_slot():
                 began = time.monotonic()
                 answer = Client().post("/mcp", json.dumps(call), content_type="application/json", **headers)
                 return answer, time.monotonic() - began

@@ -22,7 +22,7 @@ from django.http import FileResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from memory.host.slots import Slots
+from memory.host.request_slots import Slots
 from openwop_console import discovery
 from openwop_console.process import server
 from openwop_console.process.bind_address import Address
