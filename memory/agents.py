@@ -44,9 +44,9 @@ INHERITED = {
 
 @transaction.atomic
 def install(scope: TenantScope, given: Manifest, document: Document, *, now: datetime) -> Installation:
-    """The agent is installed in the tenant, as it is given; ``document`` is what the host advertises.
+    """Install the agent as given; ``document`` is what the host advertises.
 
-    The same manifest again changes nothing, but enables one that was removed. A changed one needs another
+    The same manifest again changes nothing, except that a removed agent is enabled. A changed one needs another
     ``packVersion``; where a proposal installed the agent, or runs have used it, only a proposal changes it.
     """
     _check_who(scope)
@@ -78,8 +78,8 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
 
 @transaction.atomic
 def remove(scope: TenantScope, agent_id: str, *, now: datetime) -> None:
-    """The agent is disabled, which is on record; its name stays its own, and what it wrote stays. ``NotFound`` when
-    it was not there, or disabled already."""
+    """Disable the agent, audited; its name and what it wrote stay. ``NotFound`` when there is none or it is
+    disabled."""
     _check_who(scope)
     access.lock_tenant(scope.tenant_id)
     there = registry.current(scope.tenant_id, ArtifactKind.AGENT, agent_id)
@@ -89,15 +89,15 @@ def remove(scope: TenantScope, agent_id: str, *, now: datetime) -> None:
 
 
 def _check_who(scope: TenantScope) -> None:
-    """A key that is bound to agents could widen what its own agents may do, and so manages none."""
+    """Refuse a key that is bound to agents: it could widen what its own agents may do."""
     scope.check("agents:manage")
     if scope.principal.agent_ids is not None:
         raise Forbidden("A key that is bound to agents does not manage them.", rule="agent-binding")
 
 
 def acted_under(tenant_id: UUID, agent_id: str) -> Installation | None:
-    """The manifest that applies to the agent: the installed one, else the last removed one, with its ``superseded_at``.
-    None without an agent, and for one that was never installed."""
+    """Return the manifest that applies to the agent: the installed one, else the last removed one, with its
+    ``superseded_at``. None without an agent, and for one that was never installed."""
     return registry.last(tenant_id, ArtifactKind.AGENT, agent_id) if agent_id else None
 
 
@@ -124,13 +124,13 @@ def tools_in(manifest: Manifest) -> list[str]:
 
 
 def optional_peers(manifest: Manifest) -> list[str]:
-    """The capabilities without which the agent's pack still works, with less."""
+    """Return the capabilities without which the agent's pack still works, with less."""
     about = manifest.get("peerDependenciesMeta", {})
     return [key for key in manifest.get("peerDependencies", {}) if about.get(key, {}).get("optional") is True]
 
 
 def required_peers(manifest: Manifest) -> list[str]:
-    """The capabilities without which the agent's pack is not installed."""
+    """Return the capabilities without which the agent's pack is not installed."""
     optional = optional_peers(manifest)
     return [key for key in manifest.get("peerDependencies", {}) if key not in optional]
 
@@ -238,13 +238,13 @@ class AgentRow:
 
 
 def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
-    """Every installed agent of the tenant that runs may act as, in the order of their ids."""
+    """Return every installed agent of the tenant that runs may act as, by id."""
     scope.check("manifest:read")
     return [entry_of(each, document) for each in registry.agents(scope.tenant_id) if not each.is_disabled]
 
 
 def entry(scope: TenantScope, agent_id: str, document: Document) -> AgentEntry:
-    """One installed agent; unknown, disabled and foreign ids are one ``NotFound``."""
+    """Return one installed agent; unknown, disabled and foreign ids are all ``NotFound``."""
     scope.check("manifest:read")
     installed = registry.current(scope.tenant_id, ArtifactKind.AGENT, agent_id)
     if installed is None or installed.is_disabled:
@@ -253,7 +253,7 @@ def entry(scope: TenantScope, agent_id: str, document: Document) -> AgentEntry:
 
 
 def entry_of(installed: Installation, document: Document) -> AgentEntry:
-    """What may be seen of an installed manifest on a host that advertises ``document``."""
+    """Return the public part of an installed manifest, on a host that advertises ``document``."""
     manifest = json.loads(installed.text)
     shape = manifest.get("memoryShape")
     asked = [*optional_peers(manifest), *manifest.get("requiresCapabilities", [])]
@@ -274,7 +274,7 @@ def entry_of(installed: Installation, document: Document) -> AgentEntry:
 
 
 def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list[AgentRow]:
-    """Every installed agent of the tenant with its use of memory, in a fixed number of queries."""
+    """Return every installed agent of the tenant with its use of memory, in a fixed number of queries."""
     scope.check("agents:read")
     found = {each.name: each for each in registry.agents(scope.tenant_id)}
     names = list(found)

@@ -21,7 +21,7 @@ DISABLED, ENABLED, AGENT_REMOVED = "artifact.disabled", "artifact.enabled", "age
 
 
 def denial(scope: TenantScope) -> Forbidden | None:
-    """Why this principal may neither disable nor enable what is installed, or None."""
+    """Return why this principal may not disable or enable artifacts, or None."""
     if not scope.can(SCOPE):
         return Forbidden(f"This needs the permission {SCOPE}.", requiredScope=SCOPE)
     if scope.principal.agent_ids is not None:
@@ -30,7 +30,7 @@ def denial(scope: TenantScope) -> Forbidden | None:
 
 
 def find(scope: TenantScope, ref: str) -> Installation:
-    """What is installed in this tenant under ``ref``, current or superseded; or ``NotFound``."""
+    """Return the installation ``ref`` of this tenant, current or superseded, or raise ``NotFound``."""
     scope.check("artifacts:read")
     found = registry.by_ref(scope.tenant_id, ref)
     if found is None:
@@ -39,7 +39,7 @@ def find(scope: TenantScope, ref: str) -> Installation:
 
 
 def authorize(scope: TenantScope, *, now: datetime) -> None:
-    """Refuse who may not, with the denial on record."""
+    """Raise the denial of a principal without the right, once it is recorded."""
     denied = denial(scope)
     if denied:
         denials.record(scope, denied, action=SCOPE, attempt="artifact.stop", now=now)
@@ -47,7 +47,7 @@ def authorize(scope: TenantScope, *, now: datetime) -> None:
 
 
 def disable(scope: TenantScope, ref: str, *, reason: str, now: datetime) -> Installation:
-    """No run uses the current version ``ref`` any more; disabling it again changes nothing."""
+    """Disable the current version ``ref`` for all runs; disabling it again changes nothing."""
 
     def act(there: Installation, stored: str) -> bool:
         if there.disabled_at:
@@ -59,7 +59,7 @@ def disable(scope: TenantScope, ref: str, *, reason: str, now: datetime) -> Inst
 
 
 def enable(scope: TenantScope, ref: str, *, reason: str, now: datetime) -> Installation:
-    """Runs use the current version ``ref`` again; enabling it again changes nothing."""
+    """Enable the current version ``ref`` for runs; enabling it again changes nothing."""
 
     def act(there: Installation, _stored: str) -> bool:
         if there.disabled_at is None:
@@ -96,7 +96,7 @@ def _change(
 
 
 def stored_reason(scope: TenantScope, given: str) -> str:
-    """The reason without the tenant's secrets; refused when it is empty, too long or cannot be stored."""
+    """Redact the reason with the tenant's secrets; refuses one that is empty, too long or cannot be stored."""
     stored = redaction.for_tenant(scope.tenant_id).redact(given.strip()).text
     problem = ""
     if not stored:
@@ -118,12 +118,12 @@ def _stop(there: Installation, *, by: str, reason: str, now: datetime) -> None:
 
 
 def remove_agent(there: Installation, *, by: str, now: datetime) -> None:
-    """The stop of an agent whose manifest is removed. Who asks was checked, and the tenant's lock is held."""
+    """Disable an agent whose manifest is removed. The caller has checked the principal and holds the tenant's lock."""
     _stop(there, by=by, reason="Removed.", now=now)
     audit_change(there, AGENT_REMOVED, by=by, reason="Removed.", now=now)
 
 
 def audit_change(there: Installation, action: str, *, by: str, reason: str, now: datetime) -> None:
-    """The audit says who did it and why."""
+    """Record in the audit log who did it and why."""
     details = {"kind": there.kind, "sha256": there.sha256}
     audit.append(there.tenant_id, actor=by, action=action, target=there.ref, details=details, reason=reason, now=now)

@@ -83,7 +83,7 @@ def source_of(policy: Policy) -> str:
 
 
 def meaning_of(tenant_id: UUID, query: str) -> Meaning:
-    """The vector of a query, requested or cached. Never raises: without a vector there is a reason."""
+    """Return the vector of a query, requested or cached. Never raises: without a vector the result has a reason."""
     policy = memory_policy.policy_of(tenant_id)
     if not policy.embeds or not query.strip():
         return Meaning()
@@ -125,7 +125,7 @@ def _resting_for(tenant_id: UUID, source: str) -> str:
 
 
 def _rest(tenant_id: UUID, source: str, reason: str) -> str:
-    """The endpoint is left alone for a while, so that it does not slow down every search."""
+    """Do not ask the endpoint for a while after a failure, so that it does not slow down every search."""
     with _memory:
         if len(_resting) >= MOST_KNOWN:
             _resting.clear()
@@ -137,8 +137,8 @@ def _rest(tenant_id: UUID, source: str, reason: str) -> str:
 
 
 def embed_entries(*, clock: Callable[[], datetime]) -> int:
-    """Entries without a vector get theirs, a batch of each tenant at a time, until none is left or ``ROUND_SECONDS``
-    are over; vectors that are of no use any more go. How many entries that were."""
+    """Request vectors for entries without one, a batch per tenant at a time, until none is left or ``ROUND_SECONDS``
+    are over, and delete vectors that are no longer of use. Returns the number of entries."""
     ends, done = time.monotonic() + ROUND_SECONDS, 0
     waiting = sorted({*memory_policy.embedding_tenants(), *ledger.tenants_with_vectors()})
     while waiting and time.monotonic() < ends:
@@ -203,7 +203,7 @@ def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], s
 
 
 def _embed_in_halves(tenant_id: UUID, policy: Policy, outbound: list[tuple[int, str]]) -> dict[int, Array]:
-    """Texts that are refused together are sent in halves, so that one of them does not block the others."""
+    """Split texts that are refused together into halves, so that one of them does not block the others."""
     if not outbound:
         return {}
     try:
@@ -224,12 +224,13 @@ def _embed_in_halves(tenant_id: UUID, policy: Policy, outbound: list[tuple[int, 
 
 
 def _outbound_text(tenant_id: UUID, text: str) -> str:
-    """The part of a text that leaves this host: its beginning, without the tenant's secrets."""
+    """Return the part of a text that leaves this host: its beginning, without the tenant's secrets."""
     return redaction.for_derived(tenant_id)(text).text[:LONGEST].strip()
 
 
 def _request_vectors(tenant_id: UUID, policy: Policy, texts: list[str], *, seconds: float) -> Array:
-    """The vectors of the texts, in their order, each of length 1. Raises ``EndpointFailed`` as ``endpoint.post``."""
+    """Request the vectors of the texts, in their order, each of length 1. Raises ``EndpointFailed`` as
+    ``model_endpoint.post``."""
     from memory import model_endpoint  # with the HTTP client, which takes a tenth of a second to import
 
     url = f"{policy.embedding_url.rstrip('/')}/embeddings"

@@ -41,7 +41,8 @@ TAGGING = ("tag", "untag")
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
-    """The entries with these wire ids, each once; refused when one is not there, or when there are none or too many."""
+    """Return the entries with these wire ids, each once; refuses an unknown id, and fewer than 1 or more than
+    ``MOST``."""
     require_possible(scope, action)
     chosen = list(dict.fromkeys(ids.parse("mem", text) for text in texts))
     if not 1 <= len(chosen) <= MOST:
@@ -54,7 +55,7 @@ def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now
 
 
 def require_possible(scope: TenantScope, action: str) -> None:
-    """Refuse who may not, and what is not done with several entries."""
+    """Refuse a principal without the permission, and an action that is not for several entries."""
     scope.check("memory:retire")
     if action not in DONE:
         message = f"must be one of {', '.join(DONE)}"
@@ -69,8 +70,8 @@ def _error(field: str, message: str) -> dict[str, str]:
 def apply(
     scope: TenantScope, action: str, entry_ids: Iterable[UUID], *, reason: str = "", tag: str = "", now: datetime
 ) -> int:
-    """Every entry is retired, restored, protected or tagged, or the contrary, each with its audit record; how many.
-    Those that are so already stay as they are. Entries are locked in the order of their ids."""
+    """Apply the action to every entry, each with its audit record; return their number. Entries already in that state
+    stay as they are. Locks entries in the order of their ids."""
     scope.check("memory:retire")
     act: Callable[[UUID], object] = {
         "retire": lambda each: ledger.retire_entry(scope, each, reason=reason, now=now),
@@ -91,7 +92,7 @@ def apply(
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """What matches ``wanted`` and stood in the ledger at its change ``upto``."""
+    """The entries that match ``wanted`` and were in the ledger at position ``upto``."""
 
     wanted: LedgerFilter
     upto: int
@@ -112,8 +113,8 @@ class Matching:
 def apply_to_all(
     scope: TenantScope, action: str, matching: Matching, *, reason: str = "", tag: str = "", now: datetime
 ) -> int | Pass:
-    """How many entries were changed, or the pass that is on record to change them, which the caller queues. Entries
-    whose tags are not a person's to change are left."""
+    """Apply the action to all that match and return their number; for more than ``AT_ONCE``, store a pass and return it
+    for the caller to queue. Entries whose tags a person may not change are skipped."""
     require_possible(scope, action)
     every = chain.from_iterable(ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
     found = list(islice(every, AT_ONCE + 1))
@@ -131,9 +132,9 @@ def apply_to_all(
 
 
 def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
-    """The pass changes what matches, ``STEP`` entries to a transaction, with what its principal may do now.
+    """Carry out the pass, ``STEP`` entries per transaction, with the permissions that its principal has now.
 
-    An entry that is gone meanwhile, or whose key another has by now, is left, and counted.
+    An entry that is gone, or whose key another entry has by now, is skipped and counted.
     """
     matching, action, reason = Matching.from_document(work.options), work.options["action"], work.options["reason"]
     tag = work.options.get("tag", "")

@@ -71,7 +71,7 @@ def with_notes(
 
 
 def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:
-    """Store the redacted reason for the next event of the stream; an empty one removes an earlier one that no event had
+    """Store the redacted reason for the next event of the stream; an empty one deletes a reason that has no event
     yet."""
     rows = EventNote.objects.written_by(WRITER)
     rows.filter(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED).delete()
@@ -81,7 +81,7 @@ def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:
 
 
 def attach_reason(run: Run, sequence: int | None) -> None:
-    """The reason that was given is that of the event of this number; it waits on while there is none."""
+    """Attach the stored reason to the event with this sequence; without one it stays for the next event."""
     if sequence is None:
         return
     rows = EventNote.objects.written_by(WRITER)
@@ -89,7 +89,7 @@ def attach_reason(run: Run, sequence: int | None) -> None:
 
 
 def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
-    """The events of one stream for a reader who may read memory: with their reasons and stated nodes."""
+    """Return the events of one stream for a reader of memory: with their reasons and stated nodes."""
     events = with_stated_nodes(tenant_id, events)
     reasoned = [event for event in events if event.type in REASONED]
     found = {sequence: str(note[REASON]) for sequence, note in notes_of(tenant_id, reasoned).items() if REASON in note}
@@ -105,7 +105,7 @@ def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
 
 
 def with_stated_nodes(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
-    """The writes on the log of an external run with the nodes that its agent states, which a forget may take back.
+    """Add the nodes that an agent states to the writes on the log of its external run, which a forget may remove again.
     What is stated of a sealed entry is as confidential as the entry."""
     unnamed = [event.sequence for event in events if event.type == MemoryWritten.type and not event.node_id]
     if not unnamed:
@@ -129,7 +129,7 @@ def _stated_nodes() -> sql.Written:
 
 
 def origins_of(tenant_id: UUID, writes: Sequence[Recorded]) -> dict[int, Origin]:
-    """What is stated of these writes of one run, by sequence."""
+    """Return what is stated of these writes of one run, by sequence."""
     if not writes:
         return {}
     rows = _origins(tenant_id, writes[0].run_id, [each.sequence for each in writes])
@@ -141,7 +141,7 @@ def _origins(tenant_id: UUID, run_id: UUID, sequences: list[int]) -> QuerySet[En
 
 
 def notes_of(tenant_id: UUID, events: Sequence[Recorded]) -> dict[int, Note]:
-    """The notes of these events of one stream, by sequence, however long."""
+    """Return the notes of these events of one stream, by sequence, however long."""
     if not events:
         return {}
     return dict(_notes(tenant_id, events[0].run_id, [each.sequence for each in events]).values_list("sequence", "body"))
@@ -150,8 +150,9 @@ def notes_of(tenant_id: UUID, events: Sequence[Recorded]) -> dict[int, Note]:
 def notes_within(
     tenant_id: UUID, events: Sequence[Recorded], *, each: int, most: int = 0
 ) -> tuple[dict[int, Note], dict[int, int]]:
-    """The notes of at most ``each`` characters; of the longer ones the first, in the order of the events, that come to
-    ``most`` together, but always one where there is room at all. And how long those are that were left out."""
+    """Return the notes of at most ``each`` characters, and the first longer ones, in the order of the events, that take
+    ``most`` characters together; at least one if ``most`` is not 0. The second result has the lengths of those left
+    out."""
     if not events:
         return {}, {}
     stream_id = events[0].run_id

@@ -71,8 +71,9 @@ def write_entry(
 
 @transaction.atomic
 def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: datetime) -> Run:
-    """The run here that represents the one that ``origin`` names, by its id or else by its thread. Locked until the
-    transaction ends, so that it does not end before its log is written. Lock order: after agents, before streams."""
+    """Return the run that represents the one named by ``origin``, by its id or else by its thread; opened if there is
+    none. Locked until the transaction ends, so that it cannot end before its log is written. Lock order: after agents,
+    before streams."""
     scope.check("memory:write")
     scope.check_agent(agent_id)
     origin = origin.with_texts(lambda text: redaction.for_tenant(scope.tenant_id).redact(text).text)
@@ -85,7 +86,7 @@ def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: date
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """What tells one run from another, by the columns of ``ExternalRun``."""
+    """What distinguishes one external run from another, by the columns of ``ExternalRun``."""
 
     agent_id: str
     system: str
@@ -94,8 +95,8 @@ class _Identity:
 
 
 def _named_here(tenant_id: UUID, identity: _Identity) -> ExternalRun | None:
-    """The open external run that the agent names by its id here; refused when what it names by such an id has ended.
-    A run that this host executes is none of the agent's: it stays what the agent states."""
+    """Return the open external run whose id here the agent names; ``Conflict`` when that run has ended. A run that this
+    host executes is not the agent's: the id stays a statement."""
     run_id = None if identity.by_thread else ids.parse("run", identity.ref)
     run: Run | None = Run.objects.of(tenant_id).filter(id=run_id).first() if run_id else None
     if run is None:
@@ -114,7 +115,7 @@ def _open_one(tenant_id: UUID, identity: _Identity) -> ExternalRun | None:
 
 
 def _opened(scope: TenantScope, identity: _Identity, thread_id: str, now: datetime) -> ExternalRun:
-    """A new one, unless another request was first."""
+    """Open a new run, or return the one that another request opened first."""
     tenant_id = scope.tenant_id
     try:
         with transaction.atomic():
@@ -146,7 +147,7 @@ def _silence() -> timedelta:
 
 @transaction.atomic
 def end(scope: TenantScope, run_id: UUID | None, status: str, *, now: datetime) -> Run:
-    """The agent says that its run is over, with one of ``ENDINGS``; one that is over stays as it ended."""
+    """End the run with one of ``ENDINGS``, as its agent states; a run that has ended stays as it is."""
     scope.check("memory:write")
     rows = ExternalRun.objects.of(scope.tenant_id).select_for_update()
     row: ExternalRun | None = rows.filter(id=run_id).first() if run_id else None

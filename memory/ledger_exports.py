@@ -62,7 +62,7 @@ class Export:
 
 
 def order(scope: TenantScope, wanted: LedgerFilter, form: str, *, now: datetime) -> Pass:
-    """The export waits for a worker; the earlier file of this person is gone. Audited, without what is sought."""
+    """Request an export and delete this person's previous file. Audited, without the text that was searched for."""
     scope.check("memory:read")
     options = checked({"format": form, "filter": wanted.document})
     if redaction.for_tenant(scope.tenant_id).redact_json(options) != options:
@@ -81,7 +81,7 @@ def order(scope: TenantScope, wanted: LedgerFilter, form: str, *, now: datetime)
 
 
 def checked(options: JSONObject) -> JSONObject:
-    """Only entries that can be read now are imported elsewhere, so JSON lines are of those."""
+    """Check the format. JSON lines are for an import elsewhere, so they hold live entries only."""
     if options["format"] not in FORMATS:
         raise Invalid(errors=[{"field": "format", "message": f"must be one of {', '.join(FORMATS)}"}])
     if options["format"] == JSON_LINES and options["filter"].get("state") != "present":
@@ -102,15 +102,15 @@ def _latest(scope: TenantScope) -> Pass | None:
 
 
 def _is_there(row: Pass, now: datetime) -> bool:
-    """Whether every part is there: a forget removes all of them, and so does the sweep."""
+    """Whether the file is complete: a forget or the sweep removes all of its parts."""
     done = row.state == PassState.DONE and row.created_at + KEPT > now
     return done and bool(row.outcome["parts"]) and _parts(row).filter(number=row.outcome["parts"] - 1).exists()
 
 
 def open_file(scope: TenantScope, *, now: datetime) -> tuple[Export, Iterator[bytes]]:
-    """The file of the last export of this person, part by part; that it was downloaded is on record.
+    """Return this person's last export and its file in parts; the download is audited.
 
-    Refused to who may see less than when it was made.
+    Refused when the person may see less than when it was made.
     """
     found = latest(scope, now=now)
     if found is None:
@@ -125,7 +125,7 @@ def open_file(scope: TenantScope, *, now: datetime) -> tuple[Export, Iterator[by
 
 
 def _pieces(row: Pass) -> Iterator[bytes]:
-    """One part at a time, each read by a statement of its own."""
+    """Yield one part at a time, each read by its own statement."""
     for number in range(row.outcome["parts"]):
         body = _parts(row).filter(number=number).values_list("body", flat=True).first()
         if body is None:
@@ -134,7 +134,7 @@ def _pieces(row: Pass) -> Iterator[bytes]:
 
 
 def remove(scope: TenantScope, *, now: datetime) -> None:
-    """The export of this person leaves off, or its file is gone. Audited."""
+    """Stop this person's export, or delete its file. Audited."""
     found = latest(scope, now=now)
     if found is None:
         raise NotFound("You have no export.")
@@ -154,7 +154,7 @@ def _record(scope: TenantScope, action: str, row: Pass, details: JSONObject, now
 
 
 def carry_out(work: Pass, *, clock: Clock) -> None:
-    """The file is written from its beginning, part by part, with what the person may see now."""
+    """Write the file from its beginning, part by part, with what the person may see now."""
     if FORGOTTEN in work.options["filter"].values():
         raise Conflict("The filter named a subject that was erased; it finds other entries now.")
     now = clock()
@@ -180,7 +180,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
 
 
 def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) -> Iterator[tuple[bytes, int, int]]:
-    """The parts of the file, each with the number of its rows, and of those that were left out."""
+    """Yield the parts of the file, each with the number of its rows and of those left out."""
     if form == JSON_LINES:
         # What has no filter goes in the order in which it was written, as ``export_memory`` prints it.
         every = wanted.is_empty
@@ -213,7 +213,7 @@ def _parts(row: Pass) -> QuerySet[ExportPart]:
 
 
 def _remove_parts(tenant_id: UUID, pass_ids: Iterable[UUID]) -> int:
-    """How many exports had a file."""
+    """Delete the parts of these exports; return the number of exports that had a file."""
     found = list(ExportPart.objects.of(tenant_id).filter(pass_id__in=list(pass_ids)).values_list("pass_id", "id"))
     _delete(ExportPart.objects.written_by(WRITER).filter(tenant_id=tenant_id), (row for _, row in found))
     return len({of for of, _ in found})
@@ -224,7 +224,7 @@ def _delete(rows: QuerySet[ExportPart], wanted: Iterable[UUID]) -> int:
 
 
 def sweep(*, now: datetime) -> int:
-    """Files whose day is over are gone; how many parts they had."""
+    """Delete files older than a day; return the number of their parts."""
     lapsed = ExportPart.objects.filter(expired(now)).values_list("id", flat=True)
     return _delete(ExportPart.objects.written_by(WRITER), list(lapsed))
 
@@ -233,7 +233,7 @@ def sweep(*, now: datetime) -> int:
 
 
 def with_files(tenant_id: UUID) -> list[UUID]:
-    """The exports of the tenant that have a file, and those under way."""
+    """Return the exports of the tenant that have a file or are under way."""
     finished = ExportPart.objects.of(tenant_id).order_by().values_list("pass_id", flat=True).distinct()
     under_way = passes.of_kinds(tenant_id, (KIND,)).filter(state=PassState.CLAIMED, state__in=passes.OPEN)
     return sorted({*finished, *under_way.values_list("id", flat=True)})
@@ -241,8 +241,8 @@ def with_files(tenant_id: UUID) -> list[UUID]:
 
 @transaction.atomic
 def forget(tenant_id: UUID, pass_ids: Iterable[UUID], *, now: datetime) -> int:
-    """These files are gone, whatever they say: they may hold under another name what was forgotten. Of an export under
-    way the worker loses its claim, and the next begins again with what is there then. Returns how many there were."""
+    """Delete the files of these exports, which may hold a forgotten subject under another name; return their number. A
+    worker that makes one loses its claim, and the next starts over with the entries that remain."""
     wanted = list(pass_ids)
     taken = sum(passes.LEASE.release(tenant_id, row, holder=holder) for row, holder in _claimed(tenant_id, wanted))
     return max(taken, _remove_parts(tenant_id, wanted))
@@ -254,7 +254,7 @@ def _claimed(tenant_id: UUID, wanted: list[UUID]) -> list[tuple[UUID, str]]:
 
 
 def texts(tenant_id: UUID) -> Iterator[tuple[UUID, str]]:
-    """What each part of every file says, with its export."""
+    """Yield the text of each part of every file, with its export."""
     rows = ExportPart.objects.of(tenant_id).order_by("pass_id", "number").values_list("pass_id", "body")
     for pass_id, body in rows.iterator(chunk_size=1):
         yield pass_id, zlib.decompress(body).decode()

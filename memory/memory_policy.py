@@ -82,9 +82,9 @@ def _of_row(row: MemoryPolicy) -> Policy:
 def change(
     scope: TenantScope, changes: JSONObject, *, called: Mapping[str, str] | None = None, now: datetime
 ) -> Policy:
-    """The policy has the changes, each recorded by its name; refused whole, with every field that is wrong.
+    """Apply the changes and audit each by its name; refuses all of them, naming every invalid field.
 
-    ``called`` says how the caller's own document calls a field.
+    ``called`` maps fields to their names in the caller's document.
     """
     scope.check("policies:manage")
     access.lock_tenant(scope.tenant_id)
@@ -112,7 +112,7 @@ def _insert(tenant_id: UUID, policy: Policy, next_night_at: datetime | None, *, 
 
 
 def begin_nights(tenant_id: UUID, *, now: datetime) -> None:
-    """A tenant that was made just now has its nights, the first of them an hour from now at the earliest."""
+    """Schedule the nights of a new tenant, the first at least an hour from now."""
     policy = replace(Policy(), nightly=True)
     _insert(tenant_id, policy, policy.night_after(now + QUIET_START), by="host", now=now)
 
@@ -124,14 +124,14 @@ def embedding_tenants() -> list[UUID]:
 
 
 def nights_due(*, now: datetime) -> list[UUID]:
-    """The tenants whose night has come, the longest due first."""
+    """Return the tenants whose night is due, the longest overdue first."""
     rows = MemoryPolicy.objects.filter(next_night_at__lte=now).order_by("next_night_at")
     return list(rows.values_list("tenant_id", flat=True))
 
 
 @transaction.atomic
 def claim_night(tenant_id: UUID, *, now: datetime) -> datetime | None:
-    """The instant of the night that is due, for the first caller, and None for every other; it stands in for all that
+    """Claim the night that is due and return its instant; None for every later caller. One night stands for all that
     were missed."""
     rows = MemoryPolicy.objects.of(tenant_id).select_for_update()
     row: MemoryPolicy | None = rows.filter(next_night_at__lte=now).first()
@@ -145,7 +145,7 @@ def claim_night(tenant_id: UUID, *, now: datetime) -> datetime | None:
 
 
 def checked(scope: TenantScope, changes: dict[str, object], *, called: Mapping[str, str] | None = None) -> Policy:
-    """The policy as it would be with the changes; refused as ``change`` refuses it. Nothing is changed."""
+    """Return the policy with the changes, refused as ``change`` refuses it. Stores nothing."""
     scope.check("policies:manage")
     policy = Policy(**{**asdict(policy_of(scope.tenant_id)), **changes})
     if problems := _problems(scope.tenant_id, policy):

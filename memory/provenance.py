@@ -79,7 +79,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What is on record about who wrote an entry. ``events`` is how many the writer's run has in all."""
+    """The recorded writer of an entry. ``events`` is the number of events on the writer's run."""
 
     verdict: VerdictKind
     writes: list[Write]
@@ -106,7 +106,7 @@ class Provenance:
 
 
 def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
-    """The entry's provenance, in a fixed number of queries."""
+    """Return the entry's provenance, in a fixed number of queries."""
     scope.check("runs:read")
     facts = [fact for fact in event_log.list_events_about(scope.tenant_id, entry.id) if fact.type == FACT]
     runs = Run.objects.of(scope.tenant_id).in_bulk_by_id([fact.stream_id for fact in facts])
@@ -128,12 +128,12 @@ def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
 
 
 def _is_closed(scope: TenantScope, entry: "MemoryEntry") -> bool:
-    """Whether the entry is confidential to this principal, and with its value what is stated of it."""
+    """Whether the entry is confidential to this principal; what is stated of it is then hidden with its value."""
     return entry.sealed and not scope.can("memory:retire")
 
 
 def origins_of(tenant_id: UUID, entry_id: UUID) -> dict[tuple[UUID, int], Origin]:
-    """What is stated of the writes of an entry, each by its stream and its number there."""
+    """Return what is stated of the entry's writes, by stream and sequence."""
     rows = EntryOrigin.objects.of(tenant_id).filter(entry_id=entry_id)
     return {(row.run_id, row.sequence): row.origin for row in rows}
 
@@ -158,14 +158,14 @@ def _verdict(writes: list[Write], *, is_stated: bool) -> VerdictKind:
 
 
 def _strip(scope: TenantScope, write: Write) -> list[Mark]:
-    """The run's events, as many as there are around the write in question, which is marked."""
+    """Return the events of the run around the write in question, which is marked."""
     events = event_log.read(scope.tenant_id, write.run.id, after=max(write.sequence - AROUND, -1))
     events = event_notes.with_stated_nodes(scope.tenant_id, events)
     return [Mark(event.sequence, event.type, event.node_id, event.sequence == write.sequence) for event in events]
 
 
 def _neighbours(strip: list[Mark]) -> tuple[str, str]:
-    """The node before and the node after the one that wrote, in the order they were started."""
+    """Return the nodes that were started before and after the one that wrote."""
     nodes = [mark.node_id for mark in strip if mark.type == "node.started"]
     here = next((mark.node_id for mark in strip if mark.this), "")
     if here not in nodes:
@@ -195,12 +195,12 @@ _citing: list[Citing] = []
 
 
 def register_citing(function: Citing) -> None:
-    """Proposals stand above: ``function`` finds the newest of those that name one of these runs as a source."""
+    """Register ``function``, which finds the newest proposals that name one of these runs as a source."""
     _citing[:] = [function]
 
 
 def citations_of(scope: TenantScope, run_ids: Collection[UUID], *, limit: int) -> list[Citation]:
-    """The newest proposals that were made from one of these runs."""
+    """Return the newest proposals that were made from one of these runs."""
     return [each for function in _citing for each in function(scope, run_ids, limit)] if run_ids else []
 
 
@@ -215,7 +215,7 @@ class Descent:
 
 @transaction.atomic
 def record(tenant_id: UUID, found: Iterable[Descent], *, pass_id: UUID | None, now: datetime) -> None:
-    """Each descent is on record, with the pass that made it."""
+    """Store each descent, with the pass that made it."""
     tenant, made_by, at = sql.key(tenant_id), sql.key(pass_id), sql.instant(now)
     key, new_id = sql.key, ids.new_id
     rows = [(tenant, key(new_id()), key(each.source), key(each.target), str(each.kind), made_by, at) for each in found]
@@ -223,30 +223,30 @@ def record(tenant_id: UUID, found: Iterable[Descent], *, pass_id: UUID | None, n
 
 
 def sources_of(tenant_id: UUID, target_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:
-    """What went into each of these, oldest first."""
+    """Return the sources of each of these entries, oldest first."""
     rows = Lineage.objects.of(tenant_id).filter(target_id__in=list(target_ids)).order_by("id")
     return _grouped(rows, "target_id")
 
 
 def descendants_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:
-    """What each of these went into, oldest first."""
+    """Return what was made of each of these entries, oldest first."""
     rows = Lineage.objects.of(tenant_id).filter(source_id__in=list(source_ids)).order_by("id")
     return _grouped(rows, "source_id")
 
 
 def lineage_of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:
-    """What one pass combined, in its order, after the row ``after``."""
+    """Return the descents of one pass, in order, after the row ``after``."""
     rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id)
     return list(behind(rows, after, "id")[:limit])
 
 
 def count_of_pass(tenant_id: UUID, pass_id: UUID) -> int:
-    """How many descents one pass has put on record."""
+    """Return the number of descents that one pass recorded."""
     return int(Lineage.objects.of(tenant_id).filter(pass_id=pass_id).count())
 
 
 def went_into(tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None) -> QuerySet[Lineage]:
-    """What the entry was made of. ``archive_id`` is the archive whose text it is: a distillation records its sources
+    """Return the entry's sources. ``archive_id`` is the archive whose text it is: a distillation records its sources
     under the archive's id."""
     targets = [entry_id, archive_id] if archive_id else [entry_id]
     rows: QuerySet[Lineage] = Lineage.objects.of(tenant_id).filter(target_id__in=targets)
@@ -254,7 +254,7 @@ def went_into(tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None) -> Qu
 
 
 def came_from(tenant_id: UUID, entry_id: UUID) -> QuerySet[Lineage]:
-    """What was made of the entry."""
+    """Return what was made of the entry."""
     rows: QuerySet[Lineage] = Lineage.objects.of(tenant_id).filter(source_id=entry_id)
     return rows
 

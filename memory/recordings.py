@@ -37,7 +37,7 @@ Document = JSONObject
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One read: the digest of what was asked, and the documents that were answered, in order."""
+    """One read: the digest of the query, and the documents of its answer in order."""
 
     request_sha256: str
     documents: Sequence[Document]
@@ -45,7 +45,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A read as it is kept; ``documents`` is None when a text of it is not there any more."""
+    """A stored read; ``documents`` is None when one of its texts was forgotten."""
 
     request_sha256: str
     documents: list[Document] | None
@@ -63,7 +63,7 @@ def _canonical(value: object) -> bytes:
 def record_reads(
     run: Run, node_id: str, reads: Sequence[Read], *, again: bool = False, more: bool = False, now: datetime
 ) -> None:
-    """The reads of this call of the node are kept, in the transaction of its step; those of an earlier call are not,
+    """Store the reads of this call of the node, in the transaction of its step. They replace those of an earlier call,
     unless there are ``more`` of them."""
     if again:
         for table in (KeptRead, EntryRead):
@@ -89,7 +89,7 @@ def record_reads(
 
 
 def _store_entries(run: Run, node_id: str, reads: Sequence[Read], now: datetime) -> None:
-    """Which entries the node was served, each once. What a node reads of other stores has ids of other kinds."""
+    """Store which entries the node was answered, each once. Reads of other stores have ids of other kinds."""
     said = dict.fromkeys(str(document.get("id", "")) for read in reads for document in read.documents)
     served = [entry_id for each in said if (entry_id := ids.parse("mem", each))]
     EntryRead.objects.written_by(WRITER).bulk_create(
@@ -102,13 +102,13 @@ def _store_entries(run: Run, node_id: str, reads: Sequence[Read], now: datetime)
 
 
 def _form_of(document: Document) -> tuple[str, str]:
-    """The digest of a document and the text it is the digest of."""
+    """Return the digest of a document and the text that it is computed from."""
     form = _canonical(document)
     return hashlib.sha256(form).hexdigest(), form.decode()
 
 
 def _store_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
-    """Those that are not kept yet, in the order of their digests: two runs at once do not wait for each other."""
+    """Insert texts that are not stored yet, in the order of their digests, so that two runs do not deadlock."""
     rows = KeptContent.objects.of(tenant_id).values_list("sha256", flat=True)
     there = {sha256 for part in sql.in_chunks(texts) for sha256 in rows.filter(sha256__in=part)}
     KeptContent.objects.written_by(WRITER).bulk_create(
@@ -122,23 +122,21 @@ def _store_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
 
 
 def reads_of_entry(tenant_id: UUID, entry_id: UUID, *, after: UUID | None = None, size: int) -> Page[EntryRead]:
-    """Which nodes of which runs read the entry, newest first, after ``after``, with the runs. The total stops at
-    ``COUNTED``."""
+    """Return the nodes and runs that read the entry, newest first, after ``after``. The total stops at ``COUNTED``."""
     rows = EntryRead.objects.of(tenant_id).filter(entry_id=entry_id)
     shown, last = cut(list(behind(rows.select_related("run"), after)[: size + 1]), size)
     return Page(shown, rows.order_by("-id").values("id")[:COUNTED].count(), last.id if last else None)
 
 
 def reads_of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
-    """What the node was answered, in the order in which it asked."""
+    """Return the answers that the node got, in the order of its reads."""
     reads = list(KeptRead.objects.of(tenant_id).filter(run_id=run_id, node_id=node_id).order_by("ordinal"))
     texts = _texts(tenant_id, {sha256 for read in reads for sha256 in read.contents})
     return [Served(read.request_sha256, _documents(read.contents, texts)) for read in reads]
 
 
 def reads_of_run(tenant_id: UUID, run_id: UUID, *, limit: int) -> dict[str, list[Document]]:
-    """What each node of the run was answered and is still there, in the order in which it asked; of at most ``limit``
-    reads."""
+    """Return the answers of each node that are still stored, in the order of the reads; at most ``limit`` reads."""
     rows = KeptRead.objects.of(tenant_id).filter(run_id=run_id).order_by("id").values_list("node_id", "contents")
     reads = list(rows[:limit])
     texts = _texts(tenant_id, {sha256 for _, contents in reads for sha256 in contents})
@@ -149,7 +147,7 @@ def reads_of_run(tenant_id: UUID, run_id: UUID, *, limit: int) -> dict[str, list
 
 
 def reads_of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
-    """The run, the node and each document that it was answered and that is still there, run by run as they asked."""
+    """Yield run, node and each document of an answer that is still stored, run by run in the order of the reads."""
     for part in sql.in_chunks(run_ids):
         rows = KeptRead.objects.of(tenant_id).filter(run_id__in=part).order_by("run_id", "id")
         reads = list(rows.values_list("run_id", "node_id", "contents"))
@@ -176,7 +174,7 @@ def _texts(tenant_id: UUID, digests: Iterable[str]) -> dict[str, str]:
 
 
 def can_serve(tenant_id: UUID, run_id: UUID, node_ids: Collection[str]) -> bool:
-    """Whether every text that these nodes of the run read is still there."""
+    """Whether every text that these nodes of the run read is still stored."""
     reads = KeptRead.objects.of(tenant_id).filter(run_id=run_id).values_list("node_id", "contents")
     digests = {sha256 for node_id, contents in reads if node_id in node_ids for sha256 in contents}
     rows = KeptContent.objects.of(tenant_id).exclude(text=None)
@@ -185,7 +183,7 @@ def can_serve(tenant_id: UUID, run_id: UUID, node_ids: Collection[str]) -> bool:
 
 
 def blank_entries(tenant_id: UUID, entry_ids: Collection[UUID]) -> int:
-    """No text of these entries is kept any more, in whichever of their versions a run read it; how many there were."""
+    """Blank the stored texts of these entries, in every version that a run read; return their number."""
     rows = KeptContent.objects.written_by(WRITER).filter(tenant_id=tenant_id).exclude(text=None)
     blanked = 0
     for part in sql.in_chunks(entry_ids, FEW):
@@ -205,7 +203,7 @@ SAYS, CHUNK = AiMessageChunk.type, "chunk"
 
 
 def begin_call(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObject) -> UUID:
-    """Record that the call is about to be sent. An earlier one in its place without an answer is lost."""
+    """Record that the call is about to be sent. An unanswered earlier call at its place is dropped."""
     _of_node(run, node_id).filter(state=CallState.SENT).update(state=CallState.LOST)
     row = KeptCall(
         tenant_id=run.tenant_id,
@@ -220,7 +218,7 @@ def begin_call(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSON
 
 
 def finish_call(run: Run, call_id: UUID, answer: JSONObject) -> JSONObject:
-    """Store the answer, redacted, for every later call of the node."""
+    """Store the redacted answer for replays and later attempts of the node."""
     clean: JSONObject = redaction.for_run(run.tenant_id, run.id).redact_json(answer)
     _rows(run).filter(id=call_id).update(state=CallState.DONE, answer=clean)
     return clean
@@ -237,13 +235,13 @@ def fail_call(run: Run, call_id: UUID) -> None:
 
 
 def answers_of(run: Run, node_id: str) -> list[JSONObject]:
-    """The answers to the calls that the node has made, in order."""
+    """Return the answers to the node's calls, in order."""
     rows = KeptCall.objects.of(run.tenant_id).filter(run_id=run.id, node_id=node_id, state=CallState.DONE)
     return [answer or {} for answer in rows.order_by("ordinal").values_list("answer", flat=True)]
 
 
 def with_texts(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Recorded]:
-    """The events of the run with requests and answers of calls, for readers of memory, since agents put memory into
+    """Add requests and answers of calls to the events of the run, for readers of memory, since agents put memory into
     them. A replay shows the calls of its source, by the same ids."""
     calls = [event for event in events if event.type in TEXTS or event.type == SAYS]
     if not calls:
@@ -257,7 +255,8 @@ def with_texts(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Rec
 
 
 def _said_by(event: Recorded, found: dict[str, JSONObject], mask: Mask) -> JSONObject:
-    """What the texts of the call add to the event. A piece of a text is there for every reader, if need be empty."""
+    """Return what the texts of the call add to the event. A piece of a text is present for every reader, if need be
+    empty."""
     kept = found.get(str(event.payload["callId"]), {})
     if event.type == SAYS:
         text = str((kept.get("answer") or {}).get("text", ""))

@@ -103,12 +103,12 @@ def end_ephemeral(instance: str, *, now: datetime) -> int:
 
 
 def collect_archives(*, now: datetime) -> int:
-    """Archives whose time is over are withdrawn, and what endpoints made that is as old is gone; how many archives."""
+    """Withdraw archives whose time is over, and delete endpoint answers as old; return the number of archives."""
     return archives.withdraw_expired(now=now)
 
 
 def sweep_merged(*, now: datetime) -> int:
-    """What passes took away longer ago than its tenant keeps it restorable is gone, in chunks; how many there were."""
+    """Delete, in chunks, what passes retired longer ago than the tenant's restore window; return the number."""
     return sum(_sweep_merged_of(tenant_id, now) for tenant_id in Tenant.objects.values_list("id", flat=True))
 
 
@@ -237,7 +237,7 @@ class Shortening:
 
 
 def find_shortening(scope: TenantScope, wanted: Policy, *, now: datetime) -> Shortening | None:
-    """What ``wanted`` would remove; None when it shortens nothing of the current policy."""
+    """Return what ``wanted`` would remove; None when it shortens nothing of the current policy."""
     before = memory_policy.policy_of(scope.tenant_id)
     shorter = [name for name in DAYS if getattr(wanted, name) < getattr(before, name)]
     if not shorter:

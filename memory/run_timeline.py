@@ -85,7 +85,8 @@ class Bar:
 
 
 def span_of(run: Run, events: Sequence[Recorded], now: datetime) -> Span:
-    """The whole run. What an agent elsewhere or OpenIntent tells of has no end of its own: its last event is one."""
+    """Return the span of the run. A run that is executed elsewhere has no end of its own: it spans to its last
+    event."""
     moments = [event.timestamp for event in events]
     began = min([*moments, run.started_at or run.created_at])
     last = now if run.started_at and not (run.completed_at or run.external or run.system) else began
@@ -253,13 +254,13 @@ class Trail:
 
 
 def find_run(scope: TenantScope, run_id: UUID | None) -> Run:
-    """The run; ``NotFound`` for one that is not this tenant's."""
+    """Return the run; ``NotFound`` when it is not this tenant's."""
     scope.check("runs:read")
     return runs.find(scope.tenant_id, run_id)
 
 
 def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
-    """The run's trail; ``NotFound`` for a run that is not this tenant's."""
+    """Build the run's timeline; ``NotFound`` when it is not this tenant's."""
     run = find_run(scope, run_id)
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, limit=LIMIT))
     uses, span = registry.used_by(run), span_of(run, events, now)
@@ -276,7 +277,7 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
 
 
 def _by_place(events: list[Recorded]) -> dict[str, list[Recorded]]:
-    """The events of the host, which begins and ends every run, and then those of each node."""
+    """Group the events: those of the host, which begins and ends every run, then those of each node."""
     found: dict[str, list[Recorded]] = {"": []}
     for event in events:
         found.setdefault(_place(event), []).append(event)
@@ -337,7 +338,7 @@ def _open_questions(run: Run) -> list[Question]:
 
 
 def question_of(interrupt: Interrupt) -> Question:
-    """The question with its votes, where several decide."""
+    """Return the question with its votes, where several decide."""
     several = interrupt.policy.get("requiredApprovals", 1) > 1
     return Question(interrupt, interrupts.votes_at(interrupt) if several else [])
 
@@ -438,7 +439,7 @@ class RunPage:
 
 
 def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = None, size: int = 50) -> RunPage:
-    """The tenant's runs, newest first; ``before`` is the id of the last one seen."""
+    """Return the tenant's runs, newest first; ``before`` is the last id of the page before."""
     rows, searched = _runs(scope, wanted)
     found, last = cut(list(_older(scope, rows, before)[: size + 1]), size)
     counted = rows.order_by().values("id")[: COUNTED + 1].count()
@@ -446,7 +447,7 @@ def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = Non
 
 
 def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
-    """The runs that failed since then and were not forked, oldest first; a refused approval is not a failure."""
+    """Return the runs that failed since then and were not forked, oldest first; a refused approval is no failure."""
     rows, _ = _runs(scope, RunFilter(status=RunStatus.FAILED, since=since - LONGEST_FAILING))
     forks = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"))
     rows = rows.filter(completed_at__gte=since).exclude(error__code__startswith=DECIDED)
@@ -454,7 +455,7 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
 
 
 def export_runs(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
-    """All the runs that match, newest first; read in chunks, for a file."""
+    """Yield all runs that match, newest first, read in chunks for a file."""
     (rows, _), before = _runs(scope, wanted), None
     while chunk := list(_older(scope, rows, before)[: sql.CHUNK]):
         yield from chunk
@@ -498,7 +499,7 @@ def _older(scope: TenantScope, rows: QuerySet[Run], before: UUID | None) -> Quer
 
 
 def export_events(scope: TenantScope, run: Run) -> Iterator[Recorded]:
-    """The run's whole log, in order, however long; read in chunks, for a file."""
+    """Yield the run's whole log, in order, read in chunks for a file."""
     scope.check("runs:read")
     after = -1
     while chunk := event_log.read(scope.tenant_id, run.id, after=after):
@@ -564,14 +565,14 @@ class Comparison:
 
 
 def forks_of(scope: TenantScope, run: Run) -> QuerySet[Run]:
-    """The newest replays and branches of the run."""
+    """Return the newest replays and branches of the run."""
     scope.check("runs:read")
     rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables", "configurable", "metadata")
     return rows.filter(source_run_id=run.id).order_by("-id")[:FORKS_SHOWN]
 
 
 def compare_with_source(scope: TenantScope, fork_id: UUID | None, *, now: datetime) -> Comparison:
-    """The fork and its source; ``NotFound`` for a run that is no fork, or not this tenant's."""
+    """Compare the fork with its source; ``NotFound`` for a run that is no fork or not this tenant's."""
     scope.check("runs:read")
     if runs.find(scope.tenant_id, fork_id).source_run_id is None:
         raise NotFound("This run is no replay or branch of another.")
@@ -617,7 +618,7 @@ def _text(write: TrailWrite | None) -> str:
 
 
 def _differs(pair: WritePair) -> bool:
-    """A replay tells of the very entries of its source; a branch writes its own, which say the same or not."""
+    """Whether the pair differs: a replay has the very entries of its source; a branch its own, which may be equal."""
     if pair.source is None or pair.fork is None:
         return True
     if pair.source.memory_id == pair.fork.memory_id:

@@ -22,7 +22,7 @@ READS = {LEDGER: "memory:read", INBOX: "proposals:read"}
 
 
 def list_filters(scope: TenantScope, page: str) -> list[SavedFilter]:
-    """Those this principal may use on the list ``page``: its own and the shared ones, by name."""
+    """Return the filters that this principal may use on the list ``page``: its own and the shared ones, by name."""
     scope.check(READS[page])
     found: list[SavedFilter] = _usable_asked().objects(scope.tenant_id, page, scope.principal.id)
     return found
@@ -42,8 +42,8 @@ def by_slug(scope: TenantScope, kept: list[SavedFilter]) -> dict[str, SavedFilte
 
 
 def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared: bool, now: datetime) -> SavedFilter:
-    """The query is kept under the name; one of the same name, of the same owner, is replaced. One that names a secret
-    of the tenant is refused: as an address the query would be of no use with a mark in it."""
+    """Save the query under the name, replacing the owner's filter of that name. A query that names a secret of the
+    tenant is refused: redacted, it would find nothing."""
     scope.check(READS[page])
     name = " ".join(name.split())
     slug = slugify(name, allow_unicode=True)[:64]

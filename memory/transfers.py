@@ -55,15 +55,14 @@ STORED, THERE = "stored", "already here"
 
 
 def export_lines(scope: TenantScope, *, now: datetime) -> Iterator[tuple[str, bytes]]:
-    """Every entry that can be read now, in the order in which it was written: its id and its line, which is empty where
-    the entry is left out."""
+    """Yield the id and the line of every live entry, oldest first; the line is empty for an entry that is left out."""
     for chunk in adapter.export_all(scope, now=now):
         for entry in chunk:
             yield entry.id, json_line(entry)
 
 
 def record_export(scope: TenantScope, counts: Mapping[str, int], *, now: datetime) -> None:
-    """How much has left is on record."""
+    """Audit how many entries were exported."""
     with transaction.atomic():
         audit.append(scope.tenant_id, actor=scope.principal.id, action="memory.exported", details=dict(counts), now=now)
 
@@ -80,14 +79,14 @@ MOST = {
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A line that could be read: the entry, and the ref of one without an address."""
+    """An entry read from a line, with its ref when it has no address."""
 
     entry: Imported
     memory_ref: str
 
 
 def read_line(line: str, form: str, *, now: datetime) -> Incoming:
-    """The entry in a line of a file of that form; refuses what is none."""
+    """Parse a line of a file of that form; raises ``Invalid`` for a line that is no entry."""
     try:
         said = json.loads(line)
         if not isinstance(said, dict):
@@ -139,7 +138,8 @@ FORMS: Mapping[str, Callable[[JSONObject, datetime], Incoming]] = {
 
 
 def _id_of(created_at: datetime, *names: str) -> UUID:
-    """An id that is the same at every import, and sorts by the entry's time (RFC 9562 UUIDv8 in the form of v7)."""
+    """Return an id that every import of the entry gets, sorted by the entry's time (RFC 9562: UUIDv8 laid out like
+    v7)."""
     digest = int.from_bytes(hashlib.sha256(json.dumps(names).encode()).digest()[:10])
     milliseconds = int(created_at.timestamp() * 1000)
     return UUID(int=(milliseconds << 80 | digest) & ~(0xF << 76 | 0x3 << 62) | 8 << 76 | 2 << 62)
@@ -173,7 +173,7 @@ def _object(value: object) -> JSONObject:
 
 
 def _time(text: str, until: datetime | None = None) -> datetime:
-    """A time in a file; UTC without a zone. Not after ``until``, which is the present."""
+    """Parse a time in a file, in UTC when it has no zone; refuses one after ``until``, the present."""
     found = datetime.fromisoformat(text)
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     if until and found > until:
@@ -183,7 +183,7 @@ def _time(text: str, until: datetime | None = None) -> datetime:
 
 @transaction.atomic
 def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
-    """The run that writes what the file with this digest has; the same one when an import of it broke off."""
+    """Open the run that writes the file with this digest, or return the run of an import that was interrupted."""
     scope_id = f"import:{digest}"
     there = runs.active_in(scope.tenant_id, scope_id)
     if there is None:
@@ -196,7 +196,8 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
 
 @transaction.atomic
 def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
-    """What became of each: ``STORED``, or why it was left. Refuses all of them for what is wrong with one."""
+    """Write the entries and return the result of each: ``STORED``, or why it was skipped. One that cannot be stored
+    refuses them all."""
     known = ledger.known_ids(scope.tenant_id, [each.entry.entry_id for each in incoming])
     outcomes: list[str] = []
     wanted: dict[UUID, Incoming] = {}
@@ -222,7 +223,7 @@ def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *
 
 
 def try_entries(scope: TenantScope, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
-    """What would become of each; nothing is changed."""
+    """Return the result that each entry would have; stores nothing."""
     with transaction.atomic():
         run = begin_import(scope, "", now=now)
         outcomes = import_entries(scope, run, incoming, now=now)
@@ -231,8 +232,8 @@ def try_entries(scope: TenantScope, incoming: Sequence[Incoming], *, now: dateti
 
 
 def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported], now: datetime) -> None:
-    """The facts of an entry with an address stand on the log of its agent, which never closes: the entry can be changed
-    and removed after the import is over."""
+    """Write entries with an address, with their events on their agent's log: it never closes, so they can be changed
+    and removed after the import."""
     if not entries:
         return
     given = [each.what for each in entries if isinstance(each.what, Given)]
@@ -248,7 +249,7 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported],
 
 @transaction.atomic
 def end_import(scope: TenantScope, run: Run, counts: Mapping[str, int], *, now: datetime) -> None:
-    """The run is over; how many lines became what is on record."""
+    """Complete the run and audit the number of lines by result."""
     runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
     target = ids.wire("run", run.id)
     audit.append(
@@ -274,7 +275,7 @@ QUOTED = re.compile('[",\r\n]')
 
 
 def document_of(entry: Exported) -> JSONObject:
-    """An entry as JSON files and APIs have it: the protocol's fields, and the console's."""
+    """Return the entry as JSON files and APIs show it: the fields of the protocol and those of the console."""
     expires = {"expiresAt": entry.expires_at} if entry.ends_at else {}
     retired = {"retiredAt": entry.retired_at} if entry.hidden_at else {}
     return {
@@ -298,7 +299,7 @@ def document_of(entry: Exported) -> JSONObject:
 
 
 class Cells(dict[str, str]):
-    """The cell of each text that was asked for; of names that many rows share. For one part of a file."""
+    """A cache of CSV cells by text, for texts that many rows share. Used for one part of a file."""
 
     def __missing__(self, text: str) -> str:
         self[text] = cell = _cell(text)
@@ -306,7 +307,7 @@ class Cells(dict[str, str]):
 
 
 def csv_parts(chunks: Iterable[Sequence[Exported]]) -> Iterator[str]:
-    """The head, and the lines of each chunk. In a table the parts of an address and of an origin have columns of their
+    """Yield the header and the lines of each chunk; the parts of an address and of an origin have columns of their
     own."""
     yield ",".join(COLUMNS) + "\r\n"
     yield from map(_csv_lines, chunks)
@@ -339,8 +340,8 @@ def _more_cells(address: "EntryAddress | None", origin: Origin | None) -> str:
 
 
 def json_line(entry: Exported) -> bytes:
-    """The line that ``import_memory`` reads. Empty for an entry whose value is encrypted: that is revealed only on
-    request, with an audit record."""
+    """Return the line that ``import_memory`` reads; empty for an entry whose value is encrypted, which is only revealed
+    on request and audited."""
     if entry.sealed:
         return b""
     line: dict[str, object] = {
@@ -364,6 +365,6 @@ def json_line(entry: Exported) -> bytes:
 
 
 def _in_full(text: str) -> str:
-    """A time that the database casts to text, in UTC and to the microsecond."""
+    """Return a time that the database cast to text, in UTC with microseconds."""
     time = text[11:].partition("+")[0]
     return f"{text[:10]}T{f'{time:0<15}' if '.' in time else time}+00:00"

@@ -37,7 +37,7 @@ MAX_VERSIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class FileDraft:
-    """What a file is to hold, before it is redacted."""
+    """A file's new content, before it is redacted."""
 
     content: str
     content_type: str = DEFAULT_CONTENT_TYPE
@@ -71,7 +71,7 @@ WHATEVER = Precondition()
 
 
 def checked_path(path: str) -> str:
-    """The path, if a file can have it: the pattern of the schema, no ``..``, and no empty or ``.`` segment."""
+    """Return the path if it is valid: the pattern of the schema, no ``..``, and no empty or ``.`` segment."""
     if not PATH.fullmatch(path) or ".." in path or {"", "."} & set(path.split("/")):
         message = "must be 1 to 256 letters, digits and . _ - / that begin with a letter or digit, without '..'"
         raise invalid("path", message)
@@ -79,7 +79,7 @@ def checked_path(path: str) -> str:
 
 
 def check(draft: FileDraft) -> None:
-    """Refuse what cannot be stored, whatever the tenant's secrets are."""
+    """Refuse what cannot be stored, before any redaction."""
     if UNSTORABLE.search(draft.content):
         raise invalid("content", "holds a NUL or half a surrogate pair")
     if not 0 < len(draft.content_type) <= MAX_CONTENT_TYPE or UNSTORABLE_IN_LABEL.search(draft.content_type):
@@ -107,7 +107,8 @@ def list_files(scope: TenantScope, *, prefix: str = "") -> list[WorkspaceFile]:
 
 
 def read_file(scope: TenantScope, path: str, *, version: int | None = None) -> WorkspaceFile:
-    """The newest version of a file, or the one of that number; ``NotFound`` for what is purged, deleted or foreign."""
+    """Return the newest version of a file, or the one with that number; ``NotFound`` when it is purged, deleted or
+    foreign."""
     scope.check("workspace:read")
     rows = WorkspaceFile.objects.of(scope.tenant_id).filter(path=checked_path(path))
     found = rows.filter(current=True) if version is None else rows.filter(version=version)
@@ -115,16 +116,16 @@ def read_file(scope: TenantScope, path: str, *, version: int | None = None) -> W
 
 
 def versions_of(scope: TenantScope, path: str) -> list[WorkspaceFile]:
-    """Every version that is kept of a file, the newest first; without the contents."""
+    """Return every stored version of a file, newest first, without contents."""
     scope.check("workspace:read")
     rows = WorkspaceFile.objects.of(scope.tenant_id).filter(path=checked_path(path))
     return list(rows.defer("content").order_by("-version"))
 
 
 def snapshot(scope: TenantScope) -> list[JSONObject]:
-    """What a run that is created now sees of the workspace: each path, its version, and the row that holds it.
+    """Return the workspace that a run created now sees: each path, its version, and the row that holds it.
 
-    The row is named because a file that is deleted and made anew counts from 1 again.
+    The row is named because a file that is deleted and created again counts its versions from 1.
     """
     rows = _current_versions().fetch(scope.tenant_id)
     return [{"path": path, "version": version, "file": sql.digits(row)} for path, version, row in sorted(rows)]
@@ -145,7 +146,7 @@ def by_id(scope: TenantScope, file_id: UUID) -> WorkspaceFile | None:
 
 
 def written_by(scope: TenantScope, run_id: UUID) -> dict[str, WorkspaceFile]:
-    """The newest version that the run wrote of each path, as far as it is kept; without the contents."""
+    """Return the newest stored version of each path that the run wrote, without contents."""
     scope.check("workspace:read")
     rows = WorkspaceFile.objects.of(scope.tenant_id).filter(run_id=run_id).defer("content").order_by("version")
     return {row.path: row for row in rows}
@@ -169,10 +170,10 @@ def write_file(
     node_id: str | None = None,
     now: datetime,
 ) -> WorkspaceFile:
-    """The file has one version more, and ``workspace.updated`` is on record; both or neither.
+    """Store a new version of the file and append ``workspace.updated``; both or neither.
 
-    ``run`` is the run in whose name it is written, ``node_id`` the node that did. Refuses with ``WorkspaceConflict``
-    when the file is not as ``expected``, and with ``WorkspaceTooLarge`` what the workspace has no room for.
+    ``run`` is the run in whose name it is written, ``node_id`` the node that wrote. Raises ``WorkspaceConflict`` when
+    the file is not as ``expected``, and ``WorkspaceTooLarge`` when the workspace has no room.
     """
     scope.check("workspace:write")
     if run is not None:
@@ -193,7 +194,7 @@ def write_file(
 
 @transaction.atomic
 def delete_file(scope: TenantScope, path: str, *, expected: Precondition = WHATEVER, now: datetime) -> None:
-    """The file is gone with all its versions; the event names the last of them."""
+    """Delete the file with all its versions; the event names the last one."""
     scope.check("workspace:write")
     checked_path(path)
     _lock(scope.tenant_id, now)
@@ -204,7 +205,7 @@ def delete_file(scope: TenantScope, path: str, *, expected: Precondition = WHATE
 
 
 def _clean(scope: TenantScope, path: str, draft: FileDraft, run: Run | None) -> FileDraft:
-    """The draft as it may be stored. A secret in a name cannot be replaced without making it another name."""
+    """Return the draft redacted for storage. A secret in a path is refused: replaced, it would name another file."""
     if run is not None and run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
     check(draft)
@@ -248,7 +249,7 @@ def _require_room(tenant_id: UUID) -> None:
 
 
 def _next_version(scope: TenantScope, path: str, draft: FileDraft, run: Run | None, now: datetime) -> WorkspaceFile:
-    """The next row; versions older than ``MAX_VERSIONS`` are purged."""
+    """Return the next row, and purge versions older than ``MAX_VERSIONS``."""
     rows = WorkspaceFile.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, path=path)
     version = (rows.aggregate(last=Max("version"))["last"] or 0) + 1
     rows.filter(version__lte=version - MAX_VERSIONS).delete()
@@ -265,7 +266,7 @@ def _next_version(scope: TenantScope, path: str, draft: FileDraft, run: Run | No
 
 
 def _hold(file: WorkspaceFile, content: str) -> WorkspaceFile:
-    """``file`` holds ``content``; its tag is of this row and this text, so no other file or text has it."""
+    """Set the content of ``file``; its tag is of this row and this text, so no other file or text has it."""
     file.content, file.size = content, len(content.encode())
     file.etag = f'"{hashlib.sha256(f"{file.id.hex}:{content}".encode()).hexdigest()[:32]}"'
     return file
@@ -293,13 +294,13 @@ def locked(tenant_id: UUID, file_id: UUID) -> WorkspaceFile | None:
 
 
 def erase_kept(file: WorkspaceFile, **kept: object) -> None:
-    """The version keeps these values instead, and has another tag. For forgetting alone."""
+    """Replace the content of the version and its tag. For forgetting only."""
     for name, value in kept.items():
         setattr(file, name, value)
     _hold(file, file.content).save(by=WRITER, update_fields=[*kept, "size", "etag"])
 
 
 def remove(tenant_id: UUID, path: str) -> int:
-    """No version of the file is there any more; returns how many were."""
+    """Delete every version of the file; return their number."""
     rows = WorkspaceFile.objects.written_by(WRITER).filter(tenant_id=tenant_id, path=path)
     return int(rows.delete()[0])
