@@ -46,7 +46,7 @@ def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]]
         for offset, (_, note) in enumerate(noted)
         if note
     ]
-    sql.insert(EventNote.objects.written_by(WRITER), COLUMNS, rows)
+    sql.insert(EventNote, COLUMNS, rows, by=WRITER)
     return last
 
 

@@ -219,7 +219,7 @@ def record(tenant_id: UUID, found: Iterable[Descent], *, pass_id: UUID | None, n
     tenant, made_by, at = sql.key(tenant_id), sql.key(pass_id), sql.instant(now)
     key, new_id = sql.key, ids.new_id
     rows = [(tenant, key(new_id()), key(each.source), key(each.target), str(each.kind), made_by, at) for each in found]
-    sql.insert(Lineage.objects.written_by(WRITER), COLUMNS, rows)
+    sql.insert(Lineage, COLUMNS, rows, by=WRITER)
 
 
 def sources_of(tenant_id: UUID, target_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:

@@ -189,7 +189,7 @@ def _keep_suspects(request: ForgetRequest, found: list[tuple[str, UUID]]) -> Non
     tenant, of = sql.key(request.tenant_id), sql.key(request.id)
     rows = [(tenant, sql.key(ids.new_id()), of, store, sql.key(row), Decision.UNDECIDED.value) for store, row in found]
     with transaction.atomic():
-        sql.insert(Suspect.objects.written_by(WRITER), COLUMNS, rows)
+        sql.insert(Suspect, COLUMNS, rows, by=WRITER)
 
 
 def _drop_suspects(request: ForgetRequest) -> None:

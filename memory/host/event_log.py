@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, OuterRef, Q
 
 from memory.host import ids, outbox, sql
@@ -36,7 +36,6 @@ TAKE_NUMBERS = (
 )
 COLUMNS = ("tenant_id", "id", "stream_id", "type", "node_id", "timestamp", "payload", "subject_id", "sequence")
 INSERT_INTO = f"INSERT INTO host_runevent ({', '.join(COLUMNS)}) "
-INSERT = INSERT_INTO + "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 FACT = f"{INSERT_INTO}SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - %s FROM numbered"  # noqa: S608
 ANNOUNCED = f"{outbox.INSERT_INTO} SELECT %s, %s FROM numbered WHERE watched"  # noqa: S608
 SELECT = (
@@ -118,21 +117,16 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
         raise RuntimeError("an event is appended in the transaction of the change it tells of")
     if sql.changes_at_once() and len(rows) <= AT_ONCE:
         return _insert_at_once(tenant_id, stream_id, rows, closing=closing, now=now)
-    with connection.cursor() as cursor:
-        closed_at = sql.instant(now) if closing else None
-        cursor.execute(TAKE_NUMBERS, [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id)])
-        row = cursor.fetchone()
-        if row is None:
-            raise StreamClosed
-        if row[1]:
-            outbox.enqueue_events(tenant_id, [values[1] for values in rows])
-        first = row[0] - len(rows)
-        numbered = [[*values, first + offset] for offset, values in enumerate(rows)]
-        if len(numbered) == 1:
-            cursor.execute(INSERT, numbered[0])
-        else:
-            sql.insert(RunEvent.objects.written_by(WRITER), COLUMNS, numbered)
-    return int(row[0]) - 1
+    closed_at = sql.instant(now) if closing else None
+    taken = sql.rows(TAKE_NUMBERS, [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id)])
+    if not taken:
+        raise StreamClosed
+    ((following, is_watched),) = taken
+    if is_watched:
+        outbox.enqueue_events(tenant_id, [values[1] for values in rows])
+    numbered = [[*values, sequence] for sequence, values in enumerate(rows, following - len(rows))]
+    sql.insert(RunEvent, COLUMNS, numbered, by=WRITER)
+    return int(following) - 1
 
 
 def _insert_at_once(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:

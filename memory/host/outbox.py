@@ -27,7 +27,7 @@ INSERT_INTO = "INSERT INTO host_outboxevent (tenant_id, id)"
 def enqueue_events(tenant_id: UUID, event_ids: Sequence[object]) -> None:
     """Queue the events with these ids, given in the engine's form, for delivery."""
     tenant = sql.key(tenant_id)
-    sql.insert(OutboxEvent.objects.written_by(WRITER), COLUMNS, [(tenant, event_id) for event_id in event_ids])
+    sql.insert(OutboxEvent, COLUMNS, [(tenant, event_id) for event_id in event_ids], by=WRITER)
 
 
 def announce(tenant_id: UUID, kind: str, data: JSONObject, *, run_id: UUID | None = None, now: datetime) -> None:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from uuid import UUID, SafeUUID
 
 import orjson
@@ -28,9 +28,13 @@ from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Cast, Concat, Replace
 from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
+from psycopg import RawCursor
 from psycopg.errors import DataCorrupted
 
 from memory.host.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from memory.host.models.base import Guarded
 
 INSTRUCTIONS = 10_000
 # PostgreSQL's table of samples of columns, which its planner reads.
@@ -85,19 +89,21 @@ def lock_name(name: str) -> None:
 
 
 def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
-    """Run a hand-written SELECT on the driver and return its rows.
+    """Run a hand-written SELECT on the driver and return its rows; in a transaction also a change that returns some.
 
     Django's cursor costs more than the query of a point read. It is used where it has work to do: open or check the
     connection, refuse a broken transaction, or notify listeners of queries.
     """
     django = connections[DEFAULT_DB_ALIAS]
-    if django.execute_wrappers or django.queries_logged or django.needs_rollback or not _is_open(django):
+    if _needs_cursor(django):
         with django.cursor() as cursor:
             cursor.execute(statement, parameters)
             return list(cursor.fetchall())
     django.validate_thread_sharing()
+    # psycopg's other cursors parse a statement of more than 50 parameters again at each call.
+    on_driver = RawCursor(django.connection) if is_postgres() else django.connection
     with django.wrap_database_errors:
-        return list(django.connection.execute(_in_driver_style(statement), parameters).fetchall())
+        return list(on_driver.execute(_in_driver_style(statement), parameters).fetchall())
 
 
 class Prepared(Generic[Row]):
@@ -386,27 +392,34 @@ def _ids_left(rows: QuerySet[Any]) -> Iterator[list[UUID]]:
 
 
 def insert(
-    allowed: Any, columns: Sequence[str], values: Iterable[Sequence[Any]], *, renewing: Sequence[str] = ()
+    model: "type[Guarded]",
+    columns: Sequence[str],
+    values: Iterable[Sequence[Any]],
+    *,
+    by: str,
+    renewing: Sequence[str] = (),
 ) -> None:
-    """Insert rows into the table of ``allowed``, a writable queryset, without the cost of an object for each.
+    """Insert rows into the table of ``model``, for its writer, without the cost of an object for each.
 
     ``values`` are in the engine's form. When a key exists already, the columns ``renewing`` are updated; no two of
     ``values`` may have the same key.
     """
-    into = f"INSERT INTO {allowed.model._meta.db_table} ({', '.join(columns)})"
+    model.require_writer(by, "insert()")
+    into = f"INSERT INTO {model._meta.db_table} ({', '.join(columns)})"
     renewed = ", ".join(f"{name} = excluded.{name}" for name in renewing)
     conflict = f"ON CONFLICT (tenant_id, id) DO UPDATE SET {renewed}" if renewing else ""
     given = list(values)
+    if not is_postgres():
+        _insert_each(f"{into} VALUES ({', '.join(['%s'] * len(columns))}) {conflict}", given)
+        return
     with connection.cursor() as cursor:
-        if not is_postgres():
-            cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(columns))}) {conflict}", given)
-        elif given and not renewing:
-            copied = f"COPY {allowed.model._meta.db_table} ({', '.join(columns)}) FROM STDIN"
+        if given and not renewing:
+            copied = f"COPY {model._meta.db_table} ({', '.join(columns)}) FROM STDIN"
             with connection.wrap_database_errors, cursor.copy(copied) as copy:
                 for row in given:
                     copy.write_row(row)
         elif given:  # one array per column, so one statement inserts all rows
-            types = {field.column: field.db_type(connection) for field in allowed.model._meta.concrete_fields}
+            types = {field.column: field.db_type(connection) for field in model._meta.concrete_fields}
             arrays = ", ".join(f"%s::{types[name]}[]" for name in columns)
             lists = [list(column) for column in zip(*given, strict=True)]
             cursor.execute(f"{into} SELECT * FROM unnest({arrays}) {conflict}", lists)  # noqa: S608
@@ -522,12 +535,34 @@ def ending_at(deadline: float) -> Iterator[None]:
         yield
 
 
+def _insert_each(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert the rows on SQLite; in a transaction on the driver itself, as ``rows`` reads."""
+    django = connections[DEFAULT_DB_ALIAS]
+    if _needs_cursor(django) or not django.in_atomic_block:
+        with django.cursor() as cursor:
+            cursor.executemany(statement, rows)
+        return
+    django.validate_thread_sharing()
+    with django.wrap_database_errors:
+        django.connection.executemany(_in_driver_style(statement), rows)
+
+
+def _needs_cursor(django: Any) -> bool:
+    return bool(django.execute_wrappers or django.queries_logged or django.needs_rollback or not _is_open(django))
+
+
 def _is_open(django: Any) -> bool:
     return django.connection is not None and (django.health_check_done or not django.health_check_enabled)
 
 
+@lru_cache(maxsize=MOST_SHAPES)
 def _in_driver_style(statement: str) -> str:
-    return statement if is_postgres() else statement.replace("%s", "?")
+    """Return the statement with the placeholders of the driver: ``?``, or ``$1``, ``$2`` and so on."""
+    if not is_postgres():
+        return statement.replace("%s", "?")
+    first, *parts = statement.split("%s")
+    numbered = first + "".join(f"${number}{part}" for number, part in enumerate(parts, 1))
+    return numbered.replace("%%", "%")
 
 
 def key(value: UUID | None) -> UUID | str | None:

@@ -389,7 +389,7 @@ def _store_in_steps(
 ) -> list[list[Any]]:
     _append_facts(tenant_id, streams, now)
     stored = entries.insert_entries(tenant_id, prepared, now=now)
-    sql.insert(EntryAddress.objects.written_by(WRITER), ADDRESS_COLUMNS, [_values(each.address) for each in ready])
+    sql.insert(EntryAddress, ADDRESS_COLUMNS, [_values(each.address) for each in ready], by=WRITER)
     return stored
 
 

@@ -206,8 +206,15 @@ def stored(
     tenant_id: UUID, made: Redraft, values: dict[str, object], now: datetime, expires_at: datetime | None
 ) -> MemoryEntry:
     """The entry inserted with these column values, without reading it back."""
-    own = {"tenant_id": tenant_id, "id": made.id, "run_id": sql.as_uuid(values["run_id"]), "tags": list(made.tags)}
-    return MemoryEntry(**(values | own | {"created_at": now, "expires_at": expires_at}))
+    own: JSONObject = {
+        "tenant_id": tenant_id,
+        "id": made.id,
+        "run_id": sql.as_uuid(values["run_id"]),
+        "tags": list(made.tags),
+    }
+    own |= {"created_at": now, "expires_at": expires_at, "retired_at": None, "retired_kind": ""}
+    entry: MemoryEntry = sql.build_row(MemoryEntry, values | own)
+    return entry
 
 
 @cache
@@ -374,9 +381,9 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
         [*prepared_row(tenant_id, each, now, hidden=hidden), position]
         for position, each in enumerate(made, last - len(made) + 1)
     ]
-    sql.insert(MemoryEntry.objects.written_by(WRITER), INSERTED, rows)
+    sql.insert(MemoryEntry, INSERTED, rows, by=WRITER)
     tags = [(tenant, sql.key(each.entry.id), tag) for each in made for tag in each.entry.tags]
-    sql.insert(EntryTag.objects.written_by(WRITER), TAGGED, tags)
+    sql.insert(EntryTag, TAGGED, tags, by=WRITER)
     index.lag_after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))
     return rows
 
@@ -432,9 +439,8 @@ def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> 
     """Set how many sources support each entry, and when the last was written."""
     tenant = sql.key(tenant_id)
     rows = [(tenant, sql.key(entry_id), sources, sql.instant(last)) for entry_id, sources, last in found]
-    allowed = Strength.objects.written_by(WRITER)
     renewing = ("sources", "last_said_at")
-    sql.insert(allowed, ("tenant_id", "id", *renewing), rows, renewing=renewing)
+    sql.insert(Strength, ("tenant_id", "id", *renewing), rows, by=WRITER, renewing=renewing)
 
 
 @transaction.atomic
@@ -588,7 +594,7 @@ def _store(tenant_id: UUID, stated_writes: Iterable[tuple[UUID, Stated, int]]) -
         ]
         for entry_id, stated, sequence in stated_writes
     ]
-    sql.insert(EntryOrigin.objects.written_by(WRITER), ORIGIN_COLUMNS, rows)
+    sql.insert(EntryOrigin, ORIGIN_COLUMNS, rows, by=WRITER)
 
 
 def mark_outdated(tenant_id: UUID, entry_ids: Sequence[UUID]) -> None:

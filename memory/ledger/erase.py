@@ -125,7 +125,7 @@ def remove_entries(
     if not found:
         return 0
     stones = [(tenant, row.id, row.run_id, reason, at) for row in found]
-    sql.insert(Tombstone.objects.written_by(WRITER), STONE, stones)
+    sql.insert(Tombstone, STONE, stones, by=WRITER)
     with_address = [sql.as_uuid(row.id) for row in found if row.memory_ref.startswith(addresses.PREFIX)]
     if with_address:
         addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, now=now)

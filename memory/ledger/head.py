@@ -6,8 +6,6 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from memory.host import event_log, sql
 from memory.host.errors import NotFound
 from memory.models.entry import LedgerHead, MemoryEntry
@@ -81,10 +79,8 @@ def advance_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1,
 
 def _moved(tenant_id: UUID, by: list[Any]) -> int | None:
     tenant = sql.key(tenant_id)
-    with connection.cursor() as cursor:
-        cursor.execute(MOVE_HEAD, [*by, tenant, tenant])
-        found = cursor.fetchone()
-    return int(found[0]) if found else None
+    found = sql.rows(MOVE_HEAD, [*by, tenant, tenant])
+    return int(found[0][0]) if found else None
 
 
 def record_removal_time(now: datetime, *, at_once: bool) -> Gone:

@@ -102,7 +102,7 @@ def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -
         return []
     position = advance_head(tenant_id, entries=-len(found), retired=len(found))
     spans = [(tenant, sql.key(ids.new_id()), row, position) for row in found]
-    sql.insert(Retirement.objects.written_by(WRITER), SPAN, spans)
+    sql.insert(Retirement, SPAN, spans, by=WRITER)
     for kind in sorted({str(each.kind) for each in wanted.values()}):
         _take(tenant, [row for row in found if wanted[row].kind == kind], kind, now)
     gone = [wanted[row].entry_id for row in found]

@@ -4,7 +4,7 @@ import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from memory.host import audit, event_log, ids, runs
+from memory.host import audit, event_log, ids, runs, sql
 from memory.host.events import NodeCompleted
 from memory.host.models import Run, RunEvent, WriteGuard
 from memory.models.entry import MemoryEntry
@@ -36,6 +36,8 @@ def test_no_queryset_writes_around_the_guard(attempt: str) -> None:
 def test_naming_another_module_as_the_writer_opens_nothing() -> None:
     with pytest.raises(WriteGuard):
         Run.objects.written_by("memory.ledger")
+    with pytest.raises(WriteGuard):
+        sql.insert(Run, ("id",), [], by="memory.ledger")
 
 
 @pytest.mark.parametrize("statement", ["UPDATE host_runevent SET type = 'x'", "DELETE FROM host_runevent"])

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from copy import copy
 from datetime import timedelta
 from typing import Any
@@ -20,12 +21,17 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory import adapter, ledger, ledger_search
 from memory.adapter import RunView
+from memory.addresses import Address, Tier
 from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import Forbidden, NotFound
 from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, statements
 from memory.host.tenancy import TenantScope
+from memory.ledger import Given
 from memory.ledger_search import LedgerFilter
+from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
+from memory.openintent import entries
+from memory.openintent.access import Caller
 from memory.text import redactor, token_budget
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import steps
@@ -395,6 +401,35 @@ def test_who_listens_to_queries_hears_those_that_go_to_the_driver() -> None:
         assert building.contents(acme) == []
         assert adapter.get_entry(building.ref(acme, "notes"), ids.new_id(), now=timezone.now()) is None
     assert len([query for query in heard if "memory_memoryentry" in query["sql"]]) == 2
+
+
+def test_a_statement_of_many_parameters_has_each_in_its_place() -> None:
+    given = [f"{number} $1 ? 100 %" for number in range(120)]
+    as_text = "CAST(%s AS text)"
+    assert sql.rows(f"SELECT {', '.join([as_text] * len(given))}", given) == [tuple(given)]
+
+
+@pytest.mark.parametrize("observed", [True, False])
+def test_many_rows_are_inserted_all_or_none_whoever_listens(observed: bool) -> None:
+    acme = building.scope()
+    entry_id = building.write(acme, building.open_run(acme), "kept").id
+    rows = [[sql.key(acme.tenant_id), sql.key(entry_id), tag] for tag in ("a", "%s", "a")]
+    for wanted, expected in ((rows, set()), (rows[:2], {"a", "%s"})):
+        listener = CaptureQueriesContext(connection) if observed else nullcontext()
+        with suppress(IntegrityError), listener, transaction.atomic():
+            sql.insert(EntryTag, ("tenant_id", "id", "tag"), wanted, by="memory.ledger")
+        assert set(EntryTag.objects.of(acme.tenant_id).values_list("tag", flat=True)) == expected
+
+
+def test_an_entry_at_its_address_is_returned_as_it_would_be_read() -> None:
+    caller, now = Caller(building.scope(), "acme.bot"), timezone.now()
+    given = Given(Address(Tier.WORKING, "acme.bot", "cases", "one"), {"text": "Ça va?"}, ("crm", "ü"), now + HOUR)
+    made = entries.create(caller, given, now=now)
+    read = EntryAddress.objects.select_related("entry").get(id=made.id)
+    assert not made.get_deferred_fields() | made.entry.get_deferred_fields(), "nothing of it is read anew"
+    for ours, orms in ((made, read), (made.entry, read.entry)):
+        for name in [field.attname for field in orms._meta.concrete_fields]:
+            assert getattr(ours, name) == getattr(orms, name), name
 
 
 def test_a_broken_transaction_reads_nothing() -> None:

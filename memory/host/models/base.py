@@ -218,15 +218,19 @@ class Guarded(models.Model):
     class Meta:
         abstract = True
 
+    @classmethod
+    def require_writer(cls, by: str, attempt: str) -> None:
+        """Raise ``WriteGuard`` for any but the model's writer."""
+        if by != cls.writer:
+            raise WriteGuard(cls, attempt)
+
     def save(self, *args: Any, by: str = "", **kwargs: Any) -> None:
-        if by != self.writer:
-            raise WriteGuard(type(self), "save()")
+        self.require_writer(by, "save()")
         if args or not statements.write(self, **kwargs):
             super().save(*args, **kwargs)
 
     def delete(self, *args: Any, by: str = "", **kwargs: Any) -> tuple[int, dict[str, int]]:
-        if by != self.writer:
-            raise WriteGuard(type(self), "delete()")
+        self.require_writer(by, "delete()")
         return super().delete(*args, **kwargs)
 
 
