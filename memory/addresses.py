@@ -45,7 +45,7 @@ SEALED = frozenset({Sensitivity.CONFIDENTIAL, Sensitivity.RESTRICTED})
 
 
 def _segment(text: str) -> str:
-    """The text as one segment of a ref, so that no two addresses of different agents have the same ref."""
+    """Escape the text as one segment of a ref, so that addresses of different agents have different refs."""
     return text.replace("%", "%25").replace("/", "%2F")
 
 
@@ -55,14 +55,14 @@ def is_agent_id(text: str) -> bool:
 
 
 def owner_of(ref: str) -> str | None:
-    """The agent that owns the memory under an OpenIntent ref; None when agents share it."""
+    """Return the agent that owns the memory under an OpenIntent ref; None when agents share it."""
     tier, _, rest = ref.removeprefix(PREFIX).partition("/")
     owner = rest.rpartition("/")[0] if tier == Tier.WORKING else rest
     return None if tier == Tier.SEMANTIC else owner
 
 
 def is_working(ref: str) -> bool:
-    """Whether the ref holds the state of work in progress, which changes under everybody who puts it together."""
+    """Whether the ref holds the state of work in progress, which changes while a pass reads it."""
     return ref.startswith(f"{PREFIX}{Tier.WORKING}/")
 
 
@@ -102,7 +102,7 @@ class Address:
 
 
 def canonical(value: JSONObject) -> str:
-    """The value as it is kept: RFC 8785, with the numbers that it cannot hold written out exactly."""
+    """Return the stored form of the value: RFC 8785, with the numbers that it cannot hold written out exactly."""
     try:
         return rfc8785.dumps(value).decode()
     except rfc8785.CanonicalizationError:
@@ -110,10 +110,10 @@ def canonical(value: JSONObject) -> str:
 
 
 def size_of(value: JSONObject) -> int:
-    """The bytes of the value in compact JSON, which is what limits count (R18, R76)."""
+    """Return the bytes of the value in compact JSON, which is what limits count (R18, R76)."""
     return len(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
 
 
 def kept_form(address: Address, value: JSONObject) -> str:
-    """The content of the entry's row; of a sealed value a sign that there is one."""
+    """Return the content of the entry's row; for a sealed value only a sign that there is one."""
     return json.dumps({"sealed": address.sensitivity}) if address.is_sealed else canonical(value)

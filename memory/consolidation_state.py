@@ -19,7 +19,8 @@ MOST_CHUNKS = 16
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a pass left: how many entries of how many tokens, valid while the ledger is at ``head``, until ``until``.
+    """The result of the last pass: the number of entries and tokens, valid while the ledger is at ``head``, until
+    ``until``.
 
     ``head`` is -1 when there were other writes during the pass. ``chunks`` counts the chunks of signatures.
     """
@@ -33,7 +34,7 @@ class State:
 
 
 def state_of(tenant_id: UUID, memory_ref: str) -> State | None:
-    """What the last pass left; None when there was none, or it was dropped."""
+    """Return the state that the last pass stored; None when there is none, or it was dropped."""
     row: Reconciled | None = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk=0).first()
     if row is None:
         return None
@@ -43,13 +44,13 @@ def state_of(tenant_id: UUID, memory_ref: str) -> State | None:
 
 
 def progress_of(tenant_id: UUID) -> dict[str, tuple[int, datetime]]:
-    """Of each ref that was consolidated: the position up to which, and when."""
+    """Return, for each consolidated ref, the position up to which, and when."""
     rows = Reconciled.objects.of(tenant_id).filter(chunk=0)
     return {ref: (position, at) for ref, position, at in rows.values_list("memory_ref", "position", "changed_at")}
 
 
 def compared(tenant_id: UUID, memory_ref: str) -> int:
-    """The position up to which the entries of the ref were compared for look-alikes."""
+    """Return the position up to which the entries of the ref were compared for look-alikes."""
     rows = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk=0)
     return rows.values_list("compared", flat=True).first() or 0
 
@@ -86,7 +87,7 @@ def add(
 
 @transaction.atomic
 def drop(tenant_id: UUID, memory_refs: Collection[str]) -> int:
-    """Forget the state of these refs, so that their next pass reads everything. Returns how many rows were deleted."""
+    """Delete the state of these refs, so that their next pass reads everything; return the number of rows."""
     rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref__in=list(memory_refs))
     return int(rows.delete()[0])
 

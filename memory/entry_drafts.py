@@ -36,7 +36,7 @@ class EntryDraft:
 
 
 def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
-    """The draft's tags in order, once each; refuses a draft that cannot be stored, naming every field."""
+    """Return the draft's tags in order, each once; refuses a draft that cannot be stored, naming every field."""
     tags = tuple(dict.fromkeys(tag for tag in draft.tags if tag))
     problems = [
         ("content", _content_problem(draft.content)),
@@ -52,7 +52,7 @@ def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
 
 
 def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """The tags as an entry may have them; refuses too many, or one that cannot be stored."""
+    """Return the tags; refuses too many, or one that cannot be stored."""
     if problem := _tags_problem(tuple(tags)):
         raise Invalid("The tags cannot be stored.", errors=[{"field": "tag", "message": problem}])
     return tuple(tags)
@@ -91,7 +91,7 @@ def _label_problem(label: str) -> str:
 
 
 def checked_reason(reason: str) -> str:
-    """The reason as it may stand on record, trimmed."""
+    """Return the reason, stripped; refuses one that is too long or cannot be stored."""
     reason = reason.strip()
     if len(reason) > MAX_REASON or UNSTORABLE.search(reason):
         message = f"must be at most {MAX_REASON} characters of plain text"

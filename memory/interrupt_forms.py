@@ -120,7 +120,7 @@ def _approval(data: JSONObject) -> dict[str, forms.Field]:
 
 
 def _question(label: str, schema: JSONObject) -> forms.Field:
-    """The field that fits the schema of a question; a text where nothing fits better."""
+    """Return the field that fits the schema of a question; a text field where nothing fits better."""
     kind, choices = schema.get("type"), schema.get("enum")
     if choices and all(isinstance(choice, str) for choice in choices):
         return forms.ChoiceField(label=label, choices=[UNCHOSEN, *((choice, choice) for choice in choices)])
@@ -174,7 +174,7 @@ class ShownInterrupt:
 
 
 def question_for(scope: TenantScope, question: Question, form: AnswerForm | None = None) -> ShownInterrupt:
-    """The question, for this principal."""
+    """Return the question as this principal sees it."""
     interrupt = question.interrupt
     denied, mine = interrupts.denial(scope, interrupt), vote_of(scope, question)
     given = None if denied or mine else form or AnswerForm(interrupt)
@@ -183,5 +183,5 @@ def question_for(scope: TenantScope, question: Question, form: AnswerForm | None
 
 
 def vote_of(scope: TenantScope, question: Question) -> InterruptVote | None:
-    """The vote of the principal's person at the question, by whichever login or key it was cast."""
+    """Return the vote of the principal's person on the question, by whichever login or key it was cast."""
     return next((vote for vote in question.votes if vote.voter == scope.principal.person), None)

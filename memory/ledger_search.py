@@ -113,7 +113,7 @@ class LedgerFilter:
     until: datetime | None = None
 
     def with_fields(self) -> "LedgerFilter":
-        """The same with the fields named in the text; a field that is set already stays."""
+        """Add the fields named in the text; a field that is set already stays."""
         named = {IN_QUERY[name]: value.strip('"') for name, value in FIELD.findall(self.text)}
         open_fields = {field: value for field, value in named.items() if not getattr(self, field)}
         if len(open_fields) < len(named):
@@ -122,12 +122,12 @@ class LedgerFilter:
 
     @property
     def place(self) -> dict[str, str]:
-        """What is asked of an address."""
+        """The conditions on an address."""
         return {"tier": self.tier, "namespace": self.namespace, "sensitivity": self.sensitivity}
 
     @property
     def document(self) -> JSONObject:
-        """What is set, as it is kept with a pass."""
+        """The fields that are set, as they are stored with a pass."""
         said = {name: value for name, value in asdict(self).items() if value}
         return said | {name: said[name].isoformat() for name in TIMES if name in said}
 
@@ -144,8 +144,8 @@ class LedgerFilter:
 
 @dataclass(frozen=True, slots=True)
 class LedgerPage:
-    """One page: its entries, how many there are in all, and the id to continue after; ``meaning`` is by what it was
-    ranked, and None of one that was not."""
+    """One page: its entries, the total, and the id to continue after; ``meaning`` is the query's vector if it was
+    ranked by one."""
 
     entries: "list[MemoryEntry]"
     total: int
@@ -171,7 +171,7 @@ class LedgerPage:
 def ledger_page(
     scope: TenantScope, wanted: LedgerFilter, *, after: UUID | None = None, seen: int = 0, size: int = 50, now: datetime
 ) -> LedgerPage:
-    """The page of ``size`` entries after ``after``; ``seen`` is how many came before it."""
+    """Return the page of ``size`` entries after ``after``; ``seen`` is the number of entries before it."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
         search = _Search.build(scope, wanted, now)
@@ -187,13 +187,13 @@ def ledger_page(
 
 
 def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[adapter.Exported]:
-    """All that match, in their order, however many; read in chunks, for a file."""
+    """Yield all that match, in order, read in chunks for a file."""
     for chunk in export_chunks(scope, wanted, now=now):
         yield from chunk
 
 
 def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[list[adapter.Exported]]:
-    """``export_entries`` as they are read: no statement is open between two chunks, and no transaction."""
+    """Yield the chunks of ``export_entries``: no statement and no transaction is open between two of them."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
         search = _Search.build(scope, wanted, now)
@@ -210,8 +210,8 @@ def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) ->
 
 
 def every_match(scope: TenantScope, wanted: LedgerFilter, *, upto: int, now: datetime) -> Iterator[list[UUID]]:
-    """All that match and were last written by the ledger's change ``upto``, newest first, in chunks. An entry has every
-    word of a text that is looked for."""
+    """Yield in chunks, newest first, all that match and were last written at or before the position ``upto``. With a
+    text, an entry has each of its words."""
     wanted = replace(wanted.with_fields(), order=NEWEST)
     if search_form(wanted.text):
         yield from _every_id_by_words(scope, _Search.build(scope, wanted, now), upto + 1)
@@ -236,7 +236,8 @@ def _every_id_by_words(scope: TenantScope, search: "_Search", below: int | None)
 
 
 def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime) -> list[adapter.Sampled]:
-    """The first ``size`` that match, for facets to count: the newest, or those that have the words of a search."""
+    """Return the first ``size`` that match, for facets to count: the newest, or those that have the words of a
+    search."""
     wanted = wanted.with_fields()
     if not search_form(wanted.text):
         marked, shape, values = _shaped(scope, wanted, now, None, size)
@@ -252,7 +253,7 @@ def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The words, and the rows that everything else leaves; ``rows`` is None when that is every row there is."""
+    """The words of a search, and the rows that the rest of the filter leaves; ``rows`` is None for every row."""
 
     words: Sought
     shown: "QuerySet[MemoryEntry]"
@@ -298,7 +299,7 @@ def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[list[ad
 
 
 def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
-    """Searched from its place, and counted from the top, unless the first page is all there is."""
+    """Search from the place of the page, and count from the top, unless the first page is all there is."""
     below = None if after is None else adapter.position_of(scope, after)
     found = search.page_below(scope, below, size + 1)
     count, is_all = len(found.positions), found.floor is None
@@ -325,7 +326,7 @@ def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[list[adapte
 
 
 def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int]) -> "list[MemoryEntry]":
-    """The entries at these positions, in their order."""
+    """Return the entries at these positions, in their order."""
     if not positions:
         return []
     found = rows.filter(position__in=positions).select_related("run").only(*SHOWN, "position")
@@ -334,14 +335,15 @@ def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int])
 
 
 def _with_details(scope: TenantScope, rows: "list[MemoryEntry]") -> "list[MemoryEntry]":
-    """The entries with all that a list shows of them."""
+    """Load what a list shows of the entries."""
     return adapter.with_origins(scope, adapter.with_addresses(scope, rows))
 
 
 def within_budget(
     scope: TenantScope, memory_ref: str, wanted: adapter.Injection, *, tag: str = "", limit: int = 0, now: datetime
 ) -> LedgerPage:
-    """What of a ref goes into a context (RFC 0113), of all there is; a key bound to agents gets what they wrote."""
+    """Return what of a ref fits into a context (RFC 0113), and the total; a key bound to agents gets what they
+    wrote."""
     scope.check("memory:read")
     of_ref = LedgerFilter(memory_ref=memory_ref, tag=tag)
     meaning = embeddings.meaning_of(scope.tenant_id, wanted.query) if wanted.rank == adapter.RELEVANCE else None
@@ -356,7 +358,7 @@ def within_budget(
 
 
 def index_what_waits() -> int:
-    """Every entry of every tenant is in the index of full text; how many were not."""
+    """Index every entry of every tenant that is not in the index of full text yet; return their number."""
     done = 0
     for tenant_id in ledger.tenants_behind():
         while indexed := ledger.catch_up(tenant_id, most=INDEXED_AT_ONCE):
@@ -378,8 +380,8 @@ def _rows_after(
 def _shaped(
     scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
 ) -> tuple[LedgerFilter, tuple[Hashable, ...] | None, list[object]]:
-    """The filter with its texts marked, the shape of the statements that list the first ``size``, and the values in
-    which those of one shape differ. What is looked up first, and a span of time, have no shape."""
+    """Return the filter with its texts marked, the shape of the statements that list the first ``size``, and the values
+    in which those of one shape differ. A filter with more than ``SHAPED`` has no shape."""
     scope.check("memory:read")  # a statement that is compiled already asks the scope for nothing
     marked: dict[str, Any] = {name: sql.Text.of(text) for name in SHAPED if (text := getattr(wanted, name))}
     unset: dict[str, Any] = dict.fromkeys(SHAPED, "")
@@ -391,8 +393,8 @@ def _shaped(
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":
-    """The matches after ``after``, newest first: led by the tag, by the stated origin, by the address, or by the entry
-    itself."""
+    """Return the matches after ``after``, newest first: led by the tag, by the stated origin, by the address, or by the
+    entry itself."""
     leading = {} if wanted.tag else _stated_alone(scope, wanted)
     if leading:
         wanted = replace(wanted, system="", thread="", node="" if "node" in leading else wanted.node)
@@ -426,7 +428,7 @@ def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int
 
 
 def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "QuerySet[MemoryEntry]":
-    """What matches but for its tag and its address, which lead to the rows where they are given."""
+    """Return the condition without the tag and the address, which lead to the rows where they are given."""
     rows = adapter.visible_entries(scope, now=now)
     if wanted.state != "all":
         rows = rows.filter(retired_at__isnull=wanted.state != "retired")
@@ -443,13 +445,13 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
 
 
 def _stated(wanted: LedgerFilter) -> dict[str, str]:
-    """What only an agent elsewhere can have said, by the columns of an origin."""
+    """Return the conditions that only a stated origin can meet, by the columns of an origin."""
     exact = {"system": wanted.system, "thread_id": wanted.thread}
     return {name: value for name, value in exact.items() if value}
 
 
 def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
-    """The same with the node, where no node of this host has that name: all that origins alone can answer."""
+    """Return ``_stated`` with the node, if no node of this host has that name: all that origins alone can answer."""
     stated, node = _stated(wanted), wanted.node
     if node and adapter.has_stated_origin(scope, node=node) and not adapter.has_observed_write(scope, node_id=node):
         return stated | {"node": node}
@@ -457,8 +459,8 @@ def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
 
 
 def _of_node(scope: TenantScope, rows: "QuerySet[MemoryEntry]", node: str) -> "QuerySet[MemoryEntry]":
-    """Writes of a node of that name, observed by this host or stated by an agent. A condition without any write is left
-    out, since two at once are slower than one."""
+    """Return the condition for writes of a node of that name, observed by this host or stated by an agent. One without
+    any write is left out, since two at once are slower than one."""
     if not adapter.has_stated_origin(scope, node=node):
         return rows.filter(node_id=node)
     stated = adapter.with_stated_origin(rows, scope, node=node)
@@ -466,7 +468,8 @@ def _of_node(scope: TenantScope, rows: "QuerySet[MemoryEntry]", node: str) -> "Q
 
 
 def _of_run(scope: TenantScope, rows: "QuerySet[MemoryEntry]", run: str) -> "QuerySet[MemoryEntry]":
-    """Writes on the log of a run here, by its id, or stated to come from an external run of that id."""
+    """Return the condition for writes on the log of a run here, by its id, or stated to come from an external run of
+    that id."""
     run_id = ids.parse("run", run)
     found = rows.filter(run_id=run_id) if run_id else rows.none()
     if run_id and adapter.has_stated_origin(scope, run_id=run_id):
@@ -494,15 +497,14 @@ FACETS = (*FACET_COLUMNS, "tag", "tier")
 
 @dataclass(frozen=True, slots=True)
 class FacetCounts:
-    """How often each value was found; of more entries than were looked at when ``is_bound``."""
+    """The number of entries with each value; with ``is_bound``, of more entries than were counted."""
 
     of: Mapping[str, int] = field(default_factory=dict)
     is_bound: bool = False
 
 
 def facet_counts(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> dict[str, FacetCounts]:
-    """The count of every value of each facet, regardless of what is chosen in that facet; with
-    ``state`` and ``age``."""
+    """Count every value of each facet, regardless of what is chosen in that facet; with ``state`` and ``age``."""
     wanted = wanted.with_fields()
     every = _sample(scope, replace(wanted, state="all"), now)
     here = every if wanted.state == "all" else [each for each in every if _state(each) == wanted.state]
@@ -527,7 +529,7 @@ def _sample(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> list[Sam
 
 
 def _counted(name: str, among: list[Sampled]) -> Counter[str]:
-    """How many have each value. Columns are counted as they are, and a packed text is parsed once per text."""
+    """Count the entries with each value. Columns are counted as they are, and a packed text is parsed once per text."""
     found: Counter[str] = Counter()
     if name == "tag":
         for tags, entries in Counter(each.tags for each in among).items():

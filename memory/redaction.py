@@ -27,7 +27,7 @@ _built: dict[Versions, Redactor] = {}
 
 
 def for_run(tenant_id: UUID, run_id: UUID) -> Redactor:
-    """The redactor of everything this run writes, in whichever process it writes it."""
+    """Return the redactor of everything that this run writes, in whichever process."""
     versions = vault.versions_known_to(tenant_id, run_id)
     if not versions:
         return NOTHING
@@ -35,7 +35,7 @@ def for_run(tenant_id: UUID, run_id: UUID) -> Redactor:
 
 
 def for_tenant(tenant_id: UUID) -> Redactor:
-    """The redactor of titles, rationales, reasons and artifacts: every secret of the tenant."""
+    """Return the redactor of titles, rationales, reasons and artifacts: every secret of the tenant."""
     versions = vault.versions_held_by(tenant_id)
     if not versions:
         return NOTHING
@@ -43,8 +43,9 @@ def for_tenant(tenant_id: UUID) -> Redactor:
 
 
 def for_derived(tenant_id: UUID) -> Callable[[str], Redacted]:
-    """What derived text goes through: every secret of the tenant, then whatever has the shape of one; old marks are
-    rewritten. What was redacted in a source stays so in what is made of it (RFC 0012 D, SR-1 carry-forward)."""
+    """Return the redactor of derived text: every secret of the tenant, then anything that has the shape of one; old
+    marks are rewritten. What was redacted in a source stays redacted in what is made of it (RFC 0012 D, SR-1
+    carry-forward)."""
     redactor = for_tenant(tenant_id)
 
     def redact(text: str) -> Redacted:
@@ -60,7 +61,7 @@ def _versions(secrets: list[Secret]) -> Versions:
 
 
 def _build(secrets: list[Secret]) -> Redactor:
-    """Once for each set of secrets and versions; a rotation or a new value makes another set."""
+    """Build the redactor once for each set of secrets and versions; a rotation or a new value makes another set."""
     if len(_built) >= KEPT:
         _built.clear()
     return _built.setdefault(_versions(secrets), Redactor([(secret.name, vault.unseal(secret)) for secret in secrets]))
@@ -83,7 +84,7 @@ SHOWN_MASKED = {*FROM_INPUTS, "exchanges"}
 
 
 def without_sensitive(values: Mapping[str, object], definition: Mapping[str, object]) -> JSONObject:
-    """The values with those masked that the workflow declares ``sensitive``."""
+    """Mask the values that the workflow declares ``sensitive``."""
     masked = {each["name"] for each in _sensitive(definition)}
     return {name: MASK if name in masked else value for name, value in values.items()}
 
@@ -104,11 +105,11 @@ class Mask:
         self._texts = {leaf if isinstance(leaf, str) else json.dumps(leaf) for leaf in leaves} - {""}
 
     def data(self, asked: Mapping[str, object]) -> JSONObject:
-        """What an interrupt asks; only what a run may have brought into it can hold a variable."""
+        """Mask what an interrupt asks; only what a run may have brought into it can hold a variable."""
         return {name: self.value(given) if name in SHOWN_MASKED else given for name, given in asked.items()}
 
     def value(self, given: object) -> Any:
-        """A JSON value with every occurrence masked, in the values of objects as well."""
+        """Mask every occurrence in a JSON value, in the values of objects as well."""
         if not self._texts:
             return given
         if isinstance(given, str):
@@ -129,13 +130,13 @@ class Mask:
 
     @cached_property
     def _forms(self) -> list[re.Pattern[str]]:
-        """Each form, found wherever it begins, so that no part of one is left where two overlap."""
+        """Yield each form wherever it begins, so that no part of one is left where two overlap."""
         forms = {form for text in self._texts for form in forms_of(text)}
         return [re.compile(f"(?=({re.escape(form)}))") for form in forms]
 
 
 def _leaves(value: Any) -> Iterator[str | int | float]:
-    """The texts and numbers in a JSON value; a truth value says too little to be known again."""
+    """Yield the texts and numbers in a JSON value; a boolean says too little to be recognised."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _leaves(each)
@@ -144,5 +145,5 @@ def _leaves(value: Any) -> Iterator[str | int | float]:
 
 
 def mask_of_run(run: Run) -> Mask:
-    """What masks the sensitive variables of ``run``."""
+    """Return the mask of the sensitive variables of ``run``."""
     return Mask(json.loads(run.definition.text), run.inputs, run.variables)

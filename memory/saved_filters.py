@@ -36,7 +36,7 @@ def _usable_asked() -> sql.Written:
 
 
 def by_slug(scope: TenantScope, kept: list[SavedFilter]) -> dict[str, SavedFilter]:
-    """Which of several each slug means: one's own before a shared one, and of two shared ones the older."""
+    """Map each slug to its filter: one's own before a shared one, and of two shared ones the older."""
     last_wins = sorted(kept, key=lambda each: (each.owner == scope.principal.id, -each.id.int))
     return {each.slug: each for each in last_wins}
 
@@ -79,7 +79,7 @@ def _refuse_secrets(scope: TenantScope, *, name: str, query: str) -> None:
 
 
 def own_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> SavedFilter:
-    """The principal's own filter of the list ``page``; refused for one that was shared by another."""
+    """Return the principal's own filter of the list ``page``; refused for one that another person shared."""
     scope.check(READS[page])
     of_page = SavedFilter.objects.of(scope.tenant_id).filter(page=page)
     found: SavedFilter | None = of_page.filter(id=filter_id).first() if filter_id else None
@@ -94,13 +94,13 @@ def own_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> SavedFi
 def rename_filter(
     scope: TenantScope, page: str, filter_id: UUID | None, *, name: str, query: str, shared: bool, now: datetime
 ) -> SavedFilter:
-    """One's own filter has another name, and is shared or not; one that has the name already is replaced."""
+    """Rename one's own filter, and share it or not; an own filter that has the name already is replaced."""
     found = own_filter(scope, page, filter_id)
     SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()
     return save_filter(scope, page, name=name, query=query, shared=shared, now=now)
 
 
 def remove_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> None:
-    """Delete the principal's own filter of the list ``page``; refused for one that was shared by another."""
+    """Delete the principal's own filter of the list ``page``; refused for one that another person shared."""
     found = own_filter(scope, page, filter_id)
     SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()

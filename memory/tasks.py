@@ -21,7 +21,7 @@ TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
 
 
 def enqueue_preview(request: ForgetRequest) -> None:
-    """A worker builds the preview; queued in the caller's transaction."""
+    """Queue the preview for a worker, in the caller's transaction."""
     async_task("memory.tasks.build_preview", request.tenant_id.hex, request.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
@@ -30,12 +30,12 @@ def build_preview(tenant: str, request: str) -> None:
 
 
 def enqueue_forget(request: ForgetRequest) -> None:
-    """A worker carries out the confirmed request; queued in the caller's transaction."""
+    """Queue the confirmed request for a worker, in the caller's transaction."""
     async_task("memory.tasks.forget", request.tenant_id.hex, request.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
 def forget(tenant: str, request: str) -> None:
-    """Carry out the request; the next forget of the tenant that waits is queued."""
+    """Carry out the request, and queue the tenant's next forget that waits."""
     tenant_id, request_id = UUID(hex=tenant), UUID(hex=request)
     ended = execution.execute(tenant_id, request_id, holder=worker_name(), now=timezone.now(), clock=timezone.now)
     if ended and ended.pass_id and (following := passes.next_waiting(tenant_id, ended.pass_id, now=timezone.now())):
@@ -121,9 +121,9 @@ def carry_out_pass(tenant: str, pass_id: str) -> None:
 
 
 def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
-    """The pass as it ended; None when it is not this process's to carry out, or not yet.
+    """Carry out the pass and return it as it ended; None when another process holds it, or it cannot begin yet.
 
-    The next pass that waits for the same ref is queued.
+    Queues the next pass that waits for the same ref.
     """
     work = passes.find(tenant_id, pass_id)
     flow = entry_selection if work and work.kind == entry_selection.KIND else None
@@ -137,7 +137,7 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
 
 
 def enqueue_export(row: Pass) -> None:
-    """A worker makes the file; queued in the caller's transaction."""
+    """Queue the export for a worker, in the caller's transaction."""
     async_task("memory.tasks.export", row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
@@ -147,19 +147,19 @@ def export(tenant: str, pass_id: str) -> None:
 
 
 def find_look_alikes(tenant: str, pass_id: str) -> None:
-    """Pairs for a person, in the ref that the pass went over."""
+    """Find pairs for a person to decide, in the ref that the pass went over."""
     work = passes.find(UUID(hex=tenant), UUID(hex=pass_id))
     if work is not None:
         lookalikes.find_pairs(work, clock=timezone.now)
 
 
 def fire_pass_schedules(now: datetime) -> int:
-    """The passes of the ticks that are due are on record, and queued."""
+    """Store and queue the passes of the ticks that are due."""
     return schedules.fire_due(queue=enqueue_pass, now=now)
 
 
 def order_nights() -> int:
-    """The passes of the nights that have come are on record, and queued; of how many tenants."""
+    """Store and queue the passes of the nights that are due; return the number of tenants."""
     return nights.order_due(queue=enqueue_pass, now=timezone.now())
 
 
@@ -169,5 +169,5 @@ def index_words() -> int:
 
 
 def embed_entries() -> int:
-    """Entries that wait for a vector get theirs, where the tenant's policy names an endpoint for it."""
+    """Request vectors for entries without one, where the tenant's policy names an endpoint for them."""
     return embeddings.embed_entries(clock=timezone.now)
