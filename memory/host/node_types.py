@@ -218,7 +218,7 @@ def node_type(
     """
 
     def register(function: NodeFunction) -> NodeFunction:
-        if _types.so_far.get(type_id, function).__qualname__ != function.__qualname__:
+        if _types.registered.get(type_id, function).__qualname__ != function.__qualname__:
             raise RuntimeError(f"node type {type_id} is registered twice")
         _types[type_id] = function
         _tools[type_id] = tools if callable(tools) else lambda config: tools

@@ -34,28 +34,28 @@ def complete() -> None:
 
 
 class Registrations(MutableMapping[K, V]):
-    """Registered values by name. Reading completes the registrations first; ``so_far`` holds those made already."""
+    """Registered values by name. Reading completes the registrations first; ``registered`` holds those made already."""
 
     def __init__(self) -> None:
-        self.so_far: dict[K, V] = {}
+        self.registered: dict[K, V] = {}
 
     def __setitem__(self, key: K, value: V) -> None:
-        self.so_far[key] = value
+        self.registered[key] = value
 
     def __delitem__(self, key: K) -> None:
-        del self.so_far[key]
+        del self.registered[key]
 
     def __getitem__(self, key: K) -> V:
         complete()
-        return self.so_far[key]
+        return self.registered[key]
 
     def __iter__(self) -> Iterator[K]:
         complete()
-        return iter(self.so_far)
+        return iter(self.registered)
 
     def __len__(self) -> int:
         complete()
-        return len(self.so_far)
+        return len(self.registered)
 
 
 def provide_capabilities(function: Callable[[], Document]) -> None:
