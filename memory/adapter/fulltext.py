@@ -13,7 +13,6 @@ looks at no more than ``LOOKED`` entries, and says where it stopped.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import log
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -205,7 +204,7 @@ def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | No
     index, languages = _Index.load(tenant_id), language_of(wanted.asked)
     tail = _Tail.load(tenant_id, index.mark)
     terms = _terms(index, tail, without_stop_words(wanted.asked, languages), languages)
-    entries, words = index.entries + len(tail.texts), index.words + tail.length
+    entries, words = index.entries + len(tail.lengths), index.words + tail.length
     mean = max(words / max(entries, 1), 1)
     given = None if among is None else np.array(sorted(among), np.int64)
     share = 1.0 if given is None else min(1.0, _blocks(given).size / ((index.mark >> BLOCK) + 1 or 1))
@@ -266,20 +265,27 @@ class _Term:
 
 @dataclass(frozen=True, slots=True)
 class _Tail:
-    """The newest of the entries that are not indexed yet, with their words."""
+    """The newest of the entries that are not indexed yet: for each word where it is and how often, and how many words
+    each entry has."""
 
-    texts: dict[int, Counter[str]]
-    words: set[str]
+    words: dict[str, dict[int, int]]
+    lengths: dict[int, int]
 
     @classmethod
     def load(cls, tenant_id: UUID, mark: int) -> "_Tail":
         found = sql.rows(UNINDEXED, [sql.key(tenant_id), mark + 1, 1 << 62, UNINDEXED_LOOKED])
-        texts = {position: Counter(every_word_of(text)) for position, text in found}
-        return cls(texts, set(chain.from_iterable(texts.values())))
+        words: dict[str, dict[int, int]] = {}
+        lengths: dict[int, int] = {}
+        for position, text in found:
+            counts = Counter(every_word_of(text))
+            lengths[position] = counts.total()
+            for word, times in counts.items():
+                words.setdefault(word, {})[position] = times
+        return cls(words, lengths)
 
     @property
     def length(self) -> int:
-        return sum(counts.total() for counts in self.texts.values())
+        return sum(self.lengths.values())
 
     def forms_of(self, word: str, languages: int, *, beginning: bool = False) -> frozenset[str]:
         stems = set(stems_of(word, languages))
@@ -293,10 +299,13 @@ class _Tail:
         )
 
     def places_of(self, forms: frozenset[str]) -> "_Places":
+        times: Counter[int] = Counter()
+        for form in forms:
+            times.update(self.words.get(form, {}))
         found = [
-            (position, min(times, MOST_TIMES), min(counts.total(), MOST_WORDS))
-            for position, counts in self.texts.items()
-            if (times := sum(counts[form] for form in forms if form in counts))
+            (position, min(times[position], MOST_TIMES), min(length, MOST_WORDS))
+            for position, length in self.lengths.items()
+            if position in times
         ]
         return _Places(*np.array(found, np.int64).reshape(-1, 3).T)
 
