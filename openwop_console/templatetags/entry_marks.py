@@ -1,5 +1,6 @@
 """The cells and badges of a list of entries. Functions, because an included template costs ten times as much."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cache
@@ -60,6 +61,8 @@ CHECK = (
     'aria-label="Select {}"></label></td>'
 )
 TAGS_SHOWN, SHORT = 4, 32
+# Of a text in a row, and before the first word that a search has found in it.
+SHOWN, BEFORE = 280, 24
 
 
 @register.simple_tag
@@ -71,31 +74,38 @@ def entry_heads(columns: Iterable[str] = tuple(TABLE)) -> SafeString:
 
 @register.simple_tag
 def entry_rows(
-    entries: "Iterable[MemoryEntry]", now: datetime, selectable: bool = False, columns: Iterable[str] = tuple(TABLE)
+    entries: "Iterable[MemoryEntry]",
+    now: datetime,
+    selectable: bool = False,
+    columns: Iterable[str] = tuple(TABLE),
+    sought: str = "",
 ) -> SafeString:
-    """Render the rows of the ledger's table, with a checkbox when they are ``selectable``."""
-    table = _Table(now, selectable, frozenset(columns))
+    """Render the rows of the ledger's table, with a checkbox when they are ``selectable``; the text of each from the
+    first of the words that are ``sought`` in it."""
+    table = _Table(now, selectable, frozenset(columns), _pattern(sought))
     return joined(map(table.row, entries))
 
 
 class _Table:
     """The rows of one page. Marks that many entries share, such as a tag, an agent or a run, are rendered once."""
 
-    def __init__(self, now: datetime, selectable: bool, columns: frozenset[str]) -> None:
-        self._now, self._selectable, self._columns = now, selectable, columns
+    def __init__(
+        self, now: datetime, selectable: bool, columns: frozenset[str], sought: re.Pattern[str] | None
+    ) -> None:
+        self._now, self._selectable, self._columns, self._sought = now, selectable, columns, sought
         self._tag, self._agent, self._run = cache(_tag), cache(_agent_cell), cache(_run)
         self._badge, self._namespace = cache(badge), cache(_namespace)
 
     def row(self, entry: "MemoryEntry") -> SafeString:
         wire_id = ids.wire("mem", entry.id)
-        text = SEALED if entry.sealed else markup("{}", show_bidi(shortened(entry.content, 280)))
+        whole = SafeString("") if entry.sealed else markup("{}", show_bidi(shortened(entry.content, SHOWN)))
         return markup(
             ROW,
             gone=SafeString(' class="gone"') if entry.retired_at else "",
             check=markup(CHECK, wire_id, _entry_name(entry)) if self._selectable else "",
             url=page_of(wire_id),
-            whole="" if entry.sealed else text,
-            text=text,
+            whole=whole,
+            text=SEALED if entry.sealed else _excerpt(entry.content, self._sought) if self._sought else whole,
             badges=_badges(entry, self._now, self._badge, self._namespace),
             tags=self._tags(entry) if "tags" in self._columns else "",
             cells=joined(self._cells(entry)),
@@ -116,6 +126,26 @@ class _Table:
             yield markup(CREATED, time(entry.created_at, self._now, show="relative"))
         if "expires" in self._columns:
             yield markup(EXPIRES, time(entry.expires_at, self._now, show="relative", ahead=True))
+
+
+def _pattern(sought: str) -> re.Pattern[str] | None:
+    """What begins with one of the words of a search, or nothing without a word."""
+    words = sorted(set(re.findall(r"\w{2,}", sought)), key=len, reverse=True)
+    return re.compile(rf"\b((?:{'|'.join(words)})\w*)", re.IGNORECASE) if words else None
+
+
+def _excerpt(content: str, sought: re.Pattern[str]) -> SafeString:
+    """The text from shortly before the first word that was found, with each marked; from its start without one."""
+    found = sought.search(content)
+    if not found:
+        return markup("{}", show_bidi(shortened(content, SHOWN)))
+    place = found.start()
+    start = content.find(" ", place - BEFORE, place) + 1 or place - BEFORE if place > 2 * BEFORE else 0
+    shown = shortened(content[start:], SHOWN)
+    parts = [
+        markup("<mark>{}</mark>" if odd % 2 else "{}", show_bidi(part)) for odd, part in enumerate(sought.split(shown))
+    ]
+    return joined([SafeString("…"), *parts] if start else parts)
 
 
 def _tag(tag: str) -> SafeString:

@@ -65,6 +65,13 @@ def test_the_run_filter_takes_the_id_that_the_pages_show(ada: Client) -> None:
     assert "of 1 entry" in page(ada, f"/memory?run={ids.wire('run', made.run.id)}")
 
 
+def test_a_text_that_a_search_finds_is_shown_from_the_word_with_it_marked(ada: Client) -> None:
+    building.remember("acme", f"{'what was said before it. ' * 20}<b>The pumps</b> sound like a tractor")
+    shown = page(ada, "/memory?q=pump")
+    assert ">…said before it. &lt;b&gt;The <mark>pumps</mark>&lt;/b&gt; sound like a tractor</a>" in shown
+    assert "<mark>" not in page(ada)
+
+
 def test_retired_entries_are_listed_apart(ada: Client) -> None:
     (kept, hidden) = building.remember("acme", "kept", "hidden").entries
     hidden_id = ids.parse("mem", hidden)
