@@ -59,6 +59,7 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B25": openintent.spoken,
     "B26": attacking.under_attack,
     "B27": mixture.mixed,
+    "B28": paging.first_bytes,
     "Q1": reconciling.judged,
     "Q2": distilling.judged,
     "Q3": unseen.reconciled,

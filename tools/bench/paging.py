@@ -1,9 +1,11 @@
-"""B15 and B16: the ledger page, the whole of it as a browser gets it, at any depth and for any tag."""
+"""B15, B16 and B28: the pages of a large ledger, the whole of each as a browser gets it."""
 
+import gc
 import http.client
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from statistics import median
+from statistics import median, quantiles
+from time import perf_counter, process_time
 
 from django.core.management import call_command
 from django.db import connection, transaction
@@ -22,6 +24,33 @@ COMMON, RARE, OLDEST = "invoice", "disputed", "first"
 # The tags by the position of an entry: every one, each thousandth, the fifty oldest.
 TAGGED = {COMMON: "TRUE", RARE: "position % 1000 = 7", OLDEST: "position < 50"}
 CALLS = 20
+LEDGER = "/memory"
+# The pages that an operator opens, without those of one object.
+PAGES = (
+    "/",
+    LEDGER,
+    "/memory?state=retired",
+    f"/memory?tag={COMMON}",
+    "/memory?age=24h",
+    "/runs",
+    "/agents",
+    "/proposals",
+    "/nights",
+    "/consolidation",
+    "/consolidation/duplicates",
+    "/archives",
+    "/commitments",
+    "/retention",
+    "/installed",
+    "/forget",
+    "/audit",
+    "/settings",
+    "/settings/operators",
+    "/settings/keys",
+    "/health",
+    "/namespaces",
+    "/go-to",
+)
 
 
 class NotShown(Exception):
@@ -48,6 +77,41 @@ def paged_by_tag(plan: Plan) -> Iterator[Outcome]:
     taken = _medians([partial(_get, browser, f"/memory?tag={tag}") for tag in TAGGED], plan)
     workload = f"tag page of {plan.largest:,} entries: common, rare, oldest-only tag; the worst against the best"
     yield Outcome("B16", workload, plan.engine, max(taken) / min(taken), 4)
+
+
+def first_bytes(plan: Plan) -> Iterator[Outcome]:
+    """Pages are rendered whole before their first byte leaves, so the whole answer is what is measured."""
+    owner = _filled(plan.largest)
+    rounds.sweep()
+    gc.freeze()  # as the web process does
+    gc.set_threshold(10_000)
+    taken = times_of(_browser(owner), (*PAGES, *_of_one(owner)), calls=max(CALLS, min(plan.calls, 100)))
+    late = {address: quantiles(wall, n=20)[-1] * 1000 for address, (wall, _) in taken.items()}
+    slowest = max(late, key=lambda address: late[address])
+    of = f"of {plan.largest:,} entries, 95th percentile"
+    yield Outcome("B28", f"first byte of the ledger page {of}", plan.engine, late[LEDGER], 20, unit=" ms")
+    workload = f"first byte of the slowest of {len(late)} pages {of}: {slowest.split('_')[0]}"
+    yield Outcome("B28", workload, plan.engine, late[slowest], 100, unit=" ms")
+
+
+def _of_one(owner: Tenant) -> tuple[str, ...]:
+    entry = MemoryEntry.objects.of(owner.id).latest("id")
+    return f"/memory/{ids.wire('mem', entry.id)}", f"/runs/{ids.wire('run', entry.run_id)}"
+
+
+def times_of(browser: Client, addresses: Iterable[str], *, calls: int) -> dict[str, tuple[list[float], list[float]]]:
+    """The seconds of each call of each address, by the clock and of this process's CPU; the addresses take turns."""
+    taken: dict[str, tuple[list[float], list[float]]] = {address: ([], []) for address in addresses}
+    for number in range(calls + 2):
+        for address, (wall, cpu) in taken.items():
+            began, worked = perf_counter(), process_time()
+            answer = browser.get(address)
+            if number > 1:
+                wall.append(perf_counter() - began)
+                cpu.append(process_time() - worked)
+            if answer.status_code != http.client.OK:
+                raise NotShown(f"{address} was answered with {answer.status_code}.")
+    return taken
 
 
 def _medians(calls: list[rounds.Call], plan: Plan) -> list[float]:
