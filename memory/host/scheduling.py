@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
@@ -37,6 +37,19 @@ OF_WORKFLOW = "workflow/"
 OF_AUTOMATION = "automation/"
 SHOWN_TICKS = 5
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class Timetable(Protocol):
+    """A row with ticks: a schedule of runs or of passes."""
+
+    @property
+    def cron(self) -> str: ...
+
+    @property
+    def timezone(self) -> str: ...
+
+    @property
+    def next_at(self) -> datetime | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +213,7 @@ def page(tenant_id: UUID, *, after: str = "", size: int) -> Page[Schedule]:
     return read_page(Schedule.objects.of(tenant_id), after, size, order="name")
 
 
-def list_next_ticks(row: Any) -> list[datetime]:
+def list_next_ticks(row: Timetable) -> list[datetime]:
     """Return up to five next ticks of a schedule or pass; none when there is no next one."""
     if row.next_at is None or not row.cron:
         return [row.next_at] if row.next_at else []
@@ -230,7 +243,7 @@ def _is_due(now: datetime) -> Q:
     return Q(enabled=True, next_at__lte=now)
 
 
-def next_tick(row: Any, *, now: datetime) -> datetime | None:
+def next_tick(row: Timetable, *, now: datetime) -> datetime | None:
     """Return the next tick after one that could not be fired; None when there is none or its time cannot be parsed."""
     try:
         return cron.next_after(row.cron, row.timezone, now) if row.cron else None

@@ -1,7 +1,5 @@
 """Tables of schedules and heartbeats: runs started by time, and by a change of an observed state (RFC 0052, 0060)."""
 
-from typing import Any, ClassVar
-
 from django.db import models
 
 from memory.host.models.base import (
@@ -112,7 +110,7 @@ class HostTimer(Guarded):
     name = models.CharField(max_length=32, primary_key=True)
     next_at = models.DateTimeField()
 
-    objects: ClassVar[Any] = GuardedManager()
+    objects = GuardedManager()
 
 
 class Heartbeat(TenantOwned):
