@@ -25,8 +25,7 @@ from memory.host.leases import worker_name
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import engine
 from openwop_console.runtime import runs as run_service
-from openwop_console.test_seams import principals
-from openwop_console.test_seams.principals import seam
+from openwop_console.test_seams import identity, seam
 from proposals import lifecycle, rules
 from proposals.drafts import ProposalDraft
 from proposals.models import Decision, Gate, GateState
@@ -59,7 +58,7 @@ class GateScenario(Closed):
     """What is to happen at the gate, and who does it."""
 
     scenario = serializers.ChoiceField(choices=sorted(SCENARIOS))
-    principal = Text(max_length=principals.LONGEST, required=False)
+    principal = Text(max_length=identity.LONGEST, required=False)
     reason = Text(max_length=500, required=False, allow_blank=True)
 
 
@@ -73,15 +72,15 @@ def approval_gate(request: Request) -> Response:
 
 @transaction.atomic
 def play(
-    caller: TenantScope, *, scenario: str, principal: str = principals.OWNER, reason: str = "", now: datetime
+    caller: TenantScope, *, scenario: str, principal: str = identity.OWNER, reason: str = "", now: datetime
 ) -> JSONObject:
     """Carry out the scenario's one act at a new gate; return its event from the run's log, and whether the gate was
     granted."""
-    caller.check(principals.SCOPE)
+    caller.check(identity.SCOPE)
     if rules.activates_directly():
         raise CapabilityNotProvided("This host activates without a gate.")
-    actor = principals.find_principal(caller, principal, now=now)
-    host = tenancy.host_scope(principals.tenant_of(caller), scopes=HOST_MAY)
+    actor = identity.find_principal(caller, principal, now=now)
+    host = tenancy.host_scope(identity.tenant_of(caller), scopes=HOST_MAY)
     opened = _open_gate(host, now)
     _act(actor, opened, scenario, reason, now)
     read, _ = run_service.read_events(caller, runs.find(opened.tenant_id, opened.run_id), after=-1)

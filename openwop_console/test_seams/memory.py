@@ -12,9 +12,11 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -28,24 +30,30 @@ from memory import adapter, commitments, ledger, passes, redaction, tasks, works
 from memory.api import serializers as wire
 from memory.api.workspace import FileParser
 from memory.entry_drafts import EntryDraft
-from memory.host import access, errors, event_log, ids, registry, request_slots, runs, tenancy
+from memory.host import access, errors, event_log, ids, registry, request_slots, runs, tenancy, vault
 from memory.host.errors import Busy, Conflict, NotFound, Refusal
 from memory.host.events import CommitmentFired
 from memory.host.http import COUNT, SHA256, TEXT, TIME, AnyField, Closed, Text, also, checked, closed, listed, operation
 from memory.host.json_types import JSONObject
+from memory.host.models import Run, SecretScope
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
+from memory.ledger import Written
 from memory.models import Archive, Commitment, CommitmentState, Condition, Firing, Pass, PassState
-from memory.passes import compaction, orders
+from memory.passes import compaction, distillation, orders
 from memory.passes.orders import Wanted
 from memory.text import intentions
+from memory.text.encodings import forms_of
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
 from openwop_console.runtime import commitments as timed_commitments
 from openwop_console.runtime import streams
-from openwop_console.test_seams import principals
-from openwop_console.test_seams.principals import seam
+from openwop_console.test_seams import seam
 
 SCOPE = "passes:run"
+WORKFLOW = "conformance-noop"
+CANARY = "conformance-canary"
+RESTATED = "conformance-restated"
+SPOKEN = "The provider was called with {canary} and answered at once."
 INDEX = "MEMORY-INDEX.json"
 INDEXED = ("version", "archiveChecksum", "entryCount", "updatedAt")
 PATIENCE_S = 10
@@ -89,8 +97,7 @@ SEEDED = closed("SeamSeeded", plantedIds=listed(TEXT), seeded=COUNT)
 COMPACTED = closed("SeamCompacted", type={"const": "memory.compacted"}, payload=EVENT, outputContent=TEXT, runId=TEXT)
 Given = JSONObject
 NEEDS = {"list": "workspace:read", "get": "workspace:read", "put": "workspace:write", "delete": "workspace:write"}
-WORKFLOW = "conformance-noop"
-CANARY = re.compile(r"INTENT-CANARY-[0-9a-f]{16}")
+CANARY_IN_TEXT = re.compile(r"INTENT-CANARY-[0-9a-f]{16}")
 INTENTIONS = {
     Condition.TIME: "Remind the team in 5 minutes to look at the queue{canary}.",
     Condition.PREDICATE: "Remind the team when the conformance invoice clears{canary}.",
@@ -188,7 +195,7 @@ def distill(request: Request) -> Response:
         _planted(memory, RECENT, canary=canary, now=timezone.now())
     work = _done(scope, Wanted("distill", memory.memory_ref, options))
     outcome = work.outcome
-    leaked = {"secretLeaked": principals.leaks(scope.tenant_id, _distilled(memory, work))} if canary else {}
+    leaked = {"secretLeaked": leaks(scope.tenant_id, _distilled(memory, work))} if canary else {}
     index = {"indexFile": _index_file(scope)} if outcome["indexUpdated"] else {}
     told = {name: outcome[name] for name in ("archiveChecksum", "indexUpdated")}
     return Response({"event": _fact(scope, work, "memory.compacted"), **told, **index, **leaked, **_run(work)})
@@ -210,7 +217,7 @@ def consolidate(request: Request) -> Response:
     memory = _memory(scope, wanted)
     _planted(memory, STANDING, canary=given.get("includeSecretCanary", False), now=timezone.now())
     work = _done(scope, wanted)
-    leaked = principals.leaks(scope.tenant_id, _stored(memory))
+    leaked = leaks(scope.tenant_id, _stored(memory))
     event = _fact(scope, work, "agent.memory.consolidated")
     return Response({"event": event, "secretLeaked": leaked, **_run(work)})
 
@@ -223,7 +230,7 @@ def seed(request: Request) -> Response:
     given = checked(SeedMemory, request.data).validated_data
     memory = _memory(scope_of(request), Wanted("compact", given["memoryRef"]))
     drafts = [EntryDraft(each["content"], tuple(each.get("tags", ()))) for each in given["entries"]]
-    written = principals.plant(memory, drafts, now=timezone.now())
+    written = plant(memory, drafts, now=timezone.now())
     return Response({"plantedIds": [ids.wire("mem", each.id) for each in written], "seeded": len(written)}, status=201)
 
 
@@ -263,13 +270,13 @@ def _memory(scope: TenantScope, wanted: Wanted) -> MemoryScope:
 
 def _planted(memory: MemoryScope, texts: tuple[str, ...], *, canary: bool, now: datetime) -> None:
     """Write ``texts`` under a ref that holds nothing, and the two canary entries where a canary is asked for."""
-    drafts = [EntryDraft(text, ("conformance",)) for text in texts] if principals.is_empty(memory, now=now) else []
-    principals.plant(memory, drafts, canary=canary, now=now)
+    drafts = [EntryDraft(text, ("conformance",)) for text in texts] if is_empty(memory, now=now) else []
+    plant(memory, drafts, canary=canary, now=now)
 
 
 def _clean_sources(scope: TenantScope, sources: list[JSONObject], *, canary: bool, now: datetime) -> list[JSONObject]:
     """Redact the tenant's secrets from the sources, because a pass stores its request."""
-    spoken = [{"content": principals.spoken_canary(scope, now=now), "tags": []}] if canary else []
+    spoken = [{"content": spoken_canary(scope, now=now), "tags": []}] if canary else []
     found: list[JSONObject] = redaction.for_tenant(scope.tenant_id).redact_json([*sources, *spoken])
     return found
 
@@ -496,5 +503,64 @@ def _firing_document(memory: MemoryScope, row: Commitment) -> JSONObject:
 def _canary(memory: MemoryScope, row: Commitment) -> dict[str, str]:
     """Return the canary in the intention, read from memory now."""
     shown = commitments.find(memory.tenant, row.id, now=timezone.now())
-    found = CANARY.search(shown.intention or "")
+    found = CANARY_IN_TEXT.search(shown.intention or "")
     return {"intentionCanary": found[0]} if found else {}
+
+
+# Memory that a seam writes for a suite: through the ledger, in the name of a small system run of the caller's tenant.
+#
+# Nothing is stored that the ledger would not store for any caller. A canary is a secret of the vault that such a run
+# has resolved, so a stored text contains its mark instead; ``leaks`` checks that it is nowhere else.
+
+
+@transaction.atomic
+def plant(scope: MemoryScope, drafts: Sequence[EntryDraft], *, canary: bool = False, now: datetime) -> list[Written]:
+    """Write the entries under the ref in their order; with ``canary`` two more, unless the ref has those already.
+
+    Both have the same content under different tags, so a consolidation rewrites them.
+    """
+    canary = canary and not adapter.list_entries(scope, now=now, limit=1, tag=CANARY)
+    if not drafts and not canary:
+        return []
+    with _a_run(scope.tenant, now) as run:
+        said = _spoken(run, now) if canary else ""
+        spoken = [EntryDraft(said, (CANARY,)), EntryDraft(said, (RESTATED,))] if canary else []
+        return [ledger.write_entry(scope, draft, run=run, node_id=None, now=now) for draft in [*drafts, *spoken]]
+
+
+@transaction.atomic
+def spoken_canary(scope: TenantScope, *, now: datetime) -> str:
+    """Return a text with a new canary in clear, to be redacted before it is stored."""
+    with _a_run(scope, now) as run:
+        return _spoken(run, now)
+
+
+def is_empty(scope: MemoryScope, *, now: datetime) -> bool:
+    """Return whether the ref has no live entry of its own; entries that passes distilled do not count."""
+    return all(entry.derived == distillation.DISTILLED for chunk in adapter.corpus(scope, now=now) for entry in chunk)
+
+
+def leaks(tenant_id: UUID, texts: Iterable[str]) -> bool:
+    """Return whether a canary of the tenant occurs in one of ``texts``, in any form that a redactor would find."""
+    values = [vault.unseal(secret) for secret in vault.held_by(tenant_id) if secret.name == CANARY]
+    forms = {form for value in values for form in forms_of(value)}
+    return any(form in text for text in texts for form in forms)
+
+
+@contextmanager
+def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
+    """Yield a started run, completed at the end of the block."""
+    definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
+    assert definition is not None, "the host brings this workflow along"
+    order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True)
+    run = runs.find(scope.tenant_id, runs.open_run(scope.tenant_id, order, now=now, ready=False).id)
+    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    yield run
+    runs.complete(run, now=now)
+
+
+def _spoken(run: Run, now: datetime) -> str:
+    """Return a text with a secret that belongs to this run alone and that it has resolved."""
+    owner, value = ids.wire("run", run.id), f"canary-{secrets.token_hex(16)}"
+    vault.store_secret(run.tenant_id, CANARY, value, scope=SecretScope.RUN, owner=owner, now=now)
+    return SPOKEN.format(canary=vault.resolve(run, CANARY, now=now))

@@ -28,7 +28,7 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime import schedules as timed_schedules
 from openwop_console.runtime.api import schedules
 from openwop_console.runtime.runs import RunRequest
-from openwop_console.test_seams.principals import seam
+from openwop_console.test_seams import seam
 
 WORKFLOW = "conformance-noop"
 GIVEN = {"observe": "given", "expression": "@"}

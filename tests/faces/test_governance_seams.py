@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from memory.host import access, audit, ids, registry
 from memory.host.models import Run, RunStatus
 from openwop_console.runtime import runs
-from openwop_console.test_seams import principals
+from openwop_console.test_seams import identity
 from proposals.models import Gate
 from tests import building
 
@@ -60,7 +60,7 @@ def test_a_host_without_gates_says_that_it_has_none(client: Client, settings: Se
 
 def test_a_seam_acts_in_the_name_of_the_caller_itself_and_of_nobody_else_real(client: Client) -> None:
     caller = building.scope(role="author")
-    assert principals.find_principal(caller, caller.principal.id, now=timezone.now()) is caller
+    assert identity.find_principal(caller, caller.principal.id, now=timezone.now()) is caller
     other = building.scope(role="owner").principal.id
     for name in (other, "host", "conformance-" + "x" * 60, "conformance-\n"):
         assert play(client, scenario="grant", principal=name)[0] == 400, name

@@ -18,7 +18,7 @@ from memory.models import Archive, Pass
 from memory.models.entry import MemoryEntry
 from memory.passes import compaction, orders
 from memory.passes.orders import Wanted
-from openwop_console.test_seams import memory, principals
+from openwop_console.test_seams import memory
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -117,29 +117,29 @@ def test_what_is_planted_is_written_by_the_host_in_a_run_that_is_over(client: Cl
 def test_a_canary_is_a_secret_of_the_run_that_writes_it_and_a_leak_would_be_told(client: Client) -> None:
     scope = building.scope()
     ref = building.ref(scope, "notes")
-    principals.plant(ref, [], canary=True, now=timezone.now())
-    principals.plant(ref, [], canary=True, now=timezone.now())
+    memory.plant(ref, [], canary=True, now=timezone.now())
+    memory.plant(ref, [], canary=True, now=timezone.now())
     secret = Secret.objects.of(scope.tenant_id).get()
     assert (secret.scope, secret.name) == (SecretScope.RUN, "conformance-canary")
     assert building.contents(scope) == [SPOKEN, SPOKEN]
     value = vault.unseal(secret)
-    assert principals.leaks(scope.tenant_id, ["fine", f"it is {value}"])
-    assert principals.leaks(scope.tenant_id, [value.encode().hex(), b64encode(value.encode()).decode()])
-    assert not principals.leaks(scope.tenant_id, ["fine", value[:-1]])
-    assert not principals.leaks(building.tenant("globex").id, [value])
+    assert memory.leaks(scope.tenant_id, ["fine", f"it is {value}"])
+    assert memory.leaks(scope.tenant_id, [value.encode().hex(), b64encode(value.encode()).decode()])
+    assert not memory.leaks(scope.tenant_id, ["fine", value[:-1]])
+    assert not memory.leaks(building.tenant("globex").id, [value])
 
 
 def test_a_consolidation_writes_the_canary_anew_and_what_it_wrote_is_looked_through(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scanned: list[str] = []
-    leaks = principals.leaks
+    leaks = memory.leaks
 
     def looked_through(tenant_id: Any, texts: Any) -> bool:
         scanned.extend(texts)
         return leaks(tenant_id, scanned)
 
-    monkeypatch.setattr(principals, "leaks", looked_through)
+    monkeypatch.setattr(memory, "leaks", looked_through)
     body = {"memoryRef": "notes", "includeSecretCanary": True}
     answer = client.post("/v1/host/sample/memory/consolidate", body, "application/json", **building.headers())
     assert (answer.status_code, answer.json()["secretLeaked"]) == (200, False)
