@@ -166,6 +166,11 @@ def test_greetings_and_bare_reactions_are_left_out_before_what_tells_something()
     assert [sentence.text for sentence in kept(made)] == ["I moved to Porto in March.", "My sister paints boats."]
 
 
+def test_what_was_done_is_kept_before_what_is_felt() -> None:
+    given = sources("Ben got a job at the harbour.", "Ben appreciates kindness and honest talk.")
+    assert [each.text for each in kept(distillers.distil(given, 1000, target=28))] == ["Ben got a job at the harbour."]
+
+
 def test_an_answer_that_says_too_little_alone_stays_with_its_question() -> None:
     talk = ["Nice to see you.", "Which day does the Lisbon depot reopen?", "Thursday, 12 March."]
     made = distillers.distil(sources(*talk), 1000, target=38)

@@ -125,7 +125,7 @@ class Method:
         return f"{self.name}/{self.version}"
 
 
-EXTRACTIVE = Method("extractive", "2")
+EXTRACTIVE = Method("extractive", "3")
 
 
 class ArchiveDocument(JSONObject):

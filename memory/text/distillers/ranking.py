@@ -1,9 +1,9 @@
 """The sources of a distillation, and the weight of every sentence, in about linear time: no pairwise comparison.
 
 A sentence is worth the information that it adds: the sum of the weights of its terms, times a factor. The factor rises
-with a date, a number, a name, a statement about the speaker, an answer, a rule and repetition across sources, and falls
-with a question, a reaction or small talk. Weights come from words and counts of the corpus alone, so the same sources
-get the same weights.
+with a date, a number, a name, a statement about the speaker, an answer, a rule, a deed and repetition across sources,
+and falls with a question, a reaction, a feeling or small talk. Weights come from words and counts of the corpus alone,
+so the same sources get the same weights.
 """
 
 import math
@@ -155,6 +155,25 @@ CHATTER = _set(
 )
 
 
+# How people feel about something, and what they did: the second is asked for more often.
+FELT = _set(
+    """feel feels felt feeling believe believes believed think thinks thought hope hopes hoped find finds value values
+    valued appreciate appreciates appreciated admire admires enjoy encourage encourages encouraged encouragement express
+    expresses expressed emphasize emphasizes emphasise emphasises support supports supporting inspire inspires inspired
+    inspiring motivate motivated passionate grateful gratitude thankful proud excited happy glad important importance
+    meaningful amazing wonderful beautiful special difference matters wish wishes dream dreams can could glaubt findet
+    hofft cree espera croit espère uważa wierzy"""
+)
+
+
+DONE = _set(
+    """went took got made received bought sold found lost met attended visited joined started began finished completed
+    opened closed built wrote won named called moved signed adopted graduated married died born broke hired fired paid
+    gave sent brought learned painted cooked ran drove flew planted fixed launched published booked ordered returned
+    hat wurde kaufte ging compró fue a acheté est kupił poszedł"""
+)
+
+
 # When something was or will be; who tells of themselves; whom they speak to. English, German, Spanish, French, Polish.
 WHEN = _set(
     """yesterday today tomorrow tonight last next ago since week weeks weekend month months year years monday tuesday
@@ -185,14 +204,15 @@ REACTIONS = _set(
 )
 
 
-WAYS = STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS
+WAYS = STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS | FELT
 
 
-CLASSES = ((STRONG, 0), (WEAK, 1), (CHATTER, 2), (WHEN, 3), (OWN, 4), (OTHER, 5))
+CLASSES = ((STRONG, 0), (WEAK, 1), (CHATTER, 2), (WHEN, 3), (OWN, 4), (OTHER, 5), (FELT, 6), (DONE, 7))
 SPEAKER = re.compile(r"[^\W\d_][\w.'\u2019-]*(?: [\w.'\u2019-]+){0,2}:\s+")
 # What multiplies the worth of a sentence, for each sign in it.
 DATED, TOLD, ANSWERING, NUMBERED, NAMED, RULED, MARKED = 1.8, 1.5, 1.3, 1.3, 1.2, 1.5, 1.2
 ASKING, ADDRESSED, REACTING, CHATTING = 0.4, 0.6, 0.7, 0.85
+FEELING, DOING = 0.7, 1.3
 # For each doubling of the sources that say so; and from the oldest to the newest source.
 BACKING, AGE, MOST_BITS = 0.6, 0.05, 4
 ELLIPTIC = 4
@@ -247,12 +267,14 @@ class Wording(NamedTuple):
     dated: int
     own: int
     other: int
+    felt: int
+    done: int
 
 
 def wording(sentence: str) -> Wording:
     terms: list[str] = []
     guard: list[str] = []
-    counts = [0] * 7
+    counts = [0] * 9
     numbers = 0
     folded = sentence.casefold().replace("\u2019", "'")
     speaker = SPEAKER.match(folded)
@@ -265,7 +287,7 @@ def wording(sentence: str) -> Wording:
             guard.append(word)
             numbers += known.number
     reacts = opening is not None and opening[0] in REACTIONS
-    return Wording(tuple(terms), tuple(guard), numbers, len(NAMES.findall(sentence)), reacts, *counts[:6])
+    return Wording(tuple(terms), tuple(guard), numbers, len(NAMES.findall(sentence)), reacts, *counts[:8])
 
 
 @lru_cache(maxsize=131_072)
@@ -473,6 +495,8 @@ def _weight(saying: Saying) -> float:
         (words.other and not words.numbers and not words.strong, ADDRESSED),
         (words.reacts, REACTING),
         (words.chatter, CHATTING),
+        (words.felt and not words.strong, FEELING),
+        (words.done, DOING),
     ):
         if holds:
             weight *= factor
