@@ -66,6 +66,18 @@ def test_commitments_are_found_and_nothing_else_is_taken_for_one() -> None:
     assert (found_in(outcomes, "recall", UNREAD.name) or 0) >= 0.75
 
 
+def test_so_are_commitments_conditions_and_corrections_by_another_hand() -> None:
+    read = texts.second("read").name
+    orders, conditions = list(unseen.committed(plan())), list(unseen.fired(plan()))
+    assert found_in(orders, "precision", read) == 1
+    assert (found_in(orders, "recall", read) or 0) >= 0.95
+    assert (found_in(conditions, "conditions met", read) or 0) >= 0.9
+    assert found_in(conditions, "not met", read) == 0
+    grouped, joined = [each.measured for each in unseen.asked(plan()) if each.workload.startswith(f"{read}:")]
+    assert (grouped or 0) >= 0.9
+    assert joined == 0
+
+
 def test_a_quarter_of_a_talk_keeps_more_answers_than_random_turns() -> None:
     by_target, by_budget = [outcome.measured or 0 for outcome in unseen.distilled(plan())]
     assert by_target >= 0.4
@@ -83,13 +95,15 @@ def test_a_folder_of_more_texts_is_judged_as_well(tmp_path: Path) -> None:
         "my-pairs": pairs,
         "my-commitments": [{"text": order, "commitment": True}],
         "my-firing": [{"commitment": order, "follow": later, "fires": True}],
+        "my-corrections": [{"corrections": ["Be brief.", "Shorter.", "Too long."], "other": "Add details."}],
         "my-questions": [{"pair": "b", "question": "Is ticket 7 open?"}],
     }
     for name, document in written.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     assert [each.measured for each in unseen.reconciled(plan(tmp_path))][6:] == [1, 1, 0]
-    assert [each.measured for each in unseen.committed(plan(tmp_path))][4:] == [1, 1]
-    assert [each.measured for each in unseen.fired(plan(tmp_path))][2:] == [1, None]
+    assert [each.measured for each in unseen.committed(plan(tmp_path))][4:6] == [1, 1]
+    assert [each.measured for each in unseen.fired(plan(tmp_path))][2:4] == [1, None]
+    assert [each.measured for each in unseen.asked(plan(tmp_path))][:2] == [1, 0]
     (notes,) = texts.of_folder(tmp_path).notes
     assert notes.turns[notes.questions[0].places[0]] == "Ticket 7 is open."
 
@@ -103,9 +117,12 @@ def test_a_talk_of_the_folder_has_its_turns_and_the_questions_that_it_answers(tm
         {"question": "Where does Ana live?", "answer": "Faro", "evidence": ["D1:1"], "category": 1},
         {"question": "Where does Ben live?", "evidence": ["D1:1"], "category": texts.NO_ANSWER},
     ]
-    document = json.dumps([{"conversation": conversation, "qa": asked}]).encode()
+    observed = {"session_1_observation": {"Ana": [["Ana lives in Faro.", "D1:1"], ["Ana likes tea.", "D1:2"]]}}
+    document = json.dumps([{"conversation": conversation, "qa": asked, "observation": observed}]).encode()
     (tmp_path / "locomo-mine.json.gz").write_bytes(gzip.compress(document))
     (talk,) = texts.of_folder(tmp_path).talks
+    (facts,) = texts.of_folder(tmp_path).facts
+    assert [question.places for question in facts.questions] == [(0,)]
     assert talk.turns == ("Ana: Hi! I have moved to Faro.",)
     assert [question.text for question in talk.questions] == ["Where does Ana live?"]
     assert list(talk.answering()) == ["I have moved to Faro."]

@@ -67,9 +67,10 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "Q5": unseen.fired,
     "Q6": unseen.searched,
     "Q7": unseen.distilled,
+    "Q8": unseen.asked,
 }
 # Rows without a database are measured once.
-PURE = {"B10", "B11", "B20", "B21", "Q1", "Q2", "Q3", "Q4", "Q5", "Q7"}
+PURE = {"B10", "B11", "B20", "B21", "Q1", "Q2", "Q3", "Q4", "Q5", "Q7", "Q8"}
 # What takes its subject away, or a minute, is measured once, and is no ratio.
 ONCE = {"B18", "B27"}
 ENGINES = ("sqlite", "postgres")
@@ -94,7 +95,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--quick", action="store_true", help=f"no ref over {QUICK:,} entries, no pass over {QUICK_PASSES:,}"
         )
-        parser.add_argument("--texts", type=Path, help="a folder of labelled texts that Q3 to Q7 judge by as well")
+        parser.add_argument("--texts", type=Path, help="a folder of labelled texts that Q3 to Q8 judge by as well")
         parser.add_argument("--json", type=Path, dest="kept", help="a file that keeps what was measured")
         parser.add_argument("--against", type=Path, help="such a file of another run, to compare this one with")
         parser.add_argument("--answer-to", type=Path, help=SUPPRESS)

@@ -1,4 +1,4 @@
-"""Q3 to Q7: what the memory makes of texts that the rules were not written for.
+"""Q3 to Q8: what the memory makes of texts that the rules were not written for.
 
 The texts that the project ships, and those of a folder of one's own when ``--texts`` names one.
 """
@@ -15,13 +15,14 @@ from django.utils import timezone
 from memory import adapter, ledger
 from memory.host import ids, tenancy
 from memory.text import distillers, intentions, token_budget
-from memory.text.distillers import Source
+from memory.text.distillers import Distilled, Source, ranking
 from memory.text.search_words import sought
 from memory.text.similarity import Statement, reconcile
+from proposals.learning.miners import sentences
 from tools.bench import ground
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan
-from tools.bench.quality import texts
+from tools.bench.quality import keeping, texts
 from tools.bench.quality.judging import Share
 from tools.bench.quality.labels import Labelled
 from tools.bench.quality.texts import CONTRARY, DIFFERENT, NEWER, SAME, Condition, Talk, Texts
@@ -30,6 +31,7 @@ REF = "bench/talk"
 MERGED, REPLACED, LEFT = "merged", "replaced", "left"
 WROTE = datetime(2026, 11, 22, 9, tzinfo=UTC)
 FIRST, CONTEXT, PERCENT = 10, 2000, 25
+PERCENTS = (50, 25, 10)
 RANDOM_TIMES = 5
 
 
@@ -41,6 +43,11 @@ def _statements(plan: Plan) -> list[Texts]:
     """Those that have pairs and sentences."""
     shipped, *others = _texts(plan)
     return [shipped, texts.held(), *others]
+
+
+def _with_second(given: list[Texts]) -> list[Texts]:
+    """With what another hand has written; of pairs it has none."""
+    return [*given, texts.second("read"), texts.second("unread")]
 
 
 def fate_of(older: str, newer: str) -> str:
@@ -74,7 +81,7 @@ def reconciled(plan: Plan) -> Iterator[Outcome]:
 
 def committed(plan: Plan) -> Iterator[Outcome]:
     """Q4: found sentences that are commitments; those in doubt do not count."""
-    for given in _statements(plan):
+    for given in _with_second(_statements(plan)):
         found = [each.commits for each in given.orders if intentions.found_in(each.text, zone="UTC", written_at=WROTE)]
         right, there = sum(found), sum(each.commits for each in given.orders)
         yield _share("Q4", "commitments, precision", given, plan, Share(right, len(found)), 0.95)
@@ -83,7 +90,7 @@ def committed(plan: Plan) -> Iterator[Outcome]:
 
 def fired(plan: Plan) -> Iterator[Outcome]:
     """Q5: conditions that are met, and that are not."""
-    for given in _texts(plan):
+    for given in _with_second(_texts(plan)):
         for wanted, what, goal in ((True, "met", 0.8), (False, "not met", 1 / 30)):
             said = [fires(each) for each in given.conditions if each.fires is wanted]
             share = Share(sum(said), len(said))
@@ -97,6 +104,28 @@ def fires(condition: Condition) -> bool:
         if holds is not None and holds != found.negated:
             return True
     return False
+
+
+def asked(plan: Plan) -> Iterator[Outcome]:
+    """Q8: corrections that ask for the same in three phrasings, and others that are taken for it."""
+    for given in _with_second(_texts(plan)[1:]):
+        same, joined = Share(), Share()
+        for *phrasings, other in given.asks:
+            heads = _heads((*phrasings, other))
+            same.count(len(set(_heads(phrasings))) == 1)
+            joined.count(heads[-1] in heads[:-1])
+        yield _share("Q8", "a correction in three phrasings, grouped", given, plan, same, None)
+        yield _share("Q8", "another correction, grouped with it", given, plan, joined, None)
+
+
+def _heads(corrections: Sequence[str]) -> list[str]:
+    """The group of each of these."""
+    keys = [sentences.folded(each) for each in corrections]
+    said = {
+        key: (text, WROTE + timedelta(hours=at)) for at, (key, text) in enumerate(zip(keys, corrections, strict=True))
+    }
+    stands, _ = sentences.groups_of(said, reworded=True)
+    return [stands[key] for key in keys]
 
 
 def searched(plan: Plan) -> Iterator[Outcome]:
@@ -133,7 +162,8 @@ def _answers(talk: Talk, *, every: bool) -> Iterator[tuple[float, float]]:
 
 
 def distilled(plan: Plan) -> Iterator[Outcome]:
-    """Q7: of the sentences that answer a question, those that stay when a talk is distilled to a quarter."""
+    """Q7: of the sentences that answer a question, those that stay when a talk is distilled to a quarter; and of short
+    facts, beside a plain way to choose them."""
     ways: Sequence[tuple[str, Callable[[Talk], str], float]] = (
         ("targetTokens", partial(_distilled, by_target=True), 0.4),
         ("a tokenBudget", partial(_distilled, by_target=False), 0.2),
@@ -149,15 +179,38 @@ def distilled(plan: Plan) -> Iterator[Outcome]:
             what = f"sentences with an answer kept by {name} of {PERCENT} % (random turns {drawn.value:.2f})"
             yield _share("Q7", what, given, plan, kept, goal)
 
+        for percent in PERCENTS if given.facts else ():
+            ours, plain = Share(), Share()
+            for talk in given.facts:
+                _count_facts(talk, percent, ours, plain)
+            what = f"short facts with an answer kept by targetTokens of {percent} % (greedy idf {plain.value:.2f})"
+            yield _share("Q7", what, given, plan, ours, plain.value)
 
-def _distilled(talk: Talk, *, by_target: bool) -> str:
+
+def _count_facts(talk: Talk, percent: int, ours: Share, plain: Share) -> None:
+    """Whether each fact with an answer is kept whole, and whether greedy coverage of words keeps it at that length."""
+    tokens = [token_budget.count(text) for text in talk.turns]
+    found = _distillate(talk, 3 * sum(tokens), sum(tokens) * percent // 100)
+    said = {sentence.text for section in found.sections for sentence in section.sentences}
+    greedy = set(keeping.greedy(talk.turns, tokens, found.output_tokens))
+    for question in talk.questions:
+        for place in question.places:
+            ours.count(said.issuperset(ranking.split(talk.turns[place])))
+            plain.count(talk.turns[place] in greedy)
+
+
+def _distillate(talk: Talk, budget: int, target: int | None) -> Distilled:
     given = [
         Source(str(number), text, WROTE + timedelta(minutes=number), token_budget.count(text))
         for number, text in enumerate(talk.turns)
     ]
-    tokens = sum(each.tokens for each in given)
+    return distillers.distil(given, budget, target=target)
+
+
+def _distilled(talk: Talk, *, by_target: bool) -> str:
+    tokens = sum(map(token_budget.count, talk.turns))
     target = tokens * PERCENT // 100
-    found = distillers.distil(given, 3 * tokens if by_target else target, target=target if by_target else None)
+    found = _distillate(talk, 3 * tokens if by_target else target, target if by_target else None)
     return "\n".join(sentence.text for section in found.sections for sentence in section.sentences)
 
 
@@ -173,7 +226,7 @@ def _count_drawn(talk: Talk, length: int, answering: Sequence[str], drawn: Share
 
 
 def _share(
-    row: str, what: str, given: Texts, plan: Plan, share: Share, goal: float, *, at_least: bool = True
+    row: str, what: str, given: Texts, plan: Plan, share: Share, goal: float | None, *, at_least: bool = True
 ) -> Outcome:
     workload = f"{given.name}: {what} ({share.of:,})"
     if not share.of:

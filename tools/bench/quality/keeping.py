@@ -1,9 +1,11 @@
 """The judge of a distillation: which key facts are still said, beside what simpler ways of choosing would have kept."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import log
 from random import Random
 
 from tools.bench.quality.judging import Share
@@ -48,14 +50,45 @@ def taken(notes: Sequence[Note], budget: int) -> list[str]:
     return texts
 
 
+def greedy(texts: Sequence[str], tokens: Sequence[int], room: int) -> list[str]:
+    """Whole entries, each time the one that adds most for its tokens: the sum of the idf of its words that none of the
+    others has, as long as they fit."""
+    words = [set(WORDS.findall(text.casefold())) for text in texts]
+    seen = Counter(word for each in words for word in each)
+    idf = {word: log(len(texts) / count) for word, count in seen.items()}
+    said: set[str] = set()
+    taken: list[str] = []
+
+    def gain(at: int) -> float:
+        return sum(idf[word] for word in words[at] - said) / max(tokens[at], 1)
+
+    heap = [(-gain(at), at) for at in range(len(texts))]
+    heapify(heap)
+    while heap:
+        _, at = heappop(heap)
+        now = -gain(at)
+        if heap and now > heap[0][0]:
+            heappush(heap, (now, at))
+        elif tokens[at] <= room:
+            taken.append(texts[at])
+            room -= tokens[at]
+            said |= words[at]
+    return taken
+
+
 def baselines(case: CaseFile, budget: int) -> dict[str, float]:
-    """The share of key facts that the first, the newest, and any entries would have kept."""
+    """The share of key facts that the first, the newest, any, and those with the most new words would have kept."""
     ways: dict[str, Callable[[], float]] = {
         "lead": lambda: kept(case, taken(case.notes, budget)).all.value,
         "newest": lambda: kept(case, taken(case.notes[::-1], budget)).all.value,
         "random": lambda: _at_random(case, budget),
+        "greedy idf": lambda: kept(case, greedy(*_of(case), budget // 2)).all.value,
     }
     return {name: way() for name, way in ways.items()}
+
+
+def _of(case: CaseFile) -> tuple[list[str], list[int]]:
+    return [note.text for note in case.notes], [note.tokens for note in case.notes]
 
 
 def _at_random(case: CaseFile, budget: int) -> float:

@@ -1,7 +1,8 @@
 """Texts that the rules were not written for, with what is to be made of them.
 
 Those of ``data/unseen.json`` were written before any rule had been run on them; some that failed have been read since.
-Those of ``data/held.json`` are not to be looked at when a rule is written. A folder of one's own may hold more:
+Those of ``data/held.json`` are not to be looked at when a rule is written, nor the unread half of ``data/second.json``,
+which another hand has written. A folder of one's own may hold more:
 ``*pairs.json``, ``*commitments.json``, ``*firing.json``, ``*questions.json`` and ``locomo*.json.gz``, in the form of
 LoCoMo-10.
 """
@@ -22,6 +23,7 @@ SAME, NEWER, DIFFERENT, CONTRARY = "same", "newer", "different", "contrary"
 LABELS = {"merge": SAME, "supersede": NEWER, "keep": DIFFERENT}
 NO_ANSWER = 5  # LoCoMo's category of questions that the talk does not answer
 WORDS = re.compile(r"\w+")
+SEPARATOR = re.compile(r"[;,\s]+")
 
 
 class Pair(NamedTuple):
@@ -73,7 +75,8 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """``name`` says where they come from. ``notes`` are statements with questions about them."""
+    """``name`` says where they come from. ``notes`` are statements with questions about them, ``facts`` short ones
+    that a talk was summed up in, ``asks`` three phrasings of a correction and another correction."""
 
     name: str
     pairs: tuple[Pair, ...] = ()
@@ -81,6 +84,8 @@ class Texts:
     conditions: tuple[Condition, ...] = ()
     talks: tuple[Talk, ...] = ()
     notes: tuple[Talk, ...] = ()
+    facts: tuple[Talk, ...] = ()
+    asks: tuple[tuple[str, ...], ...] = ()
 
 
 def _shared(one: str, other: str) -> int:
@@ -92,7 +97,7 @@ def shipped() -> Texts:
     return Texts(
         "own texts",
         tuple(Pair(label, *pair) for label in (SAME, NEWER, DIFFERENT, CONTRARY) for pair in found[label]),
-        tuple(Order(text, name == "commitments") for name in ("commitments", "no_commitments") for text in found[name]),
+        _orders(found),
         tuple(Condition(*each) for each in found["firings"]),
         (
             Talk(
@@ -100,6 +105,24 @@ def shipped() -> Texts:
                 tuple(Question(text, answer, tuple(places)) for text, answer, places in found["questions"]),
             ),
         ),
+    )
+
+
+def _orders(found: dict[str, Any]) -> tuple[Order, ...]:
+    return tuple(
+        Order(text, name == "commitments") for name in ("commitments", "no_commitments") for text in found[name]
+    )
+
+
+def second(half: str) -> Texts:
+    """By another hand than the rules', written before the rules were changed for it: of the ``read`` half what failed
+    was looked at, of the ``unread`` half only the rates."""
+    found = slots.data("second")[half]
+    return Texts(
+        f"by another hand, {half}",
+        orders=_orders(found),
+        conditions=tuple(Condition(*each) for each in found["firings"]),
+        asks=tuple(map(tuple, found["corrections"])),
     )
 
 
@@ -113,7 +136,7 @@ def held() -> Texts:
             *(Pair(label, *pair) for label in (SAME, NEWER) for pair in found[label]),
             *_apart(found["patterns"], found["slots"]),
         ),
-        tuple(Order(text, name == "commitments") for name in ("commitments", "no_commitments") for text in found[name]),
+        _orders(found),
     )
 
 
@@ -138,13 +161,16 @@ def of_folder(folder: Path) -> Texts:
         for each in _all_in(folder, "*questions.json")
         if each["pair"] in places
     )
+    talks = list(_all_in(folder, "locomo*.json.gz"))
     return Texts(
         "texts from outside",
         tuple(Pair(LABELS[each["label"]], each["older"], each["newer"]) for each in pairs),
         tuple(Order(each["text"], each["commitment"]) for each in _all_in(folder, "*commitments.json")),
         tuple(Condition(each["commitment"], each["follow"], each["fires"]) for each in _all_in(folder, "*firing.json")),
-        tuple(_talk(each) for each in _all_in(folder, "locomo*.json.gz")),
+        tuple(map(_talk, talks)),
         (Talk(said, asked),) if asked else (),
+        tuple(map(_facts, talks)),
+        tuple((*each["corrections"], each["other"]) for each in _all_in(folder, "*corrections.json")),
     )
 
 
@@ -167,6 +193,29 @@ def _talk(document: dict[str, Any]) -> Talk:
     )
 
 
+def _facts(document: dict[str, Any]) -> Talk:
+    """What was observed of the speakers, session by session; a question's places are all that come from its turns."""
+    found = [
+        (text, {each for name in (dia if isinstance(dia, list) else [dia]) for each in SEPARATOR.split(name)})
+        for session in document.get("observation", {}).values()
+        for observed in session.values()
+        for text, dia in observed
+    ]
+    questions = [
+        (each, {name for names in each["evidence"] for name in SEPARATOR.split(names)})
+        for each in document["qa"]
+        if each["category"] != NO_ANSWER
+    ]
+    return Talk(
+        tuple(text for text, _ in found),
+        tuple(
+            Question(each["question"], str(each.get("answer", "")), places)
+            for each, evidence in questions
+            if (places := tuple(at for at, (_, turns) in enumerate(found) if turns & evidence))
+        ),
+    )
+
+
 def _turns(conversation: dict[str, Any]) -> Iterator[dict[str, Any]]:
     number = 1
     while f"session_{number}_date_time" in conversation:
@@ -175,4 +224,4 @@ def _turns(conversation: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _placed(evidence: Iterable[str], places: dict[str, int]) -> Iterator[int]:
-    return (places[name] for each in evidence for name in re.split(r"[;,\s]+", each) if name in places)
+    return (places[name] for each in evidence for name in SEPARATOR.split(each) if name in places)
