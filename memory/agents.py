@@ -95,7 +95,7 @@ def _check_who(scope: TenantScope) -> None:
         raise Forbidden("A key that is bound to agents does not manage them.", rule="agent-binding")
 
 
-def acted_under(tenant_id: UUID, agent_id: str) -> Installation | None:
+def applicable_manifest(tenant_id: UUID, agent_id: str) -> Installation | None:
     """Return the manifest that applies to the agent: the installed one, else the last removed one, with its
     ``superseded_at``. None without an agent, and for one that was never installed."""
     return registry.last(tenant_id, ArtifactKind.AGENT, agent_id) if agent_id else None

@@ -67,7 +67,7 @@ def enable(scope: TenantScope, ref: str, *, reason: str, now: datetime) -> Insta
         registry.mark_enabled(there)
         installer = registry.installer_of(there.kind)
         if installer:
-            installer.came(there, now)
+            installer.on_current(there, now)
         return True
 
     return _change(scope, ref, ENABLED, reason, act, now)
@@ -114,7 +114,7 @@ def _stop(there: Installation, *, by: str, reason: str, now: datetime) -> None:
     registry.mark_disabled(there, by=by, reason=reason, now=now)
     installer = registry.installer_of(there.kind)
     if installer:
-        installer.stopped(there, now)
+        installer.on_disabled(there, now)
 
 
 def remove_agent(there: Installation, *, by: str, now: datetime) -> None:

@@ -245,7 +245,7 @@ def count_of_pass(tenant_id: UUID, pass_id: UUID) -> int:
     return int(Lineage.objects.of(tenant_id).filter(pass_id=pass_id).count())
 
 
-def went_into(tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None) -> QuerySet[Lineage]:
+def sources_of_entry(tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None) -> QuerySet[Lineage]:
     """Return the entry's sources. ``archive_id`` is the archive whose text it is: a distillation records its sources
     under the archive's id."""
     targets = [entry_id, archive_id] if archive_id else [entry_id]
@@ -253,7 +253,7 @@ def went_into(tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None) -> Qu
     return rows
 
 
-def came_from(tenant_id: UUID, entry_id: UUID) -> QuerySet[Lineage]:
+def descendants_of_entry(tenant_id: UUID, entry_id: UUID) -> QuerySet[Lineage]:
     """Return what was made of the entry."""
     rows: QuerySet[Lineage] = Lineage.objects.of(tenant_id).filter(source_id=entry_id)
     return rows

@@ -165,7 +165,7 @@ def order_nights() -> int:
 
 def index_words() -> int:
     """Index entries after the marks of full text (SQLite)."""
-    return ledger_search.index_what_waits()
+    return ledger_search.index_pending()
 
 
 def embed_entries() -> int:

@@ -110,7 +110,7 @@ def install(proposal: Proposal, revision: Revision, *, sha256: str, by: str, now
         installed = there
     for part in _parts(artifact):
         _install_part(installed, part, by=by, now=now)
-    artifacts.require_installable(artifact.kind).came(installed, now)
+    artifacts.require_installable(artifact.kind).on_current(installed, now)
     return installed
 
 
@@ -138,7 +138,7 @@ def _take_out(installation: Installation, *, now: datetime) -> None:
     registry.supersede(installation, now=now)
     installer = registry.installer_of(installation.kind)
     if installer:
-        installer.went(installation, now)
+        installer.on_superseded(installation, now)
 
 
 def begin_directly(tenant_id: UUID, *, by: str, pins: dict[str, str], now: datetime) -> Run:

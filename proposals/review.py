@@ -289,7 +289,7 @@ def versions(told: Detail) -> list[Installation]:
     return registry.versions(there.tenant_id, there.kind, there.name) if there else []
 
 
-def in_force_again(told: Detail) -> dict[UUID, datetime]:
+def rollbacks_to(told: Detail) -> dict[UUID, datetime]:
     """By installation id: when a rollback last made that version current again."""
     refs = {each.ref: each.id for each in versions(told)}
     rows = Proposal.objects.of(told.proposal.tenant_id).filter(purpose=Purpose.ROLLBACK, state=State.APPLIED)

@@ -388,18 +388,18 @@ class Installer:
 
     ``problems`` are what this host could not carry out in that tenant, each a path inside the artifact
     (``$.chains[0]``) and a sentence without a word of the artifact; ``untimely`` are those that depend on the time.
-    ``parts`` is what runs resolve of it, when that is not the artifact itself. ``came`` and ``went`` are called in the
-    transaction, when a version becomes current or is enabled again, and when it ceases to be current; ``stopped`` when
-    it is disabled.
+    ``parts`` is what runs resolve of it, when that is not the artifact itself. Called in the transaction are
+    ``on_current`` when a version becomes current or is enabled again, ``on_superseded`` when it ceases to be current,
+    and ``on_disabled`` when it is disabled.
     """
 
     kind: str
     named: Callable[[Document], tuple[str, str]]
     problems: Callable[[UUID, Document], Problems] = _no_problems
     parts: Callable[[Document], Sequence[Artifact]] = _no_parts
-    came: Callable[[Installation, datetime], None] = _nothing
-    went: Callable[[Installation, datetime], None] = _nothing
-    stopped: Callable[[Installation, datetime], None] = _nothing
+    on_current: Callable[[Installation, datetime], None] = _nothing
+    on_superseded: Callable[[Installation, datetime], None] = _nothing
+    on_disabled: Callable[[Installation, datetime], None] = _nothing
     untimely: Callable[[Document, datetime], Problems] = _nothing_untimely
 
 

@@ -241,8 +241,8 @@ class Kinship:
 def kinship(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> Kinship:
     """What the entry was made from and what it went into, oldest first; in a fixed number of queries."""
     text_of = archives.archive_of_entry(scope, entry.id)
-    into = provenance.went_into(scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None)
-    out_of = provenance.came_from(scope.tenant_id, entry.id)
+    into = provenance.sources_of_entry(scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None)
+    out_of = provenance.descendants_of_entry(scope.tenant_id, entry.id)
     sources, came = (list(rows.order_by("id")[:SHOWN_AROUND]) for rows in (into, out_of))
     into_total, out_total = (
         len(shown) if len(shown) < SHOWN_AROUND else rows.count() for shown, rows in ((sources, into), (came, out_of))
@@ -257,8 +257,10 @@ def kin_page(
 ) -> Page[Kin]:
     """One page of what the entry was made from, or else of what it went into, oldest first."""
     text_of = archives.archive_of_entry(scope, entry.id)
-    into = provenance.went_into(scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None)
-    found = read_page(into if sources else provenance.came_from(scope.tenant_id, entry.id), after, size, order="id")
+    into = provenance.sources_of_entry(scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None)
+    found = read_page(
+        into if sources else provenance.descendants_of_entry(scope.tenant_id, entry.id), after, size, order="id"
+    )
     return found.with_rows(_kin(scope, found.rows, entry.id, now))
 
 

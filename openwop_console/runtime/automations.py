@@ -134,8 +134,8 @@ INSTALLER = Installer(
     ArtifactKind.AUTOMATION,
     _name_and_version,
     problems=_problems,
-    came=_create_schedule,
-    went=_remove_schedule,
-    stopped=_stopped,
+    on_current=_create_schedule,
+    on_superseded=_remove_schedule,
+    on_disabled=_stopped,
     untimely=_untimely,
 )

@@ -325,7 +325,7 @@ def _check_agent(position: Position, now: datetime) -> None:
     A replay and a failed node record none.
     """
     run, node = position.run, position.node
-    under = agents.acted_under(run.tenant_id, position.agent.get("agentId", ""))
+    under = agents.applicable_manifest(run.tenant_id, position.agent.get("agentId", ""))
     if under and under.is_disabled:
         raise NodeFailed(position, Failure(ArtifactDisabled.code, registry.disabled(under).message), final=True)
     if agents.refused_tools(under, tools_of(node["typeId"], node["config"])):

@@ -73,7 +73,7 @@ class Figures:
         return told
 
 
-def looked_at(traces: Traces, in_all: int) -> Counts:
+def count_traces(traces: Traces, in_all: int) -> Counts:
     """Count the traces; ``runsInAll`` counts all runs, also those beyond the bound of what is read."""
     return {
         "runs": len(traces.runs),
@@ -170,7 +170,7 @@ def _create(tenant: Tenant, draft: ProposalDraft, run: Run, now: datetime) -> Pr
     return made
 
 
-def code_against(tenant: Tenant, draft: ProposalDraft, *, now: datetime) -> str:
+def refusal_code(tenant: Tenant, draft: ProposalDraft, *, now: datetime) -> str:
     """The code with which the draft would be refused now, "" for none. Stores nothing."""
     return attempt(partial(_check, tenant, draft, now))[1]
 

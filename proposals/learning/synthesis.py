@@ -19,7 +19,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
 from memory.passes import PassOrder
 from proposals.learning import findings, miners, run_traces, wording
-from proposals.learning.findings import RULES, Fate, Figures, looked_at
+from proposals.learning.findings import RULES, Fate, Figures, count_traces
 from proposals.learning.miners.traces import Finding
 from proposals.learning.wording import Voice
 
@@ -37,7 +37,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     traces = run_traces.traces_of(work.tenant_id, now=now)
     passes.progress(work, done=0, total=0, doing="looking for patterns", now=clock())
     mined = miners.mine(traces, now=now)
-    figures = Figures(looked_at(traces, run_traces.count_of(work.tenant_id, now=now)), found=len(mined))
+    figures = Figures(count_traces(traces, run_traces.count_of(work.tenant_id, now=now)), found=len(mined))
     figures.proposed = list(work.outcome.get("proposed", []))
     fresh = _unseen(work, mined, figures)
     act = _rehearse if work.dry_run else _propose_all
@@ -85,7 +85,7 @@ def _rehearse(work: Pass, fresh: list[Finding], figures: Figures, clock: Clock) 
     for at, finding in enumerate(fresh, 1):
         now = clock()
         passes.progress(work, done=at, total=len(fresh), doing="rehearsing", now=now)
-        code = findings.code_against(work.run.tenant, findings.draft_of(finding), now=now)
+        code = findings.refusal_code(work.run.tenant, findings.draft_of(finding), now=now)
         if code:
             figures.refuse(code)
         else:

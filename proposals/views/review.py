@@ -465,7 +465,7 @@ def render_review(
         "versions": reading.versions(told),
         "approved": _approved(told),
         "may_stop": artifact_stops.denial(scope) is None,
-        "again": reading.in_force_again(told),
+        "again": reading.rollbacks_to(told),
         "may_propose": scope.can(rules.scope_for("create")),
         **REFUSED,
         **_of_tab(request, scope, told, tab, now),

@@ -261,7 +261,7 @@ def test_one_that_is_called_after_the_subject_stands_still_and_its_removal_finds
     assert (kept.name.startswith("forgotten-"), kept.enabled) == (True, False)
     installed = registry.by_ref(acme.tenant_id, made.installed_ref or "")
     assert installed
-    automations.INSTALLER.went(installed, now)
+    automations.INSTALLER.on_superseded(installed, now)
     assert len(schedules()) == 1
 
 
