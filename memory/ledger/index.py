@@ -25,6 +25,7 @@ from memory.models.search_index import BLOCK, IN_BLOCK, MOST_TIMES, MOST_WORDS, 
 from memory.text.search_words import every_word_of, stems_of
 
 BATCH = 256
+IN_BYTES = np.dtype(POSTING).itemsize
 LONG = 8192
 # Locks the tenant's row until the commit, so that no entry is indexed twice, or while it is being removed.
 LOCK = (
@@ -221,6 +222,9 @@ def _cut_out(cursor: CursorWrapper, block: int, offsets: Mapping[int, list[int]]
     cursor.execute(f"{BLOCKS} AND {condition}", [block, given])
     empty, kept = [], []
     for number, postings in cursor.fetchall():
+        if len(postings) == IN_BYTES and offsets[number] == [int.from_bytes(postings, "little") >> OFFSET]:
+            empty.append((number, block))  # a word of one entry, as most words are
+            continue
         found = np.frombuffer(postings, POSTING)
         stays = np.ones(1 << BLOCK, bool)
         stays[offsets[number]] = False

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 from uuid import UUID
@@ -242,9 +242,31 @@ def _in_words(term: str) -> set[str]:
     return found
 
 
+class _Shadow:
+    """Patterns (RE2) of the forms in which a text may name the subject: of all, of those in base64 and hex, of the
+    others. The latter two are compiled for the first text that has one of all."""
+
+    def __init__(self, payloads: list[str], others: list[str]) -> None:
+        self._payloads, self._others = payloads or [NO_TEXT], others
+        self.anyhow = _compiled([*payloads, *others])
+
+    @cached_property
+    def payload(self) -> Any:
+        return _compiled(self._payloads)
+
+    @cached_property
+    def other(self) -> Any:
+        return _compiled(self._others)
+
+
+def _compiled(forms: list[str]) -> Any:
+    options = re2.Options()
+    options.max_mem = MOST_MEMORY
+    return re2.compile("|".join(forms), options)
+
+
 @lru_cache(maxsize=16)
-def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
-    """Patterns (RE2) of the forms in which a text may name the subject: of all, of those in base64, of the others."""
+def _shadow(terms: tuple[str, ...]) -> _Shadow:
     found: dict[str, None] = {}
     payloads: dict[str, None] = {}
     for term in terms:
@@ -265,11 +287,7 @@ def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
             payloads |= dict.fromkeys(sorted(encodings.in_other_charsets(each, shortest=SURE_BASE64)))
         for each in sorted({form for one in plain for form in encodings.written_whole(one)} - plain):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64, twice=False)))
-    options = re2.Options()
-    options.max_mem = MOST_MEMORY
-    forms = ([*payloads, *found], list(payloads) or [NO_TEXT], list(found))
-    anyhow, payload, other = (re2.compile("|".join(each), options) for each in forms)
-    return anyhow, payload, other
+    return _Shadow(list(payloads), list(found))
 
 
 def shadows(terms: tuple[str, ...], text: str) -> bool:
@@ -278,11 +296,11 @@ def shadows(terms: tuple[str, ...], text: str) -> bool:
     A receipt relies on it: a second way, apart from ``mention``, for the same forms. Base64 letters that are all lower
     case count as words in both, since nothing distinguishes them from words.
     """
-    anyhow, payload, other = _shadow(terms)
-    if anyhow.search(text) is None:  # most texts have none
+    known = _shadow(terms)
+    if known.anyhow.search(text) is None:  # most texts have none
         return False
-    return other.search(text) is not None or any(
-        not encodings.is_in_words(text, *found.span()) for found in payload.finditer(text)
+    return known.other.search(text) is not None or any(
+        not encodings.is_in_words(text, *found.span()) for found in known.payload.finditer(text)
     )
 
 
