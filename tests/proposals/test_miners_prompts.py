@@ -96,6 +96,9 @@ REQUESTS = (
     ("Every action needs an owner.", "Name who is responsible.", "Add an assignee.", "Add a due date."),
     ("Write 15:30, not 3:30 pm.", "Times in 24-hour format.", "Use the 24h clock.", "Use am and pm."),
     ("Mention the deadline.", "Say by when they reply.", "Include the due date.", "Don't mention the deadline."),
+    ("Avoid humour.", "No jokes.", "Leave the jokes out.", "Add a joke."),
+    ("Use 'you', not 'the user'.", "Address the reader directly.", "Second person.", "Write in the first person."),
+    ("Sort tasks by owner.", "Group the tasks by person.", "One section per assignee.", "Sort tasks by date."),
     ("Quote the customer.", "Use the customer's exact words.", "Repeat it word for word.", "Paraphrase the customer."),
 )
 

@@ -27,13 +27,14 @@ CUE = re.compile(
     rf"\b(?:please\s+(?!(?:do )?not\b|don't\b|never\b)\w+|(?:{ORDERS})\b"
     r"|(?:don't|do not|never) (?:let \w+ )?forget|be sure to|let's\s+(?!not\b)\w+|(?:set"
     r"|create)(?: up)? a reminder|reminder\s*:"
-    r"|(?:to-?do|action item|next step)s?(?:\s+for\s+\w+)?\s*[:\-]\s*(?:(?:i|we)\b)?"
+    r"|(?:to[- ]?do|action item|next step)s?(?:\s+(?:for|by|before|until)\s+[\w ]{1,20}?)?\s*[:\-]\s*(?:(?:i|we)\b)?"
     r"|(?:i|we)(?:'ve| have)? (?:promise|promised|pledge|undertake|commit|intend)(?:\s+\w+)? to\s+\w+"
     r"|(?:i|we) owe\s+\w+|(?:it's|it is) (?:(?:on|up to) (?:me|us)"
     r"|(?:my|our) (?:job|task|turn|duty|responsibility)) to\s+\w+|my (?:task|job|plan)[^:.]{0,20}:\s*"
     r"|(?:i|we) agreed that \w+ \w+"
     r"|you have my word\s*[:,]\s*(?:the \w+|it|i|we)\b"
     r"|(?:i|we) (?:told|said|promised|assured|informed)\b(?:\s+[\w']+){0,4}?\s+(?:i|we)(?:'d| would| will)\s+\w+"
+    r"|it(?:'s| is) (?:important|crucial|vital|essential|imperative|critical|urgent|necessary) (?:that|to)\s+\w+"
     r"|let me\s+(?!know\b|in\b|be\b|tell you\b|see (?:if|whether)\b)\w+"
     r"|(?:(?:on )?(?:our|my) (?:side|end|team|part))(?:'ll| will)\s+\w+"
     r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|have got to|ought to|want to|plan to|promised to"
@@ -106,18 +107,23 @@ GROUPS = (
 WHO = (
     r"(?:(?!(?:Will|Must|Should|Shall|Could|May|Might|This|That|These|Those|There|It|Nothing|Nobody|No|What|Who|If"
     r"|When"
-    r"|Please|The|Our|My|Your|Their|I|We|You)\b)(?:(?:Dr|Mrs?|Ms|Prof|St)\. ?)?[A-Z][\w'-]+(?: (?:[A-Z][\w'-]+"
+    r"|Please|Customers|Users|Clients|Employees|Guests|Tenants|Members|Students|Applicants"
+    r"|Visitors|People|Anyone|Sellers|Buyers|Drivers|Staff|The|Our|My|Your|Their|I|We|You)\b)(?:(?:Dr|Mrs?|Ms|Prof"
+    r"|St)\. ?)?[A-Z][\w'-]+(?: (?:[A-Z][\w'-]+"
     r"|and [A-Z][\w'-]+)){0,2}"
     rf"|(?i:he|she|they|(?:the|our|my|your|their|his|her) (?:[\w'-]+ ){{0,2}}?(?:{ROLES})|{GROUPS}))"
 )
 DOING = r"(?:\w{3,}ing)"
 PROMISED = re.compile(
-    rf"(?:^\s*|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|\s+(?i:will|shall|must|has to|have to|needs? to|is to"
+    rf"(?:^\s*|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|'s going to|\s+(?i:will|shall|must|has to|have to"
+    rf"|needs? to|is to"
     r"|is going to|are going to|agreed to|promised to|promises to|committed to|offered to|undertook to|is supposed to"
     r"|are supposed to|has agreed to|has promised to|has offered to|volunteered to|has undertaken to))"
-    rf"\s+(?:then |also |still )?(?i:{DEED})\b"
-    rf"|\s+(?i:said|promised|says|promises|confirmed|agreed|told \w+) (?:that )?(?i:he|she|they) (?i:would"
-    rf"|will|'ll|'d) (?i:{DEED})\b"
+    rf"\s+(?:then |also |still )?(?!turn (?:\d|\w+(?:ty|teen)\b))(?i:{DEED})\b"
+    rf"|\s+(?i:said|promised|says|promises|confirmed|agreed|swore|vowed|guaranteed|assured \w+"
+    rf"|told \w+) (?:that )?(?i:he|she|they)"
+    r"(?i: would| will|'ll|'d) "
+    rf"(?:(?i:{DEED})\b|(?i:be (?:here|there|at|in|back|done|ready)|have {THINGS} (?:{READY}|\w+ed))\b)"
     rf"|\s+(?i:commits?|committed|agreed|agrees|pledges|pledged|is committed|are committed) to (?i:{DEED}\b|{DOING})"
     rf"|\s+to (?i:{DEED})\b|\s+{DEED_NOW}\b(?=[^.;]*\b(?:by|before|until|no later than)\s)"
     rf"|\s+(?i:is|are) (?i:{DEED_DOING})\b(?!.*\b(?:every|each|daily|weekly|monthly)\b)"
@@ -140,7 +146,7 @@ PROMISED_CLAUSE = re.compile(
     r"|\b(?:i|we)(?: have|'ve)? (?:promised?|guaranteed?)\s+(?!to\b|that\b)\w+"
     r"|\b(?:will|'ll) be (?:ready|done|finished|fixed|sent|delivered|with you|(?:in|on|at) your)\b(?=[^.;]*\b(?:by"
     r"|before)\s)"
-    r"|\byou(?:'ll| will) (?:get|have|receive|hear)\b",
+    r"|\byou(?:'ll| will| can| may) (?:get|have|receive|hear|expect)\b",
     re.IGNORECASE,
 )
 # "Flu shots to be booked for May", "the form is to go back by Friday".
@@ -221,7 +227,7 @@ ASKING = re.compile(
 # "We will be closed", "please note", "suppose we need to", "she said we should": no one is asked to act.
 IDLE = re.compile(
     rf"(?:(?:i|we)(?:'ll| will| shall) (?:be(?! {DEED_DOING}\b)"
-    rf"|have(?!\s+(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}|\w+ed))\b)|probably"
+    rf"|have(?!\s+(?!been\b)(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}|\w+ed))\b)|probably"
     r"|likely|maybe|perhaps"
     r"|not|never|see|know)"
     r"|(?:i|we) (?:have to|must|should|need to|want to) (?:admit|say|confess|assume|believe|understand|thank)"
@@ -266,7 +272,11 @@ INNER_CLAUSE = re.compile(
 # A time after it applies to both: "feed the cat while Ana is away next week".
 FRAME = re.compile(r"\bwhile\b", re.IGNORECASE)
 # What is made sure of is itself what is to be done.
-ENSURING = re.compile(r"\b(?:make sure|making sure|ensure|be sure|see to it)\b(?:\s+that\b)?", re.IGNORECASE)
+ENSURING = re.compile(
+    r"\b(?:make sure|making sure|ensure|be sure|see to it|important|crucial|vital|essential|imperative|critical)\b"
+    r"(?:\s+that\b)?",
+    re.IGNORECASE,
+)
 NEXT_ORDER = re.compile(r"(?:[,;:\u2013\u2014]|\b(?:and|then|so|but|also|please))\s+$", re.IGNORECASE)
 OF_A_NOUN = re.compile(
     r"\b(?:from|(?<!as )of|dated|due|between|(?<!later )than|regarding|covering|versus|vs\.?)\s+$",

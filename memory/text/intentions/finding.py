@@ -172,7 +172,7 @@ MARKER = re.compile(
     r"^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
     r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon|the next time"
-    r"|in case(?! of)|(?<!day )after|if(?! only))\b"
+    r"|in case(?! of)|(?<!day )(?<!week )after|if(?! only))\b"
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
@@ -371,6 +371,8 @@ def _clause_of(text: str) -> tuple[int, int] | None:
 
 def _before_order(text: str, begins: int, stops: int) -> int:
     """Without a comma ("when the invoice clears tell finance") the clause ends where the order begins."""
+    if text[stops : stops + 1] == ",":
+        return stops
     for found in CUE.finditer(text, begins, stops):
         if len(words_of(text[begins : found.start()])) >= LEAST_WORDS:
             return found.start()

@@ -158,7 +158,8 @@ GERMAN = _tongue(
 SPANISH = _tongue(
     spoken="también",
     polite=r"por favor|recordatorio|tarea|pendiente|importante|urgente|y|luego|después|entonces",
-    order=r"no olvid\w+|(?:recuerd[ae]|procur[ae]|aseg[uú]r[ae]te)\b|(?:\w*[áéíóú]\w*(?:me|l[eoa]s?|nos|se|melo|selo)"
+    order=r"no (?:te |se |os )?olvid\w+|(?:recuerd[ae]|procur[ae]|aseg[uú]r[ae]te)\b|(?:\w*[áéíóú]\w*(?:me|l[eoa]s?"
+    r"|nos|se|melo|selo)"
     r"|(?:di|haz|pon|da|ve|ten)(?:me|l[eoa]s?|nos))\b"
     r"|(?:\w+[ae]n?|pon|haz|ten|ven|sal|di|pida|ponga|haga|traiga|diga|tenga)\s+(?:al?|el|los?|las?|una?|unos"
     r"|por|con|que|de)\b(?! (?:\w+day|las? \d))|\w{2,}(?:ar|er|ir)(?:me|l[eoa]s?|se|nos)?\s+(?!es\b"
@@ -177,7 +178,7 @@ SPANISH = _tongue(
     r"|(?:me comprometo|nos comprometemos|se comprometió|se ha comprometido) a \w+|(?:prometió|ha prometido) \w+"
     r"|(?:me encargo|nos encargamos) de",
     condition=r"cuando|en cuanto|tan pronto como|si|una vez que|después de que|en caso de que",
-    denial=r"ya no|nunca|jamás|no hace falta|no (?!olvid)\w+|habría\w*|hubiera\w*|hubiese\w*",
+    denial=r"ya no|nunca|jamás|no hace falta|no (?!(?:te |se |os )?olvid)\w+|habría\w*|hubiera\w*|hubiese\w*",
     days=r"lunes martes mi[ée]rcoles jueves viernes s[áa]bados? domingos?",
     months="enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
     units=r"minutos? horas? d[íi]as? semanas? mes(?:es)? años?",
@@ -241,7 +242,8 @@ FRENCH = _tongue(
     r"\s?(?!ai\b|avais\b)\w+|(?:je|j')\s?\w+rai|nous \w+rons|on (?:vous |te |lui )\w+|(?:je|on) (?:vais|va|dois"
     r"|doit) \w+"
     r"|nous (?:allons|devons) \w+|je promets de \w+|(?:je m'engage|nous nous engageons|s'est engagée?) à \w+"
-    r"|je m'occupe d\w+|il faut(?: que)? \w+|(?:a|ont) promis d\w*|(?:doit|doivent) (?:être |nous |me )?\w+",
+    r"|je m'occupe d\w+|(?:on se charge|je me charge|nous nous chargeons) d\w+|il faut(?: que)? \w+|(?:a"
+    r"|ont) promis d\w*|(?:doit|doivent) (?:être |nous |me )?\w+",
     condition=r"quand|lorsque|dès que|une fois que|aussitôt que|après que|si|s'il|au cas où",
     denial=r"n(?:e |')(?:\w+ )?(?:pas|plus|jamais|rien)(?<!n'oublie pas)(?<!n'oubliez pas)|pas besoin|plus besoin"
     r"|inutile"

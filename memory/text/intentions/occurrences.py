@@ -6,32 +6,33 @@ import re
 
 # Words for the same, by the first of them.
 ALIKE = """
-finish complete finished succeed done ready conclude finalise finalize
-arrive receive land come delivered deliver reach
+finish complete finished succeed done ready conclude finalise finalize processed completion
+arrive receive land come delivered deliver reach arrival receipt
 mail email e-mail
 custom client customer
 reply answer respond response replied
 return back
-expire end lapse ended
+expire expiry end lapse ended
 fail break crash outage unreachable offline down
 stock available free vacant
 fix repair resolve solve mend patch
 ship dispatch
 publish launch live rollout release
-approve accept grant greenlight authorise authorize ratify
+approve approval acceptance accept grant greenlight authorise authorize ratify
 begin start commence
 rise increase grow climb
 fall drop decrease decline sink
-renew extend prolong
-cancel annul scrap abort
+renew renewal extend prolong
+cancel cancellation annul scrap abort
 agree consent
 sign countersign
-reject refuse deny turndown dismiss
-resign quit
-confirm acknowledge
+reject rejection refusal refuse deny turndown dismiss
+resign resignation quit
+confirm confirmation acknowledge
 move relocate
 leave depart
 buy purchase
+collect fetch
 wake awake
 pass green
 die dead deceased
@@ -81,6 +82,9 @@ PHRASES = tuple(
     for phrase, verb in (
         (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
+        (rf"{GOES} through", "succeed"),
+        (rf"pick(?:s|ed)?{SOME} up", r"\1 collect"),
+        (rf"(?:{IS} )?{NOW}open again|open(?:s|ed) (?:up )?again", "reopen"),
         (rf"call(?:s|ed)?{SOME} off", r"\1 cancel"),
         (r"(?:hand|give|gave|turn)(?:s|ed)?(?: in)? (?:(?:her|his|their|my|your) )?(?:notice|resignation)", "resign"),
         (r"(?:step|stand|stood|step)(?:s|ped)? down", "resign"),
@@ -130,7 +134,6 @@ PHRASES = tuple(
         (r"(?:pass|passes|passed) away", "die"),
         (r"(?:take|takes|took|taken) off", "depart"),
         (r"(?:pull|back)(?:s|ed)? out", "cancel"),
-        (rf"{GOES} through", "succeed"),
         (rf"(?:is|are|'s) {NOW}(?:up|online|up and running|working)(?: again)?(?=\s*(?:[.,;!]|$|since|now))", "online"),
         (r"set(?:s|ting)? off|head(?:s|ed)? off", "leave"),
         (r"(?:sell|sells|sold) out", "soldout"),
@@ -156,9 +159,9 @@ LEFT_OUT = """
 new old current latest final whole entire own little big small last replacement updated price value level amount number
 guest member result people container usage rate temperature reading count total copy item delivery shipment
 """
-ABOVE = frozenset(("abov", "beyond", "over", "exceed", "more", "higher", "greater", "top", "surpass"))
-BELOW = frozenset(("below", "under", "less", "fewer", "lower", "beneath"))
-AT_LEAST = frozenset(("hit", "reach", "arriv", "pass", "cross", "least"))
+ABOVE = ("above", "beyond", "over", "exceed", "exceeds", "more", "higher", "greater", "tops", "surpass", "surpasses")
+BELOW = ("below", "under", "less", "fewer", "lower", "beneath")
+AT_LEAST = ("hit", "hits", "reach", "reaches", "pass", "passes", "cross", "crosses", "arrive", "least")
 MOVING = frozenset(
     (
         "ris",

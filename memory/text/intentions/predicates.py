@@ -110,6 +110,7 @@ DENIAL = re.compile(
     r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
     r"(?:\w+ed|done|complete|ready|through|over|there|back|built|written|sent|paid|shut|dry|full|empty|gone)\b"
     r"|\b(?:nicht|kein\w*|(?:todavía|aún|ya) no|no (?:ha|han|hay|se|fue|está|llegó)|pas|nie)\b"
+    r"|\bstill being\b|\bin progress\b|\bunder ?way\b|\bongoing\b|\bagainst\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )
@@ -118,7 +119,7 @@ SUBORDINATE = re.compile(
     r"\b(?:when|whenever|once|if|unless|until|till|before|as soon as|whether|the moment|after)\b[^,]*", re.IGNORECASE
 )
 NO_STATEMENT = re.compile(
-    r"\b(?:will|would|shall|should|may|might|could|must|can)\b|\b\w+'(?:ll|d)\b|\b(?:have|has|had) to\b|"
+    r"\b(?:will|would|shall|should|may|might|could(?! not)|must|can)\b|\b\w+'(?:ll|d)\b|\b(?:have|has|had) to\b|"
     r"\b(?:going|due|about|expect(?:s|ed|ing)?|hope[sd]?|hoping|want(?:s|ed|ing)?|plan(?:s|ned|ning)?|need(?:s|ed)?"
     r"|wait(?:s|ed"
     r"|ing)?"
@@ -137,7 +138,6 @@ NO_STATEMENT = re.compile(
 )
 
 
-SIDES = (("above", occurrences.ABOVE), ("below", occurrences.BELOW), ("least", occurrences.AT_LEAST))
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
@@ -234,6 +234,8 @@ def foreign_stems(text: str, languages: int) -> list[str]:
 
 
 def _foreign_forms(word: str, languages: int) -> set[str]:
+    if word.endswith(("ła", "ło")):
+        word = word[:-1]  # what she or it did, in Polish, is what he did
     stems = {
         FOREIGN.get(word) or FOREIGN.get(each[:FOREIGN_STEM], each[:FOREIGN_STEM])
         for each in search_words.stems_of(word, languages)
@@ -252,6 +254,11 @@ FOREIGN = {
     for word in line[1:]
     for form in (word, *(each[:FOREIGN_STEM] for each in search_words.stems_of(word) if len(each) >= FOREIGN_STEM))
 }
+SIDES = tuple(
+    (name, frozenset(map(stem, words)))
+    for name, words in (("above", occurrences.ABOVE), ("below", occurrences.BELOW), ("least", occurrences.AT_LEAST))
+)
+DIRECTIONS = frozenset.union(occurrences.MOVING, *(words for _, words in SIDES))
 LEFT_OUT = frozenset(stem(word) for word in occurrences.LEFT_OUT.split())
 
 
@@ -307,9 +314,10 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
     if words and (limit := _number(words[0])) is not None and len(words) > 1:
         return Wanted(_needed(words[1:]), limit, "least")  # "once we have 50 registrations"
     for at, word in enumerate(words[1:], 1):
-        side = next((name for name, given in SIDES if words[at - 1] in given), "")
+        before = words[at - 1] if words[at - 1] != "than" else words[at - 2]
+        side = next((name for name, given in SIDES if before in given), "")
         if side and (limit := _number(word)) is not None:
-            rest = [each for each in words[: at - 1] if each not in occurrences.MOVING]
+            rest = [each for each in words[:at] if each not in DIRECTIONS]
             behind = words[at + 1 : at + 2]
             unit = behind[0] if behind and behind[0] in UNITS else ""
             rest += [each for each in words[at + 1 :] if each != unit]

@@ -85,7 +85,8 @@ EVERY = re.compile(
     re.IGNORECASE,
 )
 PLURAL = re.compile(
-    r"(?:\bon\s+|^\W*)(?P<days>weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+    r"(?:\bon\s+|^\W*)(?P<days>weekdays|(?:work|working|business) days|weekends|(?:mon|tues|wednes|thurs|fri|satur"
+    r"|sun)days"
     r"(?:\s+and\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days)?)\b",
     re.IGNORECASE,
 )
@@ -155,7 +156,8 @@ ABSOLUTE = re.compile(
     re.IGNORECASE,
 )
 NAMED = re.compile(
-    r"\b(?:(?P<after>(?:the )?day after tomorrow)|(?P<tomorrow>tomorrow|tmrw|tmr|tmw)|(?P<tonight>tonight)"
+    r"\b(?:(?P<after>(?:the )?day after tomorrow)|(?P<second>(?:the )?week after next)|(?P<tomorrow>tomorrow|tmrw"
+    r"|tmr|tmw)|(?P<tonight>tonight)"
     r"|(?P<today>today)|"
     r"(?P<this>this (?:morning|afternoon|evening))|(?P<week>(?<!end of )next week)|(?P<month>(?<!end of )next month)|"
     r"(?P<weekend>(?:this|at the|on the|over the|by the|before the|next) weekend)"
@@ -275,7 +277,8 @@ def cron_of(text: str, local: datetime) -> str:
         day = 1 if found["first"] else int(found["n"] or found["n2"] or found["n3"])
         return f"{clock.minute} {clock.hour} {day} * *" if 1 <= day <= 31 else ""
     if found := PLURAL.search(text):
-        whole = {"weekdays": "1-5", "weekends": "6,0"}.get(found["days"].casefold())
+        named = found["days"].casefold()
+        whole = "1-5" if named.endswith(" days") else {"weekdays": "1-5", "weekends": "6,0"}.get(named)
         return f"{clock.minute} {clock.hour} * * {whole}" if whole else _on_days(found["days"], clock)
     if found := ADVERB.search(text):
         word = found["word"].casefold()
@@ -536,8 +539,9 @@ def _named_time(text: str, local: datetime, clock: time | None) -> Found:
     if found["after"] or found["tomorrow"]:
         days = 2 if found["after"] else 1
         return datetime.combine(today + timedelta(days=days), clock or MORNING)
-    if found["week"]:
-        return datetime.combine(today + timedelta(days=7 - today.weekday()), clock or MORNING)
+    if found["week"] or found["second"]:
+        ahead = 7 * bool(found["second"]) + 7 - today.weekday()
+        return datetime.combine(today + timedelta(days=ahead), clock or MORNING)
     if found["month"]:
         return datetime.combine(_months_on(today.replace(day=1), 1), clock or MORNING)
     if found["weekend"]:

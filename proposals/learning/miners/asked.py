@@ -37,8 +37,8 @@ THINGS = {
     "last-name": r"last names?|surnames?|family names?|mr\.?(?:/\s?m(?:r)?s\.?)?|ms\.?|mrs\.?",
     "first-name": r"first names?|given names?|forenames?",
     "full-name": r"full names?|first and last names?",
-    "uk": r"british|uk|bre|organise|colour|centre|england",
-    "us": r"american|us (?:english|spelling)|american english|color|organize|center",
+    "uk": r"british|uk|bre|organise|colour|england",
+    "us": r"american|us (?:english|spelling)|american english|color|organize",
     "celsius": r"celsius|degrees? c|°\s?c|centigrade",
     "fahrenheit": r"fahrenheit|degrees? f|°\s?f",
     "metric": r"metric|kilomet(?:er|re)s?|km|met(?:er|re)s?|kilograms?|kilos?|kg|centimet(?:er|re)s?|cm|lit(?:er"
@@ -50,7 +50,8 @@ THINGS = {
     "12-hour": r"12[- ]?h(?:our)?s?(?: clock)?|am/pm|\d{1,2} ?(?:am|pm)|am or pm|am and pm",
     "time-zone": r"time[- ]?zones?|utc|gmt|cet|local time",
     "rounding": r"round(?:ed|ing)?|whole (?:numbers?|euros?|dollars?|amounts?)|nearest (?:\w+)",
-    "decimals": r"decimals?|decimal (?:places?|points?)|digits after|cents|exact amounts?|to the cent",
+    "decimals": r"decimals?|decimal (?:places?|points?)|digits after|cents|exact (?:amounts?|numbers?|figures?)"
+    r"|to the cent",
     "percent": r"percent(?:ages?)?|%",
     "currency": r"currenc(?:y|ies)(?: (?:codes?|signs?|symbols?))?|euros?|dollars?|€|\$|eur|usd|gbp|chf",
     "source": r"sources?|citations?|cite|references?|where(?= (?:\w+ ){1,5}(?:comes?|came|is|are) from)|origins?"
@@ -125,23 +126,47 @@ THINGS = {
     "bold": r"bold(?:ed|face)?|highlight(?:ed)?|emphasi[sz]e",
     "capitals": r"all[- ]caps|capitals?|capital letters|upper ?case|shout(?:ing)?|capitali[sz]ed?",
     "thanks": r"thank(?:s|ing)?(?: \w+)?|gratitude|appreciat\w+",
-    "repeat": r"repeat(?:ed|ing|s)?|repetiti(?:on|ve)|duplicat\w+|redundan\w+|twice|say (?:things|it) once|restate"
+    "repeat": r"repeat(?:ed|ing|s)?|repetiti(?:on|ve)|duplicat\w+|redundan\w+|twice|say (?:things|it) once"
+    r"|restat(?:e|es|ed|ing)"
     r"|over again",
     "log": r"logs?|stack ?traces?|tracebacks?",
-    "relevant": r"relevant|(?:that )?matters?|failing (?:bit|part|lines?)|key lines|excerpts?"
+    "relevant": r"relevant|(?:that )?matters?(?: most)?|(?:most )?important(?: (?:points?|things?|parts?))?"
+    r"|failing (?:bit|part|lines?)|key lines|excerpts?"
     r"|only (?:the )?(?:lines?|parts?|bits?)"
     r"|just the (?:lines?|parts?|bits?)|needed part",
-    "only-if": r"unless|only(?= (?:\w+ ){0,8}(?:if|when|once|after)\b)|not until"
-    r"|without(?= (?:an? )?(?:\\w+ )?(?:confirmation|approval|permission|proof)\b)"
+    "only-if": r"unless|before(?= (?:you|we|they|\w+ing)\b)|ask(?:ing)? first|check(?:ing)? first"
+    r"|only(?= (?:\w+ ){0,8}(?:if|when|once|after)\b)|not until"
+    r"|without(?= (?:an? )?(?:\\w+ )?(?:confirmation|approval|permission|proof|asking|checking|confirming)\b)"
     r"|until (?:it|they|the \w+) (?:is|has|have|are)|before (?:it|they|the \w+) (?:is|has|have|are)",
     "gender": r"gender(?:ed|s)?|gender-neutral|sex",
     "they": r"they/them|['\"\u2018\u201c]they['\"\u2019\u201d]|singular they",
     "he": r"['\"\u2018\u201c]he['\"\u2019\u201d]|he or she|he/she|his or her",
     "weekday": r"weekdays?|days? of the week|which day it is",
     "date": r"dates?",
-    "language": r"in (?:german|english|french|spanish|polish|their (?:own )?language|the (?:same )?language (?:of"
-    r"|they|he|she)[\w' ]*)"
-    r"|language they (?:wrote|used)|translate[d]?|their language",
+    "their-language": r"(?:in )?(?:the )?(?:same |own )?language (?:of the (?:customer|client|reader|sender)"
+    r"|(?:that )?(?:they|he|she) \w+)"
+    r"|in their (?:own )?language|same language|in (\w+) if (?:they|he|she|the customer) \w+(?: in)? \w+",
+    "english": r"in english",
+    "german": r"in german",
+    "french": r"in french",
+    "spanish": r"in spanish",
+    "polish": r"in polish",
+    "hours": r"(?:opening|business|office|shop) (?:hours|times)|hours of (?:business|opening)|when (?:we|you"
+    r"|they) (?:are|'re) open",
+    "humour": r"humou?r(?:ous)?|jok(?:e|es|ing)|funny|puns?|witty",
+    "question": r"(?:the|their|his|her) questions?|what (?:they|he|she|the customer|was) (?:have |has )?asked",
+    "sorting": r"sort(?:ed)?|group(?:ed)?|one section|arrange[ds]?|order(?:ed)?(?= by)",
+    "by-owner": r"(?:by|per) (?:person|owner|assignee|people|name)",
+    "by-date": r"(?:by|per) (?:date|day|deadline|due date)",
+    "net-and-gross": r"(?:with|before|including) and (?:without|after|excluding) (?:vat|tax)|net and (?:the )?gross"
+    r"|gross and (?:the )?net",
+    "second-person": r"second person|['\"]you['\"]|(?:address|speak to|talk to) the (?:readers?|customers?"
+    r"|users?) directly",
+    "first-person": r"first person|['\"](?:i|we)['\"]",
+    "mask": r"mask(?:ed)?|redact(?:ed)?|obscure[ds]?|last (?:four|4) digits|never show (?:\w+ ){0,2}full|asterisks",
+    "flag-guess": r"(?:say|mark|flag|label|note|tell|make clear)\b[^.;]{0,30}\b(?:guess(?:es)?|assumptions?|(?:not"
+    r"|n't) sure|unsure|uncertain)"
+    r"(?: about| of)?",
     "contact": r"contact(?: details?| persons?| info\w*)?|who to (?:call|ask|contact|write to)|whom to contact"
     r"|point of contact",
     "paragraph": r"paragraphs?|wall of text|blocks? of text|line breaks?|break (?:it|this|the text) up|white ?space",
@@ -179,6 +204,9 @@ VALUES = (
     "they he",
     "order-number ticket-number invoice-number",
     "next-step deadline owner",
+    "their-language english german french spanish polish",
+    "by-owner by-date",
+    "second-person first-person",
 )
 OTHER = {one: other for pair in EITHER for one, other in (pair.split(), pair.split()[::-1])}
 # Where something stands, or whose it is: what is asked of it is the request.
@@ -225,6 +253,7 @@ EMPTY = frozenset(
     person reader readers customer-facing name names word words line lines part bit piece get go let see tell call know
     think than then not no never without instead rather don't nobody s t out up over much many lot
     leave needs need tells reads belongs plus our ours your yours nobody two three four english use-case whole entire
+    missing along such place convert something
     """.split()
 )
 COUNTED = re.compile(
