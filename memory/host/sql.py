@@ -26,7 +26,6 @@ from django.db.models import BooleanField, Model, Q, QuerySet, TextField, Value
 from django.db.models.base import ModelState
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Cast, Concat, Replace
-from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
 from psycopg import RawCursor
 from psycopg.errors import DataCorrupted
@@ -114,27 +113,15 @@ class Prepared(Generic[Row]):
     """
 
     def __init__(self, queryset: QuerySet[Row]) -> None:
-        self._model = queryset.model
         self._compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         self._statement, _ = self._compiler.as_sql()
-        columns, described = self._compiler.select, self._compiler.klass_info
-        self._own = slice(described["select_fields"][0], described["select_fields"][-1] + 1)
-        self._names = [column[0].target.attname for column in columns[self._own]]
-        self._converters = self._compiler.get_converters([column[0] for column in columns])
-        self._related = get_related_populators(described, columns, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]  # the stubs are of Django 6
+        self._converters = self._compiler.get_converters([column[0] for column in self._compiler.select])
+        self._objects = _objects_of(self._compiler, read=False)
 
     def fetch(self, *parameters: Any) -> list[Row]:
         """Return the rows for these parameters, given in the engine's form and in the order of the statement."""
-        return [
-            self._build_row(row)
-            for row in self._compiler.apply_converters(rows(self._statement, parameters), self._converters)
-        ]
-
-    def _build_row(self, row: list[object]) -> Row:
-        made = self._model.from_db(DEFAULT_DB_ALIAS, self._names, row[self._own])
-        for populator in self._related:
-            populator.populate(row, made)
-        return made
+        found = rows(self._statement, parameters)
+        return self._objects(self._compiler.apply_converters(found, self._converters)) if found else []
 
 
 def fetch(queryset: QuerySet[Row]) -> list[Row]:
@@ -155,13 +142,16 @@ def fetch_of_shape(shape: Hashable, values: Sequence[object], query: Callable[[]
     return objects(rows(statement, given))
 
 
-def _objects_of(compiler: Any) -> Objects:
-    """Return a function that builds objects from the rows of this compiler's statement; a query for values has none."""
+def _objects_of(compiler: Any, *, read: bool = True) -> Objects:
+    """Return a function that builds objects from the rows of this compiler's statement; a query for values has none.
+
+    With ``read`` the rows are the driver's; otherwise the ORM has converted them.
+    """
     if not compiler.klass_info:
         return list
     described = compiler.klass_info
-    own, related = _Maker(described, compiler.select), described.get("related_klass_infos", ())
-    makers = [(_Maker(each, compiler.select), each["local_setter"], each["remote_setter"]) for each in related]
+    own, related = _Maker(described, compiler.select, read), described.get("related_klass_infos", ())
+    makers = [(_Maker(each, compiler.select, read), each["local_setter"], each["remote_setter"]) for each in related]
     annotated = [
         (name, place, compiler.select[place][0].output_field) for name, place in compiler.annotation_col_map.items()
     ]
@@ -172,9 +162,10 @@ def _objects_of(compiler: Any) -> Objects:
         for row in found:
             one = own.make(row)
             for maker, to_other, to_one in makers:
-                other = maker.make(row)
+                other = maker.make(row) if maker.is_there(row) else None
                 to_other(one, other)
-                to_one(other, one)
+                if other is not None:
+                    to_one(other, one)
             for name, place, read in beside:
                 setattr(one, name, read(row[place]))
             every.append(one)
@@ -186,12 +177,18 @@ def _objects_of(compiler: Any) -> Objects:
 class _Maker:
     """Builds the object of one model from its columns in a row."""
 
-    def __init__(self, described: JSONObject, select: Sequence[Any]) -> None:
+    def __init__(self, described: JSONObject, select: Sequence[Any], read: bool) -> None:
         self._model = described["model"]
         columns = [(select[place][0], place) for place in described["select_fields"]]
         self._columns = [(column.target.attname, place) for column, place in columns]
         types = [(column.target.attname, column.output_field.get_internal_type()) for column, _ in columns]
-        self._read = [(name, _READ[kind]) for name, kind in types if kind in _READ]
+        self._read = [(name, _READ[kind]) for name, kind in types if read and kind in _READ]
+        key = {field.attname for field in self._model._meta.pk_fields}
+        self._key = [place for name, place in self._columns if name in key]
+
+    def is_there(self, row: Sequence[Any]) -> bool:
+        """Whether the row has an object of this model: a link that may be null may lead to none."""
+        return any(row[place] is not None for place in self._key)
 
     def make(self, row: Sequence[Any]) -> Any:
         values = {name: row[place] for name, place in self._columns}
