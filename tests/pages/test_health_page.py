@@ -12,7 +12,11 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ
 
+from memory.host import runs
 from openwop_console import health
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.runs import RunRequest
+from tests import building
 from tests.pages.conftest import SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +49,21 @@ def test_tasks_that_wait_too_long_are_said_with_their_age(ada: Client) -> None:
     queue = state(ada)["queue"]
     assert (queue["waiting"], queue["running"]) == (1, 1)
     assert "the workers do not keep up" in body_of(ada.get("/health"))
+
+
+@pytest.mark.engines
+def test_runs_that_no_worker_has_taken_are_counted_with_the_tasks(ada: Client) -> None:
+    acme, now = building.scope(), timezone.now()
+    OrmQ.objects.all().delete()
+    ages = [timedelta(minutes=5), timedelta(0), timedelta(0)]
+    late, _, claimed = [run_service.create_run(acme, RunRequest("conformance-noop"), now=now - age) for age in ages]
+    assert runs.claim(acme.tenant_id, claimed.id, holder="a/1", now=now)
+    queue = state(ada)["queue"]
+    assert (queue["waiting"], queue["running"]) == (2, 1)
+    keeps_up = "The workers do not keep up"
+    assert any(keeps_up in problem for problem in health.problems(now=now))
+    building.advance(late)
+    assert not any(keeps_up in problem for problem in health.problems(now=now))
 
 
 def test_a_slow_request_is_listed_by_its_route_and_never_by_what_was_asked_for(
