@@ -37,12 +37,12 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> Callable[[], int]:
 
 
 def test_statements_of_one_set_of_words_are_held_against_a_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = counted(monkeypatch, "agree")
+    asked, loosely = counted(monkeypatch, "agree"), counted(monkeypatch, "agree_in_gist")
     reconcile(shuffled(1000))
-    once = asked()
+    once = asked(), loosely()
     reconcile(shuffled(2000))
-    assert 0 < once < 4_000
-    assert asked() - once < 4_000
+    assert 0 < min(once) <= max(once) < 4_000
+    assert max(asked() - once[0], loosely() - once[1]) < 4_000
 
 
 def test_lists_in_every_order_are_one_after_few_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +53,10 @@ def test_lists_in_every_order_are_one_after_few_comparisons(monkeypatch: pytest.
 
 
 def test_claims_of_one_set_of_words_are_held_against_a_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = counted(monkeypatch, "still_about")
-    reconcile(shuffled(600, "The limit is {number} for {}"))
+    asked, loosely = counted(monkeypatch, "still_about"), counted(monkeypatch, "on_one_topic")
+    reconcile(shuffled(600, "The limit is now {number} for {}"))
     assert 0 < asked() < 3 * (reconciling.MOST_PAIRS + 600)
+    assert 0 < loosely() < 3 * (reconciling.MOST_PAIRS + 600)
 
 
 def test_what_is_equal_is_found_among_very_many_that_are_not() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memory.text.similarity import values
-from memory.text.similarity.ordering import same_order
+from memory.text.similarity.gist import clauses_of, in_order, meant, without_time
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import (
     ASKS,
@@ -24,20 +24,35 @@ from memory.text.similarity.tokens import (
     PRONOUN,
     REPLACES,
     SAID,
+    VALUE,
     WORD,
     Token,
     code_of,
     word_token,
 )
-from memory.text.similarity.words import MODALS
+from memory.text.similarity.words import MODALS, TIMES
 
 DENIALS = frozenset({"not", "no", "never"})
 # With a negation these say when it began to hold, or nothing.
 BESIDE = frozenset("longer anymore yet any ever either".split())
-SALT = code_of("bag")
+SALT, BEGUN = code_of("bag"), code_of("bag of a beginning")
+MOST_PARTS = 3
+# "No longer" in English, German, Spanish, French and Polish, in whatever order and distance.
+OVER = tuple(
+    frozenset(pair.split("/"))
+    for pair in "no/longer not/longer not/anymore not/more nicht/mehr kein/mehr keine/mehr keinen/mehr keiner/mehr "
+    "ya/no n'/plus ne/plus już/nie".split()
+)
 LONGEST = 24
-# The verb or the noun that the older statement may have had where the newer one speaks of the change.
-STATIVE = ("", *"live reside base locate work use run happen occur cost sit meet start begin open close".split())
+# Verbs and nouns that an older statement may have where the newer one speaks of the change, or another one.
+LIGHT = frozenset(
+    word_token(word).concept
+    for word in """
+    live base work use run happen cost sit meet start open close store keep member belong part subscribe drive drink
+    serve train play study teach manage handle employ customer client rent stay provider supplier supply vendor tool
+    go get contact provide
+    """.split()
+)
 SORTS_OF_VALUE = ("plan", "tier", "day", "date", "time", "level", "version", "price", "address", "city", "office")
 INSTEAD = (("instead", "of"), ("rather", "than"))
 MOST_IN_A_VALUE = 3
@@ -50,32 +65,80 @@ class Against:
     keys: tuple[int, ...]
     denied: bool
     rest: tuple[Token, ...]
+    is_part: bool = False
 
 
 def bag_of(said: Spoken) -> int:
     """The same for statements of the same words, whatever their order and number; 0 for one that takes no part."""
     if said.strict or said.kinds & ASKS or len(said.tokens) > LONGEST:
         return 0
-    return _sum(said.tokens)
+    return _sum(said.tokens) if _says_enough(said.tokens) else 0
+
+
+def _says_enough(tokens: Sequence[Token]) -> bool:
+    """Whether it has more than one word, or value, that may identify it."""
+    said = {token.concept for token in tokens if token.kind & (SAID | PRONOUN) and token.concept not in LIGHT}
+    return len(said) > 1
 
 
 def _sum(tokens: Sequence[Token]) -> int:
-    return sum([token.base for token in tokens if token.kind & SAID], SALT) & BITS
+    return sum([token.concept for token in tokens if token.kind & SAID and token.concept not in LIGHT], SALT) & BITS
+
+
+def parts_of_bag(said: Spoken) -> list[int]:
+    """The bags of its beginnings, each up to a phrase that may be left out: "Ana smokes" of "Ana smokes a pack"."""
+    if said.strict or said.kinds & (ASKS | NEGATION) or len(said.tokens) > LONGEST:
+        return []
+    found: list[int] = []
+    total, count = BEGUN, 0
+    for token in said.tokens:
+        loose = token.kind & PREPOSITION or token.raw in ("a", "an") or token.raw in TIMES or token.kind & VALUE
+        if loose and count > 1 and total not in found[-1:]:
+            found.append(total & BITS)
+        if token.kind & SAID and token.concept not in LIGHT:
+            total, count = total + token.concept, count + bool(token.concept)
+    return found[:MOST_PARTS]
 
 
 def against(said: Spoken) -> list[Against]:
-    """What the statement is against."""
+    """What the statement is against, or one of its clauses is."""
+    clauses = clauses_of(said)
+    if len(clauses) > 1:
+        return [replace(each, is_part=True) for clause in clauses for each in against(clause)]
     if said.strict or said.kinds & ASKS or len(said.tokens) > LONGEST:
         return []
     raws = {token.raw for token in said.tokens}
     if raws & values.REPORTING:
         return []
     found = []
-    if said.kinds & NEGATION and not said.kinds & PAST and not raws & values.CONDITIONAL:
+    rest = _over(said.tokens, raws)
+    if rest:
+        found.append(Against((_sum(rest), (_sum(rest) + BEGUN - SALT) & BITS), True, tuple(rest)))
+    elif said.kinds & NEGATION and not said.kinds & PAST and not raws & values.CONDITIONAL:
         found += _denied(said.tokens)
     if said.kinds & (REPLACES | NEGATION):
-        found += [Against(tuple(sorted(_keys(rest))), False, tuple(rest)) for rest in _former(said.tokens)]
+        for rest in _former(without_time(said.tokens)):
+            keys = _keys(rest)
+            begun = {(key + BEGUN - SALT) & BITS for key in keys} if ENDING & raws else set()
+            found.append(Against(tuple(sorted(keys | begun)), False, tuple(rest)))
     return found
+
+
+def _over(tokens: list[Token], raws: set[str]) -> list[Token]:
+    """The statement that is said to be so no longer; empty for none."""
+    pair = next((pair for pair in OVER if all(_is_said(each, tokens, raws) for each in pair)), None)
+    if not pair or raws & (values.CONDITIONAL - {"once"}):
+        return []
+    rest = [token for token in tokens if not (_spelled(token) in pair or token.raw in BESIDE)]
+    return rest if any(token.kind & WORD for token in rest) else []
+
+
+def _spelled(token: Token) -> str:
+    return "not" if token.kind & NEGATION and token.word == "not" else token.raw
+
+
+def _is_said(word: str, tokens: list[Token], raws: set[str]) -> bool:
+    return word in raws or (word == "not" and any(_spelled(token) == word for token in tokens))
 
 
 def _denied(tokens: list[Token]) -> list[Against]:
@@ -97,7 +160,8 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
             (at for at in range(start, len(raws)) if raws[at] in TO or tokens[at - 1].kind & BREAKING), len(raws)
         )
         if 0 < end - start <= MOST_IN_A_VALUE and any(raw in TO for raw in raws[changed:]):
-            yield [*tokens[:changed], *tokens[start:end]]
+            what, tail = tokens[changed + 1 : start - 1], tokens[_after_new(raws, end) :]
+            yield [*tokens[:changed], *what, *tokens[start:end], *tail]
     for at, raw in enumerate(raws[:-1]):
         if raw in ENDING and at and tokens[at + 1].kind & WORD and raws[at + 1].endswith("ing"):
             yield from ([*tokens[:at], verb, *tokens[at + 2 :]] for verb in _verbs(raws[at + 1]))
@@ -119,18 +183,23 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
             yield [token for token in kept if token.raw not in values.DROPPED] + after + tail
 
 
+def _after_new(raws: list[str], to: int) -> int:
+    """Where what follows the new value begins: "for notes" of "to Notion for notes"."""
+    return next((at for at in range(to + 1, len(raws)) if raws[at] in ("for", "in", "at", "on", "as")), len(raws))
+
+
 def opposite(what: Against, other: Spoken) -> bool:
-    """Whether the other says the very thing that is denied, in an order that says the same."""
+    """Whether the other says the very thing that is denied, in an order that says the same, or that and more."""
     if other.kinds & (NEGATION | PAST) or {token.raw for token in other.tokens} & (
         values.REPORTING | values.CONDITIONAL
     ):
         return False
-    one, two = ([replace(token, code=token.base or token.code) for token in each] for each in (what.rest, other.tokens))
-    persons = (
-        {token.code for token in one if token.kind & PRONOUN},
-        {token.code for token in two if token.kind & PRONOUN},
-    )
-    return persons[0] == persons[1] and same_order(one, two, pronouns=True)
+    persons = [{token.code for token in each if token.kind & PRONOUN} for each in (what.rest, other.tokens)]
+    if persons[0] != persons[1]:
+        return False
+    one, two = (meant(each) for each in (what.rest, other.tokens))
+    shown = [[token.code for token in each if token.kind & SAID and token.code] for each in (one, two)]
+    return shown[0] == shown[1][: len(shown[0])] or in_order(one, two)
 
 
 def _phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
@@ -152,16 +221,12 @@ def _verbs(going: str) -> Iterator[Token]:
 
 
 TO = frozenset({"to", "into"})
-_CODES = {word: code_of(f"base {word}") for word in (*STATIVE, *SORTS_OF_VALUE) if word}
+_SORTS = {word: word_token(word).concept for word in SORTS_OF_VALUE}
 
 
 def _keys(rest: list[Token]) -> set[int]:
-    """The bags of it, with whichever verb or noun may have stood there, and without a noun that may be missing."""
+    """The bags of it, with and without a noun that may be missing."""
+    if not any(token.kind & (WORD | CAPITAL) for token in rest) or not _says_enough(rest):
+        return set()
     whole = _sum(rest)
-    nouns = {_CODES[token.word] for token in rest if token.word in SORTS_OF_VALUE}
-    sums = {whole, *((whole - code) & BITS for code in nouns)}
-    return (
-        {(each + code) & BITS for each in sums for code in (0, *_CODES.values())}
-        if any(token.kind & (WORD | CAPITAL) for token in rest)
-        else set()
-    )
+    return {whole, *((whole - _SORTS[token.word]) & BITS for token in rest if token.word in _SORTS)}

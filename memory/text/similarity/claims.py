@@ -34,6 +34,7 @@ from memory.text.similarity.tokens import (
     WORD,
     Token,
     code_of,
+    salt_of,
 )
 
 REJECTING = frozenset("over than instead to versus vs rather".split())
@@ -86,7 +87,7 @@ for _phrase in sorted((phrase.split() for phrase in values.STATUSES), key=len, r
     STARTING.setdefault(_phrase[0], []).append(_phrase)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Slot:
     """The value is in ``tokens[start:end]``; ``sort`` is what two values must have in common."""
 
@@ -149,8 +150,11 @@ def status(said: Spoken, raws: set[str]) -> Slot | None:
 
 
 def _status_at(tokens: list[Token], at: int) -> int:
+    second = tokens[at + 1].raw if at + 1 < len(tokens) else ""
     for phrase in STARTING.get(tokens[at].raw, ()):
-        if len(phrase) == 1 or [token.raw for token in tokens[at : at + len(phrase)]] == phrase:
+        if len(phrase) == 1:
+            return 1
+        if phrase[1] == second and [token.raw for token in tokens[at : at + len(phrase)]] == phrase:
             return len(phrase)
     return 0
 
@@ -160,7 +164,7 @@ def _is_done(tokens: list[Token], at: int) -> bool:
     before = next((token.raw for token in reversed(tokens[:at]) if not token.kind & FILLER), "")
     if before in ("has", "have"):
         return tokens[at].raw in values.PROGRESS | values.ENDED
-    return before == "been" or (before in ("was", "were", "wurde", "got") and tokens[at].raw in values.PROGRESS)
+    return before in values.BECOME or (before in ("was", "were", "got") and tokens[at].raw in values.PROGRESS)
 
 
 def _is_stated(tokens: list[Token], at: int, size: int) -> bool:
@@ -196,7 +200,8 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
     ):
         return None
     housed = bool(place and after[0].kind & VALUE and {token.raw for token in before} & OFFICES)
-    named = [token for token in after if housed or token.code in said.names or token.kind & VALUE]
+    names = said.names
+    named = [token for token in after if housed or token.code in names or token.kind & VALUE]
     plain = sorted(token.code for token in after if token not in named)
     whole = [*tokens[:turn], *tokens[start:]]
     return Slot(
@@ -205,7 +210,7 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
         whole,
         turn,
         turn + stop - start,
-        explicit=moved or housed or bool(raws & (values.NOW | values.LIVES)) or (owned and "address" in raws),
+        explicit=moved or housed or bool(raws & values.NOW) or (bool(named) and lives) or (owned and "address" in raws),
         sort=f"{'place' if place else 'is'} {'named' if named else 'plain'} {plain if named else ''}",
     )
 
@@ -217,7 +222,7 @@ def defined(said: Spoken, raws: set[str]) -> Slot | None:
     if not verb:
         return _switched(tokens, raws)
     before, after = tokens[:verb], tokens[verb + 1 :]
-    if after and after[0].raw in CALLED:
+    if after and (after[0].raw in CALLED or after[0].raw in values.NOW):
         after = after[1:]
     if any(token.raw in values.IS for token in after) or raws & (CONDITIONS | values.REPORTING):
         return None
@@ -362,7 +367,7 @@ def _end_of_place(tokens: list[Token], start: int) -> int:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """``rest`` is the statement with a mark where the value was; only an ``explicit`` claim replaces others."""
 
@@ -372,6 +377,8 @@ class Claim:
     rest: tuple[Token, ...]
     explicit: bool
     sort: str = ""
+    is_topic: bool = False
+    is_part: bool = False
 
 
 def claims_of(said: Spoken) -> list[Claim]:
@@ -386,7 +393,7 @@ def claims_of(said: Spoken) -> list[Claim]:
         said = Spoken(_without_when(tokens), kinds)
         tokens = said.tokens
     found: list[Claim] = []
-    if kinds & MASKED and not (kinds & HAPPENS and _happened(tokens)):
+    if kinds & MASKED and not (kinds & HAPPENS and happened(tokens)):
         found += _values(tokens, raws)
     for bit, claims in (
         (PREFERS, preferred),
@@ -421,7 +428,7 @@ def _leaf(leaf: Leaf) -> Claim:
 
 def _claim(tokens: list[Token], slot: Slot) -> Claim:
     rest = _marked(slot.tokens, slot.start, slot.end, "")
-    key = (_key(rest) + code_of(slot.sort) + SALT[slot.kind]) & BITS
+    key = (_key(rest) + salt_of(slot.sort) + SALT[slot.kind]) & BITS
     said = tuple(token.word.casefold().removeprefix("as written ") for token in said_tokens(slot))
     return Claim(key, slot.why, said, rest, slot.explicit, slot.sort)
 
@@ -442,20 +449,36 @@ def _marked(tokens: list[Token], start: int, end: int, mask: str) -> tuple[Token
     mark = Token("", "", SLOT, b"", VALUE | (last.kind & BREAK), mask)
     kept = [*tokens[:start], mark, *tokens[end:]]
     dropped = values.DROPPED | PRICES | (values.EXPECTED if mask in ("date", "time") else NOTHING)
-    plain = tuple(token for at, token in enumerate(kept) if token.raw not in dropped and not _is_newer(kept, at))
+    raws = {token.raw for token in kept}
+    if raws.isdisjoint(dropped) and raws.isdisjoint(NEWER):
+        return tuple(kept)
+    plain = tuple(
+        [
+            token
+            for at, token in enumerate(kept)
+            if not _is_newer(kept, at) and (token.raw not in dropped or is_adjective(kept, at))
+        ]
+    )
     if any(token.kind & WORD for token in plain):
         return plain
-    return tuple(token for token in kept if token.raw not in dropped - PRICES)
+    return tuple([token for token in kept if token.raw not in dropped - PRICES])
+
+
+def is_adjective(tokens: list[Token], at: int) -> bool:
+    """Whether a word for a change belongs to a noun: "the reduced fare" is another one than the fare."""
+    return at > 0 and tokens[at].raw in values.CHANGES and tokens[at - 1].raw in ADJECTIVAL
+
+
+ADJECTIVAL = DEFINITE | ARTICLES
+NEWER = frozenset({"new", "current"})
 
 
 def _is_newer(tokens: list[Token], at: int) -> bool:
     """Whether it is the "new" of "her new phone number": what there is one of has got another value."""
-    token, behind = tokens[at], tokens[at + 1 : at + 3]
-    return (
-        token.raw in ("new", "current")
-        and not token.kind & CAPITAL
-        and any(each.raw in values.ATTRIBUTES for each in behind)
-    )
+    token = tokens[at]
+    if token.raw not in NEWER or token.kind & CAPITAL:
+        return False
+    return any(each.raw in values.ATTRIBUTES for each in tokens[at + 1 : at + 3])
 
 
 def _key(rest: tuple[Token, ...]) -> int:
@@ -464,8 +487,8 @@ def _key(rest: tuple[Token, ...]) -> int:
 
 def _values(tokens: list[Token], raws: set[str]) -> list[Claim]:
     """One claim for each value that the statement gives, were it the only one to differ."""
-    tokens = _without_former(tokens, raws)
-    sorts = [_sort(tokens, at) for at in range(len(tokens))]
+    tokens = former_value_left_out(tokens, raws)
+    sorts = [sort_at(tokens, at) for at in range(len(tokens))]
     runs: list[tuple[int, int]] = []
     for at, sort in enumerate(sorts):
         if sort and runs and runs[-1][1] == at and sorts[at - 1] == sort and sort in ("date", "number", "phone"):
@@ -519,7 +542,7 @@ def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) ->
     return bool(before & SAYING) or (first == 0 and end < len(tokens) and tokens[end].raw in values.COPULAS)
 
 
-def _happened(tokens: list[Token]) -> bool:
+def happened(tokens: list[Token]) -> bool:
     """Whether it tells of something that happened once: "paid", but neither "is paid" nor "agreed ... is"."""
     before = ""
     for at, token in enumerate(tokens):
@@ -539,7 +562,7 @@ def _qualifies(tokens: list[Token], at: int) -> bool:
     return False
 
 
-def _without_former(tokens: list[Token], raws: set[str]) -> list[Token]:
+def former_value_left_out(tokens: list[Token], raws: set[str]) -> list[Token]:
     """Of "raised from $49 to $59", the former value is dropped."""
     if "from" not in raws or not raws & values.CHANGES:
         return tokens
@@ -549,7 +572,7 @@ def _without_former(tokens: list[Token], raws: set[str]) -> list[Token]:
     return tokens
 
 
-def _sort(tokens: list[Token], at: int) -> str:
+def sort_at(tokens: list[Token], at: int) -> str:
     """The sort of the value there; empty for none, and for a number that is a name."""
     token = tokens[at]
     if not token.kind & VALUE:

@@ -27,11 +27,19 @@ PLAIN = re.compile(r"[+\-−]?\d+(?:\.\d+)?")
 AMOUNT = re.compile(r"([+\-−]?)([$€£¥₹])(\d+(?:\.\d+)?)([kmb]?)")
 CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::00)?(am|pm)?")
 DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})")
+DOTTED_THOUSANDS = re.compile(r"([$€£]?)(\d{1,3}(?:\.\d{3})+)(?:,(\d{2}))?")
 ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
 YEAR = re.compile(r"(?:19|20)\d{2}")
 VERSION = re.compile(r"v(\d+(?:\.\d+)+.*)")
+PARTS_OF_HOUR = {"media": 30, "cuarto": 15}
+PARTS_OF_DAY = {
+    tuple(phrase.split()): len(phrase.split())
+    for phrase in (
+        "in the morning", "in the afternoon", "in the evening", "at night", "de la mañana", "de la tarde", "de la noche"
+    )
+}  # fmt: skip
 SPAN = re.compile(r"(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))-(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))")
 COMPOUND = re.compile(r"(\d+(?:\.\d+)?)-([a-z]+)")
 # In a statement of one of these, "from 5 to 7" is a change.
@@ -208,6 +216,18 @@ def _amount(tokens: Sequence[Token], at: int) -> Found | None:
     return None
 
 
+def _grouped(tokens: Sequence[Token], at: int) -> Found | None:
+    """ "1.150 €" and "1.150,00 €": of money, three digits behind a dot are thousands."""
+    found = DOTTED_THOUSANDS.fullmatch(tokens[at].word)
+    after = _raw(tokens, at + 1) if _joined(tokens, at + 1) else ""
+    before = tokens[at - 1].raw if at else ""
+    currency = values.MONEY.get((found.group(1) if found else "") or after)
+    if not found or not (currency or before in values.CODES):
+        return None
+    number = Decimal(found.group(2).replace(".", "") + "." + (found.group(3) or "0"))
+    return [_money(number, currency or values.MONEY[before], tokens[at].raw)], at + 1 + (after in values.MONEY)
+
+
 def _compound(tokens: Sequence[Token], at: int) -> Found | None:
     """ "A 30-day trial" is one of 30 days."""
     found = COMPOUND.fullmatch(tokens[at].word)
@@ -270,23 +290,31 @@ def _day_token(month: int, day: int, year: str, raw: str) -> Token:
 
 def _time(tokens: Sequence[Token], at: int) -> Found | None:
     """A time of day, of 24 hours."""
-    raw = tokens[at].raw
+    raw = tokens[at].word if tokens[at].raw in values.NUMBER_WORDS else tokens[at].raw
     found = CLOCK.fullmatch(raw.replace(".", ":") if _raw(tokens, at + 1) == "uhr" else raw)
     if not found:
         return None
-    hour, minute, half, end = int(found.group(1)), int(found.group(2) or 0), found.group(3), at + 1
+    hour, minutes, half, end = int(found.group(1)), int(found.group(2) or 0), found.group(3), at + 1
     said = bool(half or found.group(2))
     after = _raw(tokens, end).replace(".", "") if _joined(tokens, end) else ""
     if not half and after in ("am", "pm"):
         half, end = after, end + 1
     if after in ("uhr", "o'clock", "hrs"):
         said, end = True, end + 1
+    if after == "y" and _raw(tokens, end + 1) in PARTS_OF_HOUR:
+        minutes, end = PARTS_OF_HOUR[_raw(tokens, end + 1)], end + 2
+        said = True
+    part = tuple(_raw(tokens, place) for place in range(end, end + 3))
+    late = next((size for phrase, size in PARTS_OF_DAY.items() if part[: len(phrase)] == phrase), 0)
+    if late and not half and 0 < hour <= 12 and _joined(tokens, end):
+        half, end = "am" if part[late - 1] in ("morning", "mañana") else "pm", end + late
     # "O 8" is Polish for "at 8", and "um 8" German; in neither may anything else be meant.
     said = said or (bool(at) and tokens[at - 1].raw in ("o", "um", "godziny", "godzinie", "godz") and not after)
-    if not (said or half) or hour > 24 or minute > 59 or (half and not 0 < hour <= 12):
+    said = said or (at > 1 and (tokens[at - 2].raw, tokens[at - 1].raw) in (("a", "las"), ("a", "la")))
+    if not (said or half) or hour > 24 or minutes > 59 or (half and not 0 < hour <= 12):
         return None
     hour = hour % 12 + 12 * (half == "pm") if half else hour
-    return [value_token(f"{hour}:{minute:02}", raw, "time")], end
+    return [value_token(f"{hour}:{minutes:02}", raw, "time")], end
 
 
 # What lies between two values, and how often.
@@ -374,6 +402,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "time": (_time,),
     "money": (_amount,),
     "version": (_version,),
-    "number": (_date, _time, _range, _measured),
-    "": (_amount, _compound, _range),
+    "number": (_grouped, _date, _time, _range, _measured),
+    "": (_grouped, _amount, _compound, _range),
 }

@@ -22,9 +22,15 @@ from memory.text.similarity.tokens import (
     VALUE,
     Token,
 )
-from memory.text.similarity.words import ALIKE, ARTICLES, HEADS, MAY_BE_MISSING, MODALS, TIMES
+from memory.text.similarity.words import ALIKE, ARTICLES, HEADS, LEADS, MAY_BE_MISSING, MODALS, TIMES
 
 MOST_BLOCKS = 8
+MOST_IN_A_NOUN = 4
+# In front of what a noun belongs to, or is for, or about.
+ATTRIBUTIVE = frozenset(["of", "for", "about", "on", "in", "at", "with"])
+# "The appointment of Ana is on Monday" and "Ana has an appointment on Monday".
+OWNING = frozenset(["of", "for"])
+HAS = frozenset(["has", "have", "hat", "haben", "tiene", "ma"])
 DETERMINERS = frozenset({"los", "las", "les"})
 DATES = frozenset({"date", "time"})
 
@@ -39,6 +45,7 @@ class Part:
     rank: int
     after_verb: bool
     article: bool
+    owned: bool = False
 
 
 @dataclass(slots=True)
@@ -53,19 +60,21 @@ class Block:
 def parts_of(tokens: Sequence[Token], kinds: int) -> list[Part]:
     """The tokens of these kinds, each with what precedes it."""
     found: list[Part] = []
-    lead, rank, after_verb, article = "", 4, False, False
+    lead, rank, after_verb, article, owned = "", 4, False, False, False
     for token in tokens:
         if token.kind & kinds and token.code:
-            found.append(Part(token.code, token, lead, rank, after_verb, article))
-            lead, rank, after_verb, article = "", 0, False, False
+            found.append(Part(token.code, token, lead, rank, after_verb, article, owned))
+            lead, rank, after_verb, article, owned = "", 0, False, False, False
         elif token.kind & PREPOSITION:
             lead = token.raw
         elif token.kind & AND:
             lead, rank = "", max(rank, 1)
         elif token.raw in ARTICLES:
             article = True
+        elif token.raw in LEADS:
+            lead = LEADS[token.raw]
         elif token.raw:
-            lead, after_verb = "", True
+            lead, after_verb, owned = "", True, token.raw in HAS
         if token.kind & BREAK:
             rank = max(rank, 4 if token.kind & END else 3 if token.kind & HALT else 2)
     return found
@@ -88,8 +97,9 @@ def same_order(one: Sequence[Token], other: Sequence[Token], pronouns: bool) -> 
 class Orders:
     """Two statements of the same words, laid side by side."""
 
-    def __init__(self, one: list[Part], other: list[Part]) -> None:
-        self.one, self.other = one, other
+    def __init__(self, one: list[Part], other: list[Part], *, loose: bool = False) -> None:
+        """``loose`` ones may have a noun with its attribute behind a preposition, or in front of it."""
+        self.one, self.other, self.loose = one, other, loose
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -110,12 +120,14 @@ class Orders:
     def may_be_one(self) -> bool:
         """Whether all that has moved may move."""
         blocks = self.blocks
-        if len(blocks) > MOST_BLOCKS or not self._led_alike():
+        if len(blocks) > MOST_BLOCKS or not (self.loose or self._led_alike()):
             return False
         crossed = [
             (first, second) for at, first in enumerate(blocks) for second in blocks[at + 1 :] if first.one > second.one
         ]
         moved = [pair for pair in crossed if not self._phrase(*pair) and not self._inverted(*pair)]
+        if self.loose:
+            moved = [pair for pair in moved if not self._compounded(*pair)]
         return not moved or (
             len(moved) == 1 and (self._clauses(*moved[0]) or self._paired(*moved[0]) or self._equation())
         )
@@ -125,6 +137,21 @@ class Orders:
             _alike(self.one[block.one + at], self.other[block.other + at])
             for block in self.blocks
             for at in range(block.size)
+        )
+
+    def _compounded(self, first: Block, second: Block) -> bool:
+        """ "The password of the guest wifi" and "the guest wifi password", "Ana's parcel" and "the parcel for Ana"."""
+        head, noun = self.one[first.one], self.other[second.other]
+        near = second.one + second.size == first.one and first.other + first.size == second.other
+        if not near or max(first.size, second.size) > MOST_IN_A_NOUN or noun.lead or noun.rank:
+            return False
+        if not head.lead and not head.after_verb and not head.rank:  # "team Alpha" and "the Alpha team"
+            named = all(part.token.kind & CAPITAL for part in self._parts_of(first))
+            article = noun.article or head.article or self.one[second.one].article or self.other[first.other].article
+            return named and article and not noun.after_verb and second.size == 1 and not noun.token.kind & CAPITAL
+        owned = noun.owned and head.lead in OWNING
+        return (owned or (head.lead in ATTRIBUTIVE and not noun.after_verb)) and (
+            self.other[first.other].lead in ("", self.one[second.one].lead)
         )
 
     @cached_property

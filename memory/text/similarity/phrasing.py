@@ -52,7 +52,12 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
         tokens = list(_without_denial(tokens))
     if not kinds & SHAPED and not any(token.kind & SHAPED for token in tokens):
         return tokens
+    if tokens[0].raw == "no":
+        tokens = _without_none(tokens)
     raws = {token.raw for token in tokens}
+    if "got" in raws:
+        tokens = _passive(tokens)
+        raws = {token.raw for token in tokens}
     for shape, rule in SHAPES.items():
         if shape in raws:
             tokens = rule(tokens)
@@ -128,37 +133,58 @@ def _without_denial(tokens: list[Token]) -> Iterator[Token]:
         at += 2 if other else 1
 
 
+def _without_none(tokens: list[Token]) -> list[Token]:
+    """ "No dogs are allowed" is "dogs are not allowed"."""
+    verb = next((at for at, token in enumerate(tokens) if token.raw in NOW_BE), 0)
+    if verb < 2 or any(token.kind & (BREAKING | NEGATION | AND) for token in tokens[1:verb]):
+        return tokens
+    return [*tokens[1 : verb + 1], _token("not"), *tokens[verb + 1 :]]
+
+
+def _passive(tokens: list[Token]) -> list[Token]:
+    """ "Got cancelled" is "was cancelled"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "got")
+    step = tokens[at + 1].raw if at + 1 < len(tokens) else ""
+    passive = at and (step.endswith("ed") or step in words.PARTICIPLES)
+    return [*tokens[:at], _token("was"), *tokens[at + 1 :]] if passive else tokens
+
+
 def _active(tokens: list[Token]) -> list[Token]:
-    """ "The report was written by Ana" is "Ana wrote the report"."""
+    """ "The report was written (yesterday) by Ana" is "Ana wrote the report (yesterday)"."""
     by = next(at for at, token in enumerate(tokens) if token.raw == "by")
-    verb = by - 1
-    be = next((at for at in range(verb - 1, 0, -1) if tokens[at].raw in BE), 0)
+    be = next((at for at in range(by - 2, 0, -1) if tokens[at].raw in BE), 0)
     end = next((at for at in range(by + 1, len(tokens)) if _ends_a_name(tokens, at, by + 1)), len(tokens))
     may = be - 1 - (be > 1 and tokens[be - 1].raw == "only") if be and tokens[be].raw == "be" else be
-    doer, done = tokens[by + 1 : end], tokens[:may]
-    if may < 1 or verb - be != 1 or not doer or len(done) > 2 * MOST_IN_A_NAME:
+    beside = tokens[be + 1 : be + 2] if tokens[be + 1].word in ("now", "not") and be + 2 < by else []
+    verb = be + 1 + len(beside)
+    doer, done, between = tokens[by + 1 : end], tokens[:may], tokens[verb + 1 : by]
+    if may < 1 or not doer or len(done) > 3 * MOST_IN_A_NAME:
         return tokens
     if may < be and tokens[may].raw not in words.MODALS - {"to", "please"}:
         return tokens
-    if any(token.kind & (BREAKING | NEGATION) for token in (*done, *tokens[may:by])) or not _is_a_doer(doer):
+    if any(token.kind & (BREAKING | NEGATION) for token in (*done, tokens[be], *between)) or not _is_a_doer(doer):
         return tokens
-    form = _active_form(tokens[verb].raw, tokens[be].raw, doer)
-    if not form or any(token.kind & PREPOSITION and token.raw not in ("of", "for") for token in done):
+    denied = any(token.word == "not" for token in beside) and tokens[be].raw in NOW_BE
+    form = _active_form(tokens[verb].raw, "be" if denied else tokens[be].raw, doer)
+    if not form or done[0].kind & PREPOSITION or (beside and not denied and beside[0].word == "not"):
         return tokens
     ending = doer[-1].kind & BREAKING
     doer = [*doer[:-1], doer[-1].without_kind(BREAKING)]
     only = [_token("only")] if be - may == 2 else []
-    whole = [*only, *doer, *([tokens[may]] if may < be else []), _token(form), *done]
+    whole = [*only, *doer, *([tokens[may]] if may < be else []), *beside, _token(form), *done, *between]
     return [*whole[:-1], whole[-1].with_kind(ending), *tokens[end:]]
 
 
 def _ends_a_name(tokens: list[Token], at: int, start: int) -> bool:
+    if at == start and tokens[at].mask == "number":
+        return False
     return bool(tokens[at - 1].kind & BREAKING and at > start) or bool(tokens[at].kind & (PREPOSITION | VALUE))
 
 
 def _is_a_doer(tokens: list[Token]) -> bool:
     said = [token for token in tokens if token.kind & SAID]
     named = 0 < len(said) <= MOST_IN_A_NAME and not tokens[0].raw.endswith("ing")
+    said = said[1:] if len(said) > 1 and said[0].mask == "number" else said
     return named and all(token.kind & WORD and token.raw not in words.MEANS for token in said)
 
 

@@ -14,8 +14,9 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.text.similarity.changes import Against, against, bag_of
+from memory.text.similarity.changes import Against, against, bag_of, parts_of_bag
 from memory.text.similarity.claims import Claim, claims_of
+from memory.text.similarity.gist import gist_of, topics_of
 from memory.text.similarity.ordering import same_order
 from memory.text.similarity.phrasing import possessed, with_adverbs_last
 from memory.text.similarity.statements import Spoken, parse_statement
@@ -33,7 +34,7 @@ Ids = NDArray[np.void]
 Short = NDArray[np.uint32]
 ID = np.dtype("V16")
 CUT = np.uint64(0xFFFFFFFF)
-TABLES = ("exact", "slips", "odd", "claimed", "bags", "opposed")
+TABLES = ("exact", "slips", "odd", "claimed", "bags", "opposed", "gists")
 # What a new statement's table is looked up in: a slip where it was meant, and the other way round.
 COUNTERPARTS = (
     ("exact", "exact"),
@@ -42,6 +43,7 @@ COUNTERPARTS = (
     ("claimed", "claimed"),
     ("bags", "opposed"),
     ("opposed", "bags"),
+    ("gists", "gists"),
 )
 
 
@@ -142,7 +144,7 @@ class Reading:
         self.spoken: list[Spoken] = []
         self.claims: dict[int, list[Claim]] = {}
         self.exact, self.slips, self.odd, self.claimed = Table(), Table(), Table(), Table()
-        self.bags, self.opposed = Table(), Table()
+        self.bags, self.opposed, self.gists = Table(), Table(), Table()
         self.against: dict[int, list[Against]] = {}
         self.used_before: Short = np.empty(0, np.uint32)
         self._looked_into = np.zeros(len(self.statements), dtype=bool)
@@ -167,14 +169,17 @@ class Reading:
             key = said.key
             self.slips.add(number, [(key - slip.code + word.code) & BITS for slip, word in slips])
             self.odd.add(number, sorted({slip.code for slip, _ in slips}))
+        gist = gist_of(said)
+        if gist:
+            self.gists.add(number, [gist])
         bag = bag_of(said)
         if bag:
-            self.bags.add(number, [bag])
+            self.bags.add(number, [bag, *parts_of_bag(said)])
         found = against(said) if said.kinds & OPPOSING else []
         if found:
             self.against[number] = found
             self.opposed.add(number, [key for each in found for key in each.keys])
-        claims = claims_of(said)
+        claims = [*claims_of(said), *topics_of(said)]
         if claims:
             self.claims[number] = claims
             self.claimed.add(number, [claim.key for claim in claims])

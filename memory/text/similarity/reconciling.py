@@ -4,7 +4,7 @@ Deterministic: the same statements in any order come to the same end, and what i
 Every decision looks at the statements it is about and at no others, so nothing that is added elsewhere changes it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from memory.text.similarity.changes import Against, opposite
 from memory.text.similarity.claims import NAMED, Claim, spelled_nearly_alike
+from memory.text.similarity.gist import agree_in_gist, on_one_topic
 from memory.text.similarity.reading import (
     OFTEN,
     Keys,
@@ -29,9 +30,10 @@ from memory.text.similarity.reading import (
     silent,
     still_about,
 )
+from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import BITS, Token
 
-METHOD = "words-8"
+METHOD = "words-9"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
 MOST_COMPARED = 64
 MOST_AGREED = 16
@@ -87,7 +89,7 @@ class _Work:
         self.steps = 0
 
     def done(self) -> Reconciliation:
-        while any((self._equals(), self._slips(), self._claims(), self._opposed())):
+        while any((self._equals(), self._slips(), self._of_one_gist(), self._claims(), self._opposed())):
             pass
         ids = [statement.id for statement in self.reading.statements]
         merges = tuple(
@@ -139,9 +141,14 @@ class _Work:
 
     def _equals(self) -> int:
         """Statements of the same words are one where they agree."""
-        return sum(self._gather(group) for group in self._groups(self.reading.exact))
+        return sum(self._gather(group, agree) for group in self._groups(self.reading.exact))
 
-    def _gather(self, group: list[int]) -> int:
+    def _of_one_gist(self) -> int:
+        """Statements of the same concepts are one where they agree in all that a gist leaves out."""
+        self.reading.look_into(self.left)
+        return sum(self._gather(group, agree_in_gist) for group in self._groups(self.reading.gists))
+
+    def _gather(self, group: list[int], alike: Callable[[Spoken, Spoken], bool]) -> int:
         """Each goes to the first that it agrees with; where too many fit nowhere, only those of one order still do."""
         reading, done, in_vain = self.reading, 0, 0
         ranked = sorted(group, key=self._rank, reverse=True)
@@ -153,7 +160,9 @@ class _Work:
             name = (order, repr(sorted((key, sorted(value)) for key, value in owner.items())) if owner else "")
             place = known.get(name)
             if place is None:
-                compared, place = self._place(number, order, found[:MOST_COMPARED] if in_vain < MOST_IN_VAIN else [])
+                compared, place = self._place(
+                    number, order, found[:MOST_COMPARED] if in_vain < MOST_IN_VAIN else [], alike
+                )
                 in_vain += compared and place is None
                 known[name] = len(found) if place is None else place
             if place is None:
@@ -165,13 +174,19 @@ class _Work:
             done += 1
         return done
 
-    def _place(self, number: int, order: bytes, found: list[list[tuple[bytes, int]]]) -> tuple[bool, int | None]:
+    def _place(
+        self,
+        number: int,
+        order: bytes,
+        found: list[list[tuple[bytes, int]]],
+        alike: Callable[[Spoken, Spoken], bool],
+    ) -> tuple[bool, int | None]:
         """Where it belongs, and whether any had to be compared for it."""
         said, owner, compared = self.reading.spoken[number], self.reading.owner(number), 0
         for place, members in enumerate(found):
             if not is_owned_alike(owner, self.reading.owner(members[0][1])):
                 continue
-            if all(order == other or agree(said, self.reading.spoken[member]) for other, member in members):
+            if all(order == other or alike(said, self.reading.spoken[member]) for other, member in members):
                 return compared > 0, place
             compared += 1
             if compared == MOST_AGREED:
@@ -243,6 +258,14 @@ class _Work:
         if len(claims) < 2:
             return 0
         claims.sort(key=lambda each: self._moment(each[0]), reverse=True)
+        if len(claims) ** 2 <= MOST_PAIRS:
+            return sum(
+                [
+                    self._replaced(newer, last, claims[at + 1 :])
+                    for at, (newer, last) in enumerate(claims)
+                    if last.explicit and self.left[newer]
+                ]
+            )
         same: dict[tuple[Token, ...], list[tuple[int, Claim]]] = {}
         for each in reversed(claims):
             same.setdefault(each[1].rest, []).append(each)
@@ -290,7 +313,11 @@ class _Work:
         """The newer of the two replaces the other, if they are about the same; a change only what was before it."""
         reading = self.reading
         newer, older = sorted((number, other), key=self._moment, reverse=True)
-        if number == other or not (self.left[number] and self.left[other]) or not (what.denied or newer == number):
+        if (
+            number == other
+            or not (self.left[number] and self.left[other])
+            or not (newer == number or (what.denied and not what.is_part))
+        ):
             return False
         if reading.said_by(number) != reading.said_by(other):
             return False
@@ -306,13 +333,14 @@ class _Work:
         return self._said_at(number), self.reading.statements[number].id
 
     def _replaces(self, newer: int, last: Claim, older: int, claim: Claim) -> bool:
-        if not last.explicit or last.values == claim.values or last.sort != claim.sort:
+        if not last.explicit or claim.is_part or last.values == claim.values or last.sort != claim.sort:
             return False
         if NAMED in last.sort and spelled_nearly_alike(last.values, claim.values):
             return False
         if not same_owner(self.reading.owner(newer), self.reading.owner(older)):
             return False
-        return still_about(last.rest, claim.rest)
+        alike = on_one_topic if last.is_topic else still_about
+        return alike(last.rest, claim.rest)
 
 
 def _rows_left(table: Table, left: NDArray[np.bool_]) -> tuple[Keys, Owners]:

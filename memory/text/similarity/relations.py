@@ -67,7 +67,8 @@ FINITE = values.COPULAS | words.MODALS | frozenset("was were has have had do doe
 MOVED_TO = {
     "gezogen": ("nach", "ist", "wohnt"), "umgezogen": ("nach", "ist", "wohnt"),
     "przeprowadził": ("do", "", "mieszka"), "przeprowadziła": ("do", "", "mieszka"),
-    "mudó": ("a", "", "vive"), "mudado": ("a", "ha", "vive"), "déménagé": ("à", "a", "habite"),
+    "mudó": ("a", "", "vive"), "mudado": ("a", "ha", "vive"),
+    "trasladó": ("a", "", "vive"), "trasladado": ("a", "ha", "vive"), "déménagé": ("à", "a", "habite"),
 }  # fmt: skip
 REFLEXIVE = frozenset("się se s'est".split())
 WORDED_MINUTES = {("half", "past"): 30, ("quarter", "past"): 15, ("quarter", "to"): -15}
@@ -137,6 +138,20 @@ def _of_age(value: list[Token], attribute: str, last: Token) -> list[Token]:
     return _with_clause_end(value, last)
 
 
+def _bearing(tokens: list[Token]) -> list[Token]:
+    """ "The loan carries a rate of 6 %" is "the loan's rate is 6 %"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in BEARING)
+    of = next((place for place in range(at, len(tokens)) if tokens[place].raw == "of"), 0)
+    noun, value = tokens[at + 2 : of], tokens[of + 1 :]
+    whole = noun and value and value[0].kind & VALUE and tokens[at + 1].raw in ("a", "an", "the")
+    if not whole or not _is_noun(tokens[:at]) or len(noun) > 3:
+        return tokens
+    return [*tokens[: at - 1], tokens[at - 1].with_kind(OWNS), *noun, token_of("is"), *value]
+
+
+BEARING = frozenset("carries bears features boasts earns offers".split())
+
+
 def _having(tokens: list[Token]) -> list[Token]:
     """ "The pool has a length of 25 m" is "the pool's length is 25 m"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in MEASURED_BY.values())
@@ -203,7 +218,7 @@ def _boss(tokens: list[Token]) -> list[Token]:
 
 
 def _taking_over(tokens: list[Token]) -> list[Token]:
-    """ "Ana took over as treasurer from Ben" is "Ana is the treasurer"."""
+    """ "Ana took over as treasurer from Ben" is "Ana is now the treasurer"."""
     at = _place(tokens, "over")
     if at < 2 or tokens[at - 1].raw not in ("took", "takes") or not _is_name(tokens[: at - 1]):
         return tokens
@@ -212,7 +227,7 @@ def _taking_over(tokens: list[Token]) -> list[Token]:
         end = next((place for place, token in enumerate(rest) if token.raw == "from"), len(rest))
         if 0 < end <= LONGEST_NAME:
             role = rest[1:end] if rest[0].raw in words.ARTICLES else rest[:end]
-            return [*tokens[: at - 1], *_words("is the"), *_with_clause_end(role, tokens[-1])]
+            return [*tokens[: at - 1], *_words("is now the"), *_with_clause_end(role, tokens[-1])]
     return tokens
 
 
@@ -222,8 +237,37 @@ def _replacing(tokens: list[Token]) -> list[Token]:
     role = next((place for place in range(at, len(tokens)) if tokens[place].raw == "as"), 0)
     what = tokens[role + 1 :]
     what = what[1:] if what and what[0].raw in words.ARTICLES else what
-    named = role and _is_name(tokens[:at]) and _is_name(tokens[at + 1 : role])
-    return [*tokens[:at], *_words("is the"), *what] if named and what else tokens
+    who = tokens[: at - 1] if at and tokens[at - 1].raw in ("has", "have") else tokens[:at]
+    named = role and _is_name(who) and _is_name(tokens[at + 1 : role])
+    return [*who, *_words("is now the"), *what] if named and what else tokens
+
+
+def _handed_over(tokens: list[Token]) -> list[Token]:
+    """ "Ana handed (over) the role of X to Ben", "the role of X went from Ana to Ben": "Ben is now the X"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in HANDING)
+    to = next((place for place in range(len(tokens) - 2, at, -1) if tokens[place].raw == "to"), 0)
+    whom = tokens[to + 1 :]
+    if not to or not _is_name(whom):
+        return tokens
+    if tokens[at].raw in ("went", "passed") and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "from":
+        what = tokens[:at]
+    else:
+        what = [token for token in tokens[at + 1 : to] if token.raw not in ("over", "on", "as")]
+        if not _is_name([token for token in tokens[:at] if token.raw not in ("has", "have")]):
+            return tokens
+    what = what[1:] if what and (what[0].raw in words.ARTICLES or what[0].kind & PRONOUN) else what
+    of = [token.raw for token in what[:2]]
+    if len(of) == 2 and of[0] in OFFICES and of[1] == "of":
+        if of[0] == "ownership":
+            return [*_with_clause_end(whom, token_of("a")), *_words("now owns"), *what[2:]]
+        what = what[2:]
+    if not what or not _is_noun(what):
+        return tokens
+    return [*_with_clause_end(whom, token_of("a")), *_words("is now the"), *what]
+
+
+HANDING = frozenset("handed passed went transferred".split())
+OFFICES = frozenset("role job position post office ownership responsibility duties task".split())
 
 
 def _mutual(tokens: list[Token]) -> list[Token]:
@@ -531,6 +575,35 @@ def _employed_in_german(tokens: list[Token]) -> list[Token]:
     return _with_clause_end([*tokens[:at], token_of("arbeitet"), *tokens[at + 1 : -1]], last)
 
 
+def _switched_as(tokens: list[Token]) -> list[Token]:
+    """ "Ana switched to X as her editor" is "Ana's editor is now X"."""
+    at = _place(tokens, "switched")
+    role = next((place for place in range(at, len(tokens)) if tokens[place].raw == "as"), 0)
+    value, what = tokens[at + 2 : role], tokens[role + 1 :]
+    if not role or not 0 < len(value) <= 3 or tokens[at + 1].raw != "to" or not what or not _is_noun(tokens[:at]):
+        return tokens
+    what = what[1:] if what[0].kind & PRONOUN or what[0].raw in words.ARTICLES else what
+    if not what or not _is_noun(what):
+        return tokens
+    owner = [*tokens[: at - 1], tokens[at - 1].with_kind(OWNS)]
+    plain = [token.without_kind(BREAKING) for token in what]
+    return [*owner, *plain, *_words("is now"), *value]
+
+
+def _active_in_german(tokens: list[Token]) -> list[Token]:
+    """ "Die Kasse wird freitags von Ana geprüft" is "Ana prüft freitags die Kasse"; of weak verbs alone."""
+    be = next(place for place, token in enumerate(tokens) if token.raw in ("wird", "wurde"))
+    by = next((place for place in range(be, len(tokens)) if tokens[place].raw == "von"), 0)
+    done, between, doer, step = tokens[:be], tokens[be + 1 : by], tokens[by + 1 : -1], tokens[-1].raw
+    if not by or not done or not _is_name(doer) or not step.endswith("t") or len(step) < SHORTEST_STEP:
+        return tokens
+    stem = step.removeprefix("ge")
+    verb = token_of(stem if tokens[be].raw == "wird" else f"{stem}e")
+    return _with_clause_end([*doer, verb, *between, *done], tokens[-1])
+
+
+SHORTEST_STEP = 5
+
 # By the word without which there is no such form.
 RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(MEASURED_BY, _measuring),
@@ -544,6 +617,8 @@ RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(("takes", "runs"), _lasting),
     **dict.fromkeys(("called", "named"), _without_called),
     "due": _due,
+    **dict.fromkeys(BEARING, _bearing),
+    **dict.fromkeys(("wird", "wurde"), _active_in_german),
     "number": _numbered,
     **dict.fromkeys(("half", "quarter"), _on_the_clock),
     **dict.fromkeys(RIDES, _riding),
@@ -555,11 +630,13 @@ RELATIONS: dict[str, Rule] = {
     "boss": _boss,
     "over": _taking_over,
     **dict.fromkeys(("replaced", "succeeded"), _replacing),
+    **dict.fromkeys(HANDING, _handed_over),
     "than": _compared,
     "included": _included,
     "student": _studying,
     "prefers": _preferring,
     "using": _with_means,
     "renamed": _renamed,
+    "switched": _switched_as,
     **dict.fromkeys(("moved", "relocated"), _moved_its),
 }

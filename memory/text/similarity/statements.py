@@ -66,6 +66,10 @@ CHINESE_TIME = re.compile(
     r"在?(?:(?P<half>凌晨|早上|上午|中午|下午|晚上)?(?P<hour>十[一二]?|[一二两三四五六七八九]|\d{1,2})点(?P<past>半)?"
     r"(?!\d|[一二三四五六七八九十])|(?P<clock>\d{1,2}:\d{2}))"
 )
+CHINESE_WHEN = re.compile(
+    r"每(?:天|[周月年])?[一二三四五六日]?|[这下上]?(?:周|星期|礼拜)[一二三四五六日天]|今天|明天|\d{1,2}月\d{1,2}[日号]|在\d{1,2}:\d{2}"
+)
+SPANNED = re.compile("[从到至]")
 EQUATED = re.compile(r"[是为為在到至は]\s?(\d[\d.,:]*)(?!\d)")
 _starting: dict[str, list[tuple[str, ...]]] = {}
 
@@ -260,6 +264,9 @@ def _strict(text: str) -> Spoken:
     whole = CHINESE_TIME.sub(_clock, " ".join(unicodedata.normalize("NFKC", text).split()))
     if whole[:1] not in ("{", "["):
         whole = whole.casefold().rstrip(".!。 ")
+        times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
+        if times:  # they may stand in front or behind the subject
+            whole = " ".join([*times, re.sub("[,，、]", "", CHINESE_WHEN.sub("", whole))])
     found = EQUATED.search(whole)
     rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}" if found else ""
     leaves = (Leaf(code_of(rest), found.group(1), True),) if found else ()

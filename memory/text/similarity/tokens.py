@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from memory.text.similarity import values, words
 from memory.text.similarity.words import CANONICAL
@@ -24,7 +24,7 @@ TALK, ASIDE, COMMON, UNKNOWN, FOREIGN, CAPITAL, BREAK, ASKS, END, MASKED, PREFER
     1 << place for place in range(8, 21)
 )
 BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER, IDIOM, REPLACES = (1 << place for place in range(21, 31))
-SHAPED, PERIODIC, SPANNING, CODED, OWNS = (1 << place for place in range(31, 36))
+SHAPED, PERIODIC, SPANNING, CODED, OWNS, STEMMED = (1 << place for place in range(31, 37))
 SAID = WORD | VALUE | NEGATION
 BREAKING = BREAK | END | HALT | ASKS
 
@@ -34,7 +34,7 @@ class Token:
     """``word`` represents its synonyms, ``raw`` is what was written, casefolded; ``code`` is 0 for what may be dropped.
 
     ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name. ``base`` is
-    the word without its number (singular or plural).
+    the word without its number (singular or plural), ``concept`` stands for all its forms and synonyms, 0 for none.
     """
 
     word: str
@@ -44,6 +44,7 @@ class Token:
     kind: int
     mask: str = ""
     base: int = 0
+    concept: int = 0
 
     def with_kind(self, bits: int) -> "Token":
         return replace(self, kind=self.kind | bits) if bits else self
@@ -85,8 +86,12 @@ MASKS = {
 }
 # Between two values or words, without blanks, a long dash joins as a hyphen does.
 DASHES = re.compile(r"(?<=\w)[–—‑](?=\w)|(?<=\d)\s?[–‑]\s?(?=\d)")
+CELSIUS = re.compile(r"\s?(?:°\s?C|℃)\b")
+FRENCH_TIME = re.compile(r"^(\d{1,2})h(\d{2})$")
 WITH_UNIT = re.compile(r"([+\-−]?\d[\d.,]*)([a-z]+)")
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# German, Spanish, French and Polish: "2,5" and, of money, "1.150,00".
+DECIMAL_COMMA = re.compile(r"^([$€£]?\d+),(\d{1,2})(?=$|[a-z%€])")
 CENTS = re.compile(r"(?<=\d)\.0+(?=$|[kmb]$)")
 # A chunk that is compared as it is written: a path, a flag, a pattern with stars. Case and each sign count.
 AS_WRITTEN = re.compile(
@@ -100,6 +105,7 @@ EMPHASIS = re.compile(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 LIKE_A_NAME = re.compile(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
 DIGITS = "0123456789"
 ALPHABETIC = re.compile(r"[A-Za-z0-9]+")
+ELIDED = re.compile(r"(n'|l'|d'|qu'|j')(?=\w{3})")
 CLITICS = ("'s", "'re", "'ve", "'d", "'m")
 # The word of each phrase that most statements do not have.
 STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES)
@@ -128,6 +134,12 @@ def code_of(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
+@lru_cache(maxsize=4096)
+def salt_of(text: str) -> int:
+    """The number of one of few texts."""
+    return code_of(text)
+
+
 class Tokens(dict[str, tuple[Token, ...]]):
     """The tokens of each run of non-space characters, worked out once."""
 
@@ -143,8 +155,13 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
         if ".m" in text or ".M" in text:
             text = HALF_OF_DAY.sub(lambda found: f"{found.group(1)}m", text)
-        whole = text if text.isascii() else DASHES.sub("-", unicodedata.normalize("NFKC", text))
+        whole = text if text.isascii() else _plain(text)
         return [token for chunk in whole.split() for token in self[chunk]]
+
+
+def _plain(text: str) -> str:
+    """With a hyphen for each dash that joins, and the name of the degrees."""
+    return DASHES.sub("-", unicodedata.normalize("NFKC", CELSIUS.sub(" celsius", text)))
 
 
 def _of_chunk(chunk: str) -> Iterable[Token]:
@@ -158,6 +175,8 @@ def _of_chunk(chunk: str) -> Iterable[Token]:
     for piece in PIECES.finditer(folded):
         text = piece.group()
         written = chunk[piece.start() : piece.end()] if len(folded) == len(chunk) else text
+        if text == "." and found and found[-1].raw in words.ABBREVIATED:
+            continue
         if text in IGNORED:
             found = _marked(found, text)
         elif _is_code(written):
@@ -208,7 +227,7 @@ def proper(token: Token) -> Token:
     """The word as a name: IT is not it, nor is the A of Vitamin A an article."""
     code = code_of(f"w proper {token.raw}")
     kind = WORD | CAPITAL | token.kind & BREAKING
-    return Token(token.raw, token.raw, code, code.to_bytes(8, "little"), kind, base=code)
+    return Token(token.raw, token.raw, code, code.to_bytes(8, "little"), kind, base=code, concept=code)
 
 
 def _marked(found: list[Token], sign: str) -> list[Token]:
@@ -230,7 +249,12 @@ def _of_piece(text: str, capital: int) -> list[Token]:
         return [_word("and", 0)]
     if text.endswith("'ll"):
         return [*_of_piece(text[:-3], capital), _word("will", 0)]
+    elided = ELIDED.match(text)
+    if elided:
+        return [_word(elided.group(1), 0), *_of_piece(text[elided.end() :], capital)]
     clitic = next((end for end in CLITICS if text.endswith(end)), "")
+    if clitic == "'s" and text[:-2] in words.SUBJECTS:
+        return [_word(text[:-2], capital), _word("is", 0)]
     text = text.removesuffix(clitic) if clitic else text
     if text in words.NEGATIONS:
         return [_negation(words.NEGATIONS[text], text)]
@@ -266,13 +290,15 @@ def _negation(word: str, raw: str) -> Token:
     code = code_of(f"n {word}")
     direction = DIRECTION if word in words.DIRECTIONS else 0
     kind = NEGATION | direction | (IDIOM if raw in IDIOMATIC else 0)
-    return Token(word, raw, code, code.to_bytes(8, "little"), kind, base=code)
+    return Token(word, raw, code, code.to_bytes(8, "little"), kind, base=code, concept=code)
 
 
 def _values(text: str) -> list[Token]:
     if text.startswith("<redacted:"):
         text = f"[{text[1:-1]}]"
-    plain = CENTS.sub("", THOUSANDS.sub("", text))
+    text = FRENCH_TIME.sub(r"\1:\2", text)
+    plain = DECIMAL_COMMA.sub(r"\1.\2", text)
+    plain = CENTS.sub("", THOUSANDS.sub("", plain))
     if text.endswith("%") and NUMBER.fullmatch(text[:-1].lstrip("#")):
         return _value(CENTS.sub("", plain.removesuffix("%")) + "%", text, "percent")
     parts = WITH_UNIT.fullmatch(plain)
@@ -289,7 +315,7 @@ def _values(text: str) -> list[Token]:
 def value_token(text: str, raw: str, mask: str) -> Token:
     code = code_of(f"v {text}")
     kind = VALUE | (MASKED if mask else 0) | (SPANNING if "-" in raw else 0)
-    return Token(text, raw, code, code.to_bytes(8, "little"), kind, mask, code)
+    return Token(text, raw, code, code.to_bytes(8, "little"), kind, mask, code, code)
 
 
 def _value(text: str, raw: str, mask: str) -> list[Token]:
@@ -326,7 +352,16 @@ def _word(text: str, capital: int) -> Token:
     )
     shown = code or (code_of(f"b {words.ALIKE.get(text, text)}") if kind & BINDS else 0)
     any_number = code_of(f"base {words.without_number(base)}") if kind & WORD else 0
-    return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", any_number)
+    meant = (
+        code_of(values.ORDINALS.get(text) or f"concept {words.concept(text, is_name=not kind & COMMON)}")
+        if kind & WORD
+        else 0
+    )
+    if kind & WORD and not capital and not kind & COMMON and (kind & UNKNOWN or not text.isascii()):
+        kind |= STEMMED
+        meant = code_of(f"concept {words.stem_abroad(text)}")
+    meant = 0 if text in words.EMPTY else meant
+    return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", any_number, meant)
 
 
 def _number_of(text: str) -> str:

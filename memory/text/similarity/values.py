@@ -30,8 +30,13 @@ NUMBER_WORDS = {
         ("zwanzig dreissig vierzig fünfzig sechzig siebzig achtzig neunzig", range(20, 100, 10)),
         ("dos tres cuatro cinco seis siete ocho nueve diez", range(2, 11)),
         ("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", range(20, 100, 10)),
-        ("deux trois quatre cinq", range(2, 6)),
+        ("deux trois quatre cinq huit neuf dix onze douze treize quatorze quinze", (2, 3, 4, 5, *range(8, 16))),
+        ("vingt trente quarante cinquante soixante", range(20, 70, 10)),
+        ("doce trece catorce quince", range(12, 16)),
+        ("dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn", range(13, 20)),
         ("dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć", range(2, 11)),
+        ("jedenaście dwanaście trzynaście czternaście piętnaście", range(11, 16)),
+        ("dwadzieścia trzydzieści czterdzieści pięćdziesiąt", range(20, 60, 10)),
     )
     for word, number in zip(words.split(), numbers, strict=True)
 }  # fmt: skip
@@ -207,12 +212,20 @@ CHANGES = frozenset(
     """
     moved changed raised increased updated switched renamed rescheduled postponed lowered reduced decreased set dropped
     risen rose fell adjusted revised extended shortened upgraded downgraded migrated relocated transferred grew cut
-    grown shrunk doubled pushed brought forward modified upped bumped
+    grown shrunk doubled pushed brought forward modified upped bumped slashed hiked climbed jumped sank rises scaled
+    expanded trimmed slipped renewed halved tripled reassigned prolonged promoted trasladó advanced delayed swapped
+    geändert erhöht gesenkt verschoben verlängert verkürzt verlegt gestiegen gesunken angehoben reduziert
+    cambió cambiado subió subido bajó bajado aumentó aumentado aplazó aplazado pasó adelantado prolongado
+    changé augmenté baissé reporté déplacé avancé passé prolongé
+    zmieniono wzrosła wzrósł wzrosło spadła spadł spadło przesunięto przełożono przedłużono zmienił zmieniła
     """.split()
 )
 EXPECTED = frozenset("planned scheduled expected slated".split())
 NOW = frozenset(
-    "now currently presently nowadays instead henceforth anymore jetzt nun ahora teraz maintenant adesso".split()
+    """
+    now currently presently nowadays instead henceforth anymore jetzt nun ahora teraz maintenant adesso
+    inzwischen mittlerweile künftig actualmente désormais dorénavant obecnie odtąd
+    """.split()
 )
 
 # A preference for one of a line is replaced by one for another of the same line, and by nothing else.
@@ -287,37 +300,49 @@ STATUSES = {
     phrase: sort
     for sort, phrases in {
         "status": """
-            open, closed, reopened, resolved, active, inactive, suspended, paused, enabled, disabled, on hold, blocked,
-            unblocked, available, unavailable, online, offline, healthy, degraded, down, running, stopped, expired,
-            valid, in testing, in progress, in review, in production, in transit, in stock, out of stock, in trial,
-            on trial, under review, under repair, under construction, awaiting payment, awaiting approval,
-            awaiting delivery,
-            pending, shipped, dispatched, sent, delivered, returned, packed, processing, processed, cancelled, canceled,
-            completed, done, draft, approved, rejected, accepted, published, archived, locked, unlocked, paid, unpaid,
-            overdue, signed, unsigned, verified, unverified, confirmed, live, deprecated, retired, planned, escalated,
-            waiting, waiting for the customer, waiting for customer, waiting for us, ready,
-            failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on, off,
-            lost, won, merged, deployed, released, launched, ordered, installed, fixed, repaired, broken, working,
-            refunded, delayed, postponed, finished, complete, incomplete, sold, sold out, reserved, booked, cleared,
-            settled, under investigation, under way, out of order, out of service, in service, in preparation, on leave,
-            on vacation, on schedule, on track, at risk, assigned, unassigned, required, optional, allowed, forbidden,
-            mandatory, supported, unsupported, encrypted, unencrypted, known, unknown, up, free, busy, missing, found,
-            arrived, filled, for sale, clear, todo, to do, in negotiation, being reviewed, being negotiated,
-            being processed, being prepared, being repaired, being tested, under negotiation, under discussion,
-            not started, on sale, on order, on strike, on display,
-            in force, in effect, suspended, revoked, granted, requested, submitted, scheduled, started, installed,
-            uninstalled, connected, disconnected, stable, unstable, up to date, outdated, public, private,
-            offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt,
-            verfügbar, ausverkauft, genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt,
-            abierto, abierta, cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada,
-            cancelado, cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada,
-            rechazado, rechazada, resuelto, resuelta, terminado, terminada,
-            otwarty, otwarta, otwarte, zamknięty, zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny,
-            nieaktywna, opłacony, opłacona, opłacone, nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona,
-            dostarczone, wysłany, wysłana, wysłane, anulowany, anulowana, anulowane, gotowy, gotowa, gotowe,
-            zakończony, zakończona, zakończone, dostępny, dostępna, dostępne, niedostępny, niedostępna, niedostępne,
-            ouvert, ouverte, fermé, fermée, livré, livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé,
-            terminée, en cours, en attente, actif, active, inactif, inactive
+            open, closed, reopened, resolved, active, inactive, suspended, paused, enabled, disabled, on hold,
+            blocked, unblocked, available, unavailable, online, offline, healthy, degraded, down, running, stopped,
+            expired, valid, in testing, in progress, in review, in production, in transit, in stock, out of stock,
+            in trial, on trial, under review, under repair, under construction, awaiting payment, awaiting approval,
+            awaiting delivery, pending, shipped, dispatched, sent, delivered, returned, packed, processing,
+            processed, cancelled, canceled, completed, done, draft, approved, rejected, accepted, published,
+            archived, locked, unlocked, paid, unpaid, overdue, signed, unsigned, verified, unverified, confirmed,
+            live, deprecated, retired, planned, escalated, waiting, waiting for the customer, waiting for customer,
+            waiting for us, ready, failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on,
+            off, lost, won, merged, deployed, released, launched, ordered, installed, fixed, repaired, broken,
+            working, refunded, delayed, postponed, finished, complete, incomplete, sold, sold out, reserved, booked,
+            cleared, settled, under investigation, under way, out of order, out of service, in service, in
+            preparation, on leave, on vacation, on schedule, on track, at risk, assigned, unassigned, required,
+            optional, allowed, forbidden, mandatory, supported, unsupported, encrypted, unencrypted, known, unknown,
+            up, free, busy, missing, found, arrived, filled, for sale, clear, todo, to do, in negotiation, being
+            reviewed, being negotiated, being processed, being prepared, being repaired, being tested, under
+            negotiation, under discussion, not started, on sale, on order, on strike, on display, over, ongoing,
+            still ongoing, taken, gone, back, in place, under maintenance, back in stock, back in service, back
+            online, back up, up and running, in operation, operational, up for review, in the mail, in the post, on
+            its way, en route, out for delivery, handed over, picked up, put down, worked out, underway, awaiting
+            signature, awaiting review, awaiting feedback, awaiting shipment, waiting for approval, waiting for
+            review, waiting for shipment, waiting for delivery, waiting for payment, pending approval, pending
+            review, pending payment, halted, resumed, frozen, finalized, finalised, abandoned, quarantined,
+            contained, extinguished, evacuated, demolished, rebuilt, restored, recovered, scrapped, shelved,
+            decommissioned, reverted, rolled back, open source, closed source, discontinued, ratified, repealed,
+            dismissed, acquitted, laid off, ready to ship, ready for pickup, blocked off, passable, impassable, on
+            duty, off duty, at large, in custody, at home, at sea, in hospital, out of hospital, in force, in
+            effect, revoked, granted, requested, submitted, scheduled, started, uninstalled, connected,
+            disconnected, stable, unstable, up to date, outdated, public, private, offen, geschlossen, erledigt,
+            aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt, repariert, freigegeben,
+            entsperrt, angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada,
+            averiado, averiada, en curso, en revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée,
+            résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone, verfügbar, ausverkauft,
+            genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt, abierto, abierta,
+            cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada, cancelado,
+            cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada,
+            rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta, otwarte, zamknięty,
+            zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona, opłacone,
+            nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone, wysłany, wysłana, wysłane,
+            anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony, zakończona, zakończone, dostępny,
+            dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé, fermée, livré,
+            livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en attente, actif,
+            inactif
         """,
         "time kept": "behind schedule, ahead of schedule",
         "budget": "over budget, under budget, on budget",
@@ -331,7 +356,7 @@ STATUSES = {
         "use": "in use, unused",
         "sound": "muted, unmuted",
         "marriage": "single, engaged, married, divorced, widowed, separated",
-        "tier": "bronze, silver, gold, platinum, diamond, basic, standard, premium, pro, enterprise, free, starter",
+        "tier": "bronze, silver, gold, platinum, diamond, basic, standard, premium, pro, enterprise, starter",
         "level": "low, medium, high, normal, urgent, critical, minor, major, moderate",
         "color": "red, green, amber, yellow",
     }.items()
@@ -343,8 +368,20 @@ PROGRESS = frozenset(
     delivered shipped dispatched sent returned cancelled canceled completed resolved fixed merged deployed released
     approved rejected paid refunded signed published archived launched finished installed repaired sold confirmed
     retired deprecated lost won settled accepted granted revoked submitted escalated processed verified cleared
+    filled taken closed reopened cancelled unlocked locked blocked unblocked activated reactivated deactivated enabled
+    disabled suspended restored completed confirmed refunded discharged discontinued
+    abandoned scrapped decommissioned lifted reverted fulfilled finalized finalised halted
+    resumed ratified repealed dismissed
+    genehmigt abgelehnt versandt versendet storniert bezahlt geliefert geschlossen gelöst behoben erledigt repariert
+    angenommen aufgehoben freigegeben gesperrt entsperrt aprobado aprobada rechazado rechazada enviado enviada pagado
+    pagada entregado entregada cancelado cancelada cerrado cerrada resuelto resuelta reparado reparada approuvé
+    approuvée rejeté rejetée envoyé envoyée livré livrée annulé annulée payé payée fermé fermée résolu résolue réparé
+    réparée zatwierdzony zatwierdzona zatwierdzone wysłany wysłana wysłane opłacony opłacona opłacone zamknięty
+    zamknięta zamknięte anulowany anulowana anulowane dostarczony dostarczona dostarczone
     """.split()
 )
+# In front of a step that was taken, in German, Spanish, French and Polish too.
+BECOME = frozenset("been wurde wurden worden sido fue été został została zostało zostały".split())
 ENDED = frozenset("arrived failed finished expired started stopped ended closed opened left gone resumed".split())
 STATUS_NOUNS = frozenset("status state priority severity level tier plan customer client risk stage phase".split())
 # Keys of records whose values change, and those of records of what happened.
@@ -372,7 +409,10 @@ REPLACING = (
     CHANGES
     | MOVES
     | frozenset(
-        "instead rather not switched upgraded downgraded stopped quit ceased left replaced dropped abandoned".split()
+        """
+        instead rather not switched upgraded downgraded stopped quit ceased left replaced dropped abandoned handed
+        passed went mehr ya plus już
+        """.split()
     )
 )
 UNEVENTFUL = STANDING | CHANGES | STATES | LIVES | DATED

@@ -32,6 +32,22 @@ FILLERS = frozenset(
     incidentally hopefully fortunately unfortunately hey hi hello um uh er hmm oh again but
     """.split()
 )
+# Articles, copulas and neutral prepositions of German, Spanish, French and Polish: they add nothing to a gist.
+EMPTY = frozenset(
+    """
+    ist sind hat haben wird werden wurde wurden worden der die das dem den des ein eine einen einem einer am im um
+    zum zur von vom sido ha fue été został została zostało zostały el la los las una es está están l' d' tiene hay
+    del al de le les une est sont du au aux en jest są ma w
+    """.split()
+)
+# Prepositions of other languages by the English ones that bind alike.
+LEADS = dict.fromkeys("von vom de del du des".split(), "of") | dict.fromkeys("am im um in en w".split(), "in")
+# With "'s" they mean "is".
+SUBJECTS = frozenset("there it that he she what here where".split())
+# Their dot ends no sentence.
+ABBREVIATED = frozenset(
+    "mr mrs ms dr prof st no nr vs inc ltd co corp approx ca jr sr bzw dept ave etc sra sr mme".split()
+)
 # A capital makes none of these a name.
 SAID_WITH_CAPITALS = frozenset(
     """
@@ -227,7 +243,33 @@ def _turned(way: str) -> str:
 
 
 # Set phrases, and the words that stand for them.
+# Written in two words as well.
+CLOSED = [
+    tuple(pair.split("/"))
+    for pair in """
+    data/center web/site log/file time/zone work/flow data/base check/list smart/phone back/up pass/word white/board
+    ware/house home/page land/line land/lord play/ground car/pool dead/line head/quarter work/shop work/place
+    news/letter spread/sheet screen/shot stake/holder time/sheet code/base life/span life/time pay/roll pay/check
+    play/list hard/ware soft/ware air/port flow/chart black/list white/list end/point name/space host/name user/name
+    file/name time/stamp data/set note/book tool/kit road/map over/view bench/mark fire/wall round/trip
+    """.split()
+]
+_PHRASAL_PASTS = dict(
+    pair.split("/")
+    for pair in "hand/handed turn/turned call/called put/put carry/carried find/found pick/picked set/set take/took "
+    "go/went come/came give/gave get/got send/sent pay/paid fill/filled look/looked kick/kicked push/pushed".split()
+)
 IDIOMS = {
+    (past, way): (meaning,)
+    for phrase, meaning in (
+        each.split("=")
+        for each in "hand-in=submitted turn-in=submitted call-off=cancelled put-off=postponed carry-out=performed "
+        "find-out=discovered pick-up=collected send-out=sent kick-off=started push-back=postponed give-back=returned "
+        "look-into=investigated set-up=installed pay-back=refunded fill-in=completed fill-out=completed".split()
+    )
+    for verb, way in (phrase.split("-"),)
+    for past in (_PHRASAL_PASTS[verb],)
+} | {
     tuple(phrase.split()): tuple(meaning.split())
     for meaning, phrases in {
         "rose": "went up, has gone up",
@@ -335,7 +377,7 @@ IDIOMS = {
         "arrives": "turns up, shows up",
         "assemble": "put together",
         "begin": "kick off, get going",
-        "begins": "kicks off, gets going",
+        "begins": "kicks off, gets going, gets under way, gets started",
         "end": "come to an end",
         "ends": "comes to an end",
         "ended": "came to an end",
@@ -379,7 +421,8 @@ IDIOMS = {
         "roi": "return on investment",
         "gdpr": "general data protection regulation",
         "mfa": "multi-factor authentication",
-        "2fa": "two-factor authentication, two factor authentication, two-step verification",
+        "2fa": "two-factor authentication, two factor authentication, two-factor auth, two factor auth, "
+        "two-step verification",
         "os": "operating system",
         "url": "web address",
         "cv": "curriculum vitae",
@@ -445,7 +488,6 @@ IDIOMS = {
         "24": "two dozen",
         "6": "half a dozen",
         "15 minutes": "a quarter of an hour, quarter of an hour",
-        "30 minutes": "half an hour",
         "45 minutes": "three quarters of an hour",
         "90 minutes": "an hour and a half, one hour and a half, one and a half hours",
         "18 months": "a year and a half, one year and a half, one and a half years",
@@ -502,7 +544,7 @@ IDIOMS = {
         "exercises": "works out",
         "is a": "works as a",
         "is an": "works as an",
-        "speaks fluently": "is fluent in",
+        "speaks fluently": "is fluent in, speaks fluent",
         "speak fluently": "are fluent in",
         "birthday is": "was born on",
         "nobody": "no one",
@@ -514,7 +556,7 @@ IDIOMS = {
         "cto": "chief technology officer, chief technical officer",
         "coo": "chief operating officer",
         "cmo": "chief marketing officer",
-        "hr": "human resources",
+        "hr": "human resources, human resources department, hr department, hr dept",
         "pto": "paid time off",
         "vat": "value added tax, value-added tax",
         "nda": "non-disclosure agreement, nondisclosure agreement",
@@ -523,6 +565,104 @@ IDIOMS = {
         "kpis": "key performance indicators",
         "api": "application programming interface",
         "uk": "united kingdom",
+        "vpn": "virtual private network",
+        "sso": "single sign-on, single sign on",
+        "pr": "pull request",
+        "prs": "pull requests",
+        "okrs": "objectives and key results",
+        "ui": "user interface",
+        "ux": "user experience",
+        "rfp": "request for proposal, request for proposals",
+        "eta": "estimated time of arrival, expected time of arrival",
+        "asap": "as soon as possible",
+        "crm": "customer relationship management",
+        "ml": "machine learning",
+        "llm": "large language model",
+        "llms": "large language models",
+        "cd": "continuous deployment, continuous delivery",
+        "kyc": "know your customer",
+        "eod": "end of day, end of the day, close of business",
+        "wfh": "work from home, working from home, work remotely",
+        "ooo": "out of office, out of the office",
+        "icu": "intensive care unit",
+        "bp": "blood pressure",
+        "mri": "magnetic resonance imaging",
+        "ecg": "electrocardiogram, ekg",
+        "nhs": "national health service",
+        "un": "united nations",
+        "nyc": "new york city",
+        "vp": "vice president, vice-president",
+        "ciso": "chief information security officer",
+        "cio": "chief information officer",
+        "cpo": "chief product officer",
+        "atm": "cash machine, cash dispenser",
+        "ac": "air conditioning, air conditioner, aircon, a/c",
+        "ngo": "non-governmental organization, non-governmental organisation",
+        "ipo": "initial public offering",
+        "poc": "proof of concept",
+        "mvp": "minimum viable product",
+        "adr": "architecture decision record",
+        "dpo": "data protection officer",
+        "dpa": "data processing agreement",
+        "msa": "master service agreement, master services agreement",
+        "sow": "statement of work",
+        "mou": "memorandum of understanding",
+        "sms": "text message",
+        "pdf": "pdf file, pdf document",
+        "csv": "csv file",
+        **{
+            f"q{n}": f"{word} quarter, quarter {digit}"
+            for n, (word, digit) in enumerate(
+                (("first", "one"), ("second", "two"), ("third", "three"), ("fourth", "four")), 1
+            )
+        },
+        **{name: f"{name} department, {name} dept" for name in ("marketing", "finance", "legal", "accounting")},
+        **{f"{one}{other}": f"{one} {other}" for one, other in CLOSED},
+        **{f"{one}{other}s": f"{one} {other}s" for one, other in CLOSED},
+        "is working": "works again, is back up, is working again, functions again, runs again, is up again",
+        "is now assigned to": "was reassigned to, has been reassigned to, got reassigned to, is reassigned to",
+        "is no longer on": "is back from, has returned from, came back from, returned from",
+        "is married": "got married, has got married, has married",
+        "is divorced": "got divorced, has divorced",
+        "is engaged": "got engaged",
+        "email": "email address, e-mail address, mail address",
+        "phone": "phone number, telephone number, contact number",
+        "works wfh": "works remotely, works from home",
+        "30 minutes": "half hour, half-hour, half an hour",
+        "will happen": "will take place, will be held",
+        **{f"every two {span}s": f"every other {span}, every second {span}" for span in "day week month year".split()},
+        "twice a day": "twice daily, two times a day, two times per day, twice per day",
+        "stopped": "gave up, has given up, has quit",
+        "one third of": "a third of",
+        "one fifth of": "a fifth of",
+        "oldest": "eldest",
+        "secondhand": "second hand, pre-owned, pre owned",
+        "part time": "parttime",
+        "full time": "fulltime",
+        "near": "close to, in the vicinity of, not far from",
+        "expires after": "is valid for, stays valid for, remains valid for",
+        "expire after": "are valid for, stay valid for, remain valid for",
+        "celsius": "degrees celsius, degrees centigrade, degrees c, degree celsius, ° c",
+        "currently": "at the moment, at present, for the moment, right now",
+        "daily": "every single day",
+        "weekends": "saturdays and sundays, saturday and sunday",
+        "visits": "pays a visit to, goes to see",
+        "decided": "made a decision, made the decision, took the decision",
+        "decides": "makes the decision, takes the decision, makes a decision",
+        "calls": "gives a call",
+        "answered": "gave an answer",
+        "helps": "lends a hand",
+        "complained": "made a complaint, filed a complaint",
+        "starts": "is set to start, is scheduled to start, is due to start, is set to begin, is scheduled to begin",
+        "includes": "comes complete with",
+        "excludes": "does not include, does not contain, is without, are without",
+        "exclude": "do not include, do not contain",
+        "unavailable": "not available",
+        "unsubscribe": "opt out",
+        "receives": "is in receipt of, is given",
+        "lasts": "goes on for, runs for, has a duration of, takes place for",
+        "last": "go on for, run for",
+        "offers": "is offering",
         "usa": "united states of america, united states",
         "eu": "european union",
         "veterinarian": "veterinary surgeon",
@@ -546,14 +686,14 @@ OPPOSITES = {
 # Without one of these no statement has a shape with another wording.
 SHAPES = frozenset(
     """
-    by there price called named name belongs belong best or both when
-    long high tall wide deep thick old heavy weighs weigh aged length height width depth thickness weight age turned
-    manages leads heads chairs directs coordinates edits maintains coaches employer reports boss over replaced succeeded
-    married engaged related identical adjacent friends siblings next than where who whom
-    we they must should included student half quarter prefers rather job occupation profession
-    renamed moved relocated can may cannot due takes runs number
-    gezogen umgezogen przeprowadził przeprowadziła
-    mudó mudado déménagé beschäftigt angestellt car bike bicycle foot plane air using
+    by there price called named name belongs belong best or both when long high tall wide deep thick old heavy
+    weighs weigh aged length height width depth thickness weight age turned manages leads heads chairs directs
+    coordinates edits maintains coaches employer reports boss over replaced succeeded married engaged related
+    identical adjacent friends siblings next than where who whom we they must should included student half quarter
+    prefers rather job occupation profession got no wird wurde renamed switched carries bears features boasts earns
+    offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
+    gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
+    plane air using
     """.split()
 )
 MORE, FEWER = frozenset("more longer above greater higher later".split()), frozenset("less fewer below shorter".split())
@@ -584,6 +724,9 @@ BASES = dict(
     threw/throw flew/fly showed/show saw/see ate/eat began/begin sang/sing wore/wear hid/hide rode/ride made/make
     built/build sent/send bought/buy brought/bring taught/teach caught/catch sold/sell told/tell held/hold kept/keep
     lost/lose found/find paid/pay led/lead met/meet read/read ran/run won/win spent/spend did/do
+    forgot/forget went/go came/come fell/fall felt/feel meant/mean heard/hear understood/understand stood/stand
+    lent/lend hung/hang sat/sit slept/sleep swam/swim drank/drink thought/think fought/fight became/become stuck/stick
+    swore/swear woke/wake froze/freeze shook/shake dealt/deal fed/feed fled/flee sought/seek shot/shoot struck/strike
     """.split()
 )
 # Verbs, in their base form; regular forms are made by the rules of English, the irregular ones stand below.
@@ -762,7 +905,7 @@ help assistance
 delivery shipment
 parcel package
 agreement contract
-meeting appointment
+meeting appointment appt
 supplier vendor
 summary overview
 warehouse depot storehouse
@@ -1006,6 +1149,74 @@ until till
 sturdy robust
 obvious evident
 reachable contactable
+auth authentication
+temp temperature
+env environment
+docs documentation
+avenue ave
+boulevard blvd
+datacenter datacentre
+street st
+road rd
+backup back-up
+beginnt startet anfängt
+beginnen starten
+kostet kosten
+empieza comienza
+empiezan comienzan
+commence débute
+commencent débutent
+zaczyna rozpoczyna
+kupił nabył
+kupiła nabyła
+coche automóvil carro
+samochód auto wagen pkw
+samochody auta
+handy mobiltelefon
+kauft erwirbt
+kaufte erwarb
+bekommt erhält
+bekommen erhalten
+bekam erhielt
+spricht redet
+benötigt braucht
+benötigen brauchen
+arzt doktor
+firma unternehmen betrieb przedsiębiorstwo
+schnell rasch
+monatlich allmonatlich
+jährlich alljährlich
+compra adquiere
+compró adquirió
+termina acaba
+terminan acaban
+envía manda
+envió mandó
+ordenador computadora
+móvil celular
+piso apartamento
+empresa compañía
+necesita precisa
+usa utiliza
+usan utilizan
+achète acquiert
+finit termine
+envoie expédie
+appartement logement
+entreprise société
+médecin docteur
+utilise emploie
+habite réside
+zaczynają rozpoczynają
+zaczęła rozpoczęła
+zaczął rozpoczął
+kończy zakańcza
+otrzymuje dostaje
+otrzymał dostał
+otrzymała dostała
+szef kierownik
+mieszka zamieszkuje
+używa korzysta
 """
 # What the rules would get wrong: form -> (base, ending).
 IRREGULAR = {
@@ -1055,6 +1266,123 @@ IRREGULAR = {
     "shutting": ("close", "ing"),
     "permitting": ("allow", "ing"),
 }
+# Words of one family: what is done, doing it, and who or what it is done to. The first stands for all.
+FAMILIES = """
+approve approval
+delete removal deletion
+renew renewal
+arrive arrival
+deliver delivery
+deploy deployment
+pay payment payable
+ship shipment shipping
+own ownership owner
+require requirement
+install installation
+register registration enrollment enrolment
+cancel cancellation cancelation
+book booking reservation
+log logging
+clean cleaning
+employ employment employed
+employee staff personnel
+treat treatment
+develop development
+assess assessment evaluation
+announce announcement
+confirm confirmation
+translate translation
+publish publication
+inspect inspection
+replace replacement
+vaccinate vaccination
+protect protection
+reduce reduction
+select selection choice
+sign signature
+subscribe subscription
+verify verification validation
+authorize authorization authorisation
+encrypt encryption encrypted
+decide decision
+discuss discussion
+migrate migration
+configure configuration
+connect connection
+consume consumption
+create creation
+graduate graduation
+implement implementation
+investigate investigation
+maintain maintenance
+measure measurement
+participate participation participant
+prefer preference
+prepare preparation
+prescribe prescription
+promote promotion
+propose proposal
+recommend recommendation
+recover recovery
+refuse refusal
+resign resignation
+respond response
+restore restoration
+retire retirement retired
+submit submission
+suspend suspension
+use usage
+withdraw withdrawal
+allergic allergy
+available availability
+responsible responsibility
+married marriage
+member membership
+entitled entitlement
+compress compression
+archive archival
+refund refunding reimbursement
+extend extension
+attend attendance
+compare comparison
+complain complaint
+apologize apology
+analyze analysis
+diagnose diagnosis
+perform performance
+operate operational
+insure insurance insured
+transfer transferal
+notify notification
+collaborate collaboration
+negotiate negotiation
+schedule scheduling
+weigh weight
+long length
+high height
+wide width
+deep depth
+valid validity
+german germany
+french france
+spanish spain
+italian italy
+polish poland
+dutch netherlands
+british britain
+"""
+# Nouns and adjectives that look like a form of a verb and are none.
+NO_FORMS = frozenset(
+    """
+    building training marketing housing painting opening parking setting heading reading writing hearing meaning
+    wedding clothing landing saying ceiling morning evening string spring king ring thing being nothing something
+    anything everything during including regarding according bed red need feed seed speed shed hundred sacred naked
+    wing sting outing offspring wing sibling darling pudding sterling herring news series species lens bus gas plus
+    thus always perhaps besides christmas status campus virus bonus census versus texas glass class process address
+    business access success progress less unless across boss loss pass mass cross press dress mathematics physics
+    economics politics headquarters jeans pants scissors savings goods means earnings customs
+    """.split()
+)
 COMMON, UNKNOWN, OTHER = "common", "unknown", "other"
 SHORTEST = 4
 NAME_RATIO = 1.5
@@ -1115,10 +1443,15 @@ SPELLINGS = (
 )  # fmt: skip
 
 
+BRITISH = tuple(british for british, _ in SPELLINGS)
+
+
 def american(word: str) -> str:
     """The word, with an American ending for a British one."""
+    if len(word) <= 5 or not word.endswith(BRITISH):
+        return word
     for british, ending in SPELLINGS:
-        if len(word) > 5 and word.endswith(british):
+        if word.endswith(british):
             made = word.removesuffix(british) + ending
             if made in CANONICAL or _rank(made):
                 return CANONICAL.get(made, made)
@@ -1154,6 +1487,53 @@ def base_of(participle: str) -> str:
     if len(participle) > 5 and participle[-3] == participle[-4] and participle[-3] not in "sl":
         return participle[:-3]
     return next((form for form in forms[:2] if classify(form) == COMMON), "")
+
+
+def stem_abroad(word: str) -> str:
+    """A word of another language without the endings of number and case; "hijo" and "hija" keep theirs apart."""
+    for ending in ENDINGS_ABROAD:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST:
+            return word.removesuffix(ending)
+    return word
+
+
+ENDINGS_ABROAD = tuple(
+    "iego iemu ymi imi ego emu ych ich ami ach owi ów ej em om ie innen in en er es et a ą ę y i u e n s t".split()
+)
+
+
+def concept(word: str, *, is_name: bool = False) -> str:
+    """What stands for all forms of a word, for its synonyms and for the words of its family; a name has no forms."""
+    known = CANONICAL.get(word)
+    stem = known.partition("+")[0] if known else american(word) if is_name else _lemma(word)
+    stem = CANONICAL.get(stem, stem).partition("+")[0]
+    return _FAMILY.get(word) or _FAMILY.get(stem, stem)
+
+
+def _lemma(word: str) -> str:
+    """The form in a dictionary, where there is one: of a plural, a third person, a past and a form in -ing."""
+    past = PARTICIPLES.get(word, word)
+    if past in BASES:
+        return BASES[past]
+    if len(word) < SHORTEST or word in NO_FORMS or not (word.isascii() and word.isalpha()):
+        return american(word)
+    if word.endswith("s"):
+        made = [without_number(word)]
+    elif word.endswith("ed"):
+        made = [word[:-1], word[:-2], word[:-3]] if word[-3] == word[-4] else [word[:-1], word[:-2]]
+        made = [word[:-3] + "y"] if word.endswith("ied") else made
+    elif word.endswith("ing"):
+        made = [word[:-3] + "e", word[:-3], word[:-4]] if word[-4] == word[-5] else [word[:-3] + "e", word[:-3]]
+    else:
+        made = []
+    return next((form for form in map(american, made) if form in CANONICAL or _rank(form)), american(word))
+
+
+_FAMILY = {
+    word: CANONICAL.get(line.split()[0], line.split()[0]).partition("+")[0]
+    for line in FAMILIES.strip().splitlines()
+    for word in line.split()
+}
 
 
 def third_person(verb: str) -> str:

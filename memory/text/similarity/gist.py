@@ -1,0 +1,634 @@
+"""The gist of a statement: what it speaks of, whatever the form of its words and the shape of its clause.
+
+Two statements of one gist say the same where their tense, negations and directions agree and no order that carries
+meaning differs. One that says that something changed replaces what was said before of the same topic.
+"""
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+
+from memory.text.similarity import values, words
+from memory.text.similarity.claims import (
+    DEFINITE,
+    NAMED,
+    VERSIONS,
+    Claim,
+    former_value_left_out,
+    happened,
+    is_adjective,
+    said_tokens,
+    sort_at,
+    status,
+)
+from memory.text.similarity.ordering import Orders, Part, parts_of
+from memory.text.similarity.phrasing import possessed, with_adverbs_last
+from memory.text.similarity.statements import Spoken
+from memory.text.similarity.tokens import (
+    AND,
+    ASKS,
+    BITS,
+    BREAK,
+    CAPITAL,
+    COMMON,
+    DIRECTION,
+    END,
+    HALT,
+    HAPPENS,
+    NEGATION,
+    OWNS,
+    PAST,
+    PREPOSITION,
+    PRONOUN,
+    SAID,
+    STATUS,
+    STEMMED,
+    VALUE,
+    WORD,
+    Token,
+    code_of,
+    salt_of,
+    word_token,
+)
+
+SALT = code_of("gist")
+QUESTION = code_of("question")
+LONGEST = 30
+FEWEST = 2
+HELPING = frozenset("is are am be been being has have had was were gets got".split())
+# They say no more than that a noun belongs to the rest; none may stand for each.
+BELONGING = frozenset(("", "of", "for", "about", "on", "in", "at", "with", "within", "upon", "into", "onto"))
+CASES = frozenset("den dem".split())
+# After these "to smoke" is not "smoking".
+WITH_PURPOSE = frozenset("stop forget remember regret try go mean".split())
+BOUND = frozenset("nach zu aus bis seit ohne gegen desde hasta sin contra vers sans depuis z ze bez od".split())
+
+
+def gist_of(said: Spoken) -> int:
+    """The same for statements of the same concepts, values and negations; 0 for one that takes no part."""
+    if said.strict or len(said.tokens) > LONGEST:
+        return 0
+    meant = [
+        token.code if token.kind & STEMMED and token.concept else token.concept
+        for token in said.tokens
+        if token.kind & SAID
+    ]
+    if len(meant) < FEWEST:
+        return 0
+    return sum(meant, QUESTION if said.kinds & ASKS else SALT) & BITS
+
+
+def agree_in_gist(a: Spoken, b: Spoken) -> bool:
+    """Whether two statements of one gist say the same."""
+    if a.strict or b.strict or not (a.persons <= b.persons or b.persons <= a.persons):
+        return False
+    if _past(a.tokens) != _past(b.tokens) or _bound(a.tokens) != _bound(b.tokens):
+        return False
+    if _conditions(a.tokens) != _conditions(b.tokens) or not _named_alike(a.tokens, b.tokens):
+        return False
+    if _is_clipped(a.tokens) or _is_clipped(b.tokens):
+        return _names_of(a.tokens) == _names_of(b.tokens)
+    one, other = meant(a.tokens), meant(b.tokens)
+    kinds = SAID | PRONOUN if a.persons == b.persons else SAID
+    if in_order(one, other, kinds):
+        return True
+    forms = [with_adverbs_last(possessed(tokens)) for tokens in (one, other)]
+    return in_order(forms[0], forms[1], kinds)
+
+
+def _is_clipped(tokens: Sequence[Token]) -> bool:
+    """Whether it is a note, as "Allergy: latex", with no verb before the colon and one name at most."""
+    colon = next((at for at, token in enumerate(tokens[:MOST_IN_A_NOTE]) if token.kind & END), len(tokens))
+    head = tokens[: colon + 1]
+    plain = (
+        colon + 1 < len(tokens)
+        and sum([bool(token.kind & END) for token in tokens[:-1]]) == 1
+        and not any(token.raw in HELPING or token.raw in words.MODALS for token in tokens)
+    )
+    return plain and any(token.kind & SAID for token in head) and len(_names_of(tokens)) <= MOST_NAMED
+
+
+def _names_of(tokens: Sequence[Token]) -> list[int]:
+    """The names in it, in their order."""
+    return [token.concept for token in tokens if token.kind & CAPITAL and token.kind & WORD and not token.kind & COMMON]
+
+
+MOST_IN_A_NOTE, MOST_NAMED = 6, 2
+
+
+def _named_alike(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether what has a capital inside both has one spelling: "Orders" as a name is not "Order"."""
+    names = [
+        {token.concept: token.code for token in tokens[1:] if token.kind & CAPITAL and token.kind & WORD}
+        for tokens in (one, other)
+    ]
+    return all(names[1].get(concept, code) == code for concept, code in names[0].items())
+
+
+def meant(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens, identified by their concepts."""
+    return [
+        replace(token, code=token.concept)
+        if token.kind & SAID and not (token.kind & STEMMED and token.concept)
+        else token
+        for token in tokens
+    ]
+
+
+def in_order(one: Sequence[Token], other: Sequence[Token], kinds: int = SAID) -> bool:
+    """Whether they say the same, being of the same concepts."""
+    a, b = (_listed(parts_of(tokens, kinds)) for tokens in (one, other))
+    if not _led_alike(a, b):
+        return False
+    a, b = _without_lone_values(a, b)
+    codes = [[part.code for part in parts] for parts in (a, b)]
+    if codes[0] == codes[1]:
+        return True
+    if sorted(codes[0]) != sorted(codes[1]):
+        return False
+    return Orders(a, b, loose=True).may_be_one() or Orders(b, a, loose=True).may_be_one()
+
+
+def _without_lone_values(a: list[Part], b: list[Part]) -> tuple[list[Part], list[Part]]:
+    """Without dates, times, amounts and words for times of which there is one of a sort: they may stand anywhere."""
+    sorts = [part.token.mask for part in a]
+    lone = {sort for sort in ("date", "time", "money", "percent") if sorts.count(sort) == 1}
+    times = sum(part.token.raw in DAYS for part in a) == 1
+
+    def kept(parts: list[Part]) -> list[Part]:
+        found: list[Part] = []
+        gone: Part | None = None
+        for part in parts:
+            if part.token.mask in lone or (times and part.token.raw in DAYS):
+                gone = part
+                continue
+            if gone and not part.after_verb:
+                rank = max(gone.rank, part.rank)
+                found.append(replace(part, rank=rank, after_verb=gone.after_verb, owned=gone.owned))
+            else:
+                found.append(part)
+            gone = None
+        return found
+
+    return kept(a), kept(b)
+
+
+DAYS = frozenset("today tomorrow tonight yesterday daily weekly monthly annually nightly hourly quarterly".split())
+
+
+def _led_alike(a: list[Part], b: list[Part]) -> bool:
+    """Whether what leads each part says the same, as far as it says more than that it belongs to the rest."""
+    pairs = zip(sorted(a, key=_code), sorted(b, key=_code), strict=False)
+    return all(
+        one.lead == other.lead
+        or (
+            one.lead in BELONGING
+            and other.lead in BELONGING
+            and not (one.token.kind & VALUE and "to" in (one.lead, other.lead))
+        )
+        for one, other in pairs
+    )
+
+
+def _code(part: Part) -> tuple[int, str]:
+    return part.code, part.lead
+
+
+def _listed(parts: list[Part]) -> list[Part]:
+    """The one list of names or values that there is, in an order of its own."""
+    joined = [at for at in range(1, len(parts)) if parts[at].rank == 1 and _is_item(parts[at])]
+    if len(joined) != 1 or any(part.token.raw == "respectively" for part in parts):
+        return parts
+    start = end = joined[0]
+    while start > 1 and _is_item(parts[start - 1]) and 0 < parts[start].rank <= 2:
+        start -= 1
+    if not _is_item(parts[start - 1]) and start == end:
+        return parts
+    start -= bool(parts[start].rank) and _is_item(parts[start - 1])
+    if any(_go_together(*parts[at - 1 : at + 1]) for at in (start, end + 1) if 0 < at < len(parts)):
+        return parts
+    run = parts[start : end + 1]
+    order = sorted(run, key=lambda part: part.code)
+    kept = [
+        replace(part, lead=at.lead, rank=at.rank, after_verb=at.after_verb) for part, at in zip(order, run, strict=True)
+    ]
+    return [*parts[:start], *kept, *parts[end + 1 :]]
+
+
+def _go_together(one: Part, other: Part) -> bool:
+    """Whether the two are parts of one name."""
+    apart = other.rank or other.lead or other.after_verb
+    return not apart and bool(one.token.kind & other.token.kind & CAPITAL)
+
+
+def _is_item(part: Part) -> bool:
+    return bool(part.token.kind & (CAPITAL | VALUE)) or part.token.raw.endswith("s")
+
+
+def _past(tokens: Sequence[Token]) -> set[int]:
+    """What is told of as over: verbs in the past without a helping verb, and "was"."""
+    found = set()
+    for at, token in enumerate(tokens):
+        if token.kind & PAST:
+            follows = next((each for each in tokens[at + 1 : at + 3] if each.kind & WORD), None)
+            if follows is None or follows.raw not in values.PROGRESS | values.ENDED:
+                found.add(0)
+        elif (
+            token.kind & WORD
+            and (token.raw.endswith("ed") or token.raw in words.BASES)
+            and not any(each.raw in HELPING for each in tokens[max(0, at - 3) : at])
+        ):
+            found.add(token.concept)
+    return found
+
+
+def _bound(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """Each negation and direction with the concept that follows, or goes before at the end."""
+    said = [token for token in tokens if token.kind & SAID and token.concept]
+    found = [(token.code, tokens[at + 1].concept) for at, token in enumerate(tokens[:-1]) if token.raw in CASES]
+    found += [
+        (0, following.concept)
+        for before, following in pairwise(said)
+        if following.raw.endswith("ing") and words.concept(before.raw) in WITH_PURPOSE
+    ]
+    for at, token in enumerate(said):
+        if token.kind & (NEGATION | DIRECTION) or token.raw in BOUND:
+            beside = said[at + 1] if at + 1 < len(said) else said[at - 1]
+            found.append((token.concept, beside.concept))
+    return sorted(found)
+
+
+def _conditions(tokens: Sequence[Token]) -> set[int]:
+    """The concepts that stand in a clause of "if", "when" and the like."""
+    at = next((at for at, token in enumerate(tokens) if token.raw in values.CONDITIONAL), -1)
+    if at < 0:
+        return set()
+    end = next((place + 1 for place in range(at, len(tokens)) if tokens[place].kind & BREAK), len(tokens))
+    return {token.concept for token in tokens[at:end] if token.kind & SAID}
+
+
+# Topics: what a statement is about, but for one value, name or state that it gives.
+
+ADDING = frozenset(
+    "also too another additional additionally second extra both further auch también aussi także też".split()
+)
+STARTING = frozenset("as from starting effective beginning since ab seit desde depuis dès od".split())
+REPORTING = values.REPORTING - {"proposal", "quote", "claim", "claims"}
+RENEWED = (
+    values.CHANGES | values.MOVES | values.PROGRESS | {"renewed", "left", "stepped", "retired", "resigned", "quit"}
+)
+NEW = frozenset("new neue neuer neues nueva nuevo nouveau nouvelle nowy nowa nowym".split())
+NO_FACTS = REPORTING | (values.CONDITIONAL - {"until", "once"}) | ADDING
+SPEAKING = frozenset((code_of("p i"), code_of("p you")))
+THIRD = frozenset((code_of("p he"), code_of("p she")))
+MOST_IN_A_START = 6
+MOST_RUNS = 4
+SHORTEST_CLAUSE = 3
+NEWS, MOST_IN_NEWS = frozenset("change update updated correction changes news".split()), 4
+MARKING = values.NOW | values.CHANGES | values.MOVES
+MARKED = MARKING - frozenset("forward brought set fixed".split())
+MANY = frozenset("date number phone".split())
+
+
+def topics_of(said: Spoken) -> list[Claim]:
+    """What the statement claims of its topics; only one that speaks of a change, or of a state, replaces others."""
+    clauses = clauses_of(said)
+    if len(clauses) > 1:
+        renewed = any(token.raw in RENEWED for token in said.tokens)
+        news = [claim for each in clauses for claim in topics_of(each) if claim.explicit or renewed]
+        return [replace(claim, explicit=True, is_part=True) for claim in news]
+    if said.strict or said.kinds & ASKS or not said.kinds & (VALUE | CAPITAL | STATUS) or len(said.tokens) > LONGEST:
+        return []
+    raws = {token.raw for token in said.tokens}
+    if raws & NO_FACTS or _denies(said):
+        return []
+    tokens = without_time(said.tokens)
+    marked = len(tokens) < len(said.tokens) or _is_changed(tokens, raws) or ("new" in raws and _is_renewed(tokens))
+    marked = (
+        marked
+        or {"plus", "que"} <= raws
+        or any(token.raw in NEWS for token in tokens[:MOST_IN_NEWS] if token.kind & BREAK)
+    )
+    found: list[Claim] = []
+    if said.kinds & STATUS:
+        slot = status(Spoken(tokens, said.kinds), raws)
+        if slot:
+            given = said_tokens(slot)
+            taken = any(token.raw in values.BECOME or token.kind & PAST for token in slot.tokens[: slot.start])
+            rest = [*slot.tokens[: slot.start], *_until_tail(slot.tokens[slot.end - 1 :], taken=taken)[1:]]
+            cut = len(rest) + slot.end - slot.start < len(slot.tokens)
+            ends = any(token.kind & AND for token in slot.tokens[slot.end - 1 :])
+            topic = _topic(rest, given, f"status {slot.sort}", "value", explicit=True)
+            found += [replace(claim, is_part=cut and ends) for claim in topic]
+    over = said.kinds & PAST and not raws & MARKING
+    if over or (said.kinds & HAPPENS and happened([token for token in tokens if token.raw != "got"])):
+        return found
+    tokens = former_value_left_out(tokens, raws)
+    for start, end, sort in _runs(tokens):
+        if not (_is_identified(tokens, start, end) if sort == NAMED else _is_stated(tokens, start, end, sort)):
+            continue
+        rest = [*_before_value(tokens[:start]), *tokens[end:]]
+        found += _topic(rest, tokens[start:end], sort, sort, explicit=marked or (sort == NAMED and bool(NEW & raws)))
+        if sort in ("date", "time"):
+            found += _dated(rest, tokens[start:end], sort, raws)
+    return [*found, *_defined(tokens, raws), *_placed(tokens, raws)]
+
+
+def _dated(rest: list[Token], given: list[Token], sort: str, raws: set[str]) -> list[Claim]:
+    """When something begins or ends: "runs until May" and "was extended to June", "is on Monday" and "was moved"."""
+    plain = [token for token in rest if token.raw not in BEGINS and token.raw not in ENDS]
+    if raws & EXTENDED:
+        return _topic(plain, given, f"{sort} of the end", "date", explicit=True)
+    if raws & MOVED:
+        return _topic(plain, given, f"{sort} of the beginning", "date", explicit=True)
+    ends, begins = bool(raws & ENDS), bool(raws & BEGINS)
+    if ends and not begins:
+        return _topic(plain, given, f"{sort} of the end", "date", explicit=False)
+    return [] if ends else _topic(plain, given, f"{sort} of the beginning", "date", explicit=False)
+
+
+def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
+    """Where something is, and where it moved to."""
+    verb = next((at for at, token in enumerate(tokens) if token.raw in PLACED_BY), 0)
+    if not verb or "from" in raws:
+        return []
+    moved = tokens[verb].raw in values.MOVES
+    sort = "place of work" if tokens[verb].raw in WORKS else "place"
+    leads = ("to", "into") if moved else values.PLACES | {"for"}
+    place = next((at for at in range(verb + 1, min(len(tokens), verb + 4)) if tokens[at].raw in leads), 0)
+    if not place:
+        return []
+    where = [token for token in tokens[place + 1 :] if token.kind & SAID]
+    named = 0 < len(where) <= MOST_IN_A_PLACE and any(token.kind & CAPITAL for token in where)
+    dated = any(token.mask in ("date", "time", "money", "percent") for token in where)
+    explicit = moved or bool(raws & values.NOW)
+    return _topic(tokens[:verb], where, sort, "place", explicit=explicit) if named and not dated else []
+
+
+WORKS = frozenset("works work transferred".split())
+PLACED_BY = values.IS | values.LIVES | values.MOVES | WORKS | {"happens", "happen"}
+MOST_IN_A_PLACE = 6
+ENDS = frozenset(
+    "runs run ends end expires expire lasts valid until till closes due läuft endet termina expira".split()
+)
+BEGINS = frozenset(
+    "starts start begins begin begin+s happens happen scheduled planned opens launches findet statt beginnt".split()
+)
+EXTENDED = frozenset("extended prolonged shortened verlängert verkürzt prolongado prolongé przedłużono".split())
+MOVED = frozenset(
+    "moved postponed rescheduled pushed delayed advanced slipped verschoben verlegt aplazó aplazado".split()
+)
+
+
+def _is_changed(tokens: list[Token], raws: set[str]) -> bool:
+    """Whether a word says that something changed, as "was reduced" does and "the reduced fare" does not."""
+    changing = raws & MARKED
+    if not changing:
+        return False
+    return not changing.isdisjoint(values.NOW) or any(
+        token.raw in changing and not is_adjective(tokens, at) for at, token in enumerate(tokens)
+    )
+
+
+def _is_stated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
+    """Whether it is said of something: that of "locker 14 is free" tells which, that of "rose by 5 %" is no state."""
+    before = tokens[:start]
+    if (
+        before
+        and sort in ("percent", "number", "money")
+        and (before[-1].raw == "by" or before[-1].raw in values.CHANGES)
+    ):
+        return False
+    verb = any(token.raw in STATING or token.kind & END for token in before)
+    return verb or not any(token.raw in STATING for token in tokens[end:])
+
+
+STATING = HELPING | values.COPULAS | values.STATES | values.CHANGES | values.MOVES | values.DATED | values.LIVES
+
+
+def _is_identified(tokens: list[Token], start: int, end: int) -> bool:
+    """Whether it is said of the name what it is, or of a thing that it is the name: "the owner is Ana", "Ana owns"."""
+    before = next((token.raw for token in reversed(tokens[:start]) if token.raw not in values.NOW), "")
+    after = [token.raw for token in tokens[end:] if token.raw not in values.NOW][:2]
+    if before in values.IS or start or not after:
+        return before in values.IS
+    return after[0] == "owns" or (after[0] in values.IS and after[-1] in DEFINITE)
+
+
+def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
+    """ "The theme of the party is X", and "the theme of the party changed to Y", whatever the sort of X and Y."""
+    at = next((at for at, token in enumerate(tokens) if token.raw in values.IS or token.raw in values.CHANGES), 0)
+    value, explicit = tokens[at + 1 :], False
+    if at and tokens[at].raw in values.CHANGES:
+        to = next((place for place in range(at, len(tokens)) if tokens[place].raw in ("to", "into")), 0)
+        value, explicit = tokens[to + 1 :], bool(to)
+        if not to:
+            return []
+    said = [token for token in value if token.kind & SAID]
+    if not at or not 0 < len(said) <= MOST_IN_A_VALUE or (value[0].kind & PREPOSITION and not explicit):
+        return []
+    sort = "attribute" if _is_an_attribute(tokens[:at]) else next((token.mask for token in said if token.mask), "")
+    if not sort:
+        return []
+    explicit = explicit or value[0].raw in values.NOW
+    return _topic(tokens[:at], said, f"defined {sort}", "value", explicit=explicit)
+
+
+def _is_an_attribute(tokens: list[Token]) -> bool:
+    """Whether it is something of another: "the theme of the party", "Ana's role"."""
+    return any(token.raw == "of" or token.kind & OWNS or token.raw in values.ATTRIBUTES for token in tokens)
+
+
+def _before_value(tokens: list[Token]) -> list[Token]:
+    """Without a preposition, or "only", in front of the value."""
+    end = len(tokens)
+    while end and (tokens[end - 1].raw in BEFORE_VALUES or tokens[end - 1].kind & (PREPOSITION | DIRECTION)):
+        end -= 1
+    if end > 1 and tokens[end - 1].kind & WORD and tokens[end - 2].raw == "from":
+        return [*tokens[: end - 2], tokens[end - 1]]
+    return tokens[:end]
+
+
+def _until_tail(tokens: list[Token], *, taken: bool) -> list[Token]:
+    """Up to what is added to the state: ", and works again", "since Monday", "by Ana"; of a step also when it was."""
+    step = taken and tokens[0].raw in values.PROGRESS | values.ENDED
+    end = next((at + bool(token.kind & BREAK) for at, token in enumerate(tokens) if _is_a_tail(tokens, at, step)), None)
+    return tokens if end is None else tokens[: max(end, 1)]
+
+
+def _is_a_tail(tokens: list[Token], at: int, step: bool) -> bool:
+    token = tokens[at]
+    if token.kind & AND or (token.raw and token.kind & BREAK) or (at == 1 and tokens[0].raw in WAITING):
+        return True
+    if token.raw == "for" and at + 1 < len(tokens):
+        return tokens[at + 1].raw.endswith(("ion", "ions", "ance", "ing", "repair", "repairs", "work"))
+    dated = token.raw in ("on", "at", "in") or token.mask in ("date", "time")
+    return at > 0 and (token.raw in TAILS or (step and dated))
+
+
+WAITING = frozenset("waiting awaiting pending stuck".split())
+MOST_IN_A_VALUE = 4
+BEFORE_VALUES = frozenset("only just merely nur solo solamente seulement tylko à a auf de por do na o om um".split())
+TAILS = frozenset("since by because as seit desde depuis od".split())
+
+
+def clauses_of(said: Spoken) -> list[Spoken]:
+    """Its sentences, and the parts between semicolons: what one says replaces others, and is not replaced for it."""
+    if said.strict or said.kinds & ASKS or not any(token.kind & (HALT | END | AND) for token in said.tokens[:-1]):
+        return [said]
+    found: list[list[Token]] = [[]]
+    for token, following in pairwise(said.tokens):
+        ends = token.kind & HALT or (token.kind & END and following.kind & CAPITAL)
+        if token.kind & AND and following.raw in HELPING and len(found) == 1:  # of the same subject
+            found.append(_subject(found[-1]))
+            continue
+        found[-1].append(token)
+        if ends and len(found[-1]) >= SHORTEST_CLAUSE - 1:
+            found[-1][-1] = token.without_kind(END | HALT)
+            found.append([])
+    found[-1] += said.tokens[-1:]
+    if len(found) < 2:
+        return [said]
+    return [Spoken(each, reduce(or_, [token.kind for token in each], 0)) for each in found if each]
+
+
+def _subject(tokens: list[Token]) -> list[Token]:
+    return tokens[: next((at for at, token in enumerate(tokens) if token.raw in HELPING), 0)]
+
+
+def _denies(said: Spoken) -> bool:
+    return bool(said.kinds & NEGATION) and any(
+        token.kind & NEGATION and not token.kind & DIRECTION for token in said.tokens
+    )
+
+
+def without_time(tokens: list[Token]) -> list[Token]:
+    """Without "as of this month", "from May on" and "starting Monday," in front, and "yesterday" at the end."""
+    if tokens and tokens[0].raw in STARTING:
+        end = next((at for at in range(1, min(len(tokens), MOST_IN_A_START)) if _ends_a_start(tokens, at)), 0)
+        if end and any(_is_a_time(token) for token in tokens[: end + 1]):
+            tokens = tokens[end + 1 :]
+    if len(tokens) > 2 and tokens[-1].raw in ("yesterday", "today", "recently", "lately"):
+        tokens = tokens[:-1]
+    elif len(tokens) > 3 and tokens[-2].raw in ("last", "this") and tokens[-1].raw in values.PERIODS:
+        tokens = tokens[:-2]
+    return tokens
+
+
+def _ends_a_start(tokens: list[Token], at: int) -> bool:
+    follows = tokens[at + 1] if at + 1 < len(tokens) else None
+    return tokens[at].raw in ("on", "onwards", "onward") or bool(
+        tokens[at].kind & BREAK
+        or (_is_a_time(tokens[at]) and follows and not _is_a_time(follows) and follows.raw not in ("on", "onwards"))
+    )
+
+
+def _is_a_time(token: Token) -> bool:
+    return token.mask == "date" or token.raw in values.PERIODS or token.raw in ("today", "tomorrow", "now")
+
+
+def _is_renewed(tokens: list[Token]) -> bool:
+    """Whether it is about the "new" of what there is one of."""
+    return any(
+        token.raw == "new" and any(each.raw in values.ATTRIBUTES for each in tokens[at + 1 : at + 4])
+        for at, token in enumerate(tokens)
+    )
+
+
+def _runs(tokens: list[Token]) -> list[tuple[int, int, str]]:
+    """The values and names of the statement, each with its place and sort."""
+    found: list[tuple[int, int, str]] = []
+    for at in [at for at, token in enumerate(tokens) if token.kind & (VALUE | CAPITAL)]:
+        sort = _sort(tokens, at)
+        if sort and found and found[-1][1] == at and found[-1][2] == sort and (sort in MANY or sort == NAMED):
+            found[-1] = found[-1][0], at + 1, sort
+        elif sort:
+            found.append((at, at + 1, sort))
+    return found[:MOST_RUNS]
+
+
+def _sort(tokens: list[Token], at: int) -> str:
+    token = tokens[at]
+    if token.kind & VALUE:
+        after_colon = at and tokens[at - 1].kind & BREAK and token.mask == "number"
+        if token.mask == "number" and "." in token.word and any(each.raw in VERSIONS for each in tokens):
+            return "version"
+        return (
+            "number"
+            if after_colon
+            else sort_at(tokens, at) or ("code" if not token.mask and token.raw.isalnum() else "")
+        )
+    named = token.kind & CAPITAL and token.kind & WORD and token.raw not in values.DEMONYMS
+    return NAMED if named and (at or not token.kind & COMMON) else ""
+
+
+def _topic(rest: list[Token], given: Sequence[Token], sort: str, why: str, *, explicit: bool) -> list[Claim]:
+    kept = [token for token in rest if token.raw not in LIGHT]
+    if any(token.raw in MARKING for token in kept):
+        kept = [token for at, token in enumerate(rest) if not _is_dropped(rest, at) and token.raw not in LIGHT]
+    if not any(token.kind & WORD and token.concept for token in kept):
+        kept = [token for at, token in enumerate(rest) if not _is_dropped(rest, at) and token.raw not in LIGHT - PRICES]
+    meant = [token.concept for token in kept if token.kind & SAID and token.concept and not token.kind & DIRECTION]
+    if not any(token.kind & WORD for token in kept) or (len(meant) < FEWEST and not _is_one(kept)):
+        return []
+    key = (sum(meant) + salt_of(f"topic {sort}")) & BITS
+    said = tuple(token.word.casefold() for token in given if token.kind & SAID)
+    return [Claim(key, WHY.get(why, why), said, tuple(kept), explicit, f"topic {sort}", is_topic=True)]
+
+
+def _is_dropped(tokens: list[Token], at: int) -> bool:
+    """Whether it speaks of a change alone: not as an adjective, in "the extended warranty"."""
+    return tokens[at].raw in MARKING and not is_adjective(tokens, at)
+
+
+def _is_one(tokens: list[Token]) -> bool:
+    """Whether there is one of what its one word names."""
+    return bool(tokens[0].raw in DEFINITE or tokens[0].kind & (PRONOUN | CAPITAL) or len(tokens[0].raw) >= COMPOUND)
+
+
+COMPOUND = 8
+PRICES = frozenset("price fee cost costs amount preis precio prix cena".split())
+WHY = {"money": "amount", "percent": "percentage", "time": "date", NAMED: "value", "code": "value"} | dict.fromkeys(
+    ("phone", "email"), "value"
+)
+# Verbs and nouns that a statement has for its form alone, as another has none or another one.
+LIGHT = frozenset(
+    """
+    new current cost costs costing price priced fee amounts amount comes come stands stand equals totals pays
+    change update updated correction changes gate-change got gets get went goes beträgt kostet cuesta coûte kosztuje
+    wynosi preis precio prix cena stattfinden findet statt auf n' ne plus que held takes place happens takes happen will
+    neue neuer neues nueva nuevo nouveau nouvelle nowy nowa nowym go goes na stores holds contains houses keeps employs
+    counts seats live lives based located situated wohnt lebt vive mieszka habite
+    """.split()
+)
+
+
+def on_one_topic(newer: Sequence[Token], older: Sequence[Token]) -> bool:
+    """Whether two topics of one key are the same: of the same persons and names in their order."""
+    speaking = [{token.code for token in each if token.kind & PRONOUN} for each in (newer, older)]
+    if speaking[0] & SPEAKING != speaking[1] & SPEAKING:
+        return False
+    if len((speaking[0] | speaking[1]) & THIRD) > 1:
+        return False
+    return _names(newer) == _names(older) and _directed(newer, older) == _directed(older, newer)
+
+
+def _names(tokens: Sequence[Token]) -> list[int]:
+    return [
+        token.concept
+        for at, token in enumerate(tokens)
+        if token.kind & CAPITAL and token.kind & WORD and (at or not token.kind & COMMON)
+    ]
+
+
+def _directed(tokens: Sequence[Token], other: Sequence[Token]) -> list[tuple[int, int]]:
+    """What is bound to directions, but "from Ana" where the other has "Ana's"."""
+    owning = {token.concept for token in other if token.kind & OWNS}
+    return [each for each in _bound(tokens) if each[0] != FROM or each[1] not in owning]
+
+
+FROM = word_token("from").concept
