@@ -263,6 +263,9 @@ def test_suspects_come_by_page_and_decisions_are_kept_across_pages(
     assert not {*suspected_in(second)} & {*first}
     total = Suspect.objects.count()
     assert f"1 to forget, 1 to keep, {total - 2} undecided" in second
+    bar = second.split('class="decision-bar"')[1]
+    assert f"1 to forget, 1 to keep, <strong>{total - 2} undecided</strong>" in bar, "it is in view beside the button"
+    assert 'form="preview" name="confirm"' in bar
     again = body_of(ada.get(url))
     assert re.search(rf'name="{first[0]}" value="ticked" checked', again)
     assert ada.post(f"{url}/suspects", {"rest": "spared"})["Location"] == url
