@@ -139,8 +139,8 @@ def _marked(term: str) -> str:
     local, at, domain = term.partition("@")
     if at and local and domain:
         sign = rf"(?:(?:\+[^\s@]{{0,64}})?@|{_AT})"
-        return _escaped(local) + sign + _escaped(domain).replace(r"\.", _DOT)
-    return "|".join(rf"(?:\s+|{_BETWEEN})".join(map(_escaped, words)) for words in _turned(term))
+        return _look_alike(local) + sign + _DOT.join(map(_look_alike, domain.split(".")))
+    return "|".join(rf"(?:\s+|{_BETWEEN})".join(map(_look_alike, words)) for words in _turned(term))
 
 
 def _turned(term: str) -> list[list[str]]:

@@ -258,6 +258,22 @@ def test_a_name_is_the_same_with_typed_and_with_printed_signs() -> None:
     assert marks(["pat o'brien"]).search("with Pat O\u2019Brien")
 
 
+@pytest.mark.parametrize(
+    ("subject", "text", "marked"),
+    [
+        ("marta kowalska", "see Kowalska, Marta here", "Kowalska, Marta"),
+        ("marta kowalska", "<td>Marta</td><td>Kowalska</td>", "Marta</td><td>Kowalska"),
+        ("marta kowalska", "\u041c\u0430rta Kowalska", "\u041c\u0430rta Kowalska"),
+        (ANA, "to ana[@]x[.]org now", "ana[@]x[.]org"),
+        (ANA, "to \u0430na@x.\u043erg now", "\u0430na@x.\u043erg"),
+    ],
+)
+def test_what_is_suspected_is_marked_where_it_stands(subject: str, text: str, marked: str) -> None:
+    hit = marks([subject]).search(text)
+    assert hit
+    assert hit[0] == marked
+
+
 def test_a_plain_text_hides_nothing() -> None:
     assert hidden_form("The customer asked for invoice 12345 by e-mail; see Documentation, mem_0192aabb.") == ""
 
