@@ -11,6 +11,7 @@ from memory.text.intentions.times import CLOCK
 
 READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"
 THINGS = r"(?:it|them|this|that|(?:the|my|our|your|his|her|their|an?|all)(?: [\w'-]+){1,3})"
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 DEED = rf"(?:(?:[a-z]+-)?(?:{verbs.PHRASES}|{verbs.listed(verbs.ACTIONS)}))"
 DEED_NOW, DEED_DOING = rf"(?:{verbs.listed(verbs.DOES)})", rf"(?:{verbs.listed(verbs.DOING)})"
 ORDERS = (
@@ -37,7 +38,8 @@ CUE = re.compile(
     r"|it(?:'s| is) (?:important|crucial|vital|essential|imperative|critical|urgent|necessary) (?:that|to)\s+\w+"
     r"|let me\s+(?!know\b|in\b|be\b|tell you\b|see (?:if|whether)\b)\w+"
     r"|(?:(?:on )?(?:our|my) (?:side|end|team|part))(?:'ll| will)\s+\w+"
-    r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|have got to|ought to|want to|plan to|promised to"
+    r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|have got to|ought to|want to|plan to|aim to"
+    r"|promised to"
     r"|agreed to))\s+\w+"
     r"|(?:i|we)'ve (?:got )?to\s+\w+|(?:i am|i'm|we are|we're) (?:going|supposed) to\s+\w+"
     r"|(?:someone|somebody|one) (?:must|should|has to|needs to)\s+\w+|needs? to\s+\w+"
@@ -126,8 +128,11 @@ PROMISED = re.compile(
     rf"(?:(?i:{DEED})\b|(?i:be (?:here|there|at|in|back|done|ready)|have {THINGS} (?:{READY}|\w+ed))\b)"
     rf"|\s+(?i:commits?|committed|agreed|agrees|pledges|pledged|is committed|are committed) to (?i:{DEED}\b|{DOING})"
     rf"|\s+to (?i:{DEED})\b|\s+{DEED_NOW}\b(?=[^.;]*\b(?:by|before|until|no later than)\s)"
-    rf"|\s+(?i:is|are) (?i:{DEED_DOING})\b(?!.*\b(?:every|each|daily|weekly|monthly)\b)"
-    r"|\s+(?i:owes?)\s+(?:us|me|you|him|her|them|[Tt]he \w+|[A-Z]\w+)\b"
+    rf"|\s+(?i:is|are) (?i:{DEED_DOING})\b"
+    r"(?!\s+(?:to|from|on|at|in|for|by|into|until|home|away|tomorrow|today|next|this)\b|\s*[.,;]"
+    r"|\s*$)(?!.*\b(?:every|each|daily|weekly|monthly)\b)"
+    r"|(?:\s+will|'ll) have (?:the|our|my|your|all|both|a|an)(?: [\w'-]+){1,3}? \w+ed\b|\s+(?i:owes?)\s+(?:us|me"
+    r"|you|him|her|them|[Tt]he \w+|[A-Z]\w+)\b"
     r"|\s+(?i:(?:has |have )?(?:promised|guaranteed|pledged)|promises|guarantees|(?:has|have) committed to)\s+"
     r"(?:(?:us|me|you|him|her|them|[A-Z]\w+)\s+)?(?i:the|an?|my|our|your|his|her|their|its|to have|delivery|payment"
     r"|\d+)\b"
@@ -135,7 +140,7 @@ PROMISED = re.compile(
 )
 # "The adviser wants the receipts by Friday": what is wanted by a day is to be done until then.
 WANTED_BY = re.compile(
-    rf"^\s*(?:I|We|{WHO})\s+(?i:wants?|needs?|requires?|expects?|(?:has|have) asked for|(?:is|are) asking for"
+    rf"^\s*(?:I|We|{WHO})\s+(?i:wants?|needs|requires|expects?|(?:has|have) asked for|(?:is|are) asking for"
     r"|would like|must have)\s+(?!to\b)(?=[^,;:]*\b(?:by|before|no later than|at the latest)\s)"
 )
 # "I promise the crash will be found": the thing promised has a clause of its own.
@@ -187,20 +192,24 @@ OBJECT = (
 )
 IMPERATIVE = re.compile(
     r"(?:^\W*|[,:;\u2013\u2014]\s+|\s-\s+|\b(?P<joined>and|then|also|please|so|but|or|just|kindly|now)\s+)"
-    r"(?:(?:please|then|also|always|just|kindly|so|and)\s+)*(?P<verb>[A-Za-z][a-z-]{2,})\b"
+    r"(?:(?:please|then|also|always|just|kindly|so|and)\s+)*(?P<verb>[A-Za-z][a-z-]+)\b"
 )
 WITH_OBJECT = re.compile(OBJECT)
 # What tells that the word before was the subject of a sentence: "post offices close", "book sales rise".
 FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|shall|does|do|did|isn't|aren't"
-    r"|wasn't|weren't|hasn't|won't|went|came|took|rose|fell|began|got|goes|comes|rises?|falls?|begins?|starts?|ends?"
-    r"|happens?|arrives?|departs?|expires?|closes?|opens?|occurs?|increases?|decreases?|peaks?|continues?|remains?"
-    r"|stays?|lasts|costs?|works?|means?|includes?|takes?|needs?|requires?|shows?|runs|moved?|changed?)\b"
+    r"|wasn't|weren't|hasn't|won't|went|came|took|rose|fell|began|got|goes|comes|rises?|falls?|begins?|starts|ends?"
+    r"|happens?|arrives?|departs?|expires?|closes|opens|occurs?|increases?|decreases?|peaks?|continues?|remains?"
+    r"|stays|lasts|costs|works|means|includes|takes|needs?|requires?|shows|runs|moved|changed)\b"
+    r"|\b(?:close|open|start|end|work|run)\s+(?:on|at|in|from|early|late|until)\b"
     r"|^\s+\w+ed\s+(?:on|at|in|by|to|from|for|this|last|the|yesterday)\b",
     re.IGNORECASE,
 )
 # "Call from Ana", "call centre hours: nine to five".
-NOUN_BEHIND = re.compile(r"\s+(?:of|from|by)\b|\s*(?:$|[,.;:])|\s+(?:[a-z]+ ){0,2}[a-z]+s:")
+NOUN_BEHIND = re.compile(
+    r"\s+(?:of|from|by|or|and)\b|\s+[a-z]+s\s+[a-z]{3,}\s+(?:on|at|in|from|until|every|early|late|next)\b|\s*(?:$"
+    r"|[,.;:])|\s+(?:[a-z]+ ){0,2}[a-z]+s:"
+)
 MAIN_ENDS = re.compile(
     r"[,;:(\u2013\u2014]|\b(?:sure|before|after|when|once|if|that|because|while|until|till|so|as|since|unless|whether"
     r"|which|who"
@@ -235,7 +244,7 @@ IDLE = re.compile(
     r"|please (?:find|note|be|see|excuse|accept|bear|feel))\b",
     re.IGNORECASE,
 )
-NOUN_BEGINS = frozenset(("the", "a", "an", "my", "our", "your", "and", "new", "all"))
+NOUN_BEGINS = frozenset("the a an my our your and new all two three four five six ten both".split())
 MISSED = re.compile(
     r"\bbut\s+(?:\w+\s+)?(?:forgot|missed|did not|didn't|never|failed)\b|\band\s+(?:\w+\s+)?(?:kept|did|delivered)\b",
     re.IGNORECASE,
@@ -295,7 +304,7 @@ EVENTS = (
     r"|dinner|lunch|launch|deadline|visit|session|event|training|trip|delivery|outage|incident)s?"
 )
 EVENT = re.compile(
-    r"\b(?:about|for|of|from|regarding|concerning|to|attend|in|at|cancel|confirm|decline|accept|move)\s+"
+    r"\b(?:about|for|of|from|regarding|concerning|to|attend|in|cancel|confirm|decline|accept|move)\s+"
     rf"(?:the|an?|my|our|your|their|his|her|this|that)\s+(?:[\w'-]+\s+){{0,2}}?{EVENTS}\s+$",
     re.IGNORECASE,
 )
@@ -434,7 +443,7 @@ def _has_verb(main: str) -> bool:
     """Whether a word in the third person follows words without an article: "Mark calls", "test result shows"."""
     words = main.casefold().split()
     pairs = pairwise(words)
-    return any(word in verbs.DOES and before not in NOUN_BEGINS for before, word in pairs)
+    return any(word in verbs.DOES and before not in NOUN_BEGINS for before, word in pairs if not before.isdigit())
 
 
 def _is_cue(clause: str, found: re.Match[str]) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from memory.text.intentions import foreign, times
 from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, REQUESTING, WHO, cues_in, may_cue, own_times
+from memory.text.intentions.occurrences import rewritten
 from memory.text.intentions.predicates import (
     DENIAL,
     LONGEST_TEXT,
@@ -172,7 +173,7 @@ MARKER = re.compile(
     r"^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
     r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon|the next time"
-    r"|in case(?! of)|(?<!day )(?<!week )after|if(?! only))\b"
+    r"|in case(?! of)|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
@@ -253,7 +254,7 @@ def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = Fal
 
 def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
     """The intention of the sentence as written; in doubt when the sentence says so."""
-    if sentence.asks and not REQUESTING.search(sentence.text):
+    if sentence.asks and not (REQUESTING.search(sentence.text) or foreign.REQUEST.match(sentence.text)):
         return None
     found = _intention_in(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
     return replace(found, doubtful=True) if found and is_hedged(sentence.text) else found
@@ -348,10 +349,10 @@ def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -
 
 def _predicate(sentence: Sentence, inner: str) -> Intention | None:
     said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
-    negated = DENIAL.search(said) is not None
+    negated = DENIAL.search(rewritten(said)) is not None
     if (GENERAL.search(said) and not ALWAYS.match(inner)) or (negated and timed):
         return None
-    words = words_of(DENIAL.sub(" ", MARKER.sub("", _blanked(inner, timed), count=1)))
+    words = words_of(DENIAL.sub(" ", rewritten(MARKER.sub("", _blanked(inner, timed), count=1))))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
         return None
     return Intention(sentence.starts, sentence.ends, words=words, negated=negated, clause=" ".join(said.split()))

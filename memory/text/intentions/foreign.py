@@ -97,14 +97,17 @@ GERMAN = _tongue(
     r"|wie"
     r"|und|oder|aber|es|er|sie|wir|ich|man|du|ihr|heute|gestern|habe?|bin|war|wurde|hatte|danke|diese\w?|jede\w?|alle"
     r"|mein\w*|unser\w*|sein\w*|welche\w?|keine?)",
-    promise=r"(?:ich|wir) (?!bin|sind|habe|haben|hatte|war|gehe|gehen|fahre|fahren|fliege|fliegen|komme|kommen|denke"
+    promise=r"(?<!\w )(?:ich|wir) (?!die|eine|keine|alle|gerne?|bin|sind|habe|haben|hatte|war|gehe|gehen|fahre"
+    r"|fahren|fliege|fliegen|komme|kommen|denke"
     r"|glaube"
     r"|hoffe|hoffen|weiß|wissen|finde|freue|freuen|arbeite|wohne|feiere|feiern|brauche|möchte|würde|könnte|kann|können"
-    r"|mag|heiße|reise|sehe|verstehe|liebe|bleibe|bleiben|esse|treffe|treffen|soll(?:te)?s?t?\b)\w+en?"
+    r"|mag|heiße|reise|sehe|verstehe|liebe|bleibe|bleiben|esse|treffe|treffen|soll(?:te)?s?t?\b)\w+(?:e|e?n)"
     r"|(?:schicke|sende|melde|rufe|bringe|mache|erledige|prüfe|liefere|bezahle|überweise|kläre|gebe|hole|kümmere|buche"
     r"|schreibe|informiere|bereite|lege|stelle|repariere|liefern|schicken|senden|melden|bringen|machen"
     r"|prüfen) (?:ich|wir)"
-    r"|(?:ist|sind)\b.*\bzu \w+en|(?:muss|müssen|soll|sollen|hat zugesagt|haben zugesagt|hat versprochen"
+    r"|(?:ist|sind)\b.*\bzu \w+en|(?:schickt|sendet|liefert|bringt|bezahlt|überweist|gibt|prüft|klärt) (?:sich|uns"
+    r"|mir|dir|ihnen|den|die|das|dem)"
+    r"|(?:muss|müssen|soll|sollen)(?! (?:es|man)\b)|(?:hat zugesagt|haben zugesagt|hat versprochen"
     r"|haben versprochen|schuldet)"
     r"|\w+ (?:wird|werden) (?:dir|ihnen|uns|mir|euch|den|das|die)",
     last=r"(?<![A-ZÄÖÜ])\b[a-zäöüß]{2,}(?:en|ern|eln)\s*(?:\bund\b.*)?[.!]*$",
@@ -161,7 +164,7 @@ SPANISH = _tongue(
     order=r"no (?:te |se |os )?olvid\w+|(?:recuerd[ae]|procur[ae]|aseg[uú]r[ae]te)\b|(?:\w*[áéíóú]\w*(?:me|l[eoa]s?"
     r"|nos|se|melo|selo)"
     r"|(?:di|haz|pon|da|ve|ten)(?:me|l[eoa]s?|nos))\b"
-    r"|(?:\w+[ae]n?|pon|haz|ten|ven|sal|di|pida|ponga|haga|traiga|diga|tenga)\s+(?:al?|el|los?|las?|una?|unos"
+    r"|(?:\w+[ae]n?|pon|haz|ten|ven|sal|di|pida|ponga|haga|traiga|diga|tenga)\s+(?:al?|el|los?|las?|una?|otr[oa]s?|tod[oa]s?|unos"
     r"|por|con|que|de)\b(?! (?:\w+day|las? \d))|\w{2,}(?:ar|er|ir)(?:me|l[eoa]s?|se|nos)?\s+(?!es\b"
     r"|era\b)\w+(?!.*\b(?:es|era|fue)\b)|(?:manda|llama|envía|paga|avisa|compra|revisa|prepara|confirma|reserva"
     r"|recoge|escribe)\b",
@@ -239,7 +242,8 @@ FRENCH = _tongue(
     r"|entre|être)",
     promise=r"je (?:vous |te |lui |leur |l[ea]s? |en |y )+(?!ai\b|a\b|avais\b|étais\b)\w+|je (?:t'|l'|vous l'|te l'"
     r"|m'en)"
-    r"\s?(?!ai\b|avais\b)\w+|(?:je|j')\s?\w+rai|nous \w+rons|on (?:vous |te |lui )\w+|(?:je|on) (?:vais|va|dois"
+    r"\s?(?!ai\b|avais\b)\w+|(?:je|j')\s?\w+rai|nous (?:vous |te |lui |leur |l[ea]s? )*\w+rons|on (?:vous |te "
+    r"|lui )\w+|(?:je|on) (?:vais|va|dois"
     r"|doit) \w+"
     r"|nous (?:allons|devons) \w+|je promets de \w+|(?:je m'engage|nous nous engageons|s'est engagée?) à \w+"
     r"|je m'occupe d\w+|(?:on se charge|je me charge|nous nous chargeons) d\w+|il faut(?: que)? \w+|(?:a"
@@ -291,14 +295,14 @@ POLISH = _tongue(
     r"|po|pod|na"
     r"|od|o|u|prze"
     r"|roz|ze|z|do|w|wz|ws)\w*(?:j|ń|dź|ź|ć|isz|rz|ów|edz|aw|óż|ób|up|iadom|awcie|jcie|ńcie|dźcie|źcie|szcie|ał)"
-    r"(?:my)?\s+\w|\w{3,}ć\s+\w",
+    r"(?:my)?,?\s+\w|\w{3,}ć\s+\w",
     statement=r"(?:wtorek|środa|czwartek|piątek|styczeń|grudzień|kwiecień|tydzień|dzień|wczoraj|dzisiaj|dziś|zawsze"
     r"|podróż"
     r"|pokój|nasz|wasz|przed|poprzez|przez|przy|teraz|dotąd|odkąd|urodzaj|przyjaciel|spał|pisał|\w+ał|\w+ił|\w+ył)",
     promise=r"(?:muszę|musimy|musi|muszą|trzeba|należy|obiecuję|obiecał\w*|zobowiązał\w*|zamierzam|powinien|powinna"
     r"|powinni"
     r"|powinniśmy)(?: się)? \w+|(?:za|wy|przy|s|po|pod|na|od|o|u|prze|roz|ze|z|do|w)\w{1,12}(?:ślę|szę|dzę"
-    r"|acę|wię|nię|pię|bię|uję|tam|dam|mię|rzę|czę|ślemy|imy|ujemy|amy|damy)",
+    r"|acę|wię|nię|pię|bię|iorę|uję|tam|dam|mię|rzę|czę|ślemy|imy|ujemy|amy|damy)",
     condition=r"gdy|kiedy|jak tylko|skoro tylko|jeśli|jeżeli|po tym,? jak|w razie",
     denial=r"nie (?!zapomnij)\w+|już nie|nigdy|niepotrzebn\w*",
     days=r"poniedział(?:ek|ku|ki) wtor(?:ek|ku|ki) środ[aęyę] czwart(?:ek|ku|ki) piąt(?:ek|ku"
@@ -341,6 +345,15 @@ POLISH = _tongue(
 TONGUES = (GERMAN, SPANISH, FRENCH, POLISH)
 
 
+# A question in form that asks for a deed.
+REQUEST = re.compile(
+    r"\W*(?:(?:kannst|könntest|würdest) du|(?:können|könnten|würden) sie|puedes?|podrías?|podría usted|peux-tu"
+    r"|pourrais-tu"
+    r"|pouvez-vous|pourriez-vous|(?:czy )?(?:możesz|mógłbyś|mogłabyś|może pan|może pani))\b",
+    re.IGNORECASE,
+)
+
+
 class Meant(NamedTuple):
     """The words of time in English, or the clause that is waited for, in its ``language`` (``search_words``)."""
 
@@ -363,7 +376,7 @@ def meant_by(sentence: str) -> Meant | None:
         main = sentence.replace(clause, " ", 1).strip(" ,") if clause else sentence
         said = in_english(tongue, main)
         found = times.spans(said) if said != main or times.NUMERIC.search(main) else []
-        if (found or clause) and _is_order(tongue, _blanked(said, found)):
+        if (found or clause) and _is_order(tongue, _blanked(said, found), recurs=times.is_meant(said)):
             waited = "" if found else tongue.condition.sub("", clause, count=1).strip(" ,.")
             return Meant(said if found else "", waited, tongue.language)
     return None
@@ -376,9 +389,10 @@ def in_english(tongue: Tongue, text: str) -> str:
     return text
 
 
-def _is_order(tongue: Tongue, text: str) -> bool:
+def _is_order(tongue: Tongue, text: str, *, recurs: bool) -> bool:
+    """Whether the text, without its words of time, orders, or promises what does not recur."""
     text = " ".join(text.split()).strip(" ,")
-    if tongue.promise.search(text):
+    if REQUEST.match(text) or (tongue.promise.search(text) and not recurs):
         return True
     if tongue.order.match(text) and not tongue.statement.match(text):
         return True

@@ -6,7 +6,7 @@ import re
 
 # Words for the same, by the first of them.
 ALIKE = """
-finish complete finished succeed done ready conclude finalise finalize processed completion
+finish complete finished succeed succeeds done ready conclude finalise finalize processed completion
 arrive receive land come delivered deliver reach arrival receipt
 mail email e-mail
 custom client customer
@@ -30,7 +30,7 @@ reject rejection refusal refuse deny turndown dismiss
 resign resignation quit
 confirm confirmation acknowledge
 move relocate
-leave depart
+leave depart vanish disappear
 buy purchase
 collect fetch
 wake awake
@@ -82,6 +82,10 @@ PHRASES = tuple(
     for phrase, verb in (
         (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
+        (
+            rf"(?:turn|hand|send)(?:s|ed)?{SOME} in(?! (?:her|his|their|my|your|the)? ?notice)|sent{SOME} in",
+            r"\1\2 submit",
+        ),
         (rf"{GOES} through", "succeed"),
         (rf"pick(?:s|ed)?{SOME} up", r"\1 collect"),
         (rf"(?:{IS} )?{NOW}open again|open(?:s|ed) (?:up )?again", "reopen"),
@@ -159,8 +163,26 @@ LEFT_OUT = """
 new old current latest final whole entire own little big small last replacement updated price value level amount number
 guest member result people container usage rate temperature reading count total copy item delivery shipment
 """
-ABOVE = ("above", "beyond", "over", "exceed", "exceeds", "more", "higher", "greater", "tops", "surpass", "surpasses")
-BELOW = ("below", "under", "less", "fewer", "lower", "beneath")
+ABOVE = (
+    "above",
+    "beyond",
+    "over",
+    "exceed",
+    "exceeds",
+    "more",
+    "higher",
+    "greater",
+    "longer",
+    "larger",
+    "bigger",
+    "older",
+    "warmer",
+    "heavier",
+    "tops",
+    "surpass",
+    "surpasses",
+)
+BELOW = ("below", "under", "less", "fewer", "lower", "shorter", "smaller", "colder", "younger", "lighter", "beneath")
 AT_LEAST = ("hit", "hits", "reach", "reaches", "pass", "passes", "cross", "crosses", "arrive", "least")
 MOVING = frozenset(
     (

@@ -110,7 +110,8 @@ DENIAL = re.compile(
     r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
     r"(?:\w+ed|done|complete|ready|through|over|there|back|built|written|sent|paid|shut|dry|full|empty|gone)\b"
     r"|\b(?:nicht|kein\w*|(?:todavía|aún|ya) no|no (?:ha|han|hay|se|fue|está|llegó)|pas|nie)\b"
-    r"|\bstill being\b|\bin progress\b|\bunder ?way\b|\bongoing\b|\bagainst\b"
+    r"|\b(?:half|part) of\b|\b(?:almost|nearly|not quite)\b|\bno (?=\w+(?:á|án|ó|aron|ieron)\b)|\bstill being\b"
+    r"|\bin progress\b|\bunder ?way\b|\bongoing\b|\bagainst\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )
@@ -127,10 +128,13 @@ NO_STATEMENT = re.compile(
     r"|ought)"
     r"\s+(?:[\w']+\s+){0,4}?(?:to|for|by)\b|"
     r"\b(?:hopes?|hoping|wish(?:es)?|guess|doubts?|wonders?|fears?) (?!to\b)|"
+    r"\b(?:thinks?|believes?|assumes?|suspects?|claims?|predicts?|expects?|rumou?rs?) (?:that )?(?:the|an?|he|she"
+    r"|it|we|they)\b|"
     r"\b(?:thinking|considering|planning|talking|dreaming) (?:of|about)\b|\b(?:fast )?asleep\b|"
     r"\b(?:devrait|devraient|va|vont|doit|doivent|debería\w*|soll|sollte|sollten|wird|werden|muss|will bald|powin\w+"
     r"|ma|mają"
-    r"|będzie|vielleicht|peut-être|quizás?|tal vez|może|pronto|bientôt|bald|wkrótce)\b|"
+    r"|będzie|sera|seront|\w{3,}(?:ará|erá|irá|arán|erán|irán)|vielleicht|peut-être|quizás?|tal vez|może|pronto"
+    r"|bientôt|bald|wkrótce)\b|"
     r"\b(?:remind|don't forget|todo|to-do|please|let (?:me|us) know|make sure|expecting|awaiting|hopefully|probably"
     r"|perhaps"
     r"|maybe|soon)\b",
@@ -183,7 +187,7 @@ def _of_document(text: str) -> str:
 def _breaks(text: str) -> Iterator[int]:
     for found in BREAK.finditer(text):
         before = text[max(0, found.start() - 10) : found.start()]
-        if found[0] != "." or not (ABBREVIATION.search(before) or GERMAN_DATE.search(text, found.start() - 2)):
+        if found[0] != "." or not (ABBREVIATION.search(before) or GERMAN_DATE.match(text, found.start() - 1)):
             yield found.end()
 
 

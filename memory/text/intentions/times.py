@@ -92,7 +92,7 @@ PLURAL = re.compile(
 )
 ADVERB = re.compile(
     r"\b(?P<word>hourly|daily|weekly|bi-?weekly|fortnightly|monthly|quarterly|yearly|annually"
-    r"|(?:once|twice|three times) an? (?:hour|day|week|month))\b",
+    r"|(?:once|twice|three times) an? (?:hour|day|week|month|quarter))\b",
     re.IGNORECASE,
 )
 FORTNIGHTLY = ("biweekly", "bi-weekly", "fortnightly")

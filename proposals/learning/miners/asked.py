@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memory.text import search_words
 from memory.text.similarity.words import CANONICAL
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -76,7 +77,7 @@ THINGS = {
     "passive": r"passive(?: voice)?",
     "active": r"active(?: voice)?|say who (?:did|does)",
     "apology": r"apolog(?:y|ies|ise|ize|ising|izing)|sorry|excuse ourselves",
-    "fault": r"faults?|mistakes?|errors?|blame|to blame",
+    "fault": r"faults?|(?:did|does|done|doing) (?:something|anything) wrong|mistakes?|errors?|blame|to blame",
     "attachment": r"attachments?|attach(?:ed)?|enclos(?:e|ed|ures?)|attached files?",
     "link": r"links?|urls?|hyperlinks?|web address(?:es)?",
     "copy": r"cc|bcc|cop(?:y|ied)(?= (?:\w+ ){0,3}in\b)|on copy|in copy|copied|keep(?= (?:\w+ ){1,3}in the loop)"
@@ -98,14 +99,16 @@ THINGS = {
     "start": r"(?:at|in) the (?:very )?(?:start|beginning|top)|begin(?: with)?|start(?: with)?|open with|lead with"
     r"|up front|upfront"
     r"|comes? first|goes first|put(?= (?:\w+ ){1,4}first)|first line|first sentence|opening|first, then|first",
-    "end": r"(?:at|to|in) the (?:very )?(?:end|bottom)|end with|finish with|close with|comes? last|goes last|last line"
+    "end": r"(?:at|to|in) the (?:very )?(?:end|bottom)|end (?:with|by)|finish (?:with|by)|clos(?:e|ing) (?:with|by)"
+    r"|comes? last|goes last|last line"
     r"|put(?= (?:\w+ ){1,4}last)",
     "after": r"behind|after|follows?|then",
     "price": r"prices?|costs?|fees?|charges?",
     "net": r"net|without (?:vat|tax)|excluding (?:vat|tax)|before tax|excl\.?",
     "gross": r"gross|with (?:vat|tax)|including (?:vat|tax)|after tax|incl\.?|tax included",
     "internal": r"internal(?:ly)?|confidential|private|sensitive|in-house|between us|for our eyes",
-    "phone": r"(?:tele)?phone(?: numbers?)?|mobile(?: numbers?)?|number to call",
+    "phone": r"(?:a|to) (?:phone )?call|call (?:them|him|her|me|us)(?: back)?|phoning|(?:tele)?phone(?: numbers?)?"
+    r"|mobile(?: numbers?)?|number to call",
     "guess": r"guess(?:es|ing|work)?|speculat(?:e|ion|ing)|assum(?:e|ptions?|ing)|invent(?:ed|ing)?|mak(?:e"
     r"|ing) (?:\w+ )?up"
     r"|made[- ]up|hallucinat\w+|fabricat\w+",
@@ -167,6 +170,13 @@ THINGS = {
     "flag-guess": r"(?:say|mark|flag|label|note|tell|make clear)\b[^.;]{0,30}\b(?:guess(?:es)?|assumptions?|(?:not"
     r"|n't) sure|unsure|uncertain)"
     r"(?: about| of)?",
+    "in-words": r"(?:as|in) words|spell out(?= (?:small |all )?numbers)|written out",
+    "digits": r"digits|numerals|as numbers",
+    "duration": r"how long|durations?|waiting times?|expected time|time it (?:takes|will take)|turnaround|lead times?",
+    "serial-comma": r"(?:oxford|serial) commas?|commas? before (?:the )?(?:final |last )?['\"]?and['\"]?",
+    "total": r"(?:grand )?totals?(?: amounts?| sums?)?|sums?",
+    "past-tense": r"past tense|in the past",
+    "present-tense": r"present tense|in the present",
     "contact": r"contact(?: details?| persons?| info\w*)?|who to (?:call|ask|contact|write to)|whom to contact"
     r"|point of contact",
     "paragraph": r"paragraphs?|wall of text|blocks? of text|line breaks?|break (?:it|this|the text) up|white ?space",
@@ -207,6 +217,8 @@ VALUES = (
     "their-language english german french spanish polish",
     "by-owner by-date",
     "second-person first-person",
+    "past-tense present-tense",
+    "in-words digits",
 )
 OTHER = {one: other for pair in EITHER for one, other in (pair.split(), pair.split()[::-1])}
 # Where something stands, or whose it is: what is asked of it is the request.
@@ -253,7 +265,7 @@ EMPTY = frozenset(
     person reader readers customer-facing name names word words line lines part bit piece get go let see tell call know
     think than then not no never without instead rather don't nobody s t out up over much many lot
     leave needs need tells reads belongs plus our ours your yours nobody two three four english use-case whole entire
-    missing along such place convert something
+    missing along such place convert something per goes go contain contains must take takes finish end ending
     """.split()
 )
 COUNTED = re.compile(
@@ -299,7 +311,10 @@ class Request:
         refused, theirs = self.about - self.wanted, other.about - other.wanted
         if not self.against and (THINGS.keys() - PLACES) & (self.wanted & theirs | other.wanted & refused):
             return True
-        mine, others = _values(self.wanted or self.about), _values(other.wanted or other.about)
+        here, there = self.wanted or self.about, other.wanted or other.about
+        if (here - other.about) & PLACES and (there - self.about) & PLACES:
+            return True
+        mine, others = _values(here), _values(there)
         return any(mine[slot].isdisjoint(others[slot]) for slot in mine.keys() & others.keys())
 
 
@@ -351,14 +366,7 @@ def _things(part: str) -> Iterator[str]:
         rest = rest[: found.start()] + " " * (found.end() - found.start()) + rest[found.end() :]
     for word in WORD.findall(AGAINST.sub(lambda found: " " * len(found[0]), COUNTED.sub(r"\2", rest))):
         folded = word.casefold().removesuffix("'s")
-        said = _stem(CANONICAL.get(folded, folded).split("+")[0])
+        known = CANONICAL.get(folded, folded).split("+")[0]
+        said = next(iter(search_words.stems_of(known, search_words.ENGLISH)), known)
         if not EMPTY & {folded, said} and not folded.isdigit() and len(folded) > 1 and "'" not in folded:
             yield said
-
-
-def _stem(word: str) -> str:
-    """Strip a common English ending, such as that of a plural, comparative, adverb or verb form."""
-    for ending in ("ies", "ers", "er", "ly", "es", "s", "ing", "ed", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word.removesuffix(ending)
-    return word
