@@ -46,7 +46,7 @@ def _statements(plan: Plan) -> list[Texts]:
 
 
 def _with_second(given: list[Texts]) -> list[Texts]:
-    """With what another hand has written; of pairs it has none."""
+    """With what another hand has written."""
     return [*given, texts.second("read"), texts.second("unread")]
 
 
@@ -63,7 +63,7 @@ def fate_of(older: str, newer: str) -> str:
 
 def reconciled(plan: Plan) -> Iterator[Outcome]:
     """Q3: pairs that mean the same, of which the newer replaces the older, and of which both have to stay."""
-    for given in _statements(plan):
+    for given in _with_second(_statements(plan)):
         found = {
             label: [fate_of(*each[1:]) for each in given.pairs if each.label == label]
             for label in (SAME, NEWER, DIFFERENT, CONTRARY)

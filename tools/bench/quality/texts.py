@@ -116,10 +116,11 @@ def _orders(found: dict[str, Any]) -> tuple[Order, ...]:
 
 def second(half: str) -> Texts:
     """By another hand than the rules', written before the rules were changed for it: of the ``read`` half what failed
-    was looked at, of the ``unread`` half only the rates."""
+    was looked at, of the ``unread`` half only the rates. Pairs say their language as well."""
     found = slots.data("second")[half]
     return Texts(
         f"by another hand, {half}",
+        tuple(Pair(label, *pair[:2]) for label in (SAME, NEWER, DIFFERENT) for pair in found[label]),
         orders=_orders(found),
         conditions=tuple(Condition(*each) for each in found["firings"]),
         asks=tuple(map(tuple, found["corrections"])),
