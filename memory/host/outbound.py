@@ -124,6 +124,7 @@ def is_listed(host: str) -> bool:
 
 def literal_address(host: str) -> Address | None:
     """Return the address that ``host`` spells, in any form that the system reads; None for a name."""
+    host = host.rstrip(".")
     try:
         return ipaddress.ip_address(host)
     except ValueError:

@@ -140,6 +140,7 @@ def test_a_bad_body_is_refused_and_names_the_field(change: dict[str, Any], field
         "https://0x7f.1/hook",
         "https://[::ffff:10.0.0.1]/hook",
         "https://console.localhost./hook",
+        "https://127.0.0.1./hook",
         "receiver.example",
     ],
 )
