@@ -225,3 +225,13 @@ def test_an_entry_a_run_and_a_proposal_lead_to_their_records_who_may_read_them(a
         assert link not in body_of(gus.get(page.format(wire_id))), page
     shown = body_of(ada.get(f"/audit?target={ids.wire('mem', entry.id)}"))
     assert "<code>memory.retired</code>" in shown
+
+
+def test_a_record_shows_its_reason_or_its_decision_in_the_row(ada: Client) -> None:
+    tenant, now = building.tenant(), timezone.now()
+    audit.append(tenant.id, actor="host", action="act", details={"revision": 1}, reason="it was wrong", now=now)
+    audit.append(tenant.id, actor="host", action="act", details={"decision": "granted"}, now=now)
+    audit.append(tenant.id, actor="host", action="act", details={"revision": 2}, now=now)
+    shown = body_of(ada.get("/audit?action=act"))
+    for words in ("it was wrong", "granted", "Details"):
+        assert f'<span dir="auto">{words}</span><span class="visually-hidden">, details of record' in shown
