@@ -184,7 +184,9 @@ class Redactor:
         return min(patterns, key=lambda each: (-each[0].length, each[1], len(each[0].text)))[0].secret_id
 
     def redact_json(self, value: object) -> Any:
-        """A JSON value with every string in it redacted, the keys of objects too."""
+        """A JSON value with every string in it redacted, the keys of objects too; itself where it has no secret."""
+        if self._automaton is None or self.is_clean(strings_in(value)):
+            return value
         return in_strings(value, lambda text: self.redact(text).text)
 
 

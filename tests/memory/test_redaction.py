@@ -8,6 +8,7 @@ import string
 import time
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -15,7 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.text.encodings import broken_runs, forms_of
-from memory.text.redactor import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, rewrite_marks, secret_shapes
+from memory.text.redactor import (
+    MIN_LENGTH,
+    MOST_REPEATED,
+    SHAPES,
+    Redactor,
+    in_strings,
+    rewrite_marks,
+    secret_shapes,
+    strings_in,
+)
 from tests.budgets import examples
 
 SECRET = 'sk-Tä+/"key"=ü&9'
@@ -227,6 +237,27 @@ def test_json_is_redacted_in_keys_and_values_and_keeps_its_shape() -> None:
     value = {"tok-12345678": ["tok-12345678", 3, None, {"deep": "x tok-12345678"}]}
     mark = "[REDACTED:crm]"
     assert redactor(crm="tok-12345678").redact_json(value) == {mark: [mark, 3, None, {"deep": f"x {mark}"}]}
+
+
+WRITTEN = sorted(forms_of(SECRET)) + [
+    form[:at] + gap + form[at:] for form in sorted(forms_of(SECRET)) for at, gap in ((4, "\n"), (5, " "), (7, "\\n"))
+]
+TEXTS_OF_JSON = st.one_of(
+    st.sampled_from(["", "plain", "\0", "sk-Tä+", SECRET[1:], "\\", "n"]), st.sampled_from(WRITTEN)
+)
+VALUES = st.recursive(
+    st.one_of(TEXTS_OF_JSON, st.none(), st.integers()),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS_OF_JSON, inner, max_size=4)),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_json_without_a_secret_is_left_alone_and_any_other_redacted_text_by_text(value: Any) -> None:
+    known = redactor(crm=SECRET)
+    wanted = in_strings(value, lambda text: known.redact(text).text)
+    assert known.redact_json(value) == wanted
+    assert known.redact_json(value) is value or not known.is_clean(strings_in(value))
 
 
 def test_two_keys_that_hold_secrets_stay_two_members() -> None:
