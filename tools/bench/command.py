@@ -37,6 +37,7 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B1": discovery.discovered,
     "B2": running.carried_out,
     "B3": running.told,
+    "B4": distilling.served,
     "B5": reading.listed,
     "B6": reading.got,
     "B7": reading.listed_to_objects,

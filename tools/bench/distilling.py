@@ -1,22 +1,30 @@
-"""B20 and B21: canonical archives and the speed of distillation; and Q2: which key facts are still said."""
+"""B4, B20, B21: a distillation over HTTP, canonical archives, the speed; and Q2: which key facts are still said."""
 
 import hashlib
+import http.client
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from math import log
 from statistics import linear_regression, median
 from typing import Any
 
 import rfc8785
+from django.utils import timezone
 
+from memory.host import access
 from memory.text import distillers
 from memory.text.distillers import Distilled, Source
-from tools.bench import rounds
+from tools.bench import ground, rounds, serving
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan
 from tools.bench.quality import keeping
 from tools.bench.quality.keyfacts import CaseFile, case_file
 
+SOURCES, SIZE = 400, 200
+SEAM = "/v1/host/sample/memory/distill"
+BUDGET = 100_000  # which all of the sources fit
 ARCHIVED = 10_000
 LABELLED = 2_000
 BUDGETS = (50, 25, 10)
@@ -35,24 +43,53 @@ def said(distilled: Distilled) -> list[str]:
     return [sentence.text for section in distilled.sections for sentence in section.sentences]
 
 
+def served(plan: Plan) -> Iterator[Outcome]:
+    """B4: sources are sent, and a pass makes an archive of them; against the bytes and digest of that archive alone."""
+    words, numbers = " ".join(each.text for each in case_file(LABELLED).notes), count()
+    texts = [words[start : start + SIZE] for start in range(0, SOURCES * SIZE, SIZE)]
+    given = [Source(f"source:{number}", text, timezone.now(), SIZE) for number, text in enumerate(texts)]
+    document = _document(given, "bench/served", BUDGET)
+    key = access.create_api_key(ground.tenant(), role="owner", now=timezone.now()).text
+    with serving.server(OPENWOP_TEST_SEAM_ENABLED="true") as address:
+        client = http.client.HTTPConnection(address.host, address.port, timeout=60)
+
+        def ours() -> None:
+            asked = {"memoryRef": f"bench/served-{next(numbers)}", "tokenBudget": BUDGET, "sources": texts}
+            client.request("POST", SEAM, json.dumps(asked), {"X-API-Key": key, "Content-Type": "application/json"})
+            answer = client.getresponse()
+            if not answer.read() or answer.status != http.client.OK:
+                raise serving.NotServed(f"The seam answered with {answer.status}.")
+
+        theirs = partial(_digest, rfc8785.dumps, document)
+        calls = max(plan.calls // 20, 3)
+        times = rounds.ratio_apart(ours, theirs, rounds=plan.rounds, calls=calls, quick_calls=plan.calls)
+        client.close()
+    workload = f"distillation of {SOURCES} sources of {SIZE} bytes over HTTP, times JCS and SHA-256 of its archive"
+    yield Outcome("B4", workload, plan.engine, times, 6)
+
+
 def archived(plan: Plan) -> Iterator[Outcome]:
     """B20: the archive of entries that all fit, as bytes and their digest."""
     size = min(ARCHIVED, plan.largest)
     case = case_file(size)
-    distilled = distillers.distil(sources(case), 3 * case.tokens)
-    document = distillers.document(
-        distilled,
-        memory_ref="bench/archived",
-        token_budget_given=3 * case.tokens,
-        target_tokens=3 * case.tokens,
-        method=distillers.EXTRACTIVE,
-        digests={each.id: hashlib.sha256(each.text.encode()).hexdigest() for each in case.notes},
-    )
+    document = _document(sources(case), "bench/archived", 3 * case.tokens)
     ours, theirs = partial(_digest, distillers.canonical, document), partial(_digest, rfc8785.dumps, document)
     faster = rounds.ratio_apart(theirs, ours, rounds=plan.rounds, calls=3, quick_calls=max(plan.calls // 2, 3))
     name = f"archive of {size:,} entries: canonical bytes and SHA-256"
     yield Outcome("B20", f"{name}, times faster than rfc8785", plan.engine, faster, 25, at_least=True)
     yield Outcome("B20", f"{name}, equal to its bytes", plan.engine, float(ours() == theirs()), 1, True, unit="")
+
+
+def _document(given: list[Source], memory_ref: str, budget: int) -> Any:
+    """The archive of entries that all fit."""
+    return distillers.document(
+        distillers.distil(given, budget),
+        memory_ref=memory_ref,
+        token_budget_given=budget,
+        target_tokens=budget,
+        method=distillers.EXTRACTIVE,
+        digests={each.id: hashlib.sha256(each.text.encode()).hexdigest() for each in given},
+    )
 
 
 def _digest(canonical: Callable[[Any], bytes], document: Any) -> str:

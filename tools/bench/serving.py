@@ -50,14 +50,14 @@ def beside_streams(plan: Plan) -> Iterator[Outcome]:
 
 
 @contextmanager
-def server() -> Iterator[Address]:
-    """The web processes of a console on this process's own data, and no worker."""
+def server(**environment: str) -> Iterator[Address]:
+    """The web processes of a console on this process's own data, with these variables, and no worker."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = Address("127.0.0.1", free.getsockname()[1])
     call_command("collectstatic", interactive=False, verbosity=0)
     request = supervisor.StopRequest()
     with data_folder.lock(settings.OPENWOP_DATA_DIR, "web") as lock:
-        web = supervisor.start_web(address, lock, {})
+        web = supervisor.start_web(address, lock, environment)
         try:
             if not supervisor.wait_until_ready(address, [web], request, seconds=SECONDS_TO_OPEN):
                 raise NotServed("The web server does not answer.")
