@@ -10,7 +10,7 @@ from django_q.tasks import async_task
 
 from memory import embeddings, entry_selection, external_runs, ledger_exports, ledger_search, passes, retention
 from memory.forget import execution
-from memory.host import audit_chain, idempotency_keys, sql, throttle, webhooks
+from memory.host import audit_chain, idempotency_keys, sessions, sql, throttle, webhooks
 from memory.host.leases import worker_name
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
@@ -72,6 +72,10 @@ def collect_archives() -> int:
 
 def sweep_answers() -> int:
     return idempotency_keys.sweep(now=timezone.now())
+
+
+def sweep_sessions() -> int:
+    return sessions.sweep(timezone.now())
 
 
 def sweep_deliveries() -> int:

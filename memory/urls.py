@@ -122,8 +122,10 @@ entrances: list[URLPattern] = [
     path("settings/keys", access.key_list, name="keys"),
     path("settings/keys/<str:key_id>/revoke", access.key_revoke, name="key-revoke"),
     path("settings/keys/<str:key_id>/rotate", access.key_rotate, name="key-rotate"),
+    path("settings/sessions", access.own_sessions, name="sessions"),
     path("settings/operators", access.operator_list, name="operators"),
     path("settings/operators/<str:operator_id>", access.operator_change, name="operator-change"),
+    path("settings/operators/<str:operator_id>/sessions", access.operator_sessions, name="operator-sessions"),
     path("settings/operators/<str:operator_id>/sign-out", access.operator_sign_out, name="operator-sign-out"),
     path("settings/operators/<str:operator_id>/reset-password", access.operator_reset, name="operator-reset"),
     path(

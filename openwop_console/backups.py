@@ -49,7 +49,7 @@ SQLITE_MEMBER = "database.sqlite3"
 PART = 1024 * 1024
 LARGEST_MANIFEST = 16 * PART
 # Tables that a restored console recreates; sessions of the time of the copy do not survive.
-LEFT_OUT = ("django_session", "console_cache")
+LEFT_OUT = ("host_operatorsession", "console_cache")
 # Left out on PostgreSQL only, and recreated: with pgvector they have another form than without it.
 VECTORS = ("memory_vectorspace", "memory_vectorsign", "memory_vector")
 REASON = "Forgotten again after a restore"

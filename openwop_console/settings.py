@@ -182,7 +182,6 @@ INSTALLED_APPS = [
     "memory.host",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_q",
@@ -364,6 +363,7 @@ IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN = 24 * 60 * 60
 IDP_OIDC_RATE_LIMITS = {"client_registration": "10/m/ip"}
 ALLAUTH_TRUSTED_PROXY_COUNT = OPENWOP_TRUSTED_PROXIES
 
+SESSION_ENGINE = "memory.host.sessions"
 SESSION_COOKIE_NAME = "openwop_session"
 SESSION_COOKIE_AGE = 12 * 60 * 60  # a working day
 SESSION_COOKIE_HTTPONLY = True

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -15,9 +15,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.forms import InviteForm, KeyForm, SecretForm
-from memory.host import access, api_keys, ids, operators, pages, tenancy, vault
+from memory.host import access, api_keys, ids, operators, pages, sessions, tenancy, vault
 from memory.host.access import NewKey
 from memory.host.json_types import JSONObject
+from memory.host.models import Operator
 from memory.host.operators import Invitation
 from memory.host.pages import Cleaned
 from memory.host.paging import Page
@@ -231,6 +232,40 @@ def operator_change(request: HttpRequest, operator_id: str) -> HttpResponse:
         return redirect("operators")
     messages.error(request, sent.conflict.message if sent.conflict else "Choose a role from the list.")
     return _operators_page(request, scope, _invite_form(scope), status=sent.status)
+
+
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def own_sessions(request: HttpRequest) -> HttpResponse:
+    """The browsers in which this person is signed in; a POST ends one session, or all but this one."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    operator, current = cast("Operator", request.user), request.session.session_key or ""
+    if request.method != "POST":
+        rows = sessions.list_own(operator, current=current, now=now)
+        return pages.render(request, "memory/sessions.html", {"nav": "settings", "now": now, "rows": rows, "own": True})
+    name, actor = request.POST.get("session", ""), scope.principal.id
+    ended = sessions.end_own(operator, name, current=current, actor=actor, now=now)
+    messages.success(request, "The session is over." if name else f"Sessions ended: {ended}.")
+    return redirect("sessions")
+
+
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def operator_sessions(request: HttpRequest, operator_id: str) -> HttpResponse:
+    """The browsers in which an operator is signed in to this tenant; a POST ends one session."""
+    scope, now, wanted = tenancy.scope_of(request), timezone.now(), ids.parse("usr", operator_id)
+    if request.method == "POST":
+        sessions.end_of_member(scope, wanted, request.POST.get("session", ""), now=now)
+        messages.success(request, "The session is over.")
+        return redirect("operator-sessions", operator_id)
+    current = request.session.session_key or ""
+    context = {
+        "nav": "settings",
+        "now": now,
+        "rows": sessions.list_of_member(scope, wanted, current=current, now=now),
+        "operator": operators.find(scope, wanted),
+    }
+    return pages.render(request, "memory/sessions.html", context)
 
 
 @require_POST

@@ -40,6 +40,7 @@ TIMERS = (
     Timer("vectors", "memory.tasks.embed_entries", 1),
     Timer("answers", "memory.tasks.sweep_answers", 60),
     Timer("deliveries", "memory.tasks.sweep_deliveries", 60),
+    Timer("sessions", "memory.tasks.sweep_sessions", 60),
     Timer("tokens", "openwop_console.oauth.tasks.sweep", 60),
     # Checks a tenant once a day (UTC), as soon as its runs have left new traces since the last check.
     Timer("synthesis", "proposals.tasks.order_syntheses", 60),

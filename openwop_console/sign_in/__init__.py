@@ -27,15 +27,14 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from memory.host import access, audit, ids, operators, pages, second_factors, tenancy, throttle
+from memory.host import access, audit, ids, operators, pages, second_factors, sessions, tenancy, throttle
 from memory.host.errors import NotFound
 from memory.host.models import Membership, Operator
 from memory.host.pages import Cleaned, PlainForm
+from memory.host.sessions import BEGAN, GENERATION, TENANT
 from memory.host.tenancy import Principal
 from memory.host.throttle import Bucket
 
-# Session keys: the tenant, and the generation of the membership when the session began.
-TENANT, GENERATION = "tenant", "generation"
 # Session key: signed in by a provider, which asks for second factors by its own rules.
 BY_PROVIDER = "by_provider"
 # The signed cookie that lists the accounts that signed in from a browser; sent to the sign-in page only.
@@ -113,6 +112,11 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         known, now = user.id.hex in _device(request)[1], timezone.now()
         by_provider = [each["method"] for each in get_authentication_records(request, user)][-1:] == ["socialaccount"]
         request.session[BY_PROVIDER] = by_provider
+        request.session[BEGAN] = {
+            "at": now.isoformat(),
+            "browser": sessions.browser_of(request.headers.get("User-Agent", "")),
+            "network": _network_text(network_of(self, request)),
+        }
         memberships = access.memberships_of(user.id)
         if memberships:
             details = {"network": network_of(self, request), "browser": "known" if known else "new"}

@@ -94,10 +94,6 @@ FREE: dict[str, dict[str, str]] = {
         "id": "names of functions and queues, and random names",
         "name": "names of functions and queues, and random names",
     },
-    "django_session": {
-        "session_data": "the operator's id, a digest of the password's hash, sentences of the console; for 12 hours",
-        "session_key": "a random token",
-    },
 }
 
 

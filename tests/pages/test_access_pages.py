@@ -17,8 +17,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import escape
 
-from memory.host import access, audit, ids, operators, vault
-from memory.host.models import ApiKey, Operator
+from memory.host import access, audit, ids, operators, sessions, vault
+from memory.host.models import ApiKey, Operator, OperatorSession
 from tests import building
 from tests.pages.conftest import SignIn, body_of
 
@@ -216,7 +216,10 @@ def test_a_reset_ends_sessions_and_the_old_password_and_spares_members_of_other_
 def test_a_person_is_signed_out_everywhere_and_can_sign_in_again(ada: Client, sign_in: SignIn) -> None:
     vera, gil = sign_in(role="viewer"), sign_in("globex")
     url = f"{operator_url('ada.viewer@acme.example')}/sign-out"
-    assert f'action="{url}"' in body_of(ada.get("/settings/operators"))
+    sessions_url = url.replace("sign-out", "sessions")
+    assert f'href="{sessions_url}"' in body_of(ada.get("/settings/operators"))
+    browser("ada.viewer@acme.example", FIREFOX, "203.0.113.77")
+    assert f'action="{url}"' in body_of(ada.get(sessions_url))
     assert vera.post(url).status_code == 403
     assert gil.post(url).status_code == 404
     assert vera.get("/memory").status_code == 200
@@ -226,6 +229,84 @@ def test_a_person_is_signed_out_everywhere_and_can_sign_in_again(ada: Client, si
     assert [each.target for each in told("operator.sessions_ended")] == [url.split("/")[3]]
     call_command("end_sessions", "ada.owner@acme.example", tenant="acme", stdout=StringIO())
     assert ada.get("/memory").status_code == 302
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+EDGE = "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0"
+
+
+def browser(email: str, user_agent: str, address: str) -> Client:
+    """A browser in which that person has signed in."""
+    found = Client(headers={"user-agent": user_agent}, REMOTE_ADDR=address)
+    assert found.post("/login", {"login": email, "password": building.PASSWORD}).status_code == 302
+    return found
+
+
+def session_names(page: str) -> list[str]:
+    return re.findall(r'name="session" value="([0-9a-f]+)"', page)
+
+
+def test_people_see_where_they_are_signed_in_and_end_sessions() -> None:
+    rosa = building.operator("acme", "viewer", email="rosa@acme.example")
+    building.operator("acme", "viewer", email="ada@acme.example")
+    here, there, third = (
+        browser(rosa.email, FIREFOX, "203.0.113.77"),
+        browser(rosa.email, EDGE, "2001:db8:1:2:3::4"),
+        browser(rosa.email, "curl/8", "198.51.100.7"),
+    )
+    foreign = browser("ada@acme.example", EDGE, "203.0.113.77")
+    page = body_of(here.get("/settings/sessions"))
+    for shown in ("Firefox on Linux", "Edge on Windows", "Unknown browser", "203.0.113.0/24", "2001:db8:1::/48"):
+        assert shown in page
+    assert "203.0.113.77" not in page
+    assert page.count("this session") == 1
+    assert here.session.session_key not in page
+    names = session_names(page)
+    assert len(names) == 2  # newest first, and not the one that asks
+    assert foreign.post("/settings/sessions", {"session": names[0]}).status_code == 404
+    assert here.post("/settings/sessions", {"session": names[0]}).status_code == 302
+    assert third.get("/memory").status_code == 302
+    assert there.get("/memory").status_code == 200
+    assert here.post("/settings/sessions", {"session": names[0]}).status_code == 404
+    assert here.post("/settings/sessions").status_code == 302
+    assert there.get("/memory").status_code == 302
+    assert here.get("/memory").status_code == foreign.get("/memory").status_code == 200
+    assert len(told("operator.session_ended")) == 2
+
+
+def test_an_owner_sees_the_sessions_of_a_person_in_this_tenant_alone(ada: Client, sign_in: SignIn) -> None:
+    rosa = building.operator("acme", "viewer", email="rosa@acme.example")
+    access.create_operator(building.tenant("globex"), rosa.email, role="viewer", now=timezone.now())
+    here, elsewhere = browser(rosa.email, FIREFOX, "203.0.113.77"), browser(rosa.email, EDGE, "203.0.113.78")
+    assert elsewhere.post("/tenants", {"tenant": "globex"}).status_code == 302
+    url = f"{operator_url(rosa.email)}/sessions"
+    page = body_of(ada.get(url))
+    assert "Firefox on Linux" in page
+    assert "Edge on Windows" not in page
+    [name] = session_names(page)
+    vera = sign_in(role="viewer")
+    assert vera.get(url).status_code == vera.post(url, {"session": name}).status_code == 403
+    assert ada.get(f"/settings/operators/{ids.wire('usr', ids.new_id())}/sessions").status_code == 404
+    assert ada.post(url, {"session": name}).status_code == 302
+    assert here.get("/memory").status_code == 302
+    assert elsewhere.get("/memory").status_code == 200
+    [ended] = told("operator.session_ended")
+    assert ended.target == ids.wire("usr", rosa.id)
+    assert "not signed in to this tenant" in body_of(ada.get(url))
+
+
+def test_a_session_that_opens_nothing_any_more_is_not_listed_and_goes() -> None:
+    rosa = building.operator("acme", "viewer", email="rosa@acme.example")
+    before, now = browser(rosa.email, FIREFOX, "203.0.113.77"), timezone.now()
+    sent = {"current": building.PASSWORD, "password": GOOD, "again": GOOD}
+    assert browser(rosa.email, EDGE, "203.0.113.77").post("/settings/password", sent).status_code == 302
+    rosa.refresh_from_db()
+    assert [each.browser for each in sessions.list_own(rosa, current="", now=now)] == ["Edge on Windows"]
+    assert before.get("/memory").status_code == 302
+    tomorrow = now + timedelta(days=1)
+    assert sessions.list_own(rosa, current="", now=tomorrow) == []
+    assert sessions.sweep(tomorrow) >= 1
+    assert not OperatorSession.objects.exists()
 
 
 def test_a_role_is_changed_and_somebody_deactivated_and_the_last_owner_stays(sign_in: SignIn) -> None:

@@ -52,6 +52,7 @@ LISTS += [
     "/connect",
     "/settings/keys",
     "/settings/operators",
+    "/settings/sessions",
     "/settings/secrets",
     "/settings/password",
     "/settings/second-factor",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -10,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from memory import memory_policy
 from memory.forget import execution, holds
 from memory.host import ids
-from memory.host.models import Interrupt, Run
+from memory.host.models import Interrupt, Operator, Run
 from tests import archiving, browsing, building, proposing
 from tools import screenshots
 
@@ -242,8 +243,14 @@ def test_by_keyboard_a_person_is_invited_given_another_role_and_signed_out(page:
     browsing.tab_to(page, "Change", most=1)
     page.keyboard.press("Enter")
     expect(page.get_by_label("Role of vera@acme.example")).to_have_value("viewer")
+    vera = Client()
+    vera.force_login(Operator.objects.get(email="vera@acme.example"))
+    assert vera.get("/memory").status_code == 200
     browsing.tab_to(page, "Role of vera@acme.example")
-    browsing.tab_to(page, "Sign out", most=2)
+    browsing.tab_to(page, "Sessions", most=2)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Sessions of vera@acme.example")).to_be_visible()
+    browsing.tab_to(page, "Sign out everywhere")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Signed out of this tenant everywhere.")).to_be_visible()
 

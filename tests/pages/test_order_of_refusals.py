@@ -109,6 +109,7 @@ NEEDS = {
     "operators": "operators:manage",
     "operator-change": "operators:manage",
     "operator-sign-out": "operators:manage",
+    "operator-sessions": "operators:manage",
     "operator-reset": "operators:manage",
     "operator-reset-factor": "operators:manage",
     "second-factor-policy": "operators:manage",
@@ -149,7 +150,7 @@ OPEN_TO_ALL = (
     *("account_login", "account_logout", "mfa_authenticate", "set-password", "password", "tenants", "grant-revoke"),
     *("passkey-options", "passkey-sign-in", "passkey-add", "passkey-remove"),
     *("single-sign-on", "single-sign-on-callback"),
-    *("second-factor", "second-factor-codes", "second-factor-off"),
+    *("second-factor", "second-factor-codes", "second-factor-off", "sessions"),
 )
 ROLES = ("owner", "operator", "author", "reviewer", "viewer", "auditor")
 FORMS: tuple[dict[str, str], ...] = ({}, {"nobodysField": "x", "revision": "x", "act": "x", "action": "reject"})

@@ -24,7 +24,16 @@ from memory.host.models.schedule import (
     ScheduleTick,
 )
 from memory.host.models.secret import GIVEN_SCOPES, Secret, SecretResolution, SecretScope, VaultKey
-from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, SavedFilter, Tenant, Throttle
+from memory.host.models.tenant import (
+    ApiKey,
+    Membership,
+    Operator,
+    OperatorSession,
+    RoleGrant,
+    SavedFilter,
+    Tenant,
+    Throttle,
+)
 from memory.host.models.webhook import DeliveryState, OutboxEvent, Webhook, WebhookDelivery, WebhookState
 
 __all__ = [
@@ -48,6 +57,7 @@ __all__ = [
     "Membership",
     "MissedFirePolicy",
     "Operator",
+    "OperatorSession",
     "OutboxEvent",
     "Personal",
     "Resolution",

@@ -5,6 +5,7 @@ from urllib.parse import unquote_plus
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models.functions import Lower
 
@@ -84,6 +85,25 @@ class Membership(TenantOwned):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "operator"), name="a_person_is_a_member_once"),)
+
+
+class OperatorSession(AbstractBaseSession):
+    """A session, and its person once they have signed in. A shared table: a session can change its tenant."""
+
+    writer = "memory.host.sessions"
+    impersonal = {
+        "session_key": "a random token",
+        "session_data": "the operator's id, a digest of the password's hash, the browser's name, a network without its "
+        "machine, sentences of the console; for 12 hours",
+    }
+
+    operator = models.ForeignKey(Operator, on_delete=models.CASCADE, null=True, related_name="+")
+
+    operator_id: UUID | None
+
+    class Meta(AbstractBaseSession.Meta):
+        abstract = False
+        verbose_name = "session"
 
 
 class Throttle(Guarded):
