@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -47,8 +47,8 @@ class SessionStore(DatabaseStore):
         return OperatorSession
 
     def create_model_instance(self, data: dict[str, Any]) -> OperatorSession:
-        row: OperatorSession = super().create_model_instance(data)
-        row.operator_id = data.get(SESSION_KEY)  # type: ignore[assignment]  # its text, which the field reads
+        row = cast("OperatorSession", super().create_model_instance(data))
+        row.operator_id = UUID(data[SESSION_KEY]) if SESSION_KEY in data else None
         return row
 
 
