@@ -96,6 +96,7 @@ def needs_you(request: HttpRequest) -> HttpResponse:
     if request.GET.get("format") == "json":
         return exports.document(_needs(found))
     context = {"nav": "needs-you", "now": now, "needs": found, "as_json": pages.address(request, format="json")}
+    context["nav_counts"] = found.by_section  # the page has counted it all
     return pages.render(request, "console/needs_you.html", context)
 
 

@@ -24,7 +24,7 @@ from tests import building
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 GROWING = ("memory_memoryentry", "memory_entrytag", "memory_entryaddress", "memory_ledgerday", "host_runevent")
 PAGES = {
-    "/": 18,
+    "/": 16,
     "/memory": 15,
     "/memory?state=retired": 15,
     "/memory?state=all": 15,
@@ -188,5 +188,5 @@ def test_holds_and_forgets_that_await_a_second_person_cost_the_same_however_many
     once = costs(["tom@example.com"])
     often = costs([f"tom{number}@example.com" for number in range(5)])
     assert {page: asked for page, asked in often.items() if asked > once[page]} == {}
-    allowed = {"holds": 12, "one hold": 12, "forgets": 13, "one forget": 23, "dashboard": 19}
+    allowed = {"holds": 12, "one hold": 12, "forgets": 13, "one forget": 23, "dashboard": 17}
     assert {page: asked for page, asked in once.items() if asked > allowed[page]} == {}
