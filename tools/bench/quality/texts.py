@@ -116,7 +116,8 @@ def _orders(found: dict[str, Any]) -> tuple[Order, ...]:
 
 def second(half: str) -> Texts:
     """By another hand than the rules', written before the rules were changed for it: of the ``read`` half what failed
-    was looked at, of the ``unread`` half only the rates. Pairs say their language as well."""
+    was looked at; of the ``unread`` half only the rates, and the kinds of its misses after the last change.
+    Pairs say their language as well."""
     found = slots.data("second")[half]
     return Texts(
         f"by another hand, {half}",
