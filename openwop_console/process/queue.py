@@ -15,6 +15,7 @@ from uuid import uuid4
 from django.db import Error, transaction
 from django.utils import timezone
 from django_q.brokers.orm import ORM
+from django_q.conf import Conf
 from django_q.models import OrmQ
 from django_q.signing import SignedPackage
 
@@ -85,14 +86,18 @@ def _has_task() -> sql.Written:
 
 @dataclass(slots=True)
 class DueRuns:
-    """Remembers which due runs were handed to a process, which claims each when it comes to it."""
+    """Remembers which due runs were handed to a process, which claims each when it comes to it.
 
+    At most ``at_once`` are handed out at a time: at the end of the console they are still carried out.
+    """
+
+    at_once: int = Conf.WORKERS
     handed: dict[Due, datetime] = field(default_factory=dict)
 
     def take(self, due: list[Due], *, now: datetime) -> list[Due]:
         """Return those that were not handed out since they became due, or too long ago."""
         self.handed = {run: at for run in due if (at := self.handed.get(run)) and now - at <= PATIENCE}
-        fresh = [run for run in due if run not in self.handed]
+        fresh = [run for run in due if run not in self.handed][: self.at_once]
         self.handed |= dict.fromkeys(fresh, now)
         return fresh
 

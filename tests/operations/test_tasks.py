@@ -16,7 +16,6 @@ from django_q.tasks import async_task
 
 from memory import passes
 from memory.host import runs
-from memory.host.runs import DUE_AT_ONCE
 from memory.passes import orders
 from memory.passes.orders import Wanted
 from memory.tasks import TASKS_ABOVE
@@ -107,14 +106,19 @@ def test_a_run_is_no_task_of_the_queue_and_is_handed_out_again_when_no_worker_cl
 @pytest.mark.django_db
 def test_the_queue_gives_what_is_queued_and_the_runs_that_are_due_once(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
-    created = [run_service.create_run(acme, RunRequest("conformance-noop"), now=now).id for _ in range(DUE_AT_ONCE + 1)]
+    for _ in range(Conf.WORKERS + 1):
+        run_service.create_run(acme, RunRequest("conformance-noop"), now=now)
     async_task("memory.tasks.sweep")
     monkeypatch.setattr(Queue, "_wait", lambda self: None)
     broker: Any = Queue()
-    given = [[SignedPackage.loads(task) | {"ack_id": ack_id} for ack_id, task in broker.dequeue()] for _ in range(2)]
-    assert [task["func"] for task in given[0]] == ["memory.tasks.sweep", *[ADVANCE] * DUE_AT_ONCE]
-    assert [task["ack_id"] for task in given[0][1:]] == [None] * DUE_AT_ONCE, "there is no row to remove"
-    assert given[1] == []
-    for task in given[0][1:]:
+    given = [[SignedPackage.loads(task) | {"ack_id": ack_id} for ack_id, task in broker.dequeue()] for _ in range(3)]
+    assert [[task["func"] for task in each] for each in given] == [
+        ["memory.tasks.sweep", *[ADVANCE] * Conf.WORKERS],
+        [ADVANCE],
+        [],
+    ]
+    advancing = [task for each in given for task in each if task["func"] == ADVANCE]
+    assert {task["ack_id"] for task in advancing} == {None}, "there is no row to remove"
+    for task in advancing:
         tasks.advance(*task["args"])
-    assert [SignedPackage.loads(task)["args"][1] for _, task in broker.dequeue()] == [created[-1].hex]
+    assert runs.due(now=timezone.now()) == []
