@@ -679,6 +679,11 @@ Der Drucker kann Farbe drucken. | Der Drucker kann keine Farbe mehr drucken.
 El hotel admite mascotas. | El hotel ya no admite mascotas.
 Der Antrag von Herrn Kühn ist offen. | Der Antrag von Herrn Kühn wurde genehmigt.
 Le loyer est de 800 euros. | Le loyer est passé à 850 euros.
+The archive is in the basement. | The archive has moved to the attic.
+Julia has access to the vault. | Julia's access to the vault was revoked.
+The exam is on 14 June. | The exam was postponed by a week to 21 June.
+User prefers dark mode. | User switched to light mode.
+Our CEO is Franz Huber. | Franz Huber has stepped down as CEO; Eva Brandt took over.
 """
 NO_NEWER_VALUE = """
 Our hosting provider is Hetzner. | We moved our email from Hetzner to OVH.
@@ -696,6 +701,9 @@ Ana prefers meetings in the morning. | Ben now prefers meetings in the morning.
 Kim's contract ends in June. | Kim's visa was extended to September.
 Ivo was replaced by Jan as captain. | Jan was replaced by Ivo as captain.
 The gate was repaired. | The gate was replaced.
+Julia has access to the vault. | Julia's access to the archive was revoked.
+The wine is in the cellar. | The wine list has moved to the bar.
+Franz Huber is our CEO. | Franz Huber has stepped down as chairman.
 """
 
 

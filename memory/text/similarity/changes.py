@@ -151,7 +151,8 @@ def _denied(tokens: list[Token]) -> list[Against]:
 
 
 def _former(tokens: list[Token]) -> Iterator[list[Token]]:
-    """The statement as it was: "changed from A to B" with A, "B instead of A" and "B, not A" with A for B."""
+    """The statement as it was: "changed from A to B" with A, "B instead of A" and "B, not A" with A for B,
+    "X was revoked" with X."""
     raws = [token.raw for token in tokens]
     changed = next((at for at, raw in enumerate(raws) if raw in MOVED), 0)
     if changed and "from" in raws[changed:]:
@@ -162,6 +163,9 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
         if 0 < end - start <= MOST_IN_A_VALUE and any(raw in TO for raw in raws[changed:]):
             what, tail = tokens[changed + 1 : start - 1], tokens[_after_new(raws, end) :]
             yield [*tokens[:changed], *what, *tokens[start:end], *tail]
+    revoked = next((at for at in range(2, len(raws)) if raws[at] in REVOKED and raws[at - 1] in BEEN), 0)
+    if revoked:
+        yield tokens[:revoked]
     for at, raw in enumerate(raws[:-1]):
         if raw in ENDING and at and tokens[at + 1].kind & WORD and raws[at + 1].endswith("ing"):
             yield from ([*tokens[:at], verb, *tokens[at + 2 :]] for verb in _verbs(raws[at + 1]))
@@ -210,7 +214,9 @@ def _phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
 
 MOVED = values.CHANGES | values.MOVES | {"switched", "upgraded", "downgraded"}
 ENDING = frozenset("stopped quit ceased".split())
-LEAVING = frozenset("left quit replaced dropped abandoned".split())
+LEAVING = frozenset("left quit replaced dropped abandoned resigned".split())
+BEEN = frozenset("was were been".split())
+REVOKED = frozenset("revoked withdrawn terminated dissolved removed lifted".split())
 
 
 def _verbs(going: str) -> Iterator[Token]:

@@ -327,7 +327,7 @@ def topics_of(said: Spoken) -> list[Claim]:
     over = said.kinds & PAST and not raws & MARKING
     if over or (said.kinds & HAPPENS and happened([token for token in tokens if token.raw != "got"])):
         return found
-    tokens = former_value_left_out(tokens, raws)
+    tokens = _without_difference(former_value_left_out(tokens, raws))
     for start, end, sort in _runs(tokens):
         if not (_is_identified(tokens, start, end) if sort == NAMED else _is_stated(tokens, start, end, sort)):
             continue
@@ -336,6 +336,13 @@ def topics_of(said: Spoken) -> list[Claim]:
         if sort in ("date", "time"):
             found += _dated(rest, tokens[start:end], sort, raws)
     return [*found, *_defined(tokens, raws), *_placed(tokens, raws)]
+
+
+def _without_difference(tokens: list[Token]) -> list[Token]:
+    """Without "by a week" where "to 21 June" follows."""
+    by = next((at for at, token in enumerate(tokens) if token.raw == "by"), 0)
+    to = next((at for at in range(by, min(len(tokens), by + 5)) if tokens[at].raw == "to"), 0) if by else 0
+    return [*tokens[:by], *tokens[to:]] if to else tokens
 
 
 def _dated(rest: list[Token], given: list[Token], sort: str, raws: set[str]) -> list[Claim]:
@@ -363,7 +370,8 @@ def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
     if not place:
         return []
     where = [token for token in tokens[place + 1 :] if token.kind & SAID]
-    named = 0 < len(where) <= MOST_IN_A_PLACE and any(token.kind & CAPITAL for token in where)
+    known = tokens[place + 1].raw in DEFINITE or any(token.kind & CAPITAL for token in where) if where else False
+    named = 0 < len(where) <= MOST_IN_A_PLACE and known
     dated = any(token.mask in ("date", "time", "money", "percent") for token in where)
     explicit = moved or bool(raws & values.NOW)
     return _topic(tokens[:verb], where, sort, "place", explicit=explicit) if named and not dated else []
@@ -404,9 +412,10 @@ def _is_stated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
     ):
         return False
     verb = any(token.raw in STATING or token.kind & END for token in before)
-    return verb or not any(token.raw in STATING for token in tokens[end:])
+    return verb or not any(token.raw in FINITE for token in tokens[end:])
 
 
+FINITE = HELPING | values.COPULAS | values.CHANGES | values.MOVES | values.LIVES
 STATING = HELPING | values.COPULAS | values.STATES | values.CHANGES | values.MOVES | values.DATED | values.LIVES
 
 
@@ -483,8 +492,9 @@ def clauses_of(said: Spoken) -> list[Spoken]:
     found: list[list[Token]] = [[]]
     for token, following in pairwise(said.tokens):
         ends = token.kind & HALT or (token.kind & END and following.kind & CAPITAL)
-        if token.kind & AND and following.raw in HELPING and len(found) == 1:  # of the same subject
-            found.append(_subject(found[-1]))
+        subject = _subject(found[0]) if token.kind & AND and following.raw in HELPING and len(found) == 1 else []
+        if subject:
+            found.append(subject)
             continue
         found[-1].append(token)
         if ends and len(found[-1]) >= SHORTEST_CLAUSE - 1:
@@ -497,7 +507,8 @@ def clauses_of(said: Spoken) -> list[Spoken]:
 
 
 def _subject(tokens: list[Token]) -> list[Token]:
-    return tokens[: next((at for at, token in enumerate(tokens) if token.raw in HELPING), 0)]
+    end = next((at for at, token in enumerate(tokens) if token.raw in HELPING), 0)
+    return tokens[: end or 2 * (tokens[0].raw in DEFINITE)]
 
 
 def _denies(said: Spoken) -> bool:
@@ -598,11 +609,11 @@ WHY = {"money": "amount", "percent": "percentage", "time": "date", NAMED: "value
 # Verbs and nouns that a statement has for its form alone, as another has none or another one.
 LIGHT = frozenset(
     """
-    new current cost costs costing price priced fee amounts amount comes come stands stand equals totals pays
-    change update updated correction changes gate-change got gets get went goes beträgt kostet cuesta coûte kosztuje
-    wynosi preis precio prix cena stattfinden findet statt auf n' ne plus que held takes place happens takes happen will
-    neue neuer neues nueva nuevo nouveau nouvelle nowy nowa nowym go goes na stores holds contains houses keeps employs
-    counts seats live lives based located situated wohnt lebt vive mieszka habite
+    new current cost costs costing price priced fee amounts amount comes come stands stand equals totals pays change
+    update updated correction changes gate-change got gets get went goes beträgt kostet cuesta coûte kosztuje wynosi
+    preis precio prix cena stattfinden findet statt auf n' ne plus que held takes place happens happen will neue
+    neuer neues nueva nuevo nouveau nouvelle nowy nowa nowym go na stores holds contains houses keeps employs counts
+    seats should sent send sends sells sell charges live lives based located situated wohnt lebt vive mieszka habite
     """.split()
 )
 

@@ -50,7 +50,7 @@ Found = tuple[list[Token], int]
 
 def normalised(tokens: list[Token], kinds: int) -> list[Token]:
     """The tokens with each value written in one way; ``kinds`` are those of all of them."""
-    moved = bool(kinds & REPLACES) and any(token.raw in MOVED for token in tokens)
+    moved = bool(kinds & REPLACES) and any(token.raw in MOVED and not token.kind & BREAKING for token in tokens)
     tokens = _written_one_way(tokens, moved) if kinds & VALUE else tokens
     if kinds & SPANNING and not moved:
         tokens = _spans(tokens)

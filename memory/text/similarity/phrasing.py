@@ -7,7 +7,7 @@ Works on the tokens of a statement. A rule speaks of closed classes of words and
 
 from collections.abc import Callable, Iterator
 
-from memory.text.similarity import words
+from memory.text.similarity import values, words
 from memory.text.similarity.relations import RELATIONS
 from memory.text.similarity.tokens import (
     AND,
@@ -165,6 +165,8 @@ def _active(tokens: list[Token]) -> list[Token]:
     if any(token.kind & (BREAKING | NEGATION) for token in (*done, tokens[be], *between)) or not _is_a_doer(doer):
         return tokens
     denied = any(token.word == "not" for token in beside) and tokens[be].raw in NOW_BE
+    if tokens[verb].raw in values.CHANGES and (doer[0].kind & VALUE or doer[-1].raw in values.MEASURES):
+        return tokens  # "was postponed by a week"
     form = _active_form(tokens[verb].raw, "be" if denied else tokens[be].raw, doer)
     if not form or done[0].kind & PREPOSITION or (beside and not denied and beside[0].word == "not"):
         return tokens

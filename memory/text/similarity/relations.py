@@ -576,10 +576,14 @@ def _employed_in_german(tokens: list[Token]) -> list[Token]:
 
 
 def _switched_as(tokens: list[Token]) -> list[Token]:
-    """ "Ana switched to X as her editor" is "Ana's editor is now X"."""
+    """ "Ana switched to X as her editor" is "Ana's editor is now X"; "switched to dark mode" is "now prefers" it."""
     at = _place(tokens, "switched")
     role = next((place for place in range(at, len(tokens)) if tokens[place].raw == "as"), 0)
     value, what = tokens[at + 2 : role], tokens[role + 1 :]
+    active = at and tokens[at - 1].raw not in FINITE
+    kind = not role and active and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "to"
+    if kind and any(token.raw in values.KINDS_OF_PREFERENCE for token in tokens[at + 2 :]) and _is_noun(tokens[:at]):
+        return [*tokens[:at], *_words("now prefers"), *tokens[at + 2 :]]
     if not role or not 0 < len(value) <= 3 or tokens[at + 1].raw != "to" or not what or not _is_noun(tokens[:at]):
         return tokens
     what = what[1:] if what[0].kind & PRONOUN or what[0].raw in words.ARTICLES else what

@@ -238,7 +238,8 @@ KINDS_OF_PREFERENCE = {
         "theme": "dark light",
         "drink": "tea coffee espresso cappuccino latte decaf water",
         "seat": "window aisle",
-        "format": "plain pdf csv excel xlsx json xml paper html markdown word docx spreadsheet slides",
+        "format": "bullet bullets prose tables plain pdf csv excel xlsx json xml paper html markdown word docx "
+        "spreadsheet slides",
         "language": "english german french spanish italian portuguese polish dutch swedish danish norwegian finnish "
         "czech japanese chinese korean russian ukrainian turkish arabic hebrew hindi greek hungarian romanian",
         "diet": "vegetarian vegan kosher halal pescatarian gluten-free",
@@ -313,36 +314,36 @@ STATUSES = {
             working, refunded, delayed, postponed, finished, complete, incomplete, sold, sold out, reserved, booked,
             cleared, settled, under investigation, under way, out of order, out of service, in service, in
             preparation, on leave, on vacation, on schedule, on track, at risk, assigned, unassigned, required,
-            optional, allowed, forbidden, mandatory, supported, unsupported, encrypted, unencrypted, known, unknown,
-            up, free, busy, missing, found, arrived, filled, for sale, clear, todo, to do, in negotiation, being
-            reviewed, being negotiated, being processed, being prepared, being repaired, being tested, under
-            negotiation, under discussion, not started, on sale, on order, on strike, on display, over, ongoing,
-            still ongoing, taken, gone, back, in place, under maintenance, back in stock, back in service, back
-            online, back up, up and running, in operation, operational, up for review, in the mail, in the post, on
-            its way, en route, out for delivery, handed over, picked up, put down, worked out, underway, awaiting
-            signature, awaiting review, awaiting feedback, awaiting shipment, waiting for approval, waiting for
-            review, waiting for shipment, waiting for delivery, waiting for payment, pending approval, pending
-            review, pending payment, halted, resumed, frozen, finalized, finalised, abandoned, quarantined,
-            contained, extinguished, evacuated, demolished, rebuilt, restored, recovered, scrapped, shelved,
-            decommissioned, reverted, rolled back, open source, closed source, discontinued, ratified, repealed,
-            dismissed, acquitted, laid off, ready to ship, ready for pickup, blocked off, passable, impassable, on
-            duty, off duty, at large, in custody, at home, at sea, in hospital, out of hospital, in force, in
-            effect, revoked, granted, requested, submitted, scheduled, started, uninstalled, connected,
-            disconnected, stable, unstable, up to date, outdated, public, private, offen, geschlossen, erledigt,
-            aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt, repariert, freigegeben,
-            entsperrt, angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada,
-            averiado, averiada, en curso, en revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée,
-            résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone, verfügbar, ausverkauft,
-            genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt, abierto, abierta,
-            cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada, cancelado,
-            cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada,
-            rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta, otwarte, zamknięty,
-            zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona, opłacone,
-            nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone, wysłany, wysłana, wysłane,
-            anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony, zakończona, zakończone, dostępny,
-            dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé, fermée, livré,
-            livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en attente, actif,
-            inactif
+            optional, allowed, forbidden, mandatory, terminated, unresolved, unfixed, placed, supported,
+            unsupported, encrypted, unencrypted, known, unknown, up, free, busy, missing, found, arrived, filled,
+            for sale, clear, todo, to do, in negotiation, being reviewed, being negotiated, being processed, being
+            prepared, being repaired, being tested, under negotiation, under discussion, not started, on sale, on
+            order, on strike, on display, over, ongoing, still ongoing, taken, gone, back, in place, under
+            maintenance, back in stock, back in service, back online, back up, up and running, in operation,
+            operational, up for review, in the mail, in the post, on its way, en route, out for delivery, handed
+            over, picked up, put down, worked out, underway, awaiting signature, awaiting review, awaiting feedback,
+            awaiting shipment, waiting for approval, waiting for review, waiting for shipment, waiting for delivery,
+            waiting for payment, pending approval, pending review, pending payment, halted, resumed, frozen,
+            finalized, finalised, abandoned, quarantined, contained, extinguished, evacuated, demolished, rebuilt,
+            restored, recovered, scrapped, shelved, decommissioned, reverted, rolled back, open source, closed
+            source, discontinued, ratified, repealed, dismissed, acquitted, laid off, ready to ship, ready for
+            pickup, blocked off, passable, impassable, on duty, off duty, at large, in custody, at home, at sea, in
+            hospital, out of hospital, in force, in effect, revoked, granted, requested, submitted, scheduled,
+            started, uninstalled, connected, disconnected, stable, unstable, up to date, outdated, public, private,
+            offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt,
+            bestellt, repariert, freigegeben, entsperrt, angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in
+            prüfung, reparado, reparada, averiado, averiada, en curso, en revisión, approuvé, approuvée, rejeté,
+            rejetée, envoyé, envoyée, résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone,
+            verfügbar, ausverkauft, genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt,
+            abierto, abierta, cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada,
+            cancelado, cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado,
+            aprobada, rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta, otwarte,
+            zamknięty, zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona,
+            opłacone, nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone, wysłany,
+            wysłana, wysłane, anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony, zakończona,
+            zakończone, dostępny, dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé,
+            fermée, livré, livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en
+            attente, actif, inactif
         """,
         "time kept": "behind schedule, ahead of schedule",
         "budget": "over budget, under budget, on budget",
@@ -368,16 +369,15 @@ PROGRESS = frozenset(
     delivered shipped dispatched sent returned cancelled canceled completed resolved fixed merged deployed released
     approved rejected paid refunded signed published archived launched finished installed repaired sold confirmed
     retired deprecated lost won settled accepted granted revoked submitted escalated processed verified cleared
-    filled taken closed reopened cancelled unlocked locked blocked unblocked activated reactivated deactivated enabled
-    disabled suspended restored completed confirmed refunded discharged discontinued
-    abandoned scrapped decommissioned lifted reverted fulfilled finalized finalised halted
-    resumed ratified repealed dismissed
-    genehmigt abgelehnt versandt versendet storniert bezahlt geliefert geschlossen gelöst behoben erledigt repariert
-    angenommen aufgehoben freigegeben gesperrt entsperrt aprobado aprobada rechazado rechazada enviado enviada pagado
-    pagada entregado entregada cancelado cancelada cerrado cerrada resuelto resuelta reparado reparada approuvé
-    approuvée rejeté rejetée envoyé envoyée livré livrée annulé annulée payé payée fermé fermée résolu résolue réparé
-    réparée zatwierdzony zatwierdzona zatwierdzone wysłany wysłana wysłane opłacony opłacona opłacone zamknięty
-    zamknięta zamknięte anulowany anulowana anulowane dostarczony dostarczona dostarczone
+    filled taken placed terminated closed reopened unlocked locked blocked unblocked activated reactivated
+    deactivated enabled disabled suspended restored discharged discontinued abandoned scrapped decommissioned lifted
+    reverted fulfilled finalized finalised halted resumed ratified repealed dismissed genehmigt abgelehnt versandt
+    versendet storniert bezahlt geliefert geschlossen gelöst behoben erledigt repariert angenommen aufgehoben
+    freigegeben gesperrt entsperrt aprobado aprobada rechazado rechazada enviado enviada pagado pagada entregado
+    entregada cancelado cancelada cerrado cerrada resuelto resuelta reparado reparada approuvé approuvée rejeté
+    rejetée envoyé envoyée livré livrée annulé annulée payé payée fermé fermée résolu résolue réparé réparée
+    zatwierdzony zatwierdzona zatwierdzone wysłany wysłana wysłane opłacony opłacona opłacone zamknięty zamknięta
+    zamknięte anulowany anulowana anulowane dostarczony dostarczona dostarczone
     """.split()
 )
 # In front of a step that was taken, in German, Spanish, French and Polish too.
@@ -400,7 +400,7 @@ REPORTING = frozenset(
     """
     say says said wrote writes asked asks ask claims claimed believes believe believed thinks think thought hopes hope
     hoped supposes suppose supposed assume assumes assumed imagine suggests suggested promises promised promise
-    proposes proposed proposal considers considered considering wonders wondered expects rumor rumour allegedly
+    proposes proposed considers considered considering wonders wondered expects rumor rumour allegedly
     reportedly might would could maybe perhaps possibly probably if whether pretend quote quoted told tells
     """.split()
 )
@@ -411,7 +411,7 @@ REPLACING = (
     | frozenset(
         """
         instead rather not switched upgraded downgraded stopped quit ceased left replaced dropped abandoned handed
-        passed went mehr ya plus już
+        passed went resigned revoked withdrawn terminated dissolved removed lifted mehr ya plus już
         """.split()
     )
 )

@@ -364,7 +364,9 @@ IDIOMS = {
         "omit": "leave out",
         "deploy": "roll out",
         "deployed": "rolled out",
-        "resigned": "stepped down",
+        "resigned": "stepped down, has stepped down, has resigned",
+        "now prefers": "has changed his preference to, has changed her preference to, has changed their preference to, "
+        "changed his preference to, changed her preference to, changed their preference to",
         "joined": "became a member of",
         "postpone": "push back, put back",
         "refuse": "turn down",
