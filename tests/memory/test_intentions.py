@@ -371,6 +371,16 @@ Kiedy pada, dach przecieka.
 """
 
 
+def test_a_verb_of_two_words_orders_and_an_hour_or_a_means_promises_nothing() -> None:
+    said = "Follow up with the shop in Fremantle about the replacement seals next Monday at nine."
+    assert found_in(said, zone="UTC", written_at=WEDNESDAY)
+    for fact in (
+        "We open at seven and we have the Chamber of Commerce on Thursday.",
+        "The agent keeps its page by a tool: this node wrote the entry, when the model asked for it.",
+    ):
+        assert not found_in(fact, zone="UTC", written_at=WEDNESDAY, doubtful=True), fact
+
+
 def test_what_people_and_agents_order_and_promise_is_told_from_how_things_are() -> None:
     for said, times in ((MEANT, 1), (NOT_MEANT, 0)):
         for text in said.strip().splitlines():

@@ -87,7 +87,7 @@ UNFORGOTTEN = re.compile(r"\b(?:don't|do not|never) (?:let \w+ )?forget\b", re.I
 OBJECT_BEGINS = (
     r"(?:\s+(?:up|down|out|off|back|over|away|for))?\s+(?:the|an?|my|our|your|his|her|their|its|this|these|those|it"
     r"|them"
-    r"|him|us|me|you|all|both|everyone|[\w-]+'s|[A-Z][\w'-]+)\b"
+    r"|him|us|me|you|all|both|everyone|[\w-]+'s|(?!(?:at|on|in|by|for|from|to|until|with)\b)[A-Z][\w'-]+)\b"
 )
 # Who keeps a promise in the third person, and what they do for it; what merely happens is no promise.
 ROLES = (
@@ -127,7 +127,7 @@ PROMISED = re.compile(
     r"(?i: would| will|'ll|'d) "
     rf"(?:(?i:{DEED})\b|(?i:be (?:here|there|at|in|back|done|ready)|have {THINGS} (?:{READY}|\w+ed))\b)"
     rf"|\s+(?i:commits?|committed|agreed|agrees|pledges|pledged|is committed|are committed) to (?i:{DEED}\b|{DOING})"
-    rf"|\s+to (?i:{DEED})\b|\s+{DEED_NOW}\b(?=[^.;]*\b(?:by|before|until|no later than)\s)"
+    rf"|\s+to (?i:{DEED})\b|\s+(?P<now>{DEED_NOW})\b(?=[^.;]*\b(?:by|before|until|no later than)\s)"
     rf"|\s+(?i:is|are) (?i:{DEED_DOING})\b"
     r"(?!\s+(?:to|from|on|at|in|for|by|into|until|home|away|tomorrow|today|next|this)\b|\s*[.,;]"
     r"|\s*$)(?!.*\b(?:every|each|daily|weekly|monthly)\b)"
@@ -195,6 +195,8 @@ IMPERATIVE = re.compile(
     r"(?:(?:please|then|also|always|just|kindly|so|and)\s+)*(?P<verb>[A-Za-z][a-z-]+)\b"
 )
 WITH_OBJECT = re.compile(OBJECT)
+# "Follow up with the shop": a verb of two words, which names no thing.
+PHRASAL = re.compile(r"\s+(?:up|out|back)\s+(?:with|to|on|about|for)\b")
 # What tells that the word before was the subject of a sentence: "post offices close", "book sales rise".
 FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|shall|does|do|did|isn't|aren't"
@@ -362,6 +364,8 @@ def cues_in(clause: str) -> Iterator[Cue]:
             yield Cue(found.start(), found.end(), ORDER.match(found[0]) is not None)
     plain = _without_lead(clause)
     for found in islice(PROMISED.finditer(plain), MOST_OTHERS):
+        if found["now"] and not times.spans(plain[found.end() :]):
+            continue  # "the agent keeps its page by a tool"
         if not (NEGATION.search(clause) or REPORTED.search(clause[: found.start()]) or _is_habit(clause, found)):
             yield Cue(found.start(), found.end(), is_order=False)
     for rule in ANNOUNCED:
@@ -432,7 +436,7 @@ def _is_order(clause: str, found: re.Match[str], behind: str, object_: re.Match[
 
 def _is_thing(behind: str, object_: re.Match[str] | None) -> bool:
     """Whether a word that may order names a thing here: "post offices close", "call from Ana"."""
-    if object_ is not None and object_["determined"] and not object_["particle"]:
+    if object_ is not None and object_["determined"] and (not object_["particle"] or PHRASAL.match(behind)):
         return False
     ends = MAIN_ENDS.search(behind)
     main = behind[: ends.start()] if ends else behind

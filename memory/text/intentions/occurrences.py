@@ -36,7 +36,7 @@ collect fetch
 wake awake
 pass green
 die dead deceased
-bill invoice
+invoice bill
 physician doctor
 apartment flat
 film movie
