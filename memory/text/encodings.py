@@ -287,7 +287,10 @@ _APART = (
 
 def _one_spelled(letter: str) -> str:
     if letter == " ":
-        blank = r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad])+"
+        blank = (
+            r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad]"
+            r"|\\0*[2a]0\s?|%(?:25)*u00[2a]0)+"
+        )
         return f"(?:{'|'.join([blank, _APART, *map(_one_spelled, '_-.')])})"
     ways = []
     alike = LOOK_ALIKES.get(letter, "")

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import Any
 from uuid import UUID
 
@@ -26,7 +26,8 @@ from memory.text import encodings
 FORGOTTEN = "[FORGOTTEN]"
 SURE_BASE64 = 6  # letters of base64 that no other text has by chance
 NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
-MOST_MEMORY = 256 * 1024 * 1024
+MOST_MEMORY, MOST_PATTERN = 256 * 1024 * 1024, 600_000
+LONGEST_SHADOW = 40  # characters; a pattern of all spellings of 256 takes half a minute to compile
 JOINTS = "+_-."  # separators of the words of a name in an address or an identifier
 # The signs of an address in words, as they are written to be read by people alone, in search form.
 _AT = r"(?: ?[\[({<] ?(?:at|a|@|ät) ?[\])}>] ?| at | @ ?|@ )"
@@ -259,9 +260,27 @@ class _Shadow:
         return _compiled(self._others)
 
 
+class _Either:
+    """Two patterns as one."""
+
+    def __init__(self, *patterns: Any) -> None:
+        self._patterns = patterns
+
+    def search(self, text: str) -> Any:
+        return next((found for each in self._patterns if (found := each.search(text))), None)
+
+    def finditer(self, text: str) -> Iterator[Any]:
+        return chain.from_iterable(each.finditer(text) for each in self._patterns)
+
+
 def _compiled(forms: list[str]) -> Any:
+    """A pattern for any of the forms; of many long ones several, since RE2 has room for so much in one."""
+    if len(forms) > 1 and sum(map(len, forms)) > MOST_PATTERN:
+        half = len(forms) // 2
+        return _Either(_compiled(forms[:half]), _compiled(forms[half:]))
     options = re2.Options()
     options.max_mem = MOST_MEMORY
+    options.log_errors = False  # what it logs is a part of the pattern
     return re2.compile("|".join(forms), options)
 
 
@@ -269,10 +288,13 @@ def _compiled(forms: list[str]) -> Any:
 def _shadow(terms: tuple[str, ...]) -> _Shadow:
     found: dict[str, None] = {}
     payloads: dict[str, None] = {}
-    for term in terms:
+    for name in terms:
+        # What begins like a long name is enough: it finds more, never less.
+        turned = [" ".join(words)[:LONGEST_SHADOW].rstrip() for words in _turned(_bare(name))[1:]]
+        term = name[:LONGEST_SHADOW].rstrip()
         local, at, domain = _bare(term).partition("@")
         found |= dict.fromkeys(encodings.spelled(each) for each in (term, _bare(term), *_transliterated(term)))
-        found |= dict.fromkeys(encodings.spelled(" ".join(words)) for words in _turned(_bare(term))[1:])
+        found |= dict.fromkeys(map(encodings.spelled, turned))
         if at and local and domain:
             tag, sign = r"[^\s@]{0,64}", encodings.spelled("@")
             found[encodings.spelled(f"{local}+") + tag + sign + encodings.spelled(domain)] = None

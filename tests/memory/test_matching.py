@@ -196,6 +196,15 @@ RARE = [
     ("with escapes of CSS", ANA, r"content: '\61na\40 x\2e org'", EXACT),
     ("with long escapes of CSS", ANA, r"\000061na\000040x.org", EXACT),
     ("with escapes of old JavaScript", ANA, "%u0061na%u0040x.org", EXACT),
+    *(
+        (
+            f"every letter and the blank {how}",
+            "ana quispe",
+            "".join(each.format(ord(one)) for one in "Ana Quispe"),
+            EXACT,
+        )
+        for how, each in (("with escapes of old JavaScript", "%u{:04x}"), ("with escapes of CSS", "\\{:x} "))
+    ),
     ("beyond ASCII with escapes of old JavaScript", "micha\u0142", "Micha%u0142", EXACT),
     ("a path that is no escape", ANA, r"C:\data\cafe\ana", NONE),
 ]
@@ -245,6 +254,18 @@ def test_the_second_look_knows_inside_base64_how_programs_write_a_name(subject: 
         said = encode(f"to {text} now".encode()).decode()
         assert mention(terms, said), way
         assert shadows(terms, said), way
+
+
+def test_many_and_long_names_are_looked_for_at_once_and_what_looks_for_them_logs_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    addresses = [f"ana.quispe{letter}@example.org" for letter in "abc"]
+    names = tuple(map(name_form, (*addresses, "Anne Marie Quispe Flores " * 10)))
+    for name in names:
+        assert shadows(names, f"see {base64.b64encode(f'write to {name} soon'.encode()).decode()}")
+        assert shadows(names, f"see {quote(name)}")
+    assert not shadows(names, "see Ana")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_scan_for_the_needles_finds_what_mentions_the_subject() -> None:
