@@ -77,7 +77,8 @@ def browser_of(user_agent: str) -> str:
 
 def list_own(operator: Operator, *, current: str, now: datetime) -> list[BrowserSession]:
     """Return the person's sessions in every tenant, newest first; ``current`` is the key of the one that asks."""
-    return [session for _, session in _live(operator, access.memberships_of(operator.id), current, now)]
+    found = _live(operator, access.memberships_of(operator.id), current, now)
+    return [session for _, session in found[:MOST_LISTED]]
 
 
 def list_of_member(
@@ -85,7 +86,7 @@ def list_of_member(
 ) -> list[BrowserSession]:
     """Return the person's sessions in this tenant, newest first."""
     check_manager(scope, SCOPE)
-    return [session for _, session in _of_member(scope, operator_id, current, now)]
+    return [session for _, session in _of_member(scope, operator_id, current, now)[:MOST_LISTED]]
 
 
 @transaction.atomic
@@ -141,7 +142,7 @@ def _live(
     hashes = list(chain([operator.get_session_auth_hash()], operator.get_session_auth_fallback_hash()))
     rows = OperatorSession.objects.filter(operator_id=operator.id, expire_date__gt=now).order_by("-expire_date")
     found = []
-    for row in rows[:MOST_LISTED]:
+    for row in rows.iterator():
         data = SessionStore().decode(row.session_data)
         membership = tenants.get(data.get(TENANT, ""))
         known = any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), each) for each in hashes)

@@ -274,6 +274,17 @@ def test_people_see_where_they_are_signed_in_and_end_sessions() -> None:
     assert len(told("operator.session_ended")) == 2
 
 
+def test_all_other_sessions_end_however_many_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_LISTED", 1)
+    rosa = building.operator("acme", "viewer", email="rosa@acme.example")
+    others, here = (
+        [browser(rosa.email, EDGE, "203.0.113.7") for _ in range(2)],
+        browser(rosa.email, EDGE, "203.0.113.7"),
+    )
+    assert here.post("/settings/sessions").status_code == 302
+    assert [each.get("/memory").status_code for each in (here, *others)] == [200, 302, 302]
+
+
 def test_an_owner_sees_the_sessions_of_a_person_in_this_tenant_alone(ada: Client, sign_in: SignIn) -> None:
     rosa = building.operator("acme", "viewer", email="rosa@acme.example")
     access.create_operator(building.tenant("globex"), rosa.email, role="viewer", now=timezone.now())

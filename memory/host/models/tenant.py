@@ -93,8 +93,8 @@ class OperatorSession(AbstractBaseSession):
     writer = "memory.host.sessions"
     impersonal = {
         "session_key": "a random token",
-        "session_data": "the operator's id, a digest of the password's hash, the browser's name, a network without its "
-        "machine, sentences of the console; for 12 hours",
+        "session_data": "the operator's id and address, a digest of the password's hash, the browser's name, a network "
+        "without its machine, sentences of the console; for 12 hours",
     }
 
     operator = models.ForeignKey(Operator, on_delete=models.CASCADE, null=True, related_name="+")
