@@ -298,6 +298,10 @@ def operator_by_email(email: str) -> Operator | None:
     return found.get(written) or found.get(stored)
 
 
+# Letters that Python's codec, which is older than they are in domains, reads as others: straße.de is not strasse.de.
+DISTINCT = frozenset("ßς")
+
+
 def email_form(email: str) -> str:
     """An address as it is stored: in lower case, with its domain as it is looked up (``xn--mnchen-3ya.de``).
 
@@ -307,6 +311,9 @@ def email_form(email: str) -> str:
     local, at, domain = written.rpartition("@")
     if domain.isascii():
         return written
+    if not DISTINCT.isdisjoint(domain):
+        labels = (each if each.isascii() else f"xn--{each.encode('punycode').decode()}" for each in domain.split("."))
+        return f"{local}{at}{'.'.join(labels)}"
     try:
         return f"{local}{at}{domain.encode('idna').decode().lower()}"
     except UnicodeError:  # no domain; the address is refused where one is made of it
@@ -454,7 +461,6 @@ def replace_roles(tenant_id: UUID, principal: str, role: str, *, now: datetime) 
     grant_role(tenant_id, principal, role, now=now)
 
 
-@transaction.atomic
 def granted_clients(tenant_id: UUID) -> tuple[frozenset[str], frozenset[str]]:
     """The OAuth clients that were ever granted something in this tenant, and those that were in another."""
     granted = ApiKey.objects.exclude(client_id="").order_by().values_list("tenant_id", "client_id").distinct()
@@ -465,6 +471,7 @@ def granted_clients(tenant_id: UUID) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(own), frozenset(others)
 
 
+@transaction.atomic
 def create_api_key(
     tenant: Tenant,
     *,

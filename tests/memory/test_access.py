@@ -14,12 +14,25 @@ from django.utils import timezone
 
 from memory.host import access, ids, operators, tenancy
 from memory.host.errors import Conflict, KeyRevoked, LastOwner, Unauthenticated
-from memory.host.models import AuditRecord, Membership, Operator
+from memory.host.models import ApiKey, AuditRecord, Membership, Operator
 from openwop_console.management.base import administrator_scope
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ADA = "ada@acme.example"
+
+
+def test_domains_that_only_an_older_codec_takes_for_one_are_two() -> None:
+    forms = [access.email_form(f"max@{domain}") for domain in ("straße.de", "strasse.de", "STRASSE.de")]
+    assert forms == ["max@xn--strae-oqa.de", "max@strasse.de", "max@strasse.de"]
+
+
+def test_a_key_that_is_not_on_record_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access.audit, "append", lambda *_, **__: 1 / 0)
+    acme = building.tenant()
+    with pytest.raises(ZeroDivisionError):
+        access.create_api_key(acme, role="viewer", name="lost", now=timezone.now())
+    assert not ApiKey.objects.filter(name="lost").exists()
 
 
 def manage(*words: str, **options: Any) -> str:
