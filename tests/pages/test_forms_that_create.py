@@ -111,7 +111,7 @@ ONE_BY_RULE = {
     "it removes or ends": (
         *("memory-export-remove", "memory-view-remove", "pass-schedule-remove", "key-revoke", "operator-sign-out"),
         *("operator-reset-factor", "secret-remove", "webhook-remove", "proposals-filter-remove", "grant-revoke"),
-        *("passkey-remove", "second-factor-off", "account_logout"),
+        *("passkey-remove", "second-factor-off", "account_logout", "sessions", "operator-sessions"),
     ),
     "it reads, and is a POST because that is put on record or takes long": (
         *("memory-export-file", "memory-entry-reveal", "archive-compare", "forget-copy", "audit-verify"),
