@@ -28,7 +28,7 @@ def test_domains_that_only_an_older_codec_takes_for_one_are_two() -> None:
 
 
 def test_a_key_that_is_not_on_record_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access.audit, "append", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("memory.host.audit.append", lambda *_, **__: 1 / 0)
     acme = building.tenant()
     with pytest.raises(ZeroDivisionError):
         access.create_api_key(acme, role="viewer", name="lost", now=timezone.now())
