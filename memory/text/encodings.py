@@ -41,7 +41,9 @@ INVISIBLE = (
 ALIKE = {"'": "\u2019\u2018\u02bc", "-": "\u2010\u2011\u2013"}
 _TYPED = {ord(other): typed for typed, others in ALIKE.items() for other in others}
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
-_JSON_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})")
+_JSON_ESCAPE = re.compile(
+    r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})"
+)
 _QUOTED = re.compile(r"(?:=[0-9A-Fa-f]{2})+|=\r?\n")
 # A label of a domain has 63 letters. To decode one takes time by the square of its length.
 _PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]{1,252}+(?![a-z0-9-])")
@@ -435,7 +437,7 @@ def _unescaped(text: str) -> str:
     """``text`` with one layer of every in-place encoding taken away; of one that was applied to itself, all layers."""
     if "\\" in text:
         text = _paired(_JSON_ESCAPE.sub(_escaped_letter, text))
-        text = re.sub(r"\\+[nrtfv]", " ", text)
+        text = re.sub(r"(?<!\\)\\++[nrtfv]", " ", text)
     if "&" in text:
         text = html.unescape(_ENTITY_LAYERS.sub("&", text))
     if "%" in text:

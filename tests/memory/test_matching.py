@@ -420,6 +420,12 @@ def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
     assert time.process_time() - began < 6
 
 
+def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
+    began = time.process_time()
+    assert hidden_form("\\" * 65_000) == ""
+    assert time.process_time() - began < 2
+
+
 def test_a_label_that_never_ends_is_read_in_a_moment() -> None:
     began = time.process_time()
     assert mention((search_form(ANA),), "xn--" + "a" * 400_000 + "-" + "9z" * 300_000) is NONE

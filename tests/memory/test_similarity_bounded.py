@@ -1,6 +1,7 @@
 """What comparing costs where very many statements are of the same words: it grows with them, not with their square."""
 
 import random
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -66,3 +67,10 @@ def test_what_is_equal_is_found_among_very_many_that_are_not() -> None:
     assert sum(len(each.merged) for each in found.merges) >= EACH
     gone = {merged for each in found.merges for merged in each.merged}
     assert reconcile([each for each in [*said, *again] if each.id not in gone]) == Reconciliation((), ())
+
+
+@pytest.mark.parametrize("text", ["ab" * 5000, "\n" * 65_000, "%" * 65_000])
+def test_a_text_without_end_or_sense_is_compared_in_a_moment(text: str) -> None:
+    began = time.process_time()
+    reconcile([Statement(UUID(int=n), f"{text}{end}", START) for n, end in enumerate(("", " x"))])
+    assert time.process_time() - began < 3

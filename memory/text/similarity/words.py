@@ -1386,7 +1386,7 @@ NO_FORMS = frozenset(
     """.split()
 )
 COMMON, UNKNOWN, OTHER = "common", "unknown", "other"
-SHORTEST = 4
+SHORTEST, LONGEST_SLIP = 4, 40  # letters; each place of a slip is tried
 NAME_RATIO = 1.5
 # Words that few texts have, one swap or one doubled letter away from a common one.
 RARE = frozenset(
@@ -1512,6 +1512,11 @@ def concept(word: str, *, is_name: bool = False) -> str:
     return _FAMILY.get(word) or _FAMILY.get(stem, stem)
 
 
+def of_one_lemma(one: str, other: str) -> bool:
+    """Whether the two are forms of one word, or of one family; synonyms are not."""
+    return any(of.get(_lemma(one), _lemma(one)) == of.get(_lemma(other), _lemma(other)) for of in ({}, _FAMILY))
+
+
 def _lemma(word: str) -> str:
     """The form in a dictionary, where there is one: of a plural, a third person, a past and a form in -ing."""
     past = PARTICIPLES.get(word, word)
@@ -1588,7 +1593,7 @@ def meant_by(slip: str) -> list[str]:
 
     Any other edit may as well make another word: sulfite is no slip of sulfate. Of a name only the swap counts.
     """
-    if len(slip) < SHORTEST or _is_a_word(slip):
+    if not SHORTEST <= len(slip) <= LONGEST_SLIP or _is_a_word(slip):
         return []
     pairs = range(1, len(slip) - 1)
     swapped = {slip[:at] + slip[at + 1] + slip[at] + slip[at + 2 :] for at in pairs} - {slip}
