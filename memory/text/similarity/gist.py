@@ -26,7 +26,7 @@ from memory.text.similarity.claims import (
     status,
 )
 from memory.text.similarity.ordering import Orders, Part, parts_of
-from memory.text.similarity.phrasing import possessed, with_adverbs_last
+from memory.text.similarity.phrasing import own_otherwise, possessed, with_adverbs_last
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import (
     AND,
@@ -90,6 +90,8 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return False
     if _conditions(a.tokens) != _conditions(b.tokens) or not _named_alike(a.tokens, b.tokens):
         return False
+    if _differ_in_one_form(a.tokens, b.tokens) or own_otherwise(meant(a.tokens), meant(b.tokens)):
+        return False
     if _is_clipped(a.tokens) or _is_clipped(b.tokens):
         return _names_of(a.tokens) == _names_of(b.tokens)
     one, other = meant(a.tokens), meant(b.tokens)
@@ -98,6 +100,15 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return True
     forms = [with_adverbs_last(possessed(tokens)) for tokens in (one, other)]
     return in_order(forms[0], forms[1], kinds)
+
+
+def _differ_in_one_form(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether all is the same but one word, which has another form: "http" and "https", "blocking" and "blocked"."""
+    a, b = ([token for token in tokens if token.kind & SAID] for tokens in (one, other))
+    if len(a) != len(b):
+        return False
+    apart = [pair for pair in zip(a, b, strict=True) if pair[0].code != pair[1].code]
+    return len(apart) == 1 and words.of_one_lemma(*(token.raw for token in apart[0]))
 
 
 def _is_clipped(tokens: Sequence[Token]) -> bool:
@@ -304,7 +315,7 @@ def topics_of(said: Spoken) -> list[Claim]:
     if said.strict or said.kinds & ASKS or not said.kinds & (VALUE | CAPITAL | STATUS) or len(said.tokens) > LONGEST:
         return []
     raws = {token.raw for token in said.tokens}
-    if raws & NO_FACTS or _denies(said):
+    if raws & NO_FACTS or _lies_ahead(said.tokens) or _denies(said):
         return []
     tokens = without_time(said.tokens)
     marked = len(tokens) < len(said.tokens) or _is_changed(tokens, raws) or ("new" in raws and _is_renewed(tokens))
@@ -367,12 +378,14 @@ def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
     sort = "place of work" if tokens[verb].raw in WORKS else "place"
     leads = ("to", "into") if moved else values.PLACES | {"for"}
     place = next((at for at in range(verb + 1, min(len(tokens), verb + 4)) if tokens[at].raw in leads), 0)
-    if not place:
+    if not place or any(token.kind & VALUE for token in tokens[verb + 1 : place]):
         return []
     where = [token for token in tokens[place + 1 :] if token.kind & SAID]
     known = tokens[place + 1].raw in DEFINITE or any(token.kind & CAPITAL for token in where) if where else False
     named = 0 < len(where) <= MOST_IN_A_PLACE and known
-    dated = any(token.mask in ("date", "time", "money", "percent") for token in where)
+    dated = any(token.mask in ("date", "time", "money", "percent") for token in where) or _is_limited(
+        tokens[place + 1 :]
+    )
     explicit = moved or bool(raws & values.NOW)
     return _topic(tokens[:verb], where, sort, "place", explicit=explicit) if named and not dated else []
 
@@ -432,12 +445,16 @@ def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
     """ "The theme of the party is X", and "the theme of the party changed to Y", whatever the sort of X and Y."""
     at = next((at for at, token in enumerate(tokens) if token.raw in values.IS or token.raw in values.CHANGES), 0)
     value, explicit = tokens[at + 1 :], False
+    if at and tokens[at].raw in ("moved", "relocated", "transferred"):
+        return []  # to a place, which is not what it is
     if at and tokens[at].raw in values.CHANGES:
         to = next((place for place in range(at, len(tokens)) if tokens[place].raw in ("to", "into")), 0)
         value, explicit = tokens[to + 1 :], bool(to)
         if not to:
             return []
     said = [token for token in value if token.kind & SAID]
+    if _is_limited(value):
+        return []
     if not at or not 0 < len(said) <= MOST_IN_A_VALUE or (value[0].kind & PREPOSITION and not explicit):
         return []
     sort = "attribute" if _is_an_attribute(tokens[:at]) else next((token.mask for token in said if token.mask), "")
@@ -445,6 +462,19 @@ def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
         return []
     explicit = explicit or value[0].raw in values.NOW
     return _topic(tokens[:at], said, f"defined {sort}", "value", explicit=explicit)
+
+
+def _is_limited(value: Sequence[Token]) -> bool:
+    """Whether what follows the value limits it to a part: "10 GB per tenant" is not what "5 GB per user" was."""
+    first = next((at for at, token in enumerate(value) if token.kind & SAID), len(value))
+    return any(token.raw in LIMITING for token in value[first + 1 :])
+
+
+LIMITING = frozenset(
+    """
+    for per if when unless but only except on during by over under above below until with after before in at from
+    """.split()
+)
 
 
 def _is_an_attribute(tokens: list[Token]) -> bool:
@@ -575,6 +605,14 @@ def _sort(tokens: list[Token], at: int) -> str:
         )
     named = token.kind & CAPITAL and token.kind & WORD and token.raw not in values.DEMONYMS
     return NAMED if named and (at or not token.kind & COMMON) else ""
+
+
+def _lies_ahead(tokens: Sequence[Token]) -> bool:
+    """Whether it says what will be: "the budget will be raised", "the rent was to be raised"."""
+    return any(
+        token.raw in ("will", "shall") or (token.raw == "to" and follows.raw == "be")
+        for token, follows in pairwise(tokens)
+    )
 
 
 def _topic(rest: list[Token], given: Sequence[Token], sort: str, why: str, *, explicit: bool) -> list[Claim]:

@@ -34,6 +34,7 @@ DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
 YEAR = re.compile(r"(?:19|20)\d{2}")
 VERSION = re.compile(r"v(\d+(?:\.\d+)+.*)")
 PARTS_OF_HOUR = {"media": 30, "cuarto": 15}
+DAWN = 6  # "at night" is before that hour, or late
 PARTS_OF_DAY = {
     tuple(phrase.split()): len(phrase.split())
     for phrase in (
@@ -307,7 +308,8 @@ def _time(tokens: Sequence[Token], at: int) -> Found | None:
     part = tuple(_raw(tokens, place) for place in range(end, end + 3))
     late = next((size for phrase, size in PARTS_OF_DAY.items() if part[: len(phrase)] == phrase), 0)
     if late and not half and 0 < hour <= 12 and _joined(tokens, end):
-        half, end = "am" if part[late - 1] in ("morning", "mañana") else "pm", end + late
+        small = part[late - 1] in ("morning", "mañana") or (part[late - 1] in ("night", "noche") and hour % 12 < DAWN)
+        half, end = "am" if small else "pm", end + late
     # "O 8" is Polish for "at 8", and "um 8" German; in neither may anything else be meant.
     said = said or (bool(at) and tokens[at - 1].raw in ("o", "um", "godziny", "godzinie", "godz") and not after)
     said = said or (at > 1 and (tokens[at - 2].raw, tokens[at - 1].raw) in (("a", "las"), ("a", "la")))

@@ -5,7 +5,9 @@ Works on the tokens of a statement. A rule speaks of closed classes of words and
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, takewhile
 
 from memory.text.similarity import values, words
 from memory.text.similarity.relations import RELATIONS
@@ -310,6 +312,29 @@ SHAPES: dict[str, Callable[[list[Token]], list[Token]]] = {
     "both": _paired,
     "when": _conditional,
 }
+
+
+def owners_by_name(tokens: Sequence[Token]) -> dict[int, set[int]]:
+    """What belongs to a name, with the words of that name: of "Ana Roth's boss" and of "the boss of Ana Roth"."""
+    found: dict[int, set[int]] = defaultdict(set)
+    said = [token for token in tokens if token.kind & SAID]
+    for at, (token, follows) in enumerate(pairwise(said)):
+        if token.kind & OWNS and token.kind & CAPITAL:
+            found[follows.code] |= {each.code for each in takewhile(_is_capital, said[at::-1])}
+    for at, token in enumerate(tokens[1:], 1):
+        if token.raw == "of" and (name := {each.code for each in takewhile(_is_capital, tokens[at + 1 :])}):
+            found[tokens[at - 1].code] |= name
+    return found
+
+
+def _is_capital(token: Token) -> bool:
+    return bool(token.kind & CAPITAL)
+
+
+def own_otherwise(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether the same is another's: "Ana's boss is Ben" is not "Ana is the boss of Ben"."""
+    a, b = owners_by_name(one), owners_by_name(other)
+    return any(owned in b and owners.isdisjoint(b[owned]) for owned, owners in a.items())
 
 
 def possessed(tokens: list[Token]) -> list[Token]:

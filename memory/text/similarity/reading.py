@@ -18,7 +18,7 @@ from memory.text.similarity.changes import Against, against, bag_of, parts_of_ba
 from memory.text.similarity.claims import Claim, claims_of
 from memory.text.similarity.gist import gist_of, topics_of
 from memory.text.similarity.ordering import same_order
-from memory.text.similarity.phrasing import possessed, with_adverbs_last
+from memory.text.similarity.phrasing import own_otherwise, possessed, with_adverbs_last
 from memory.text.similarity.statements import Spoken, parse_statement
 from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, REPLACES, Token, Tokens
 from memory.text.similarity.words import IDENTITY_TAGS
@@ -52,6 +52,8 @@ def agree(a: Spoken, b: Spoken) -> bool:
     if a.strict or b.strict:
         return a.strict == b.strict
     if (a.kinds ^ b.kinds) & PAST or not (a.persons <= b.persons or b.persons <= a.persons):
+        return False
+    if own_otherwise(a.tokens, b.tokens):
         return False
     if not say_the_same(a.tokens, b.tokens, pronouns=a.persons == b.persons):
         return False

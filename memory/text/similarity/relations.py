@@ -261,6 +261,8 @@ def _handed_over(tokens: list[Token]) -> list[Token]:
         if of[0] == "ownership":
             return [*_with_clause_end(whom, token_of("a")), *_words("now owns"), *what[2:]]
         what = what[2:]
+    elif "as" not in [token.raw for token in tokens[at + 1 : to]]:
+        return tokens  # a thing, not a role: who gave it counts
     if not what or not _is_noun(what):
         return tokens
     return [*_with_clause_end(whom, token_of("a")), *_words("is now the"), *what]

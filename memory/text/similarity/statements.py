@@ -30,6 +30,7 @@ from memory.text.similarity.tokens import (
     HALT,
     IDIOM,
     NEGATION,
+    OWNS,
     PERIODIC,
     PHRASE,
     PRONOUN,
@@ -54,7 +55,7 @@ from memory.text.similarity.words import FIRST_ARTICLES, FOREIGN_ARTICLES, HEADS
 MOST_LEAVES = 40
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 LONGEST = 200
-BULLETS = re.compile(r"(?m)^\s*(?:[>*•–+-]+\s+)+")
+BULLETS = re.compile(r"(?m)^[^\S\n]*(?:[>*•–+-]+\s+)+")
 BULLETED = re.compile(r"\n|^\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
 QUESTION = code_of("question")
@@ -145,7 +146,9 @@ class Spoken:
     @property
     def order(self) -> bytes:
         """The same for statements that say the same in the same order; of two with one key, no more need be asked."""
-        return b"".join([token.bytes for token in self.tokens if token.kind & ORDERED])
+        return b"".join(
+            [token.bytes + b"'" if token.kind & OWNS else token.bytes for token in self.tokens if token.kind & ORDERED]
+        )
 
     @property
     def names(self) -> frozenset[int]:
