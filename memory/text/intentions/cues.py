@@ -202,14 +202,15 @@ FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|shall|does|do|did|isn't|aren't"
     r"|wasn't|weren't|hasn't|won't|went|came|took|rose|fell|began|got|goes|comes|rises?|falls?|begins?|starts|ends?"
     r"|happens?|arrives?|departs?|expires?|closes|opens|occurs?|increases?|decreases?|peaks?|continues?|remains?"
-    r"|stays|lasts|costs|works|means|includes|takes|needs?|requires?|shows|runs|moved|changed)\b"
+    r"|stays|lasts|costs?|tends?|burst|works|means|includes|takes|needs?|requires?|shows|runs|moved|changed)\b"
     r"|\b(?:close|open|start|end|work|run)\s+(?:on|at|in|from|early|late|until)\b"
     r"|^\s+\w+ed\s+(?:on|at|in|by|to|from|for|this|last|the|yesterday)\b",
     re.IGNORECASE,
 )
 # "Call from Ana", "call centre hours: nine to five".
 NOUN_BEHIND = re.compile(
-    r"\s+(?:of|from|by|or|and)\b|\s+[a-z]+s\s+[a-z]{3,}\s+(?:on|at|in|from|until|every|early|late|next)\b|\s*(?:$"
+    r"\s+[a-z]+s\s+(?:take|go|apply|vary|come|drop|grow|double|cause|make)\b"
+    r"|\s+(?:of|from|by|or|and)\b|\s+[a-z]+s\s+[a-z]{3,}\s+(?:on|at|in|from|until|every|early|late|next)\b|\s*(?:$"
     r"|[,.;:])|\s+(?:[a-z]+ ){0,2}[a-z]+s:"
 )
 MAIN_ENDS = re.compile(

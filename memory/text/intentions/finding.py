@@ -29,8 +29,9 @@ SURELY = (
 )
 SURE = re.compile(SURELY, re.IGNORECASE)
 # "if possible", "when you get a chance", "at some point"
+BLANKS = r",?\s*"
 CONVENIENT = (
-    r",?\s*\b(?:(?:if|when|where|whenever|as soon as)\s+(?:at all\s+|it(?:'s| is)?\s+)?"
+    rf"{BLANKS}\b(?:(?:if|when|where|whenever|as soon as)\s+(?:at all\s+|it(?:'s| is)?\s+)?"
     r"(?:possible|feasible|convenient|necessary|needed|required|appropriate|time permits|there(?:'s| is) time"
     r"|that (?:works|suits|helps)|(?:you|we|i) (?:can|could|may|want|like|wish|feel like it)"
     r"|(?:you|we|i) (?:get|have|find) (?:a |the )?(?:time|moment|chance)))\b(?:\s+(?:to|it|for you)\b)?,?"
@@ -136,9 +137,13 @@ IMAGINED = re.compile(
     r"|\bif (?:i|we|he|she|they|it|there) (?:could|would|was|were|had)\b",
     re.IGNORECASE,
 )
+# "If I had time I would call": not even with a condition.
+UNREAL = re.compile(
+    r"^\W*if\b[^,]*\b(?:had|were|was|could|knew)\b.*\b(?:would|(?:i|you|he|she|we|they|it)'d)\b", re.IGNORECASE
+)
 HINT = re.compile(
     rf"\b(?:might|may|could|can|should|shall|would|{THINK[3:-1]}|considering|hopes?|plans?|intends?|wants?"
-    rf"|how about|what about|why not)\b|{SURELY}|{CONVENIENT}",
+    rf"|how about|what about|why not)\b|{SURELY}|{CONVENIENT.removeprefix(BLANKS)}",
     re.IGNORECASE,
 )
 MOST_DOUBTS = 6
@@ -301,7 +306,7 @@ def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention |
 
 
 def _intention_in(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
-    if EXCEPT.search(sentence.text):
+    if UNREAL.match(sentence.text) or EXCEPT.search(sentence.text):
         return None
     clause = _clause_of(sentence.text)
     main = _without(sentence.text, clause)

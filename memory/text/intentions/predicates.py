@@ -127,6 +127,9 @@ NO_STATEMENT = re.compile(
     r"|supposed|meant|set|likely|try(?:ing)?|tries|ready|scheduled?|ask(?:s|ed)?|promis(?:es|ed)|intend(?:s|ed)?"
     r"|ought)"
     r"\s+(?:[\w']+\s+){0,4}?(?:to|for|by)\b|"
+    r"\b(?:forg[eo]t(?:s|ten)?|declin(?:es|ed)|agreed?|hesitat(?:es|ed)|offer(?:s|ed)?|invited|avoid(?:s|ed)|refus(?:es|ed)"
+    r"|stopp?(?:s|ed)?|prevent(?:s|ed)?)\s+(?:[\w']+\s+){0,3}?(?:to\s+(?!(?:the|an?|my|our|your|his|her|its|their|this|that|these|those|it|all)\b)\w|from\s+\w+ing\b|\w+ing\b)"
+    r"|\btoo \w+ to\b|\bwants? (?:[\w']+ ){1,4}\w+(?:ed|t|n)\b|"
     r"\b(?:hopes?|hoping|wish(?:es)?|guess|doubts?|wonders?|fears?) (?!to\b)|"
     r"\b(?:thinks?|believes?|assumes?|suspects?|claims?|predicts?|expects?|rumou?rs?) (?:that )?(?:the|an?|he|she"
     r"|it|we|they)\b|"
@@ -147,6 +150,16 @@ UNITS = frozenset(
 )
 CODE = re.compile(r"\w*\d{3,}\w*$|[a-z]+\d\w*$")
 LEAST_NEEDED = 2
+# What a number changed by or from, and what there is too much of, is none to be held against a limit.
+DIFFERENCE = re.compile(
+    r"\b(?:by|from)\s+(?:about |around |almost |nearly |up to )?[$€£]?\d[\d.,]*\s?(?:%|(?!to\b|and\b)[^\W\d]+)?"
+    r"|[$€£]?\b\d[\d.,]*\s?(?:%|[^\W\d]+)?\s+(?:too|less|fewer|more|higher|lower|cheaper|short|off|extra)\b",
+    re.IGNORECASE,
+)
+# What was done and undone in one sentence has not happened.
+REVERSED = re.compile(
+    r"\band (?:then |later |was |has been )*(?:reopened|reverted|rolled back|undone|withdrawn)\b", re.IGNORECASE
+)
 OWNER = re.compile(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
 PIECE_END = re.compile(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
@@ -375,6 +388,8 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
         if not _speaks_of(wanted.words, main, shared):
             return None
     piece = next((each for each in PIECE_END.split(main) if _speaks_of(wanted.words, each, shared)), main)
+    if REVERSED.search(main):
+        return False
     if NO_STATEMENT.search(piece) or (AHEAD.search(piece) and not PAST.search(denied)):
         return None
     if wanted.limit is not None:
@@ -389,7 +404,7 @@ def _of_itself(wanted: frozenset[str], text: str) -> str:
 
 def _is_beyond(wanted: Wanted, piece: str) -> bool | None:
     """Whether the first number of the unit is on that side of the limit, or the limit itself is said to be passed."""
-    said = _stems(piece)
+    said = _stems(DIFFERENCE.sub(" ", piece))
     for at, word in enumerate(said):
         number = _number(word)
         if number is None or word in wanted.words or (wanted.unit and wanted.unit not in said[at + 1 : at + 2]):
