@@ -245,7 +245,7 @@ def own_sessions(request: HttpRequest) -> HttpResponse:
         return pages.render(request, "memory/sessions.html", {"nav": "settings", "now": now, "rows": rows, "own": True})
     name, actor = request.POST.get("session", ""), scope.principal.id
     ended = sessions.end_own(operator, name, current=current, actor=actor, now=now)
-    messages.success(request, "The session is over." if name else f"Sessions ended: {ended}.")
+    messages.success(request, "Session ended." if name else f"Sessions ended: {ended}.")
     return redirect("sessions")
 
 
@@ -256,7 +256,7 @@ def operator_sessions(request: HttpRequest, operator_id: str) -> HttpResponse:
     scope, now, wanted = tenancy.scope_of(request), timezone.now(), ids.parse("usr", operator_id)
     if request.method == "POST":
         sessions.end_of_member(scope, wanted, request.POST.get("session", ""), now=now)
-        messages.success(request, "The session is over.")
+        messages.success(request, "Session ended.")
         return redirect("operator-sessions", operator_id)
     current = request.session.session_key or ""
     context = {

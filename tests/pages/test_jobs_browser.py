@@ -250,7 +250,7 @@ def test_by_keyboard_a_person_is_invited_given_another_role_and_signed_out(page:
     browsing.tab_to(page, "Sessions", most=2)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Sessions of vera@acme.example")).to_be_visible()
-    browsing.tab_to(page, "Sign out everywhere")
+    browsing.tab_to(page, "Sign out of this tenant")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Signed out of this tenant everywhere.")).to_be_visible()
 

@@ -139,7 +139,7 @@ THINGS = {
     r"|just the (?:lines?|parts?|bits?)|needed part",
     "only-if": r"unless|before(?= (?:you|we|they|\w+ing)\b)|ask(?:ing)? first|check(?:ing)? first"
     r"|only(?= (?:\w+ ){0,8}(?:if|when|once|after)\b)|not until"
-    r"|without(?= (?:an? )?(?:\\w+ )?(?:confirmation|approval|permission|proof|asking|checking|confirming)\b)"
+    r"|without(?= (?:an? )?(?:\w+ )?(?:confirmation|approval|permission|proof|asking|checking|confirming)\b)"
     r"|until (?:it|they|the \w+) (?:is|has|have|are)|before (?:it|they|the \w+) (?:is|has|have|are)",
     "gender": r"gender(?:ed|s)?|gender-neutral|sex",
     "they": r"they/them|['\"\u2018\u201c]they['\"\u2019\u201d]|singular they",
