@@ -4,10 +4,13 @@ import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import product
+from string import ascii_lowercase
 from uuid import UUID
 
 import pytest
 
+from memory.text import intentions
 from memory.text.similarity import Reconciliation, Statement, reconcile, reconciling
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -74,3 +77,11 @@ def test_a_text_without_end_or_sense_is_compared_in_a_moment(text: str) -> None:
     began = time.process_time()
     reconcile([Statement(UUID(int=n), f"{text}{end}", START) for n, end in enumerate(("", " x"))])
     assert time.process_time() - began < 3
+
+
+def test_a_word_of_any_length_and_ending_is_read() -> None:
+    short = ["", *ascii_lowercase, *map("".join, product(ascii_lowercase, repeat=2))]
+    texts = [f"{word}{ending}" for word in short for ending in ("", "ing", "ed", "s", "ies", "ied", "y", "'s")]
+    reconcile([Statement(UUID(int=number), text, START) for number, text in enumerate(texts)])
+    for text in texts[: 8 * 27]:
+        intentions.found_in(f"We {text} it, please {text} once Ana {text}.", zone="UTC", written_at=START)

@@ -1530,7 +1530,7 @@ def _lemma(word: str) -> str:
         made = [word[:-1], word[:-2], word[:-3]] if word[-3] == word[-4] else [word[:-1], word[:-2]]
         made = [word[:-3] + "y"] if word.endswith("ied") else made
     elif word.endswith("ing"):
-        made = [word[:-3] + "e", word[:-3], word[:-4]] if word[-4] == word[-5] else [word[:-3] + "e", word[:-3]]
+        made = [word[:-3] + "e", word[:-3], word[:-4]] if word[-4] == word[-5:-4] else [word[:-3] + "e", word[:-3]]
     else:
         made = []
     return next((form for form in map(american, made) if form in CANONICAL or _rank(form)), american(word))
