@@ -7,6 +7,7 @@ count is zero; only then is there a receipt. The event log is not touched.
 
 import hmac
 import json
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
@@ -636,7 +637,7 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
     if request.state != ForgetState.RESIDUE:
         raise Conflict("Only a request that left residue can be run again.", state=request.state)
     holds.require_none(request.tenant_id, plans.open_terms(request))
-    window = f"{request.id.hex}/{now.timestamp():.0f}"
+    window = f"{request.id.hex}/{secrets.token_hex(8)}"
     work = passes.request(request.tenant_id, PassOrder(KIND, window, requested_by=scope.principal.id), now=now)
     request.state, request.pass_id, request.receipt = ForgetState.CONFIRMED, work.id, None
     request.save(by=WRITER, update_fields=["state", "pass_id", "receipt"])

@@ -298,6 +298,17 @@ def test_a_store_that_keeps_something_is_never_called_forgotten(monkeypatch: pyt
     assert MemoryEntry.objects.count() == 0
 
 
+def test_two_retries_at_one_moment_are_two_pieces_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, now = building.scope(), timezone.now()
+    building.remember("acme", MARTA)
+    with monkeypatch.context() as broken:
+        broken.setattr(entries.LedgerEntries, "erase", lambda *args, **options: 1)
+        left = forget(acme)
+        again = execute_at(execution.retry(acme, left.id, now=now), now)
+    assert again.state == ForgetState.RESIDUE
+    assert execute_at(execution.retry(acme, left.id, now=now), now).state == ForgetState.FORGOTTEN
+
+
 def other_stores() -> list[str]:
     return [eraser.store for eraser in erasure.registered() if eraser.store != "memory entries"]
 
