@@ -90,10 +90,7 @@ async def _answered(
     url: str, headers: dict[str, str], body: JSONObject, seconds: float
 ) -> AsyncIterator[httpx.Response]:
     """The endpoint's 200, whose body is still to be read."""
-    try:
-        request = httpx.Request("POST", url, headers=headers, json=body)
-    except httpx.InvalidURL:
-        raise OutboundFailed("refused") from None
+    request = outbound.request_to("POST", url, headers=headers, json=body)
     async with outbound.exchange(request, seconds=seconds) as answer:
         if answer.status_code != httpx.codes.OK:
             raise OutboundFailed("status", status=answer.status_code)

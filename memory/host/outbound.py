@@ -8,11 +8,14 @@ certificate is checked against the name. Redirects and proxies of the environmen
 import asyncio
 import contextlib
 import ipaddress
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
@@ -47,16 +50,33 @@ class OutboundFailed(Exception):
         super().__init__(reason)
 
 
+def is_sendable(url: str) -> bool:
+    """Whether a request can be made for ``url``: its host and port can be read, and it has no control character."""
+    try:
+        return bool(urlsplit(url).hostname) and urlsplit(url).port != 0 and bool(request_to("GET", url))
+    except (ValueError, OutboundFailed):
+        return False
+
+
+def request_to(method: str, url: str, **parts: Any) -> httpx.Request:
+    """Build a request; raises ``OutboundFailed`` (``refused``) for an address that no request can be sent to."""
+    try:
+        return httpx.Request(method, url, **parts)
+    except (httpx.InvalidURL, UnicodeError):
+        raise OutboundFailed("refused") from None
+
+
 @contextlib.asynccontextmanager
-async def exchange(request: httpx.Request, *, seconds: float) -> AsyncIterator[httpx.Response]:
+async def exchange(request: httpx.Request, *, seconds: float, listed: str = "") -> AsyncIterator[httpx.Response]:
     """Send a request and yield its response with an unread body, all within ``seconds``. Raises ``OutboundFailed``.
 
-    A compressed answer is refused: its size is unknown before it is unpacked.
+    A compressed answer is refused: its size is unknown before it is unpacked. The host ``listed`` may have any address,
+    as those that the administrator lists.
     """
     request.headers["Accept-Encoding"] = "identity"
     timeout = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
     try:
-        async with asyncio.timeout(seconds), client(timeout=timeout) as http:
+        async with asyncio.timeout(seconds), client(timeout=timeout, listed=listed) as http:
             answer = await http.send(request, stream=True)
             try:
                 if answer.headers.get("content-encoding", "identity") != "identity":
@@ -84,21 +104,24 @@ async def read(answer: httpx.Response, *, most: int) -> bytes:
 
 async def lines(answer: httpx.Response, *, most: int) -> AsyncIterator[str]:
     """Yield the lines of an answer's body as they arrive; raises ``OutboundFailed`` over ``most`` bytes in all."""
-    rest, length = b"", 0
+    begun: list[bytes] = []  # the pieces of a line, joined at its end: a body may come in as many pieces as bytes
+    length = 0
     async for part in answer.aiter_raw():
         length += len(part)
         if length > most:
             raise OutboundFailed("too_large")
-        *whole, rest = (rest + part).split(b"\n")
+        *whole, rest = part.split(b"\n")
         for line in whole:
-            yield line.decode(errors="replace").rstrip("\r")
-    if rest:
-        yield rest.decode(errors="replace").rstrip("\r")
+            yield b"".join((*begun, line)).decode(errors="replace").rstrip("\r")
+            begun.clear()
+        begun.append(rest)
+    if last := b"".join(begun):
+        yield last.decode(errors="replace").rstrip("\r")
 
 
-def client(*, timeout: httpx.Timeout) -> httpx.AsyncClient:
+def client(*, timeout: httpx.Timeout, listed: str = "") -> httpx.AsyncClient:
     """Return the client for every request that leaves this host."""
-    return httpx.AsyncClient(transport=_Transport(), timeout=timeout, trust_env=False, follow_redirects=False)
+    return httpx.AsyncClient(transport=_Transport(listed), timeout=timeout, trust_env=False, follow_redirects=False)
 
 
 def is_refused(problem: Exception) -> bool:
@@ -151,7 +174,10 @@ def _covers(listed: str, address: Address) -> bool:
 
 
 class _Backend(httpcore.AnyIOBackend):
-    """Connects to the first permitted address of a host that answers."""
+    """Connects to the first permitted address of a host that answers; all of the host ``listed`` are permitted."""
+
+    def __init__(self, listed: str) -> None:
+        self._listed = listed.lower()
 
     async def connect_tcp(
         self,
@@ -162,16 +188,19 @@ class _Backend(httpcore.AnyIOBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         failed: Exception = OutboundRefused("The address is not one that this host may connect to.")
-        for address in await _resolved(host, port, timeout):
+        for address in filter(partial(self._permits, host), await _resolved(host, port, timeout)):
             try:
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except httpcore.ConnectError as problem:
                 failed = problem
         raise failed
 
+    def _permits(self, host: str, address: str) -> bool:
+        return host == self._listed or may_connect(host, ipaddress.ip_address(address.partition("%")[0]))
+
 
 async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
-    """Return the permitted addresses of ``host``, as texts that need no second look-up."""
+    """Return the addresses of ``host``, as texts that need no second look-up."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout):
@@ -180,19 +209,25 @@ async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
         raise httpcore.ConnectTimeout("The name of the host was not resolved in time.") from None
     except (OSError, UnicodeError):
         raise httpcore.ConnectError("The name of the host is not known.") from None
-    texts = dict.fromkeys(str(each[4][0]) for each in found)
-    return [text for text in texts if may_connect(host, ipaddress.ip_address(text.partition("%")[0]))]
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """The trusted certificates, cached because reading them takes longer than most requests."""
-    return httpx.create_ssl_context(trust_env=False)
+    """The trusted certificates, cached because reading them takes longer than most requests.
+
+    ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` names more: the authority of an organisation's own network.
+    """
+    context = httpx.create_ssl_context(trust_env=False)
+    if bundle := os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("SSL_CERT_FILE"):
+        is_folder = Path(bundle).is_dir()
+        context.load_verify_locations(capath=bundle if is_folder else None, cafile=None if is_folder else bundle)
+    return context
 
 
 class _Transport(httpx.AsyncHTTPTransport):
     """httpx's transport with our network backend, for which it has no parameter."""
 
-    def __init__(self) -> None:
+    def __init__(self, listed: str) -> None:
         super().__init__(verify=_ssl_context(), trust_env=False)
-        self._pool = httpcore.AsyncConnectionPool(ssl_context=_ssl_context(), network_backend=_Backend())
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=_ssl_context(), network_backend=_Backend(listed))

@@ -164,7 +164,7 @@ def _problem_of(url: str) -> str:
     except ValueError:
         host, named = "", False
     plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= MAX_URL
-    if not (host and named and plain):
+    if not (host and named and plain and outbound.is_sendable(url)):
         return f"must be an address of at most {MAX_URL} plain characters"
     if parts.username or parts.password or parts.fragment:
         return "must have neither credentials nor a fragment"

@@ -22,7 +22,7 @@ from uuid import UUID
 
 import httpx
 import orjson
-from django.db import close_old_connections, connection
+from django.db import DatabaseError, close_old_connections, connection
 
 from memory.host import event_log, ids, outbound, trace_context, vault, webhooks
 from memory.host.json_types import JSONObject
@@ -100,7 +100,7 @@ class Dispatcher:
         if not webhooks.claim(delivery, holder=self._holder, now=now):
             return False
         claimed = Claimed(delivery.tenant_id, delivery.id, delivery.webhook_id)
-        request = request_of(delivery, now=now)
+        request = self._request_of(delivery, now)
         if isinstance(request, Outcome):
             self._record(claimed, request)
             return True
@@ -112,6 +112,18 @@ class Dispatcher:
 
         sent.add_done_callback(note)
         return True
+
+    def _request_of(self, delivery: WebhookDelivery, now: datetime) -> httpx.Request | Outcome:
+        """``request_of``, where a failure is an attempt that failed: one delivery must not hold up those behind it."""
+        try:
+            return request_of(delivery, now=now)
+        except DatabaseError:
+            raise
+        except outbound.OutboundFailed as failed:
+            return Outcome(code=failed.reason)
+        except Exception:
+            logger.exception("The request of a webhook's delivery could not be made")
+            return Outcome(code="malformed")
 
     def wait(self, seconds: float) -> bool:
         """Record finished attempts, waiting up to ``seconds`` for the first; return whether there was any."""
@@ -176,7 +188,7 @@ def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | O
     if not keys:
         return Outcome(code=SEALED)
     headers = signed_headers(delivery, keys, body, now=now) | _trace_headers(delivery.tenant_id, told["event"])
-    return httpx.Request("POST", webhook.url, headers=headers, content=body)
+    return outbound.request_to("POST", webhook.url, headers=headers, content=body)
 
 
 def body_of(delivery: WebhookDelivery, webhook: Webhook) -> JSONObject:

@@ -101,11 +101,9 @@ def http_request(ctx: NodeContext) -> Outcome:
     async def send(sending: Sending) -> JSONObject:
         given = {**headers, **sending.headers}
         try:
-            request = httpx.Request(ctx.config["method"], url, headers=given, content=content)
+            request = outbound.request_to(ctx.config["method"], url, headers=given, content=content)
             async with outbound.exchange(request, seconds=sending.seconds) as answer:
                 return _outputs_of(answer, await outbound.read(answer, most=MAX_BYTES) if answer.is_success else b"")
-        except (httpx.InvalidURL, UnicodeError):
-            raise calls.failure("refused") from None
         except OutboundFailed as failed:
             raise calls.failure_of(failed) from None
 

@@ -77,7 +77,7 @@ def _check(scope: TenantScope, name: str, url: str, secret: str) -> None:
     errors = []
     if not NAME.fullmatch(name):
         errors.append({"field": "name", "message": "must be small letters, digits, '-' and '_', at most 63"})
-    if len(url) > MAX_URL or not URL.fullmatch(url):
+    if len(url) > MAX_URL or not URL.fullmatch(url) or not outbound.is_sendable(url):
         errors.append({"field": "url", "message": "must be an address of the web, without credentials in it"})
     elif url.startswith("http:") and not outbound.is_listed(urlsplit(url).hostname or ""):
         errors.append({"field": "url", "message": "must be https, unless OPENWOP_OUTBOUND_ALLOW lists the host"})
@@ -200,15 +200,15 @@ class _Session:
         """End the session with DELETE; failures are ignored, because servers need not support it."""
         if "Mcp-Session-Id" not in self.headers:
             return
-        request = httpx.Request("DELETE", self.url, headers=self._headers())
         try:
+            request = outbound.request_to("DELETE", self.url, headers=self._headers())
             async with outbound.exchange(request, seconds=2.0):
                 pass
         except OutboundFailed:
             pass
 
     def _posted(self, message: JSONObject, headers: Mapping[str, str] = NONE) -> Any:
-        request = httpx.Request("POST", self.url, headers=self._headers() | {**headers}, json=message)
+        request = outbound.request_to("POST", self.url, headers=self._headers() | {**headers}, json=message)
         return outbound.exchange(request, seconds=self.sending.seconds)
 
     def _headers(self) -> dict[str, str]:

@@ -276,6 +276,13 @@ def test_servers_are_kept_listed_and_removed_by_name_and_each_change_is_audited(
         ("tools", "ftp://tools.example", "url"),
         ("tools", "http://tools.example", "url"),
         ("tools", "https://me:pw@tools.example", "url"),
+        ("tools", "http://[", "url"),
+        ("tools", "http://[::1", "url"),
+        ("tools", "http://a\u2100b/", "url"),
+        ("tools", "https://xn--a/", "url"),
+        ("tools", "https://tools.example:99999/", "url"),
+        ("tools", "https://tools.example/\x7f", "url"),
+        ("tools", "https://tools.example/\ud800", "url"),
         ("Tools", "https://tools.example", "name"),
     ],
 )

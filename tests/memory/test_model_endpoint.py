@@ -1,5 +1,6 @@
 """The distiller behind an endpoint, against a small server of our own that speaks its protocol, well or badly."""
 
+import asyncio
 import contextlib
 import ipaddress
 import json
@@ -8,9 +9,9 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -259,6 +260,26 @@ def test_no_log_holds_the_key_or_what_was_said(
         reason_of(ask)
     assert caplog.text
     assert not [word for word in (KEY, "Distil this", "a short text") if word in caplog.text]
+
+
+def test_a_line_in_as_many_pieces_as_bytes_takes_time_by_its_length() -> None:
+    class Pieces:
+        async def aiter_raw(self) -> AsyncIterator[bytes]:
+            for _ in range(200_000):
+                yield b"a"
+            yield b"b\nc\r\nd"
+
+    async def read() -> list[str]:
+        return [line async for line in outbound.lines(cast("Any", Pieces()), most=1_048_576)]
+
+    began = time.process_time()
+    assert asyncio.run(read()) == ["a" * 200_000 + "b", "c", "d"]
+    assert time.process_time() - began < 1.5
+
+
+@pytest.mark.parametrize("host", ["xn--a", "[v1.a]", "a\u2100b"])
+def test_an_address_that_no_request_can_be_made_for_is_refused(ask: Callable[..., str], host: str) -> None:
+    assert reason_of(ask, endpoint_url=f"https://{host}/v1") == "refused"
 
 
 # --- where requests may go ------------------------------------------------------------------------------------------

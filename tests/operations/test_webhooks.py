@@ -20,7 +20,7 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks.exceptions import WebhookVerificationError
 
 from memory.host import event_log, ids, runs, trace_context, vault, webhooks
-from memory.host.errors import Conflict
+from memory.host.errors import Conflict, WebhookUrlRejected
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import AuditRecord, OutboxEvent, Secret, Webhook, WebhookDelivery
 from openwop_console import VERSION
@@ -360,6 +360,24 @@ def test_slow_receivers_are_left_in_time_and_hold_up_nobody(
     while sender._under_way:
         sender.wait(3)
     assert {each.code for each in rows_of(hanging) if each.attempts} == {"timeout"}
+
+
+def test_a_delivery_that_cannot_be_built_holds_up_no_other(
+    receivers: Callable[..., Receiver], sender: Dispatcher
+) -> None:
+    """Addresses that no request can be made for are refused; one that an earlier release stored is a failed attempt."""
+    for url in ("https://xn--a/", "https://[v1.a]/"):
+        with pytest.raises(WebhookUrlRejected):
+            webhooks.check_url(url)
+    receiver = receivers()
+    broken, whole = hooks.subscribe(EVENT), hooks.subscribe(EVENT, url=receiver.url)
+    Webhook.objects.written_by(webhooks.WRITER).filter(tenant_id=broken.tenant_id, id=broken.id).update(
+        url="https://xn--a/"
+    )
+    happen()
+    sender.run_dry()
+    assert [(each.attempts, each.code) for each in rows_of(broken)] == [(1, "refused")]
+    assert [each.state for each in rows_of(whole)] == ["delivered"]
 
 
 def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_id(
