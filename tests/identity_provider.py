@@ -30,6 +30,8 @@ class Provider:
         self.wrong: dict[str, Any] = {}
         self.codes: dict[str, dict[str, str]] = {}
         self.issuer = ""
+        self.elsewhere: dict[str, str] = {}  # what the metadata say of endpoints, in place of this server's own
+        self.moved: dict[str, str] = {}  # where a request for a path is redirected to
 
     def person(self, sub: str, email: str, *groups: str, verified: bool = True) -> None:
         self.claims = {"sub": sub, "email": email, "email_verified": verified, "groups": list(groups)}
@@ -38,7 +40,7 @@ class Provider:
     def metadata(self) -> dict[str, Any]:
         places = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
         found = {f"{name}_endpoint": f"{self.issuer}/{path}" for name, path in places.items()}
-        return {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/jwks", **found}
+        return {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/jwks", **found, **self.elsewhere}
 
     def jwks(self) -> dict[str, Any]:
         return {"keys": [{**jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key(), as_dict=True), "kid": "1"}]}
@@ -77,8 +79,17 @@ def serving() -> Iterator[Provider]:
             self.end_headers()
             self.wfile.write(raw)
 
+        def move(self, location: str) -> None:
+            self.send_response(307)
+            self.send_header("Location", location)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
         def do_GET(self) -> None:
             place = urlsplit(self.path)
+            if place.path in provider.moved:
+                self.move(provider.moved[place.path])
+                return
             asked = {name: values[0] for name, values in parse_qs(place.query).items()}
             if place.path == "/authorize":
                 hidden = "".join(f'<input type="hidden" name="{n}" value="{html.escape(v)}">' for n, v in asked.items())
@@ -103,6 +114,9 @@ def serving() -> Iterator[Provider]:
                 self.send_header("Location", provider.code(sent))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+                return
+            if self.path in provider.moved:
+                self.move(provider.moved[self.path])
                 return
             found = provider.tokens(sent)
             self.answer(200 if found else 400, found or {"error": "invalid_grant"})

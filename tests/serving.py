@@ -28,15 +28,16 @@ class Asked:
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, host: str) -> None:
+        super().__init__((host, 0), _Handler)
+        self.host = host
         self.asked: list[Asked] = []
         self.answers: Answers = answers(b"fine", Content_Type="text/plain")
         self.over = threading.Event()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        return f"http://{self.host}:{self.server_port}"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -93,9 +94,9 @@ def one_by_one(*each: Answers) -> Answers:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[Server]:
+def serving(host: str = "127.0.0.1") -> Iterator[Server]:
     """The server, listening on this machine while the block lasts."""
-    server = Server()
+    server = Server(host)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

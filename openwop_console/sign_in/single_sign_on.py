@@ -4,12 +4,16 @@ django-allauth speaks the protocol (authorization code, state, PKCE). Checked he
 answers, that the address is verified, and that a group of the person has a role. Claims are not stored.
 """
 
+import asyncio
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any
-from urllib.parse import urlencode
+from io import BytesIO
+from typing import Any, Self
+from urllib.parse import urlencode, urlsplit
 
+import requests
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.internal import jwtkit
@@ -29,7 +33,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from requests import RequestException
 
-from memory.host import access, operators, pages, throttle
+from memory.host import access, operators, outbound, pages, throttle
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant
@@ -38,6 +42,9 @@ from openwop_console import sign_in
 log = logging.getLogger(__name__)
 PROVIDER = "oidc"
 METADATA_KEPT = 600  # seconds
+# Of one request to the provider: seconds in all, and bytes of its answer.
+SECONDS = 5.0
+MAX_BYTES = 1_048_576
 NO_ROLE = "None of your groups has a role in this console. Ask your administrator."
 UNVERIFIED = "The provider does not say that your email address is verified, so it opens no account here."
 TAKEN = "An account with your email address signs in with a password. Ask your administrator."
@@ -54,6 +61,47 @@ class _Refused(Exception):
     def __init__(self, sentence: str, code: str, account: Operator | None = None) -> None:
         super().__init__(sentence)
         self.sentence, self.code, self.account = sentence, code, account
+
+
+class _Session:
+    """The part of a session of ``requests`` that django-allauth uses, on the outbound guard.
+
+    So neither redirects nor proxies of the environment are followed, and time and size are bounded. The issuer's own
+    host may be on a private network; the other endpoints that its metadata name are connected to as any host.
+    """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left open."""
+
+    def get(self, url: str, **given: Any) -> requests.Response:
+        return self.request("GET", url, **given)
+
+    def request(self, method: str, url: str, **given: Any) -> requests.Response:
+        prepared = requests.Request(method, url, **given).prepare()
+        with ThreadPoolExecutor(max_workers=1) as aside:  # the caller's thread may have a running loop
+            return aside.submit(lambda: asyncio.run(_sent(prepared))).result()
+
+
+async def _sent(prepared: requests.PreparedRequest) -> requests.Response:
+    """The provider's whole answer; raises ``RequestException`` when there is none."""
+    body = prepared.body.encode() if isinstance(prepared.body, str) else prepared.body
+    headers = {name: value for name, value in prepared.headers.items() if name.lower() != "content-length"}
+    issuer = urlsplit(settings.OPENWOP_OIDC_ISSUER).hostname or ""
+    found = requests.Response()
+    try:
+        request = outbound.request_to(str(prepared.method), str(prepared.url), headers=headers, content=body)
+        async with outbound.exchange(request, seconds=SECONDS, listed=issuer) as answer:
+            found.status_code, found.url = answer.status_code, str(prepared.url)
+            found.headers.update(answer.headers)
+            found.raw = BytesIO(await outbound.read(answer, most=MAX_BYTES))
+    except outbound.OutboundFailed as failed:
+        raise RequestException(failed.reason) from None
+    if answer.is_redirect:
+        raise RequestException("redirect")
+    return found
 
 
 class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is untyped
@@ -79,6 +127,9 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is 
         found = OpenIDConnectProvider(request, app=self.get_app(request, provider))
         found.oauth2_adapter_class = Connection
         return found
+
+    def get_requests_session(self) -> "_Session":
+        return _Session()
 
     def authenticate_by_email(self, sociallogin: object) -> None:
         """Do nothing: ``pre_social_login`` decides whether an address is linked to an account."""

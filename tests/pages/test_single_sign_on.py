@@ -1,6 +1,9 @@
 """Signing in by OpenID Connect: who is let in, with which role, and what becomes of them when their groups change."""
 
+import gzip
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
@@ -19,7 +22,8 @@ from memory.host.sessions import SessionStore
 from openwop_console import settings as console_settings
 from openwop_console import sign_in
 from openwop_console.management.base import administrator_scope
-from tests import building, identity_provider
+from openwop_console.sign_in import single_sign_on
+from tests import building, identity_provider, serving
 from tests.identity_provider import Provider
 from tests.pages.conftest import body_of
 from tests.pages.test_second_factor import code_of
@@ -216,6 +220,56 @@ def test_a_token_that_another_key_signed_or_answers_of_two_people_sign_nobody_in
     provider.signs_with = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     assert may(go(provider)[0]) == ""
     assert not SocialAccount.objects.exists()
+
+
+def test_neither_redirects_nor_metadata_lead_the_secret_or_the_keys_to_another_host(provider: Provider) -> None:
+    """A redirect is not followed, and a private address is refused, except that of the issuer itself."""
+    with serving.serving("127.0.0.2") as other:
+        other.answers = serving.says(provider.jwks())
+        for path in ("token", "jwks", "userinfo", ".well-known/openid-configuration"):
+            for elsewhere in ({}, {f"/{path}": f"{other.url}/{path}"}):
+                single_sign_on._metadata.clear()
+                provider.person("s-1", "rosa@acme.example", "owners")
+                provider.moved = elsewhere
+                asked = Client().get("/login/provider")
+                if not elsewhere:
+                    assert asked["Location"].startswith(provider.issuer)
+                elif path.startswith("."):
+                    assert asked["Location"] == "/login"
+                else:
+                    assert may(go(provider)[0]) == "", path
+        provider.moved = {}
+        for member in ("token_endpoint", "jwks_uri", "userinfo_endpoint"):
+            single_sign_on._metadata.clear()
+            provider.elsewhere = {member: f"{other.url}/x"}
+            assert may(go(provider)[0]) == "", member
+        assert other.asked == []
+
+
+def test_an_answer_of_the_provider_is_bounded_in_time_and_in_size(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(single_sign_on, "SECONDS", 0.5)
+    provider.person("s-1", "rosa@acme.example", "owners")
+
+    def drips(asked: BaseHTTPRequestHandler) -> None:
+        serving.answers(b"{", Content_Length="10000", Content_Type="application/json")(asked)
+        while not other.over.wait(0.05):
+            asked.wfile.write(b" ")
+
+    bomb = gzip.compress(b" " * 100_000_000)
+    with serving.serving() as other:
+        for answers in (
+            drips,
+            serving.answers(bomb, Content_Type="application/json", Content_Encoding="gzip"),
+            serving.answers(b" " * 2_000_000, Content_Type="application/json"),
+        ):
+            single_sign_on._metadata.clear()
+            other.answers, provider.elsewhere = answers, {"jwks_uri": f"{other.url}/jwks"}
+            began = time.monotonic()
+            assert may(go(provider)[0]) == ""
+            assert time.monotonic() - began < 4
+        assert len(other.asked) == 3
 
 
 def test_a_code_is_for_the_browser_that_asked_for_it(provider: Provider) -> None:
