@@ -222,7 +222,7 @@ REVOKED = frozenset("revoked withdrawn terminated dissolved removed lifted".spli
 def _verbs(going: str) -> Iterator[Token]:
     """What a form in -ing may be of."""
     stem = going[:-3]
-    for verb in {stem, f"{stem}e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem}:
+    for verb in sorted({stem, f"{stem}e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem}):
         yield word_token(verb)
 
 
