@@ -8,6 +8,7 @@ Works on the tokens of a statement: "1,200,000", "1 200 000" and "1.2 million" b
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 
 from memory.text.similarity import values
 from memory.text.similarity.tokens import (
@@ -32,6 +33,7 @@ ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
 YEAR = re.compile(r"(?:19|20)\d{2}")
+WRITTEN_DATES = ((ISO, (0, 1, 2)), (DOTTED, (2, 1, 0)), (SLASHED, (2, 0, 1)))
 VERSION = re.compile(r"v(\d+(?:\.\d+)+.*)")
 PARTS_OF_HOUR = {"media": 30, "cuarto": 15}
 DAWN = 6  # "at night" is before that hour, or late
@@ -46,6 +48,9 @@ COMPOUND = re.compile(r"(\d+(?:\.\d+)?)-([a-z]+)")
 # In a statement of one of these, "from 5 to 7" is a change.
 MOVED = values.CHANGES | values.MOVES
 OF = frozenset(["of", "de"])
+BETWEEN = values.TO | {"and", "until", "till"}
+KEPT_NUMBERS = 4096
+SIGNS = frozenset("+-−$€£¥₹")
 Found = tuple[list[Token], int]
 
 
@@ -69,7 +74,7 @@ def _written_one_way(tokens: list[Token], moved: bool) -> list[Token]:
             if " to " in new[0].word:
                 _drop_from(found)
             found += [*new[:-1], new[-1].with_kind(tokens[done - 1].kind & BREAKING)]
-    return [*found, *tokens[done:]]
+    return [*found, *tokens[done:]] if done else tokens
 
 
 def _drop_from(found: list[Token]) -> None:
@@ -100,19 +105,28 @@ def _joined(tokens: Sequence[Token], at: int) -> bool:
 def _number(tokens: Sequence[Token], at: int) -> tuple[Decimal, int] | None:
     """The number that begins there, and where it ends: digits, digits in groups, words, and scales after either."""
     token = tokens[at]
-    if token.raw in values.NUMBER_WORDS and token.kind & VALUE:
-        return _spelled_out(tokens, at)
-    word = token.word.removesuffix("k").replace("−", "-")
-    if not token.kind & VALUE or not PLAIN.fullmatch(word):
+    if not token.kind & VALUE:
         return None
-    number = Decimal(word) * (1000 if token.word.endswith("k") else 1)
+    if token.raw in values.NUMBER_WORDS:
+        return _spelled_out(tokens, at)
+    number = _plain_number(token.word)
+    if number is None:
+        return None
     end = at + 1
-    if word.isdigit() and len(word) <= 3 and word[0] != "0":
+    word = token.word.removesuffix("k")
+    if len(word) <= 3 and word.isdigit() and word[0] != "0":
         while _joined(tokens, end) and GROUP.fullmatch(_raw(tokens, end)):
             number, end = number * 1000 + int(tokens[end].raw), end + 1
     while _joined(tokens, end) and _raw(tokens, end) in values.SCALES:
         number, end = number * values.SCALES[tokens[end].raw], end + 1
     return number, end
+
+
+@lru_cache(maxsize=KEPT_NUMBERS)
+def _plain_number(text: str) -> Decimal | None:
+    """The number in digits, or that of a "k"; None for anything else."""
+    word = text.removesuffix("k").replace("−", "-")
+    return Decimal(word) * (1000 if text.endswith("k") else 1) if PLAIN.fullmatch(word) else None
 
 
 def _spelled_out(tokens: Sequence[Token], at: int) -> tuple[Decimal, int]:
@@ -147,8 +161,17 @@ def _measured(tokens: Sequence[Token], at: int) -> Found | None:
     if counted is None:
         return None
     number, end = counted
-    made, behind = _with_unit([number], tokens, end)
-    return (made, behind) if behind > at + 1 or tokens[at].word.endswith("k") else None
+    if end == at + 1 and not tokens[at].word.endswith("k") and not _has_unit(tokens, end):
+        return None
+    return _with_unit([number], tokens, end)
+
+
+def _has_unit(tokens: Sequence[Token], end: int) -> bool:
+    """Whether what follows is a percent sign, a currency or a unit."""
+    after = _raw(tokens, end) if _joined(tokens, end) else ""
+    if after in values.PERCENT or after in values.MONEY or after in values.MEASURES:
+        return True
+    return after != "" and (tokens[end].word == "percent" or (after == "per" and _raw(tokens, end + 1) == "cent"))
 
 
 def _round(tokens: Sequence[Token], at: int) -> Found | None:
@@ -160,7 +183,7 @@ def _round(tokens: Sequence[Token], at: int) -> Found | None:
 
 def _range(tokens: Sequence[Token], at: int) -> Found | None:
     """ "2-3 weeks", "2 to 3 weeks", "from 2 to 3 weeks" and "between 2 and 3 weeks"."""
-    written = SPAN.fullmatch(tokens[at].word)
+    written = SPAN.fullmatch(tokens[at].word) if "-" in tokens[at].word else None
     if written and not tokens[at].mask and all(PLAIN.fullmatch(end) for end in written.groups()):
         return _with_unit([Decimal(end) for end in written.groups()], tokens, at + 1)
     low = _number(tokens, at)
@@ -200,7 +223,7 @@ def _money(number: Decimal, currency: str, raw: str) -> Token:
 
 def _amount(tokens: Sequence[Token], at: int) -> Found | None:
     """ "$2,450.00", "USD 2450", "€ 5 million"."""
-    written = AMOUNT.fullmatch(tokens[at].word)
+    written = AMOUNT.fullmatch(tokens[at].word) if tokens[at].word[:1] in SIGNS else None
     if written:
         sign, currency, digits, scale = written.groups()
         number = Decimal(digits) * {"": 1, "k": 1000, "m": 10**6, "b": 10**9}[scale]
@@ -219,11 +242,13 @@ def _amount(tokens: Sequence[Token], at: int) -> Found | None:
 
 def _grouped(tokens: Sequence[Token], at: int) -> Found | None:
     """ "1.150 €" and "1.150,00 €": of money, three digits behind a dot are thousands."""
-    found = DOTTED_THOUSANDS.fullmatch(tokens[at].word)
+    found = DOTTED_THOUSANDS.fullmatch(tokens[at].word) if "." in tokens[at].word else None
+    if not found:
+        return None
     after = _raw(tokens, at + 1) if _joined(tokens, at + 1) else ""
     before = tokens[at - 1].raw if at else ""
-    currency = values.MONEY.get((found.group(1) if found else "") or after)
-    if not found or not (currency or before in values.CODES):
+    currency = values.MONEY.get(found.group(1) or after)
+    if not (currency or before in values.CODES):
         return None
     number = Decimal(found.group(2).replace(".", "") + "." + (found.group(3) or "0"))
     return [_money(number, currency or values.MONEY[before], tokens[at].raw)], at + 1 + (after in values.MONEY)
@@ -231,7 +256,7 @@ def _grouped(tokens: Sequence[Token], at: int) -> Found | None:
 
 def _compound(tokens: Sequence[Token], at: int) -> Found | None:
     """ "A 30-day trial" is one of 30 days."""
-    found = COMPOUND.fullmatch(tokens[at].word)
+    found = COMPOUND.fullmatch(tokens[at].word) if "-" in tokens[at].word else None
     unit = values.MEASURES.get(found.group(2)) if found else None
     if not found or not unit:
         return None
@@ -259,7 +284,7 @@ def _day(tokens: Sequence[Token], at: int) -> int:
 
 def _date(tokens: Sequence[Token], at: int) -> Found | None:
     """A day of a month, with its year if it is given."""
-    for form, order in ((ISO, (0, 1, 2)), (DOTTED, (2, 1, 0)), (SLASHED, (2, 0, 1))):
+    for form, order in () if tokens[at].word.isalnum() else WRITTEN_DATES:
         found = form.fullmatch(tokens[at].word)
         if found:
             given, month, day = (int(found.groups()[place]) for place in order)
@@ -274,9 +299,9 @@ def _date(tokens: Sequence[Token], at: int) -> Found | None:
         if not day and YEAR.fullmatch(_raw(tokens, at + 1)):
             return [value_token(f"{tokens[at + 1].raw}-{month:02}", tokens[at].raw, "date")], at + 2
     else:
-        day = _day(tokens, at) if tokens[at].mask in ("number", "date") else 0
         end += _raw(tokens, end) in OF
-        month = _month(tokens[end]) or values.FOREIGN_MONTHS.get(tokens[end].raw, 0) if day and end < len(tokens) else 0
+        month = _month(tokens[end]) or values.FOREIGN_MONTHS.get(tokens[end].raw, 0) if end < len(tokens) else 0
+        day = _day(tokens, at) if month and tokens[at].mask in ("number", "date") else 0
     if not month or not day:
         return None
     end += 1
@@ -324,6 +349,8 @@ def _time(tokens: Sequence[Token], at: int) -> Found | None:
 
 def _spans(tokens: list[Token]) -> list[Token]:
     """ "9:00-17:00", "9:00 to 17:00", "Monday to Friday" and "Mon-Fri" as one value."""
+    if not any(token.raw in BETWEEN or "-" in token.raw for token in tokens):
+        return tokens
     found: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -341,7 +368,9 @@ def _spans(tokens: list[Token]) -> list[Token]:
 
 
 def _span_at(tokens: Sequence[Token], at: int) -> int:
-    if at + 2 >= len(tokens) or not _joined(tokens, at + 1) or not _joined(tokens, at + 2):
+    if at + 2 >= len(tokens) or tokens[at + 1].raw not in BETWEEN:
+        return 0
+    if not _joined(tokens, at + 1) or not _joined(tokens, at + 2):
         return 0
     first, between, last = tokens[at : at + 3]
     if not first.kind & VALUE or not last.kind & VALUE or not first.mask or first.mask != last.mask:

@@ -100,7 +100,11 @@ def _plainly(tokens: list[Token]) -> list[Token]:
 
 
 def _idiom_at(tokens: list[Token], at: int) -> Idiom | None:
+    before = _lookup_form(tokens[at - 1]) if at else ""
+    after = _lookup_form(tokens[at + 1]) if at + 1 < len(tokens) else ""
     for back, phrase, meaning in TELLING.get(tokens[at].raw, ()):
+        if (back and phrase[back - 1] != before) or (back + 1 < len(phrase) and phrase[back + 1] != after):
+            continue
         start = at - back
         part = tokens[start : start + len(phrase)] if start >= 0 else []
         if [_lookup_form(token) for token in part] == list(phrase) and not any(

@@ -56,7 +56,7 @@ MOST_LEAVES = 40
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 LONGEST = 200
 BULLETS = re.compile(r"(?m)^[^\S\n]*(?:[>*•–+-]+\s+)+")
-BULLETED = re.compile(r"\n|^\s*[>*•–+-]")
+BULLETED = re.compile(r"\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
 QUESTION = code_of("question")
 ORDERED = SAID | PRONOUN | BINDS
@@ -204,7 +204,7 @@ class Spoken:
 
 def parse_statement(text: str, tokens: Tokens) -> Spoken:
     """What ``text`` says."""
-    text = BULLETS.sub(" ", text) if BULLETED.search(text) else text
+    text = BULLETS.sub(" ", text) if "\n" in text or BULLETED.match(text) else text
     if text.lstrip()[:1] in ("{", "["):
         return _record(text)
     if not text.isascii() and OTHER_SCRIPT.search(text):
@@ -216,11 +216,9 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
     if kinds & FOREIGN or len(found) > LONGEST:
         return _strict(text)
     if kinds & (IDIOM | NEGATION | SHAPED):
-        found = rephrased(found, kinds)
-        kinds = reduce(or_, [token.kind for token in found], 0)
+        found, kinds = _with_kinds(rephrased(found, kinds), found, kinds)
     if kinds & (VALUE | PERIODIC | SPANNING):
-        found = normalised(found, kinds)
-        kinds = reduce(or_, [token.kind for token in found], 0)
+        found, kinds = _with_kinds(normalised(found, kinds), found, kinds)
     if kinds & PHRASE:
         found = _without_phrases(found)
     if kinds & ASIDE:
@@ -232,6 +230,11 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
     if len(found) > 2 and FIRST_ARTICLES.get(found[0].raw) is bool(found[1].kind & CAPITAL) and _is_plain(found[1:]):
         found = [replace(found[0], code=0, bytes=bytes(8), kind=STOP), *found[1:]]
     return Spoken(found, kinds) if kinds & SAID else _strict(text)
+
+
+def _with_kinds(made: list[Token], before: list[Token], kinds: int) -> tuple[list[Token], int]:
+    """The tokens with the kinds of all of them, which ``kinds`` are if they are those of ``before``."""
+    return made, kinds if made is before else reduce(or_, [token.kind for token in made], 0)
 
 
 def _is_plain(tokens: list[Token]) -> bool:

@@ -9,13 +9,14 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from memory.text.similarity import values, words
 from memory.text.similarity.words import CANONICAL
 
 KEPT_CHUNKS = 200_000
+KEPT_WORDS = 50_000
 BITS = (1 << 64) - 1
 
 # What a token is: a set of bits, because a stop word may be a preposition too.
@@ -47,10 +48,13 @@ class Token:
     concept: int = 0
 
     def with_kind(self, bits: int) -> "Token":
-        return replace(self, kind=self.kind | bits) if bits else self
+        return self._of_kind(self.kind | bits) if bits & ~self.kind else self
 
     def without_kind(self, bits: int) -> "Token":
-        return replace(self, kind=self.kind & ~bits) if self.kind & bits else self
+        return self._of_kind(self.kind & ~bits) if self.kind & bits else self
+
+    def _of_kind(self, kind: int) -> "Token":
+        return Token(self.word, self.raw, self.code, self.bytes, kind, self.mask, self.base, self.concept)
 
 
 PIECES = re.compile(
@@ -236,7 +240,7 @@ def _marked(found: list[Token], sign: str) -> list[Token]:
     if not extra:
         return found
     last = found[-1] if found else Token("", "", 0, b"", 0)
-    return [*found[:-1], replace(last, kind=last.kind | extra)]
+    return [*found[:-1], last.with_kind(extra)]
 
 
 def _of_piece(text: str, capital: int) -> list[Token]:
@@ -326,6 +330,7 @@ def word_token(text: str) -> Token:
     return _word(text, 0)
 
 
+@lru_cache(maxsize=KEPT_WORDS)
 def _word(text: str, capital: int) -> Token:
     base = CANONICAL.get(text) or words.american(text)
     if base in values.WEEKDAYS or base in values.MONTHS:
