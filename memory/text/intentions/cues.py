@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from memory.text import patterns
 from memory.text.intentions import times, verbs
 from memory.text.intentions.predicates import IRREGULAR, LONGEST_TEXT
 from memory.text.intentions.times import CLOCK
@@ -24,7 +25,7 @@ ORDERS = (
     rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have [\w']+ (?={DEED}\b)|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
     r"|give|write|message|answer|reply|respond|deliver|look (?:at|into)|remember|restart|rerun|nudge|collect|pick up"
 )
-CUE = re.compile(
+CUE = patterns.late(
     rf"\b(?:please\s+(?!(?:do )?not\b|don't\b|never\b)\w+|(?:{ORDERS})\b"
     r"|(?:don't|do not|never) (?:let \w+ )?forget|be sure to|let's\s+(?!not\b)\w+|(?:set"
     r"|create)(?: up)? a reminder|reminder\s*:"
@@ -75,7 +76,7 @@ NEGATION = re.compile(
 # What is denied before such a word is not what follows it: "no answer, so call again".
 ANOTHER = re.compile(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
 # Something to be done by a day is a duty; something that must always hold is a rule.
-OBLIGED = re.compile(
+OBLIGED = patterns.late(
     r"\b(?:(?:must|has to|have to|ought to|needs? to|is to|are to)\s+(?:be\s+[\w-]+|go|come|reach|arrive|get"
     rf"|{verbs.listed(verbs.ACTIONS)})"
     r"|should\s+be\s+(?:\w+(?:ed|en)|sent|paid|done|made|sold|put|cut|built|bought|brought|told))\b",
@@ -116,7 +117,7 @@ WHO = (
     rf"|(?i:he|she|they|(?:the|our|my|your|their|his|her) (?:[\w'-]+ ){{0,2}}?(?:{ROLES})|{GROUPS}))"
 )
 DOING = r"(?:\w{3,}ing)"
-PROMISED = re.compile(
+PROMISED = patterns.late(
     rf"(?:^\s*|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|'s going to|\s+(?i:will|shall|must|has to|have to"
     rf"|needs? to|is to"
     r"|is going to|are going to|agreed to|promised to|promises to|committed to|offered to|undertook to|is supposed to"

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory.text import search_words
+from memory.text import patterns, search_words
 from memory.text.similarity.words import CANONICAL
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -227,7 +227,7 @@ PLACES = frozenset(
     " table".split()
 )
 SLOTS = {value: slot for slot, values in enumerate(VALUES) for value in values.split()}
-PATTERN = re.compile(
+PATTERN = patterns.late(
     r"|".join(rf"(?P<t{number}>(?<!\w)(?:{pattern})(?!\w))" for number, pattern in enumerate(THINGS.values())),
     re.IGNORECASE,
 )
