@@ -1,5 +1,6 @@
 """The agents of a tenant: manifests, packs, and what this host gives them (RFC 0003, RFC 0072 A)."""
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ MAX_PROBLEMS = 50
 CHECKED = "agent-manifest"
 NOT_OFFERED = "is not offered by this host, which installs a manifest without the files of its pack"
 Manifest = JSONMapping
+# Whether an agent is degraded, by the digests of its manifest and of what the host advertises.
+_degraded: dict[tuple[str, str], bool] = {}
+KNOWN = 10_000
 OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
 # What a manifest takes over from its pack, and what it is called there.
 INHERITED = {
@@ -281,6 +285,21 @@ def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list
     usage = adapter.agent_usage(scope, names, now=now) if scope.can("memory:read") else {}
     armed = _armed(scope) if scope.can("memory:read") else {}
     return [_row(each, entry_of(each, document), usage, armed) for each in found.values()]
+
+
+def count_degraded(scope: TenantScope, document: Document) -> int:
+    """Count the installed agents whose health is ``degraded``, in one query: their manifests are read once in a
+    process."""
+    scope.check("agents:read")
+    rows = Installation.objects.of(scope.tenant_id).filter(kind=ArtifactKind.AGENT, superseded_at=None)
+    installed = list(rows.values_list("sha256", flat=True))
+    advertised = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    unread = {each for each in installed if (each, advertised) not in _degraded}
+    for each in rows.filter(sha256__in=unread) if unread else ():
+        if len(_degraded) >= KNOWN:
+            _degraded.clear()
+        _degraded[each.sha256, advertised] = entry_of(each, document).health == "degraded"
+    return sum(_degraded.get((each, advertised), False) for each in installed)
 
 
 def _armed(scope: TenantScope) -> dict[str, int]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from memory import adapter, agents, commitments, redaction, run_timeline
 from memory.agents import AgentRow
 from memory.forget import execution, plans
-from memory.host import access, interrupts, pages, sql
+from memory.host import access, interrupts, pages, registrations, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt
 from memory.host.pages import ChainSeen
@@ -19,14 +19,14 @@ from memory.passes import lookalikes
 from openwop_console import health
 from proposals import inbox, lifecycle, rules
 from proposals import policies as approval_policies
-from proposals.models import PolicyChange, Vote
+from proposals.models import PolicyChange
 
 DAYS = 14
 AGENTS_DRAWN = 8
 SHOWN = 10
 # The number up to which a waiting list is counted.
 COUNTED = 99
-FAILED_WITHIN = timedelta(days=7)
+FAILED_WITHIN, OVERRIDDEN_WITHIN = timedelta(days=7), timedelta(days=14)
 SECTIONS = {
     "needs_you": (
         "votes",
@@ -41,7 +41,10 @@ SECTIONS = {
         "previews",
         "suspects",
         "duplicates",
+        "overridden",
+        "degraded",
     ),
+    "agents": ("degraded",),
     "proposals": ("votes", "drafts", "changes"),
     "nights": ("possible", "duplicates"),
     "commitments": ("possible",),
@@ -77,17 +80,19 @@ class Few:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The first page: what waits, oldest first, and how much agents have written recently."""
+    """The first page: what waits, oldest first, and how much agents have written recently.
+
+    The navigation counts the rows that the page lists; ``host`` and ``chain`` stand above (decision 164).
+    """
 
     waiting: dict[str, Few | None]
     titles: dict[UUID, str]
     subjects: dict[UUID, str]
     sentences: dict[UUID, str | None]
     policies: list[PolicyChange] | None
-    agents: list[AgentRow] | None
+    degraded: list[AgentRow] | None
     residue: list[ForgetRequest]
     host: list[str]
-    overridden: list[Vote]
     chain: ChainSeen | None
     writes: list[Writes]
     days: list[date]
@@ -95,8 +100,7 @@ class Attention:
     @property
     def is_quiet(self) -> bool:
         """Return whether there is nothing to do for this principal."""
-        lists = any(few.total for few in self.waiting.values() if few)
-        return not (lists or self.policies or self.agents or self.anomalies)
+        return not (any(few.total for few in self.waiting.values() if few) or self.policies or self.degraded)
 
     @property
     def totals(self) -> list[tuple[date, int]]:
@@ -107,11 +111,7 @@ class Attention:
     def by_section(self) -> dict[str, str]:
         """Return what ``nav_counts`` does, from what was counted already."""
         found = {name: (few.total, few.inexact) for name, few in self.waiting.items() if few}
-        return _by_section(found, self.policies)
-
-    @property
-    def anomalies(self) -> int:
-        return len(self.residue) + len(self.host) + len(self.overridden) + bool(self.chain_is_broken)
+        return _by_section(found, self.policies, len(self.degraded or []))
 
     @property
     def chain_is_broken(self) -> bool:
@@ -147,6 +147,7 @@ def waiting_lists(scope: TenantScope, *, now: datetime) -> JSONObject:
         "previews": plans.previews_to_decide(scope, now=now) if erases else None,
         "suspects": plans.with_undecided(scope) if erases else None,
         "duplicates": lookalikes.open_pairs(scope, now=now) if scope.can("passes:run") else None,
+        "overridden": lifecycle.recent_overrides(scope, since=now - OVERRIDDEN_WITHIN) if reads else None,
     }
 
 
@@ -182,10 +183,9 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         subjects={each.id: ", ".join(execution.terms_of(scope, each)) for each in previews.rows} if previews else {},
         sentences=commitments.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
         policies=approval_policies.awaiting_me(scope) if reads else None,
-        agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
+        degraded=_degraded(scope, document, now) if scope.can("agents:read") else None,
         host=health.problems(now=now) if scope.can("passes:run") else [],
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],
-        overridden=lifecycle.recent_overrides(scope, since=now - timedelta(days=DAYS)) if reads else [],
         chain=pages.last_verdict(scope.tenant_id),
         writes=_writes(scope, days) if scope.can("memory:read") else [],
         days=days,
@@ -212,11 +212,15 @@ def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
         up_to=COUNTED + 1,
     )
     policies = approval_policies.awaiting_me(scope) if scope.can("proposals:read") else None
-    return _by_section(_up_to_counted(numbers), policies)
+    document = registrations.advertised_capabilities()
+    degraded = agents.count_degraded(scope, document) if scope.can("agents:read") else 0
+    return _by_section(_up_to_counted(numbers), policies, degraded)
 
 
-def _by_section(found: dict[str, tuple[int, bool]], policies: list[PolicyChange] | None) -> dict[str, str]:
-    every = found | {"policies": (len(policies or []), False)}
+def _by_section(
+    found: dict[str, tuple[int, bool]], policies: list[PolicyChange] | None, degraded: int
+) -> dict[str, str]:
+    every = found | {"policies": (len(policies or []), False), "degraded": (degraded, False)}
     return {section: _sum([every[name] for name in names if name in every]) for section, names in SECTIONS.items()}
 
 

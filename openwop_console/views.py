@@ -115,10 +115,12 @@ def _needs(found: Attention) -> dict[str, object]:
     return {
         **{name: few.total if few else None for name, few in found.waiting.items()},
         "policyChanges": None if found.policies is None else [ids.wire("chg", each.id) for each in found.policies],
-        "degradedAgents": None if found.agents is None else [agent.entry.agent_id for agent in found.agents],
+        "degradedAgents": None if found.degraded is None else [row.entry.agent_id for row in found.degraded],
         "host": found.host,
         "residue": len(found.residue),
-        "overridden": [ids.wire("prop", vote.gate.proposal_id) for vote in found.overridden],
+        "overridden": [ids.wire("prop", vote.gate.proposal_id) for vote in few.rows]
+        if (few := found.waiting["overridden"])
+        else [],
         "chain": {"state": found.chain.state, "verifiedAt": instant(found.chain.verified_at)} if found.chain else None,
     }
 

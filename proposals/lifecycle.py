@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memory import artifact_stops
 from memory.host import access, audit, ids, registry, runs
@@ -499,11 +500,11 @@ def override(
     return under_way
 
 
-def recent_overrides(scope: TenantScope, *, since: datetime) -> list[Vote]:
+def recent_overrides(scope: TenantScope, *, since: datetime) -> QuerySet[Vote]:
     """The overrides cast since then, oldest first, with gate and proposal loaded."""
     scope.check("proposals:read")
     rows = Vote.objects.of(scope.tenant_id).filter(overrides=True, at__gte=since)
-    return list(rows.select_related("gate__proposal").order_by("id"))
+    return rows.select_related("gate__proposal").order_by("id")
 
 
 def _audit_override(scope: TenantScope, under_way: Gate, reason: str, now: datetime) -> None:

@@ -22,7 +22,7 @@ from openwop_console.runtime.replay import ForkRequest
 from proposals import lifecycle
 from proposals.drafts import Change
 from proposals.models import Proposal
-from tests import building, proposing
+from tests import building, inboxes, proposing
 from tests.memory.test_forgetting import MARTA, forget
 from tests.memory.test_look_alikes import HELD, KEPT, Desk
 from tests.pages.conftest import HTMX, SignIn, body_of
@@ -156,14 +156,16 @@ def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(
 def test_what_is_wrong_with_the_host_stands_first_for_who_may_see_its_health(ada: Client, sign_in: SignIn) -> None:
     caches["default"].delete(health.HEARTBEAT)
     OrmQ.objects.create(key="console", payload="x", lock=timezone.now() - timedelta(minutes=5))
-    shown = listed(ada, "anomalies")
+    shown = body_of(ada.get("/")).partition('aria-label="Condition of this host"')[2].partition("</section>")[0]
     assert 'href="/health"' in shown
     assert "No worker is running" in shown
     assert "tasks have waited for more than a minute" in shown
+    assert "Nothing needs you" not in body_of(ada.get("/"))
+    assert counted(ada, "/") == "", "the navigation counts the rows of the list, and this is none"
     assert "No worker is running" not in body_of(sign_in(role="viewer").get("/"))
     caches["default"].set(health.HEARTBEAT, True, 45)
     OrmQ.objects.all().delete()
-    assert "health" not in listed(ada, "anomalies")
+    assert "Condition of this host" not in body_of(ada.get("/"))
 
 
 @pytest.mark.engines
@@ -185,8 +187,8 @@ def test_an_erasure_says_when_it_is_due_and_one_with_residue_stands_in_one_place
 
     left, begun = request("residue", 31), request("confirmed", 2)
     assert body_of(ada.get("/")).count(left) == body_of(ada.get("/")).count(begun) == 1
-    assert left in listed(ada, "anomalies")
-    assert "overdue" in listed(ada, "anomalies")
+    assert left in listed(ada, "residue")
+    assert "overdue" in listed(ada, "residue")
     assert begun in listed(ada, "erasures")
     assert re.search(r"due <time.*>in 2[78] d<", listed(ada, "erasures"))
 
@@ -218,6 +220,18 @@ def test_an_agent_that_runs_without_what_it_needs_is_degraded_on_every_page(ada:
     }
     assert told["lacking"]["degradedMemoryDimensions"] == []
     assert ada.get("/?format=json").json()["degradedAgents"] == ["vendor.acme.lacking"]
+    assert (counted(ada, "/"), counted(ada, "/agents")) == ("1", "1")
+
+
+@pytest.mark.engines
+def test_the_navigation_counts_what_the_page_lists_an_override_and_a_degraded_agent_too(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": "vendor.acme.lacking", "requiresCapabilities": ["no.such.thing"]})
+    made = proposing.propose()
+    inboxes.overridden(made, proposing.opened(made), now=timezone.now())
+    failed_run()
+    rows = re.findall(r"<tr data-item>", body_of(ada.get("/")))
+    assert "was overridden" in listed(ada, "overridden")
+    assert counted(ada, "/") == str(len(rows)) == "3"
 
 
 def test_the_chart_has_one_axis_and_the_highest_day_is_its_end(ada: Client) -> None:
@@ -240,7 +254,7 @@ def test_what_the_navigation_costs_is_fixed_and_a_fragment_pays_none_of_it(ada: 
         failed_run()
         proposing.propose()
     assert cost() == before
-    assert before - cost(**HTMX) <= 4
+    assert before - cost(**HTMX) <= 6, "four of the frame, one for degraded agents, one for who started runs"
 
 
 @pytest.mark.engines
