@@ -171,6 +171,8 @@ SHORT = 2_000
 READS, CALLS = 500, 200
 # How far a list counts what matches, and how many runs it looks at for what no index has.
 COUNTED, SEARCHED = 10_000, 20_000
+# The filter that leaves the host's own workflows out, and how many runs are asked for who started them.
+CLIENTS, RECENT = "clients", 500
 # The beginning of the codes of runs that a decision ended, and how long before its failure a run may have begun.
 DECIDED, LONGEST_FAILING = "approval_", timedelta(days=30)
 
@@ -413,8 +415,9 @@ class RunFilter:
     """Which runs to list; empty means all. Created at ``since`` or later, and before ``until``.
 
     ``workflow_part`` is the id of a workflow, or else a part of one, in letters of either case. Runs of several
-    workflows, of an ``agent``, or that took ``at_least`` so long have no index in the order of the list: they are
-    looked for among the newest ``SEARCHED``.
+    workflows, of an ``agent``, ``started_by`` a principal, or that took ``at_least`` so long have no index in the order
+    of the list: they are looked for among the newest ``SEARCHED``. ``started_by`` may be ``CLIENTS``: all but the
+    host's own workflows.
     """
 
     workflow: str = ""
@@ -424,6 +427,7 @@ class RunFilter:
     workflow_part: str = ""
     agent: str = ""
     at_least: timedelta = timedelta()
+    started_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,6 +458,12 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
     return rows.filter(~Exists(forks)).order_by("created_at", "id")
 
 
+def recent_starters(scope: TenantScope) -> set[str]:
+    """Return the principals that started the newest ``RECENT`` runs."""
+    rows, _ = _runs(scope, RunFilter())
+    return set(rows.values_list("principal", flat=True)[:RECENT])
+
+
 def export_runs(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
     """Yield all runs that match, newest first, read in chunks for a file."""
     (rows, _), before = _runs(scope, wanted), None
@@ -474,13 +484,17 @@ def _runs(scope: TenantScope, wanted: RunFilter) -> tuple[QuerySet[Run], int]:
         "created_at__lt": wanted.until,
     }
     rows = rows.filter(**{field: value for field, value in asked.items() if value}).order_by("-created_at", "-id")
-    if len(named) == 1 and not wanted.agent and not wanted.at_least:
+    if len(named) == 1 and not wanted.agent and not wanted.at_least and not wanted.started_by:
         return rows, 0
     first = rows.values_list("created_at", flat=True)[SEARCHED : SEARCHED + 1].first()
     rows = rows.filter(created_at__gte=first) if first else rows
     rows = rows.filter(workflow_id__in=named) if len(named) > 1 else rows
     rows = rows.filter(agent_id=wanted.agent) if wanted.agent else rows
     rows = rows.filter(completed_at__gte=F("started_at") + wanted.at_least) if wanted.at_least else rows
+    if wanted.started_by == CLIENTS:
+        rows = rows.filter(system=False)
+    elif wanted.started_by:
+        rows = rows.filter(principal=wanted.started_by)
     return rows, SEARCHED if first else 0
 
 

@@ -27,7 +27,7 @@ from memory.wire import instant
 SAID = frozenset({"namespace", "key", "tags", "scope"})
 CALL_TEXTS = ("request", "answer", "inputs", "outcome")
 SLOWER = ("1", "10", "60", "600", "3600")  # seconds
-COLUMNS = ("id", "workflowId", "status", "agentId", "system", "createdAt", "startedAt", "completedAt")
+COLUMNS = ("id", "workflowId", "status", "agentId", "startedBy", "system", "createdAt", "startedAt", "completedAt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class LaneFilter:
         return (not self.node or lane.node_id == self.node) and (not self.agent or lane.agent_id == self.agent)
 
 
-@pages.parameters("workflow", "status", "agent", "slower", "since", "until", *pages.LIST)
+@pages.parameters("workflow", "status", "agent", "by", "slower", "since", "until", *pages.LIST)
 @require_safe
 def runs(request: HttpRequest) -> HttpResponseBase:
     """The tenant's runs, newest first."""
@@ -89,6 +89,7 @@ def runs(request: HttpRequest) -> HttpResponseBase:
     wanted = RunFilter(
         workflow_part=pages.text_of(request, "workflow"),
         agent=pages.text_of(request, "agent"),
+        started_by=pages.text_of(request, "by"),
         at_least=timedelta(seconds=int(pages.word_of(request, "slower", SLOWER) or 0)),
         status=pages.word_of(request, "status", RunStatus.values),
         since=pages.moment_of(request, "since"),
@@ -98,12 +99,18 @@ def runs(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") in exports.FORMATS:
         rows = (_run_row(run) for run in run_timeline.export_runs(scope, wanted))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
-    names = events.log_names(scope, listed.runs)
+    called = {run.principal for run in listed.runs}
+    starters = set() if pages.wants_fragment(request) else run_timeline.recent_starters(scope)
+    starters |= {wanted.started_by} - {"", run_timeline.CLIENTS}
+    people = access.names_of(scope.tenant_id, called | starters)
     context = {
         "nav": "runs",
         "now": timezone.now(),
         "listed": listed,
-        "names": names,
+        "names": events.log_names(scope, listed.runs),
+        "people": people,
+        "starters": sorted(starters, key=lambda each: (each == "host", people.get(each, each))),
+        "by": wanted.started_by,
         "workflow": wanted.workflow_part,
         "agent": wanted.agent,
         "slower": pages.text_of(request, "slower"),
@@ -125,6 +132,7 @@ def _run_row(run: Run) -> dict[str, object]:
         "workflowId": run.workflow_id,
         "status": run.status,
         "agentId": run.agent_id or None,
+        "startedBy": run.principal,
         "system": run.system,
         "createdAt": instant(run.created_at),
         "startedAt": instant(run.started_at),

@@ -6,13 +6,15 @@ from functools import partial
 from html import unescape
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import run_timeline
-from memory.host import ids
+from memory.host import ids, tenancy
+from memory.host.runs import RunOrder, open_run
+from memory.passes import definition_of
 from openwop_console.runtime import engine, runs
 from openwop_console.runtime.runs import RunRequest
 from tests import building
@@ -92,6 +94,27 @@ def test_runs_are_listed_by_agent_and_by_how_long_they_took(ada: Client) -> None
     assert listed(ada, "slower=10") == [by_length[20]]
     assert set(listed(ada, "slower=1")) == set(by_length.values())
     assert ada.get("/runs?slower=2").status_code == 400
+
+
+@pytest.mark.engines
+def test_runs_are_listed_by_who_started_them_and_without_the_workflows_of_the_host(ada: Client) -> None:
+    building.install("acme", building.definition("daily", building.node("only", "core.noop")))
+    mine = tenancy.tenant_scope(tenancy.operator_principal(building.operator(email="rosa@acme.example")))
+    others, own = (
+        ids.wire("run", runs.create_run(scope, RunRequest("daily"), now=timezone.now()).id)
+        for scope in (building.scope(), mine)
+    )
+    order = RunOrder("host-test", definition_of("test"), "host", system=True)
+    with transaction.atomic():
+        by_host = ids.wire("run", open_run(mine.tenant_id, order, now=timezone.now(), ready=False).id)
+    assert listed(ada, f"by={mine.principal.id}") == [own]
+    assert listed(ada, "by=clients") == [own, others]
+    assert by_host in listed(ada, "")
+    assert listed(ada, "by=usr_0") == []
+    shown = body_of(ada.get(f"/runs?by={mine.principal.id}"))
+    assert f'<option value="{mine.principal.id}" selected>rosa@acme.example</option>' in shown
+    assert "rosa@acme.example" in shown.partition('id="runs"')[2], "the list names who started a run"
+    assert f"/runs?by={mine.principal.id}" in body_of(ada.get(f"/runs/{own}"))
 
 
 def test_how_many_runs_were_looked_at_is_said_where_not_all_were(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
