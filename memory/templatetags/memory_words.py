@@ -1,6 +1,8 @@
 """What the pages of memory say in a word: wire ids, and whether something is about to expire."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from uuid import UUID
@@ -75,14 +77,65 @@ def name_for(names: Mapping[str, str], principal: str) -> str:
     return names.get(principal, "")
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact of an audit record as people read it: a text, or ``parts`` of which ``empty`` more say nothing.
+
+    ``stored`` is the text as the record has it.
+    """
+
+    label: str
+    text: str = ""
+    stored: str = ""
+    parts: Sequence[tuple[str, str]] = ()
+    empty: int = 0
+
+
 @register.filter
-def with_names(names: Mapping[str, str], value: object) -> object:
-    """The value, with each principal in it that has a name called by that."""
+def fact_rows(names: Mapping[str, str], facts: Mapping[str, object]) -> list[Fact]:
+    """The facts of an audit record, with principals called by their names."""
+    return [_fact(names, _spaced(name), value) for name, value in facts.items()]
+
+
+def _fact(names: Mapping[str, str], label: str, value: object) -> Fact:
+    if not isinstance(value, dict) or not any(isinstance(each, dict) for each in value.values()):
+        return Fact(label, _plain(names, value), value if isinstance(value, str) else "")
+    parts = [(name, text) for name, each in value.items() if (text := _plain(names, each))]
+    return Fact(label, "" if parts else "none", parts=parts, empty=len(value) - len(parts))
+
+
+@register.filter
+def gist(names: Mapping[str, str], facts: Mapping[str, object]) -> str:
+    """What stands for a record while its details are folded: its reason, its decision, or the first facts that are
+    neither an id nor a digest."""
+    for name in ("reason", "decision"):
+        if text := facts.get(name):
+            return _plain(names, text)
+    short = [
+        f"{_spaced(name)} {_plain(names, value)}"
+        for name, value in facts.items()
+        if isinstance(value, str | int) and value != "" and not name.startswith("sha256") and not _NAMING.search(name)
+    ]
+    return ", ".join(short[:2])
+
+
+# Names of facts that hold an id, a reference or a digest.
+_NAMING = re.compile("(Id|Ids|Ref|Key|Sha256)$")
+
+
+def _spaced(name: str) -> str:
+    """A name in camelCase as words: ``leftAfter`` becomes "left after"."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f" {found[1].lower()}", name).replace("_", " ")
+
+
+def _plain(names: Mapping[str, str], value: object) -> str:
     if isinstance(value, dict):
-        return {key: with_names(names, each) for key, each in value.items()}
+        return ", ".join(f"{_spaced(name)} {_plain(names, each)}" for name, each in value.items() if each)
     if isinstance(value, list):
-        return [with_names(names, each) for each in value]
-    return names.get(value, value) if isinstance(value, str) else value
+        return ", ".join(_plain(names, each) for each in value)
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return names.get(value, value) if isinstance(value, str) else str(value)
 
 
 @register.filter

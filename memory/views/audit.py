@@ -110,9 +110,12 @@ def verify(request: HttpRequest) -> HttpResponse:
 
 def _show_finding(request: HttpRequest, found: Finding) -> None:
     if found.intact:
-        signed = f", and {len(found.checkpoints):,} signed checkpoints cover them" if found.checkpoints else ""
+        read, signed = found.checked, len(found.checkpoints)
+        were = "record was" if read == 1 else "records were"
+        covered = f", and {signed:,} signed checkpoint{'s cover' if signed > 1 else ' covers'} them" if signed else ""
         messages.success(
-            request, f"The chain is intact: {found.checked:,} records were read and every hash fits{signed}."
+            request,
+            f"The chain is intact: {read:,} {were} read and every hash fits{covered}.",
         )
         return
     broken = found.breaks[0] if found.breaks else None

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from datetime import timedelta
 from html import unescape
 
@@ -14,6 +15,7 @@ from memory import ledger
 from memory.host import access, audit, audit_chain, ids
 from memory.host.models import AuditRecord
 from tests import building, proposing
+from tests.memory.test_forgetting import MARTA, forget
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
@@ -36,7 +38,7 @@ def test_a_range_is_verified_and_the_whole_is_what_the_header_remembers(ada: Cli
     assert "The chain is intact: 4 records were read and every hash fits." in shown
     assert "Chain not verified" in shown
     shown = verify(ada)
-    assert "and 1 signed checkpoints cover them" in shown
+    assert "and 1 signed checkpoint covers them" in shown
     assert "Chain verified" in shown
 
 
@@ -232,6 +234,17 @@ def test_a_record_shows_its_reason_or_its_decision_in_the_row(ada: Client) -> No
     audit.append(tenant.id, actor="host", action="act", details={"revision": 1}, reason="it was wrong", now=now)
     audit.append(tenant.id, actor="host", action="act", details={"decision": "granted"}, now=now)
     audit.append(tenant.id, actor="host", action="act", details={"revision": 2}, now=now)
+    audit.append(tenant.id, actor="host", action="act", details={"runId": "run_1", "planSha256": "00"}, now=now)
     shown = body_of(ada.get("/audit?action=act"))
-    for words in ("it was wrong", "granted", "Details"):
+    for words in ("it was wrong", "granted", "revision 2", "Details"):
         assert f'<span dir="auto">{words}</span><span class="visually-hidden">, details of record' in shown
+
+
+def test_what_a_forget_did_to_each_store_is_on_its_record_in_lines(ada: Client) -> None:
+    building.remember("acme", f"{MARTA} prefers mail.")
+    forget(building.scope(), MARTA)
+    shown = body_of(ada.get("/audit?action=forget.completed"))
+    assert "<li>memory entries: planned 1, erased 1</li>" in shown
+    assert re.search(r"\d\d more with nothing", shown)
+    assert "{&#x27;" not in shown
+    assert "<dt>plan sha256</dt>" in body_of(ada.get("/audit?action=forget.confirmed"))
