@@ -348,7 +348,7 @@ class PermissionsForm(forms.Form):
     ACCESS = ("none", "read", "write", "admin")
 
     default = forms.ChoiceField(
-        label="Everybody", choices=[(each, each) for each in ACCESS], help_text="What agents may do that have no rule."
+        label="Default", choices=[(each, each) for each in ACCESS], help_text="What agents without a rule may do."
     )
     allow = forms.CharField(
         label="Rules",
@@ -388,7 +388,7 @@ class WorkflowFileForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={**PLAIN, "rows": 18, "class": "tall", "wrap": "off"}),
-        help_text="Counts when no file is chosen.",
+        help_text="Used when no file is chosen.",
     )
 
     def clean(self) -> Cleaned:
@@ -419,7 +419,7 @@ class SavedFilterForm(PlainForm):
         help_text="One of yours that has this name already is replaced.",
     )
     shared = forms.BooleanField(
-        label="Share it", required=False, help_text="Everybody of this tenant who sees the list can use it."
+        label="Share it", required=False, help_text="Everyone in this tenant who sees the list can use it."
     )
     query = forms.CharField(
         required=False,

@@ -122,21 +122,21 @@ RESOURCE_METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
 TITLES = {
-    400: "That request could not be read",
+    400: "Invalid request",
     401: "Sign in first",
     403: "Not allowed",
     404: "Not found",
-    405: "Not that way",
-    408: "Too slow",
+    405: "Method not allowed",
+    408: "Request timed out",
     409: "Something has changed",
     410: "No longer here",
     413: "Too large",
-    422: "Not valid",
-    428: "Say which version",
-    429: "Slow down",
-    500: "The console failed",
-    501: "Not offered here",
-    502: "Somebody else's failure",
+    422: "Invalid input",
+    428: "Version required",
+    429: "Too many requests",
+    500: "Server error",
+    501: "Not supported by this host",
+    502: "An upstream service failed",
     503: "Not available now",
 }
 
@@ -208,6 +208,7 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         "known_address": _known_address(request, refusal) if isinstance(refusal, errors.UnknownParameter) else "",
         "start_again": refusal.details.get("startAgain", ""),
         "correlation_id": refusal.details.get("correlationId", ""),
+        "again": request.get_full_path() if status >= 500 and request.method == "GET" else "",
     }
     if isinstance(refusal, errors.StoreUnavailable):
         # Render without the request: its context processors would query the database.

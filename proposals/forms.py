@@ -40,7 +40,7 @@ class ReasonForm(PlainForm):
         label="Reason",
         max_length=drafts.MAX_NOTE,
         widget=REASON,
-        help_text="Everybody who reads this proposal sees it. Secrets of this tenant are redacted from it.",
+        help_text="Everyone who reads this proposal sees it. Secrets of this tenant are redacted from it.",
     )
 
 
@@ -165,7 +165,7 @@ class EndForm(PlainForm):
         label="Reason",
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="It stands with each of them, for everybody who reads it. Secrets of this tenant are redacted.",
+        help_text="Shown with each proposal to everyone who reads it. Secrets of this tenant are redacted.",
     )
 
 
@@ -214,7 +214,7 @@ class PolicyForm(PlainForm):
         required=False,
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Stays with the change for everybody who reads it here. Secrets of this tenant are redacted from it.",
+        help_text="Shown with the change to everyone who reads it here. Secrets of this tenant are redacted from it.",
     )
 
     def clean(self) -> Cleaned:

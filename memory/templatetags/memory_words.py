@@ -106,21 +106,19 @@ def _fact(names: Mapping[str, str], label: str, value: object) -> Fact:
 
 @register.filter
 def gist(names: Mapping[str, str], facts: Mapping[str, object]) -> str:
-    """What stands for a record while its details are folded: its reason, its decision, or the first facts that are
+    """What stands for a record while its details are folded: its reason, its decision, or the first fact that is
     neither an id nor a digest."""
     for name in ("reason", "decision"):
         if text := facts.get(name):
             return _plain(names, text)
-    short = [
-        f"{_spaced(name)} {_plain(names, value)}"
-        for name, value in facts.items()
-        if isinstance(value, str | int) and value != "" and not name.startswith("sha256") and not _NAMING.search(name)
-    ]
-    return ", ".join(short[:2])
+    for name, value in facts.items():
+        if isinstance(value, str | int) and value != "" and not _NAMING.search(name):
+            return f"{_spaced(name)} {_plain(names, value)}"
+    return ""
 
 
 # Names of facts that hold an id, a reference or a digest.
-_NAMING = re.compile("(Id|Ids|Ref|Key|Sha256)$")
+_NAMING = re.compile("(Id|Ref|Key|Sha256)$|^sha256")
 
 
 def _spaced(name: str) -> str:

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from openwop_console import glossary
+from openwop_console import glossary, health
 from openwop_console.templatetags import drawings
 
 register = template.Library()
@@ -225,6 +225,12 @@ def term(word: str, label: str = "") -> SafeString:
     """
     where = f"{address_of('glossary')}#term-{slugify(word)}"
     return markup('<a class="term" href="{}" title="{}">{}</a>', where, glossary.meanings()[word], label or word)
+
+
+@register.simple_tag
+def worker_missing() -> bool:
+    """Return whether work that waits has no worker to do it."""
+    return not health.is_worker_alive()
 
 
 @register.simple_tag

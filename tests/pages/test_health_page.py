@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from memory.host import runs
+from memory.host import ids, runs
 from openwop_console import health
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunRequest
@@ -92,8 +92,28 @@ def test_a_request_that_the_database_refused_does_not_wait_for_it_again_to_be_li
     caches["default"].delete(health.SLOW)
     with monkeypatch.context() as patched, connection.execute_wrapper(refuse):
         patched.setattr(health, "SLOW_S", 0.0)
-        assert ada.get("/memory").status_code == 503
+        read, sent = ada.get("/memory?q=beans"), ada.post("/memory/views", {"name": "mine"})
+    assert (read.status_code, sent.status_code) == (503, 503)
+    assert '<a class="button primary" href="/memory?q=beans">Try again</a>' in body_of(read)
+    assert "Try again" not in body_of(sent)
+    assert "what you typed is still in the form" in body_of(sent)
+    assert "Sign in" not in body_of(read), "the session goes on"
     assert state(ada)["slowRequests"] == []
+
+
+def test_work_that_waits_says_that_no_worker_is_running(ada: Client) -> None:
+    acme, now = building.scope(), timezone.now()
+    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=now)
+    pages = [f"/runs/{ids.wire('run', run.id)}", "/memory/export"]
+    ada.post("/memory/export", {"format": "csv"})
+    building.remember("acme", "Marta prefers mail.")
+    pages.append(ada.post("/consolidation/order", {"kind": "consolidate", "ref": "notes"})["Location"])
+    pages.append(ada.post("/forget", {"subject": "Marta", "aliases": ""})["Location"])
+    words = "No worker is running on this host"
+    caches["default"].delete(health.HEARTBEAT)
+    assert [page for page in pages if words not in body_of(ada.get(page))] == []
+    caches["default"].set(health.HEARTBEAT, True, 45)
+    assert [page for page in pages if words in body_of(ada.get(page))] == []
 
 
 def test_the_list_of_slow_requests_keeps_the_newest_twenty(ada: Client) -> None:
