@@ -43,6 +43,7 @@ OVER = tuple(
     for pair in "no/longer not/longer not/anymore not/more nicht/mehr kein/mehr keine/mehr keinen/mehr keiner/mehr "
     "ya/no n'/plus ne/plus już/nie".split()
 )
+NO_FACT = values.REPORTING | values.CONDITIONAL
 LONGEST = 24
 # Verbs and nouns that an older statement may have where the newer one speaks of the change, or another one.
 LIGHT = frozenset(
@@ -77,8 +78,7 @@ def bag_of(said: Spoken) -> int:
 
 def _says_enough(tokens: Sequence[Token]) -> bool:
     """Whether it has more than one word, or value, that may identify it."""
-    said = {token.concept for token in tokens if token.kind & (SAID | PRONOUN) and token.concept not in LIGHT}
-    return len(said) > 1
+    return len({token.concept for token in tokens if token.kind & (SAID | PRONOUN)} - LIGHT) > 1
 
 
 def _sum(tokens: Sequence[Token]) -> int:
@@ -194,9 +194,7 @@ def _after_new(raws: list[str], to: int) -> int:
 
 def opposite(what: Against, other: Spoken) -> bool:
     """Whether the other says the very thing that is denied, in an order that says the same, or that and more."""
-    if other.kinds & (NEGATION | PAST) or {token.raw for token in other.tokens} & (
-        values.REPORTING | values.CONDITIONAL
-    ):
+    if other.kinds & (NEGATION | PAST) or not NO_FACT.isdisjoint([token.raw for token in other.tokens]):
         return False
     persons = [{token.code for token in each if token.kind & PRONOUN} for each in (what.rest, other.tokens)]
     if persons[0] != persons[1]:

@@ -9,6 +9,7 @@ under a condition (over $100) claims nothing: a newer event replaces no older on
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache
 
 from memory.text.similarity import values
 from memory.text.similarity.statements import Leaf, Spoken
@@ -46,7 +47,8 @@ CONDITIONS = frozenset(
 ARTICLES = frozenset({"a", "an", "the"})
 MANNER = frozenset({"as", "by", "via", "in"})
 OFFICES = frozenset("office headquarters warehouse address location store shop".split())
-STARTING: dict[str, list[list[str]]] = {}
+# The phrases for a state by their first word and their second, "" where there is one alone; the longest first.
+STARTING: dict[str, dict[str, list[list[str]]]] = {}
 MOVING = values.ATTRIBUTES | values.MOVES | values.LIVES
 MOST_IN_A_SLOT = 5
 COMPARING = frozenset("over under above below than least most exceeding beyond between".split())
@@ -70,7 +72,13 @@ MOST_IN_A_NAME = 4
 ALIKE = 0.75
 WHEN = frozenset("last this yesterday today recently lately".split())
 CHANGED = values.CHANGES | values.MOVES | values.PROGRESS | values.NOW
-NOTHING: frozenset[str] = frozenset()
+CHANGING = values.CHANGES | values.MOVES
+TAKEN = values.PROGRESS | values.ENDED
+REACHING = values.TURNS | values.REACHES | values.DROPPED
+DROPPED = values.DROPPED | PRICES
+DROPPED_OF_TIMES = DROPPED | values.EXPECTED
+NO_PLAIN_FACT = CONDITIONS | values.REPORTING
+NO_ASSIGNMENT = NO_PLAIN_FACT | values.IS
 CALLED = frozenset("called named renamed".split())
 CLAIMING = MASKED | PREFERS | TURN | STATUS | VALUE | CAPITAL
 NAMED = "is named"
@@ -84,7 +92,7 @@ BEEN = frozenset("was were has have been be is are got gets".split())
 
 
 for _phrase in sorted((phrase.split() for phrase in values.STATUSES), key=len, reverse=True):
-    STARTING.setdefault(_phrase[0], []).append(_phrase)
+    STARTING.setdefault(_phrase[0], {}).setdefault(_phrase[1] if len(_phrase) > 1 else "", []).append(_phrase)
 
 
 @dataclass(slots=True)
@@ -134,8 +142,9 @@ def status(said: Spoken, raws: set[str]) -> Slot | None:
     """One word or phrase for a state, said of the one thing that the statement is about: "is (now) closed"."""
     tokens = said.tokens
     starts = [at for at, token in enumerate(tokens) if token.raw in STARTING]
-    found = [(at, size) for at in starts if (size := _status_at(tokens, at))]
-    apart = [(at, size) for at, size in found if not any(a < at < a + s for a, s in found)]
+    apart = found = [(at, size) for at in starts if (size := _status_at(tokens, at))]
+    if len(found) > 1:
+        apart = [(at, size) for at, size in found if not any(a < at < a + s for a, s in found)]
     stated = [(at, size) for at, size in apart if _is_stated(tokens, at, size) or _is_done(tokens, at)]
     if len(stated) != 1 or raws & values.REPORTING:
         return None
@@ -150,20 +159,19 @@ def status(said: Spoken, raws: set[str]) -> Slot | None:
 
 
 def _status_at(tokens: list[Token], at: int) -> int:
+    phrases = STARTING[tokens[at].raw]
     second = tokens[at + 1].raw if at + 1 < len(tokens) else ""
-    for phrase in STARTING.get(tokens[at].raw, ()):
-        if len(phrase) == 1:
-            return 1
-        if phrase[1] == second and [token.raw for token in tokens[at : at + len(phrase)]] == phrase:
+    for phrase in phrases.get(second, ()):
+        if [token.raw for token in tokens[at : at + len(phrase)]] == phrase:
             return len(phrase)
-    return 0
+    return int("" in phrases)
 
 
 def _is_done(tokens: list[Token], at: int) -> bool:
     """Whether it is a step that was taken: "was shipped", "has been closed"."""
     before = next((token.raw for token in reversed(tokens[:at]) if not token.kind & FILLER), "")
     if before in ("has", "have"):
-        return tokens[at].raw in values.PROGRESS | values.ENDED
+        return tokens[at].raw in TAKEN
     return before in values.BECOME or (before in ("was", "were", "got") and tokens[at].raw in values.PROGRESS)
 
 
@@ -218,16 +226,17 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
 def defined(said: Spoken, raws: set[str]) -> Slot | None:
     """ "The owner of X is Y", "X was switched to Y", "Y is the owner of X": a name for what there is one of."""
     tokens = said.tokens
-    verb = next((at for at, token in enumerate(tokens) if token.raw in values.IS), 0)
+    verb = _first_is(tokens, raws)
     if not verb:
         return _switched(tokens, raws)
+    if not NO_PLAIN_FACT.isdisjoint(raws):
+        return None
     before, after = tokens[:verb], tokens[verb + 1 :]
     if after and (after[0].raw in CALLED or after[0].raw in values.NOW):
         after = after[1:]
-    if any(token.raw in values.IS for token in after) or raws & (CONDITIONS | values.REPORTING):
+    if any(token.raw in values.IS for token in after):
         return None
-    after, tail = _until_break(after), len(_until_break(after)) < len(after)
-    if tail or not before or not after:
+    if not after or len(_until_break(after)) < len(after):
         return None
     if _is_definite(before) and _sort_of(after):
         return _defined(before, after)
@@ -238,7 +247,9 @@ def defined(said: Spoken, raws: set[str]) -> Slot | None:
 
 def _switched(tokens: list[Token], raws: set[str]) -> Slot | None:
     """ "The level was lowered to INFO"."""
-    at = next((at for at, token in enumerate(tokens) if token.raw in values.CHANGES | values.MOVES), 0)
+    if CHANGING.isdisjoint(raws):
+        return None
+    at = next((at for at, token in enumerate(tokens) if token.raw in CHANGING), 0)
     to = next((place for place in range(at + 1, len(tokens)) if tokens[place].raw == "to"), at)
     if not at or "from" in raws or raws & values.REPORTING or (to == at and tokens[at].raw not in CALLED):
         return None
@@ -273,7 +284,7 @@ def assigned(said: Spoken, raws: set[str]) -> Slot | None:
     name = tokens[:at] if at < len(tokens) and tokens[at].raw == "=" else tokens[:start]
     value = tokens[start:]
     named = 0 < len(name) <= MOST_IN_A_NAME and all(token.kind & (WORD | VALUE | PREPOSITION) for token in name)
-    if not named or len(value) != 1 or raws & (values.REPORTING | values.IS | CONDITIONS) or "http" in name[0].raw:
+    if not named or len(value) != 1 or not NO_ASSIGNMENT.isdisjoint(raws) or "http" in name[0].raw:
         return None
     if tokens[at].raw != "=" and not value[0].mask:
         return None
@@ -289,17 +300,25 @@ def final(said: Spoken, raws: set[str]) -> Slot | None:
         if tokens[start - 1].kind & BREAK:
             break
     after = tokens[start:]
-    copula = next((at for at, token in enumerate(tokens) if token.raw in values.IS), 0)
+    copula = _first_is(tokens, raws)
     if copula and copula + 2 < len(tokens) and _is_a_kind(tokens[copula + 1 :]):
         start = copula + 2
         return Slot("slot", "value", tokens, start, len(tokens), explicit=bool(raws & values.NOW), sort="is a")
-    valued = bool(after) and all(token.kind & VALUE for token in after)
-    sort = "value" if valued else _sort_of(after) if after else ""
-    if not sort or not any(token.kind & WORD for token in tokens[:start]) or raws & (values.REPORTING | CONDITIONS):
+    if not after or not NO_PLAIN_FACT.isdisjoint(raws):
+        return None
+    sort = "value" if all(token.kind & VALUE for token in after) else _sort_of(after)
+    if not sort or not any(token.kind & WORD for token in tokens[:start]):
         return None
     explicit = bool(raws & values.NOW) and "from" not in raws
     explicit = explicit or (sort == NAMED and _is_office_in_polish(tokens, start))
     return Slot("slot", "value", tokens, start, len(tokens), explicit=explicit, sort=f"ends {sort}")
+
+
+def _first_is(tokens: list[Token], raws: set[str]) -> int:
+    """The place of the first "is"; 0 where there is none, or nothing before it."""
+    if values.IS.isdisjoint(raws):
+        return 0
+    return next((at for at, token in enumerate(tokens) if token.raw in values.IS), 0)
 
 
 def _is_office_in_polish(tokens: list[Token], start: int) -> bool:
@@ -446,11 +465,10 @@ def said_tokens(slot: Slot) -> list[Token]:
 def _marked(tokens: list[Token], start: int, end: int, mask: str) -> tuple[Token, ...]:
     """The statement without words for a change, and with one mark for the value."""
     last = tokens[end - 1]
-    mark = Token("", "", SLOT, b"", VALUE | (last.kind & BREAK), mask)
-    kept = [*tokens[:start], mark, *tokens[end:]]
-    dropped = values.DROPPED | PRICES | (values.EXPECTED if mask in ("date", "time") else NOTHING)
-    raws = {token.raw for token in kept}
-    if raws.isdisjoint(dropped) and raws.isdisjoint(NEWER):
+    kept = [*tokens[:start], _mark(VALUE | (last.kind & BREAK), mask), *tokens[end:]]
+    dropped = DROPPED_OF_TIMES if mask in ("date", "time") else DROPPED
+    raws = [token.raw for token in kept]
+    if dropped.isdisjoint(raws) and NEWER.isdisjoint(raws):
         return tuple(kept)
     plain = tuple(
         [
@@ -462,6 +480,12 @@ def _marked(tokens: list[Token], start: int, end: int, mask: str) -> tuple[Token
     if any(token.kind & WORD for token in plain):
         return plain
     return tuple([token for token in kept if token.raw not in dropped - PRICES])
+
+
+@cache
+def _mark(kind: int, mask: str) -> Token:
+    """What stands where a value of this sort was."""
+    return Token("", "", SLOT, b"", kind, mask)
 
 
 def is_adjective(tokens: list[Token], at: int) -> bool:
@@ -488,17 +512,16 @@ def _key(rest: tuple[Token, ...]) -> int:
 def _values(tokens: list[Token], raws: set[str]) -> list[Claim]:
     """One claim for each value that the statement gives, were it the only one to differ."""
     tokens = former_value_left_out(tokens, raws)
-    sorts = [sort_at(tokens, at) for at in range(len(tokens))]
-    runs: list[tuple[int, int]] = []
-    for at, sort in enumerate(sorts):
-        if sort and runs and runs[-1][1] == at and sorts[at - 1] == sort and sort in ("date", "number", "phone"):
-            runs[-1] = (runs[-1][0], at + 1)
+    runs: list[tuple[int, int, str]] = []
+    for at in [at for at, token in enumerate(tokens) if token.kind & VALUE]:
+        sort = sort_at(tokens, at)
+        if sort in ("date", "number", "phone") and runs and runs[-1][1:] == (at, sort):
+            runs[-1] = (runs[-1][0], at + 1, sort)
         elif sort:
-            runs.append((at, at + 1))
+            runs.append((at, at + 1, sort))
     found = []
-    for number, (start, end) in enumerate(runs[:MOST_RUNS]):
+    for number, (start, end, sort) in enumerate(runs[:MOST_RUNS]):
         since = runs[number - 1][1] if number else 0
-        sort = sorts[start]
         if _states(tokens, since, start, end, sort):
             rest = _marked(tokens, start, end, sort)
             if any(token.kind & WORD for token in rest):
@@ -527,19 +550,19 @@ def _explicit(run: list[Token], raws: set[str], sort: str) -> bool:
 
 def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) -> bool:
     """Whether the value is what the statement is about: said of it, not a condition and not a part of its name."""
-    before = {token.raw for token in tokens[since:first]}
-    near = {token.raw for token in tokens[max(0, first - 2) : first]}
-    behind = {token.raw for token in tokens[end:]}
-    if near & COMPARING:
+    if not COMPARING.isdisjoint([token.raw for token in tokens[max(0, first - 2) : first]]):
         return False
+    before, behind = [token.raw for token in tokens[since:first]], [token.raw for token in tokens[end:]]
     if sort in ("date", "time"):
-        return bool(before & DATING) or (first < 2 and bool(behind & values.DATED or "only" in behind))
+        return not DATING.isdisjoint(before) or (
+            first < 2 and (not values.DATED.isdisjoint(behind) or "only" in behind)
+        )
     if sort in ("phone", "email"):
         all_said = {token.raw for token in tokens}
-        return bool(all_said & REACHED_AT) and bool(all_said & (values.TURNS | values.REACHES | values.DROPPED))
+        return bool(all_said & REACHED_AT) and not REACHING.isdisjoint(all_said)
     if first == 1 and tokens[0].kind & PREPOSITION:
-        return bool(behind & SAYING)
-    return bool(before & SAYING) or (first == 0 and end < len(tokens) and tokens[end].raw in values.COPULAS)
+        return not SAYING.isdisjoint(behind)
+    return not SAYING.isdisjoint(before) or (first == 0 and end < len(tokens) and tokens[end].raw in values.COPULAS)
 
 
 def happened(tokens: list[Token]) -> bool:

@@ -16,6 +16,7 @@ from memory.text.similarity import values, words
 from memory.text.similarity.claims import (
     DEFINITE,
     NAMED,
+    TAKEN,
     VERSIONS,
     Claim,
     former_value_left_out,
@@ -246,7 +247,7 @@ def _past(tokens: Sequence[Token]) -> set[int]:
     for at, token in enumerate(tokens):
         if token.kind & PAST:
             follows = next((each for each in tokens[at + 1 : at + 3] if each.kind & WORD), None)
-            if follows is None or follows.raw not in values.PROGRESS | values.ENDED:
+            if follows is None or follows.raw not in TAKEN:
                 found.add(0)
         elif (
             token.kind & WORD
@@ -302,7 +303,10 @@ SHORTEST_CLAUSE = 3
 NEWS, MOST_IN_NEWS = frozenset("change update updated correction changes news".split()), 4
 MARKING = values.NOW | values.CHANGES | values.MOVES
 MARKED = MARKING - frozenset("forward brought set fixed".split())
-MANY = frozenset("date number phone".split())
+MANY = frozenset(("date", "number", "phone", NAMED))
+NAMING = values.IS | {"owns"}
+DEFINING = values.IS | values.CHANGES
+AHEAD = frozenset(("will", "shall"))
 
 
 def topics_of(said: Spoken) -> list[Claim]:
@@ -315,14 +319,17 @@ def topics_of(said: Spoken) -> list[Claim]:
     if said.strict or said.kinds & ASKS or not said.kinds & (VALUE | CAPITAL | STATUS) or len(said.tokens) > LONGEST:
         return []
     raws = {token.raw for token in said.tokens}
-    if raws & NO_FACTS or _lies_ahead(said.tokens) or _denies(said):
+    if not NO_FACTS.isdisjoint(raws) or _denies(said) or _lies_ahead(said.tokens, raws):
         return []
     tokens = without_time(said.tokens)
     marked = len(tokens) < len(said.tokens) or _is_changed(tokens, raws) or ("new" in raws and _is_renewed(tokens))
     marked = (
         marked
         or {"plus", "que"} <= raws
-        or any(token.raw in NEWS for token in tokens[:MOST_IN_NEWS] if token.kind & BREAK)
+        or (
+            not NEWS.isdisjoint(raws)
+            and any(token.raw in NEWS for token in tokens[:MOST_IN_NEWS] if token.kind & BREAK)
+        )
     )
     found: list[Claim] = []
     if said.kinds & STATUS:
@@ -333,14 +340,19 @@ def topics_of(said: Spoken) -> list[Claim]:
             rest = [*slot.tokens[: slot.start], *_until_tail(slot.tokens[slot.end - 1 :], taken=taken)[1:]]
             cut = len(rest) + slot.end - slot.start < len(slot.tokens)
             ends = any(token.kind & AND for token in slot.tokens[slot.end - 1 :])
-            topic = _topic(rest, given, f"status {slot.sort}", "value", explicit=True)
-            found += [replace(claim, is_part=cut and ends) for claim in topic]
-    over = said.kinds & PAST and not raws & MARKING
+            found += _topic(rest, given, f"status {slot.sort}", "value", explicit=True, is_part=cut and ends)
+    over = said.kinds & PAST and MARKING.isdisjoint(raws)
     if over or (said.kinds & HAPPENS and happened([token for token in tokens if token.raw != "got"])):
         return found
-    tokens = _without_difference(former_value_left_out(tokens, raws))
+    tokens = former_value_left_out(tokens, raws)
+    tokens = _without_difference(tokens) if "by" in raws else tokens
+    naming = not NAMING.isdisjoint(raws)
     for start, end, sort in _runs(tokens):
-        if not (_is_identified(tokens, start, end) if sort == NAMED else _is_stated(tokens, start, end, sort)):
+        if sort == NAMED:
+            stated = naming and _is_identified(tokens, start, end)
+        else:
+            stated = _is_stated(tokens, start, end, sort)
+        if not stated:
             continue
         rest = [*_before_value(tokens[:start]), *tokens[end:]]
         found += _topic(rest, tokens[start:end], sort, sort, explicit=marked or (sort == NAMED and bool(NEW & raws)))
@@ -371,12 +383,14 @@ def _dated(rest: list[Token], given: list[Token], sort: str, raws: set[str]) -> 
 
 def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
     """Where something is, and where it moved to."""
+    if "from" in raws or PLACED_BY.isdisjoint(raws):
+        return []
     verb = next((at for at, token in enumerate(tokens) if token.raw in PLACED_BY), 0)
-    if not verb or "from" in raws:
+    if not verb:
         return []
     moved = tokens[verb].raw in values.MOVES
     sort = "place of work" if tokens[verb].raw in WORKS else "place"
-    leads = ("to", "into") if moved else values.PLACES | {"for"}
+    leads = TO_A_PLACE if moved else AT_A_PLACE
     place = next((at for at in range(verb + 1, min(len(tokens), verb + 4)) if tokens[at].raw in leads), 0)
     if not place or any(token.kind & VALUE for token in tokens[verb + 1 : place]):
         return []
@@ -391,6 +405,7 @@ def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
 
 
 WORKS = frozenset("works work transferred".split())
+TO_A_PLACE, AT_A_PLACE = frozenset(("to", "into")), values.PLACES | {"for"}
 PLACED_BY = values.IS | values.LIVES | values.MOVES | WORKS | {"happens", "happen"}
 MOST_IN_A_PLACE = 6
 ENDS = frozenset(
@@ -424,8 +439,8 @@ def _is_stated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
         and (before[-1].raw == "by" or before[-1].raw in values.CHANGES)
     ):
         return False
-    verb = any(token.raw in STATING or token.kind & END for token in before)
-    return verb or not any(token.raw in FINITE for token in tokens[end:])
+    verb = not STATING.isdisjoint([token.raw for token in before]) or any(token.kind & END for token in before)
+    return verb or FINITE.isdisjoint([token.raw for token in tokens[end:]])
 
 
 FINITE = HELPING | values.COPULAS | values.CHANGES | values.MOVES | values.LIVES
@@ -434,20 +449,23 @@ STATING = HELPING | values.COPULAS | values.STATES | values.CHANGES | values.MOV
 
 def _is_identified(tokens: list[Token], start: int, end: int) -> bool:
     """Whether it is said of the name what it is, or of a thing that it is the name: "the owner is Ana", "Ana owns"."""
-    before = next((token.raw for token in reversed(tokens[:start]) if token.raw not in values.NOW), "")
+    if start:
+        return next((token.raw for token in reversed(tokens[:start]) if token.raw not in values.NOW), "") in values.IS
     after = [token.raw for token in tokens[end:] if token.raw not in values.NOW][:2]
-    if before in values.IS or start or not after:
-        return before in values.IS
+    if not after:
+        return False
     return after[0] == "owns" or (after[0] in values.IS and after[-1] in DEFINITE)
 
 
 def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
     """ "The theme of the party is X", and "the theme of the party changed to Y", whatever the sort of X and Y."""
-    at = next((at for at, token in enumerate(tokens) if token.raw in values.IS or token.raw in values.CHANGES), 0)
+    if DEFINING.isdisjoint(raws):
+        return []
+    at = next((at for at, token in enumerate(tokens) if token.raw in DEFINING), 0)
     value, explicit = tokens[at + 1 :], False
-    if at and tokens[at].raw in ("moved", "relocated", "transferred"):
+    if not at or tokens[at].raw in ("moved", "relocated", "transferred"):
         return []  # to a place, which is not what it is
-    if at and tokens[at].raw in values.CHANGES:
+    if tokens[at].raw in values.CHANGES:
         to = next((place for place in range(at, len(tokens)) if tokens[place].raw in ("to", "into")), 0)
         value, explicit = tokens[to + 1 :], bool(to)
         if not to:
@@ -455,7 +473,7 @@ def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
     said = [token for token in value if token.kind & SAID]
     if _is_limited(value):
         return []
-    if not at or not 0 < len(said) <= MOST_IN_A_VALUE or (value[0].kind & PREPOSITION and not explicit):
+    if not 0 < len(said) <= MOST_IN_A_VALUE or (value[0].kind & PREPOSITION and not explicit):
         return []
     sort = "attribute" if _is_an_attribute(tokens[:at]) else next((token.mask for token in said if token.mask), "")
     if not sort:
@@ -494,7 +512,7 @@ def _before_value(tokens: list[Token]) -> list[Token]:
 
 def _until_tail(tokens: list[Token], *, taken: bool) -> list[Token]:
     """Up to what is added to the state: ", and works again", "since Monday", "by Ana"; of a step also when it was."""
-    step = taken and tokens[0].raw in values.PROGRESS | values.ENDED
+    step = taken and tokens[0].raw in TAKEN
     end = next((at + bool(token.kind & BREAK) for at, token in enumerate(tokens) if _is_a_tail(tokens, at, step)), None)
     return tokens if end is None else tokens[: max(end, 1)]
 
@@ -519,6 +537,8 @@ def clauses_of(said: Spoken) -> list[Spoken]:
     """Its sentences, and the parts between semicolons: what one says replaces others, and is not replaced for it."""
     if said.strict or said.kinds & ASKS or not any(token.kind & (HALT | END | AND) for token in said.tokens[:-1]):
         return [said]
+    if not any(_may_part(*pair) for pair in pairwise(said.tokens)):
+        return [said]
     found: list[list[Token]] = [[]]
     for token, following in pairwise(said.tokens):
         ends = token.kind & HALT or (token.kind & END and following.kind & CAPITAL)
@@ -534,6 +554,12 @@ def clauses_of(said: Spoken) -> list[Spoken]:
     if len(found) < 2:
         return [said]
     return [Spoken(each, reduce(or_, [token.kind for token in each], 0)) for each in found if each]
+
+
+def _may_part(token: Token, following: Token) -> bool:
+    """Whether another clause may begin between them."""
+    kind = token.kind
+    return bool(kind & HALT or (kind & END and following.kind & CAPITAL) or (kind & AND and following.raw in HELPING))
 
 
 def _subject(tokens: list[Token]) -> list[Token]:
@@ -585,11 +611,15 @@ def _runs(tokens: list[Token]) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     for at in [at for at, token in enumerate(tokens) if token.kind & (VALUE | CAPITAL)]:
         sort = _sort(tokens, at)
-        if sort and found and found[-1][1] == at and found[-1][2] == sort and (sort in MANY or sort == NAMED):
+        if not sort:
+            continue
+        if found and found[-1][1] == at and found[-1][2] == sort and sort in MANY:
             found[-1] = found[-1][0], at + 1, sort
-        elif sort:
+        elif len(found) == MOST_RUNS:
+            break
+        else:
             found.append((at, at + 1, sort))
-    return found[:MOST_RUNS]
+    return found
 
 
 def _sort(tokens: list[Token], at: int) -> str:
@@ -607,17 +637,18 @@ def _sort(tokens: list[Token], at: int) -> str:
     return NAMED if named and (at or not token.kind & COMMON) else ""
 
 
-def _lies_ahead(tokens: Sequence[Token]) -> bool:
+def _lies_ahead(tokens: Sequence[Token], raws: set[str]) -> bool:
     """Whether it says what will be: "the budget will be raised", "the rent was to be raised"."""
-    return any(
-        token.raw in ("will", "shall") or (token.raw == "to" and follows.raw == "be")
-        for token, follows in pairwise(tokens)
-    )
+    if AHEAD.isdisjoint(raws) and not ("to" in raws and "be" in raws):
+        return False
+    return any(token.raw in AHEAD or (token.raw == "to" and follows.raw == "be") for token, follows in pairwise(tokens))
 
 
-def _topic(rest: list[Token], given: Sequence[Token], sort: str, why: str, *, explicit: bool) -> list[Claim]:
+def _topic(
+    rest: list[Token], given: Sequence[Token], sort: str, why: str, *, explicit: bool, is_part: bool = False
+) -> list[Claim]:
     kept = [token for token in rest if token.raw not in LIGHT]
-    if any(token.raw in MARKING for token in kept):
+    if not MARKING.isdisjoint([token.raw for token in kept]):
         kept = [token for at, token in enumerate(rest) if not _is_dropped(rest, at) and token.raw not in LIGHT]
     if not any(token.kind & WORD and token.concept for token in kept):
         kept = [token for at, token in enumerate(rest) if not _is_dropped(rest, at) and token.raw not in LIGHT - PRICES]
@@ -626,7 +657,7 @@ def _topic(rest: list[Token], given: Sequence[Token], sort: str, why: str, *, ex
         return []
     key = (sum(meant) + salt_of(f"topic {sort}")) & BITS
     said = tuple(token.word.casefold() for token in given if token.kind & SAID)
-    return [Claim(key, WHY.get(why, why), said, tuple(kept), explicit, f"topic {sort}", is_topic=True)]
+    return [Claim(key, WHY.get(why, why), said, tuple(kept), explicit, f"topic {sort}", is_topic=True, is_part=is_part)]
 
 
 def _is_dropped(tokens: list[Token], at: int) -> bool:

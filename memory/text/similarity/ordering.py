@@ -24,6 +24,7 @@ from memory.text.similarity.tokens import (
 )
 from memory.text.similarity.words import ALIKE, ARTICLES, HEADS, LEADS, MAY_BE_MISSING, MODALS, TIMES
 
+LEADING = frozenset(HEADS) | frozenset(TIMES)
 MOST_BLOCKS = 8
 MOST_IN_A_NOUN = 4
 # In front of what a noun belongs to, or is for, or about.
@@ -287,7 +288,7 @@ def _ends(parts: list[Part], at: int) -> bool:
     if at >= len(parts):
         return True
     part, before = parts[at], parts[at - 1].token
-    if part.rank or part.lead or part.after_verb or part.article or part.token.raw in HEADS | TIMES:
+    if part.rank or part.lead or part.after_verb or part.article or part.token.raw in LEADING:
         return True
     if part.token.kind & (CAPITAL | VALUE):
         return False
