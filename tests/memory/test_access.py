@@ -3,12 +3,15 @@
 import time
 from dataclasses import replace
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.utils import timezone
 
@@ -20,6 +23,7 @@ from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ADA = "ada@acme.example"
+FORMS = "0013_domains_as_looked_up"
 
 
 def test_domains_that_only_an_older_codec_takes_for_one_are_two() -> None:
@@ -77,6 +81,38 @@ def test_an_address_whose_domain_only_looks_different_is_the_same_person_and_one
     Operator.objects.filter(id=ada.id).update(email="ada@m\u00fcnchen.example")  # as earlier releases stored it
     assert access.operator_by_email("Ada@m\u00fcnchen.example") == ada
     assert sign_in("ada@m\u00fcnchen.example").get("/memory").status_code == 200
+
+
+def test_addresses_of_an_earlier_release_are_migrated_to_their_form_and_no_account_is_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    people = {name: building.operator(role="owner", email=f"{name}@acme.example") for name in ("bob", "eve", "ana")}
+    people |= {f"{name}2": building.operator(role="owner", email=f"{name}2@acme.example") for name in ("eve", "ana")}
+    earlier = {
+        "bob": "bob@m\u00fcnchen.de",
+        "eve": "eve@m\u00fcnchen.de",
+        "eve2": "eve@xn--mnchen-3ya.de",
+        "ana": "ana@m\u00fcnchen.de",
+        "ana2": "ana@m\u00fcn\u200bchen.de",
+    }
+    for name, email in earlier.items():
+        Operator.objects.filter(id=people[name].id).update(email=email)
+    assert access.operator_by_email("bob@xn--mnchen-3ya.de") is None
+    migration = import_module(f"memory.host.migrations.{FORMS}")
+    state = MigrationLoader(connection).project_state(("host", FORMS)).apps
+    for _ in range(2):
+        caplog.clear()
+        migration.store_forms(state, None)
+        stored = {name: Operator.objects.get(id=each.id).email for name, each in people.items()}
+        same = {"bob": "bob@xn--mnchen-3ya.de", "ana": "ana@xn--mnchen-3ya.de"}
+        assert stored == earlier | same, "eve2 has the form already, and of two others the older gets it"
+        for first, other in (("eve2", "eve"), ("ana", "ana2")):
+            assert f"usr_{people[first].id.hex} and usr_{people[other].id.hex}" in caplog.text
+        assert len(caplog.records) == 2
+    for name in people:
+        assert access.operator_by_email(stored[name]) == people[name]
+    assert access.operator_by_email("bob@m\u00fcnchen.de") == people["bob"]
+    assert sign_in("bob@xn--mnchen-3ya.de").get("/memory").status_code == 200
 
 
 def test_the_last_active_owner_of_a_tenant_can_be_neither_removed_nor_demoted() -> None:
