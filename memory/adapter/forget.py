@@ -16,9 +16,9 @@ NAMES_AT_ONCE = 200  # each is a parameter in every one of ``NAMES``
 LOOKED_AT = 2000  # rows of which the texts are looked through in one go
 MANY = 10_000  # ids in one statement: they are one parameter there
 BEGINNING, END = UUID(int=0), UUID(int=2**128 - 1)
-# Everything that an entry says, as it was written.
+# Everything that an entry says, as it was written and as it was decoded then.
 WRITTEN = (
-    "SELECT e.id, e.content, e.subject, e.memory_ref, e.tags, e.search_text, a.namespace, a.key "
+    "SELECT e.id, e.content, e.subject, e.memory_ref, e.tags, e.search_text, e.hidden_text, a.namespace, a.key "
     "FROM memory_memoryentry e LEFT JOIN memory_entryaddress a ON a.tenant_id = e.tenant_id AND a.id = e.id "
     "WHERE e.tenant_id = %s AND "
 )
@@ -26,7 +26,7 @@ AFTER = "e.position > %s AND "
 BETWEEN = "e.id > %s AND e.id <= %s"
 # The texts of a page of rows, one text a column, put together by the engine: most pages have no trace of the subject.
 PAGES = {
-    "memory_memoryentry": ("content", "subject", "memory_ref", "tags", "search_text"),
+    "memory_memoryentry": ("content", "subject", "memory_ref", "tags", "search_text", "hidden_text"),
     "memory_entryaddress": ("namespace", "key"),
 }
 PAGE = "SELECT {texts} FROM {table} WHERE tenant_id = %s AND id > %s AND id <= %s"

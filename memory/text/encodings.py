@@ -3,8 +3,8 @@
 ``forms_of`` encodes a needle, for redaction and for the verification of a forget; ``readings`` decodes a haystack, for
 the finding. The two know the same forms and share no code path.
 
-``plain_readings`` are those that are stored with an entry when it is written. The others are rare: hex, UTF-16 inside
-of bytes, words of mail headers in other charsets, escapes of CSS and ``%u``. A forget alone decodes them.
+``plain_readings`` are those that are stored with an entry when it is written. The others are rare: hex, base32, UTF-16
+inside of bytes, words of mail headers in other charsets, escapes of CSS and ``%u``. A forget alone decodes them.
 """
 
 import base64
@@ -23,6 +23,7 @@ from urllib.parse import quote, unquote
 from memory.host.json_types import JSONObject
 
 SHORTEST_BASE64 = 8
+SHORTEST_BASE32 = 8  # letters, which no other text has by chance: 40 bits
 SHORTEST_RUN = 7  # of letters of base64 that are decoded: five letters, without padding
 ROUNDS = 4  # how often a text is decoded again: %2540 is two, base64 of a percent-encoded address is two
 PAYLOADS = 2  # how deep base64 inside base64 is opened
@@ -30,6 +31,7 @@ PAYLOADS = 2  # how deep base64 inside base64 is opened
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 URL_ALPHABET = ALPHABET[:-2] + "-_"
 BASE64_LETTERS = frozenset(ALPHABET + URL_ALPHABET)
+ALPHABET_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 ANY_BYTE = list(range(256))
 
 # Invisible characters: soft hyphen, joiners, marks of direction, variation selectors, tags.
@@ -74,6 +76,11 @@ _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\n]?")
 _PERCENT_U = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})", re.IGNORECASE)
 # A run of bytes in hex, with what stands between them in dumps and in literals.
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}(?:[ :,-]|0x)?){5,}+")
+# A run that may be base32: in capitals, which may be broken into lines or groups, or in small letters.
+_BASE32 = re.compile(rf"[A-Z2-7]++(?:{_BREAK.pattern}[A-Z2-7]++)*+=?|[a-z2-7]{{8,}}+=?")
+_MORE_THAN_WORDS = re.compile("[2-7=]")
+_AS_DIGITS = {ord(case): digit for one, digit in zip(ALPHABET_32, "0123456789abcdefghijklmnopqrstuv", strict=True)
+              for case in (one, one.lower())}  # fmt: skip
 _NO_HEX = re.compile(r"0x|[^0-9a-fA-F]")
 # Letters of other scripts that look like one of ours, in either case; both are casefolded before they are compared.
 LOOK_ALIKES = {
@@ -207,14 +214,25 @@ def in_base64(value: str, *, shortest: int = SHORTEST_BASE64, twice: bool = True
     return {FOLD.join(_one_of(letters) for letters in each) for each in (*once, *again)}
 
 
-def _aligned(choices: list[list[int]], shortest: int) -> Iterator[list[str]]:
-    """The base64 letters of bytes with a few choices each, at each alignment; the first and the last letter share bits
-    with neighbouring bytes. At least ``shortest`` letters do not."""
-    for shift in range(3):
+def in_base32(value: str) -> set[str]:
+    """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base32: in capitals that may be
+    broken anywhere, or in small letters."""
+    ways = [_ways(letter) for letter in value]
+    choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
+    found = set()
+    for each in _aligned(choices, SHORTEST_BASE32, bits=5):
+        found |= {FOLD.join(map(_one_of, each)), "".join(map(_one_of, each)).lower()}
+    return found
+
+
+def _aligned(choices: list[list[int]], shortest: int, *, bits: int = 6) -> Iterator[list[str]]:
+    """The base64 letters (base32 with 5 ``bits``) of bytes with a few choices each, at each alignment; the first and
+    the last letter share bits with neighbouring bytes. At least ``shortest`` letters do not."""
+    for shift in range({6: 3, 5: 5}[bits]):
         begin, end = 8 * shift, 8 * (shift + len(choices))
-        if end // 6 - -(-begin // 6) >= shortest:
+        if end // bits - -(-begin // bits) >= shortest:
             padded = [ANY_BYTE] * shift + choices + [ANY_BYTE]
-            yield [_letters_at(padded, 6 * number) for number in range(begin // 6, -(-end // 6))]
+            yield [_letters_at(padded, bits * number, bits) for number in range(begin // bits, -(-end // bits))]
 
 
 def _ways(letter: str, charset: str = "utf-8") -> list[bytes]:
@@ -251,12 +269,14 @@ def _in_charsets(letter: str) -> frozenset[bytes]:
     return frozenset(way for way in ways if way != letter.encode())
 
 
-def _letters_at(choices: list[list[int]], bit: int) -> str:
-    """The letters of base64 that six bits may be, of bytes that each have a few choices."""
+def _letters_at(choices: list[list[int]], bit: int, bits: int) -> str:
+    """The letters of base64 that six bits may be, or of base32 that five, of bytes that each have a few choices."""
     first, offset = divmod(bit, 8)
-    behind = choices[first + 1] if offset > 2 else [0]
-    values = {((high << 8 | low) >> (10 - offset)) & 63 for high in choices[first] for low in behind}
-    return "".join(sorted({ALPHABET[each] for each in values} | {URL_ALPHABET[each] for each in values}))
+    behind = choices[first + 1] if offset + bits > 8 else [0]
+    most = (1 << bits) - 1
+    values = {((high << 8 | low) >> (16 - bits - offset)) & most for high in choices[first] for low in behind}
+    alphabets = (ALPHABET, URL_ALPHABET) if bits == 6 else (ALPHABET_32,)
+    return "".join(sorted({alphabet[each] for each in values for alphabet in alphabets}))
 
 
 def _one_of(letters: str) -> str:
@@ -490,6 +510,12 @@ def is_in_words(text: str, start: int, end: int) -> bool:
     return not _is_mixed(_BREAK.sub("", text[start:end]))
 
 
+def is_in_words_32(text: str, start: int, end: int) -> bool:
+    """Whether the run of base32's letters with a part of it from ``start`` to ``end`` is no more than words."""
+    runs = (each for each in _BASE32.finditer(text) if each.start() <= start and end <= each.end())
+    return not any(_MORE_THAN_WORDS.search(each[0]) for each in runs)
+
+
 def broken_runs(text: str) -> Iterator[list[tuple[int, int]]]:
     """Where the pieces stand of each run of base64 that is broken into lines or groups.
 
@@ -542,7 +568,7 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _payloads(text: str, *, rare: bool) -> Iterator[str]:
-    """The texts inside base64 and base64url, and with ``rare`` inside hex, wherever a run of it begins."""
+    """The texts inside base64 and base64url, and with ``rare`` inside hex and base32, wherever a run of it begins."""
     if len(text) < SHORTEST_RUN:
         return
     if rare:
@@ -551,6 +577,10 @@ def _payloads(text: str, *, rare: bool) -> Iterator[str]:
             for first in range(2):
                 raw = bytes.fromhex(digits[first : len(digits) - (len(digits) - first) % 2])
                 yield from _texts_in(raw, rare=rare)
+        for run in _BASE32.findall(text) if _MORE_THAN_WORDS.search(text) else ():
+            if _MORE_THAN_WORDS.search(run):
+                for raw in _bytes_of_base32(_BREAK.sub("", run.rstrip("="))):
+                    yield from _texts_in(raw, rare=rare)
     for run in _runs(text):
         plain = run.rstrip("=").replace("-", "+").replace("_", "/")
         length = len(plain)
@@ -560,9 +590,24 @@ def _payloads(text: str, *, rare: bool) -> Iterator[str]:
             yield from _texts_in(raw, rare=rare)
 
 
+def _bytes_of_base32(run: str) -> Iterator[bytes]:
+    """What a run of base32 says, wherever in a group of eight letters it begins."""
+    if len(run) < SHORTEST_BASE32:
+        return
+    number = int(run.translate(_AS_DIGITS), 32)
+    for first in range(8):
+        bits = 5 * (len(run) - first)
+        yield ((number & ((1 << bits) - 1)) >> bits % 8).to_bytes(bits // 8)
+
+
+def _may_be_utf_16(raw: bytes) -> bool:
+    """Whether bytes have a zero, as Latin letters have in UTF-16, or every other one says the same few alphabets."""
+    return 0 in raw or (len(raw) >= 6 and 6 * min(len(set(raw[::2])), len(set(raw[1::2]))) <= len(raw))
+
+
 def _texts_in(raw: bytes, *, rare: bool) -> Iterator[str]:
     """The stretches of text in bytes: all of them when they are text, else what is legible in between."""
-    if rare and 0 in raw:
+    if rare and _may_be_utf_16(raw):
         for first in range(2):
             for charset in _UTF_16:
                 yield from _PRINTABLE.findall(raw[first:].decode(charset, "replace"))

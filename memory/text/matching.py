@@ -244,16 +244,20 @@ def _in_words(term: str) -> set[str]:
 
 
 class _Shadow:
-    """Patterns (RE2) of the forms in which a text may name the subject: of all, of those in base64 and hex, of the
-    others. The latter two are compiled for the first text that has one of all."""
+    """Patterns (RE2) of the forms in which a text may name the subject: of all, of those in base64 and hex, of those in
+    base32, of the others. The latter three are compiled for the first text that has one of all."""
 
-    def __init__(self, payloads: list[str], others: list[str]) -> None:
-        self._payloads, self._others = payloads or [NO_TEXT], others
-        self.anyhow = _compiled([*payloads, *others])
+    def __init__(self, payloads: list[str], in_base32: list[str], others: list[str]) -> None:
+        self._payloads, self._in_base32, self._others = payloads or [NO_TEXT], in_base32 or [NO_TEXT], others
+        self.anyhow = _compiled([*payloads, *in_base32, *others])
 
     @cached_property
     def payload(self) -> Any:
         return _compiled(self._payloads)
+
+    @cached_property
+    def in_base32(self) -> Any:
+        return _compiled(self._in_base32)
 
     @cached_property
     def other(self) -> Any:
@@ -288,6 +292,7 @@ def _compiled(forms: list[str]) -> Any:
 def _shadow(terms: tuple[str, ...]) -> _Shadow:
     found: dict[str, None] = {}
     payloads: dict[str, None] = {}
+    in_base32: dict[str, None] = {}
     for name in terms:
         # What begins like a long name is enough: it finds more, never less.
         turned = [" ".join(words)[:LONGEST_SHADOW].rstrip() for words in _turned(_bare(name))[1:]]
@@ -306,10 +311,11 @@ def _shadow(terms: tuple[str, ...]) -> _Shadow:
         for each in sorted(plain | _in_words(term)):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
         for each in sorted({term, _bare(term)}):
+            in_base32 |= dict.fromkeys(sorted(encodings.in_base32(each)))
             payloads |= dict.fromkeys(sorted(encodings.in_other_charsets(each, shortest=SURE_BASE64)))
         for each in sorted({form for one in plain for form in encodings.written_whole(one)} - plain):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64, twice=False)))
-    return _Shadow(list(payloads), list(found))
+    return _Shadow(list(payloads), list(in_base32), list(found))
 
 
 def shadows(terms: tuple[str, ...], text: str) -> bool:
@@ -321,8 +327,10 @@ def shadows(terms: tuple[str, ...], text: str) -> bool:
     known = _shadow(terms)
     if known.anyhow.search(text) is None:  # most texts have none
         return False
-    return known.other.search(text) is not None or any(
-        not encodings.is_in_words(text, *found.span()) for found in known.payload.finditer(text)
+    return (
+        known.other.search(text) is not None
+        or any(not encodings.is_in_words(text, *found.span()) for found in known.payload.finditer(text))
+        or any(not encodings.is_in_words_32(text, *found.span()) for found in known.in_base32.finditer(text))
     )
 
 

@@ -545,20 +545,23 @@ def test_an_entry_that_names_the_subject_in_a_form_that_is_not_stored_goes_or_is
         base64.b64encode(MARTA.encode("utf-16-le")).decode(),
         f"=?utf-16?B?{base64.b64encode(MARTA.encode('utf-16')).decode()}?=",
         r"marta\2e kowalska\40 example.com",
+        f"key {base64.b32encode(MARTA.encode()).decode()}",
     )
-    suspected = ("m\u0430rta.k\u043ewalska@example.com", "marta.kowalska(a)example.com")
+    look_alike = "m\u0430rta.k\u043ewalska@example.com"
+    encoded = base64.b64encode(f"to {look_alike}".encode()).decode()
+    suspected = (look_alike, encoded, "marta.kowalska(a)example.com")
     building.remember("acme", *exact, *suspected, "nothing here", "marta.nowak@example.com")
     before = preview(acme)
     building.remember("acme", exact[0])
     found = [
         next(each for each in one.holdings if each.store == entries.ENTRIES.store) for one in (before, preview(acme))
     ]
-    assert [(len(each.erase), len(each.suspected)) for each in found] == [(4, 2), (5, 2)]
+    assert [(len(each.erase), len(each.suspected)) for each in found] == [(5, 3), (6, 3)]
     with pytest.raises(Conflict):
         confirm(acme, before)
     done = forget(acme)
     assert (
-        done.receipt["stores"]["memory entries"] | {"erased": 5, "leftAfter": 0, "undecided": 2}
+        done.receipt["stores"]["memory entries"] | {"erased": 6, "leftAfter": 0, "undecided": 3}
         == (done.receipt["stores"]["memory entries"])
     )
 
