@@ -85,3 +85,8 @@ def test_a_word_of_any_length_and_ending_is_read() -> None:
     reconcile([Statement(UUID(int=number), text, START) for number, text in enumerate(texts)])
     for text in texts[: 8 * 27]:
         intentions.found_in(f"We {text} it, please {text} once Ana {text}.", zone="UTC", written_at=START)
+
+
+def test_a_statement_that_begins_with_and_is_read() -> None:
+    again = ["And was told to wait.", "And has a new owner now.", "And"]
+    reconcile([Statement(UUID(int=number), text, START) for number, text in enumerate(again)])

@@ -542,7 +542,8 @@ def clauses_of(said: Spoken) -> list[Spoken]:
     found: list[list[Token]] = [[]]
     for token, following in pairwise(said.tokens):
         ends = token.kind & HALT or (token.kind & END and following.kind & CAPITAL)
-        subject = _subject(found[0]) if token.kind & AND and following.raw in HELPING and len(found) == 1 else []
+        goes_on = token.kind & AND and following.raw in HELPING and len(found) == 1 and found[0]
+        subject = _subject(found[0]) if goes_on else []
         if subject:
             found.append(subject)
             continue
