@@ -87,6 +87,8 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
     """Whether two statements of one gist say the same."""
     if a.strict or b.strict or not (a.persons <= b.persons or b.persons <= a.persons):
         return False
+    if a.persons != b.persons and a.acted_on != b.acted_on:
+        return False
     if _past(a.tokens) != _past(b.tokens) or _bound(a.tokens) != _bound(b.tokens):
         return False
     if _conditions(a.tokens) != _conditions(b.tokens) or not _named_alike(a.tokens, b.tokens):

@@ -53,6 +53,8 @@ def agree(a: Spoken, b: Spoken) -> bool:
         return a.strict == b.strict
     if (a.kinds ^ b.kinds) & PAST or not (a.persons <= b.persons or b.persons <= a.persons):
         return False
+    if a.persons != b.persons and a.acted_on != b.acted_on:
+        return False
     if own_otherwise(a.tokens, b.tokens):
         return False
     if not say_the_same(a.tokens, b.tokens, pronouns=a.persons == b.persons):

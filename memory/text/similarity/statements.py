@@ -33,6 +33,7 @@ from memory.text.similarity.tokens import (
     OWNS,
     PERIODIC,
     PHRASE,
+    PREPOSITION,
     PRONOUN,
     PROPER,
     SAID,
@@ -60,6 +61,9 @@ BULLETED = re.compile(r"\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
 QUESTION = code_of("question")
 ORDERED = SAID | PRONOUN | BINDS
+OBJECTS = frozenset(
+    ["me", "you", "him", "her", "us", "them", "myself", "yourself", "himself", "herself", "ourselves", "themselves"]
+)
 # In a script without word rules, a number after "is", "at" or "to" is the value of the statement.
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
 # "At three in the afternoon" and "at half past eight"; nothing in front of it says more than that it is a time.
@@ -169,6 +173,18 @@ class Spoken:
         if not self.kinds & PRONOUN:
             return frozenset()
         return frozenset(token.code for token in self.tokens if token.kind & PRONOUN)
+
+    @property
+    def acted_on(self) -> frozenset[int]:
+        """Codes of those that a verb acts on in front of a preposition: who is added in "add me to the list"."""
+        if not self.kinds & PRONOUN:
+            return frozenset()
+        threes = zip([None, *self.tokens], self.tokens, self.tokens[1:], strict=False)
+        return frozenset(
+            token.code
+            for before, token, following in threes
+            if token.raw in OBJECTS and following.kind & PREPOSITION and not (before and before.kind & PREPOSITION)
+        )
 
     def bound(self, kind: int, within_clause: bool = False) -> list[tuple[int, int]]:
         """Each negation, or word of direction, with what it is said of: what follows it, or else what went before."""
@@ -332,6 +348,7 @@ def _without_postscript(tokens: list[Token]) -> list[Token]:
     for back in range(1, min(POSTSCRIPT, len(tokens) - 1) + 1):
         if not tokens[-back].kind & TALK:
             return tokens
-        if tokens[-back - 1].kind & BREAK and any(token.kind & ASIDE for token in tokens[-back:]):
+        before = tokens[-back - 1].kind
+        if before & BREAK and not before & END and any(token.kind & ASIDE for token in tokens[-back:]):
             return tokens[:-back]
     return tokens
