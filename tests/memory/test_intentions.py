@@ -371,6 +371,127 @@ Kiedy pada, dach przecieka.
 """
 
 
+FRAMED = """
+The roofer will reseal the skylight on Tuesday.
+Our locksmith promised to rekey the shed by Friday.
+Jonah agreed to babysit the twins on Saturday.
+Told Mia I'd water her cactus on Sunday.
+Must descale the kettle before Thursday.
+Will mow the lawn on Saturday.
+pls reboot the relay at 8 pm
+The hall needs repainting before May.
+You have my word: the crates are gone by Friday.
+Nina has until Friday to hand in the essay.
+Don't let me miss the dentist on Monday at 9.
+From now on Ravi empties the bins every Monday.
+The tax return is due on 30 November.
+Library books: due back on Friday.
+Finish the mural this week.
+Send the plan in spring 2028.
+The customer asked for a callback on Monday at 4 pm.
+Annual report: must be filed by the 10th.
+Ben to unclog the drain by Friday.
+Ana has to reupholster the sofa by Friday.
+I told the landlord we'd vacate the garage by Friday.
+We promised Kim we'd translate the leaflet by Monday.
+She is going to varnish the deck tomorrow.
+Morgen bringe ich dir die Schlüssel.
+Die Unterlagen sind bis zum 5. Dezember einzureichen.
+Die Rate ist am 10. Dezember fällig.
+Herr Braun wird am Montag die Heizung reparieren.
+Bitte bis zum 12. überweisen.
+El viernes recojo a los niños.
+El electricista cambiará los enchufes el martes.
+Lucía quedó en enviar las fotos mañana.
+Paga el alquiler antes del 5.
+Le serrurier changera la serrure mardi.
+Merci de rendre les clés avant le 15.
+Le loyer est dû le 5.
+Tomek ma wysłać paczkę w piątek.
+Wyślij raport do 15.
+W kwietniu trzeba odnowić umowę.
+"""
+NOT_FRAMED = """
+The baby is due on 5 March.
+The train is due at 8.
+The bill that was due on Friday was paid.
+Harbour Books will celebrate its birthday on Friday.
+Noor will enjoy the concert on Saturday.
+Ana will love the present on Friday.
+Leo will miss the match on Friday.
+Ana will be in Oslo on Friday.
+The printer will print the labels on Friday.
+The river will flood the meadow on Friday.
+The town needs training by Friday.
+Told Ana I'd called on Friday.
+I said I'd sent the parcel on Friday.
+The customer has until recently paid on Mondays.
+Old wing: closed on Friday, desks already moved.
+New pump: put in on Friday.
+Tests: run on Friday.
+Backup: set up on Monday, nothing left to do.
+We sold more this month than last year.
+Sales grew this quarter.
+Ben to Oslo on Friday.
+From Ana to Ben on Friday.
+The shop has until now opened at 8.
+Weekly report says that rates must rise.
+The road will need repair by Friday.
+Tickets must not be sold before Friday.
+Ada wins this week.
+Visitors must wear a badge on Mondays.
+They will have left by Friday.
+The moon will rise at 9 pm.
+The team will lose the sponsor in May.
+The contract needs nothing before Friday.
+From now on the shop opens at 8.
+From now on the shop is closed on Mondays.
+Ana used to water the plants every Tuesday.
+From now on prices include tax.
+He said he would have called on Friday.
+Ana and Ben will marry the following Friday.
+Our office will turn ten on Friday.
+The committee will have its meeting on Friday.
+Die Ferien beginnen im April.
+Am Montag wird es regnen.
+Der Zug wird um 9 Uhr abfahren.
+Die Preise sind im Mai gestiegen.
+Das Museum ist am 5. Dezember geschlossen.
+Die Rechnung war am 10. Mai fällig.
+Frau Braun wird am Montag 50 Jahre alt.
+Frau Braun wird am Montag in Rom sein.
+Herr Braun wird am Freitag operiert.
+El banco abrirá el lunes.
+El lunes será festivo.
+Mañana vuelo a Roma.
+Todo el equipo descansa mañana.
+Mañana lloverá en Bilbao.
+La obra empezará el martes.
+El tren llegará el martes a las 8.
+El precio subirá en abril.
+Le train partira mardi.
+Il fera beau jeudi.
+L'opéra de Lyon ferme mardi.
+La caméra filme jeudi la rue.
+Le magasin ouvrira ses portes mardi.
+Luc aura trente ans mardi.
+Le prix augmentera en avril.
+Jutro ma być zimno.
+Koncert ma się odbyć w piątek.
+Sklep ma otwarcie w piątek.
+W kwietniu spadł śnieg.
+Do 15. stopni było ciepło.
+The plant needs watering once a week.
+Die Rechnung ist innerhalb von 30 Tagen fällig.
+"""
+
+
+def test_in_the_frame_of_a_promise_any_verb_promises_but_what_happens_to_its_subject() -> None:
+    for said, times in ((FRAMED, 1), (NOT_FRAMED, 0)):
+        for text in said.strip().splitlines():
+            assert len(found_in(text, zone="UTC", written_at=WEDNESDAY)) == times, text
+
+
 def test_a_verb_of_two_words_orders_and_an_hour_or_a_means_promises_nothing() -> None:
     said = "Follow up with the shop in Fremantle about the replacement seals next Monday at nine."
     assert found_in(said, zone="UTC", written_at=WEDNESDAY)

@@ -8,13 +8,19 @@ from typing import NamedTuple
 from memory.text import patterns
 from memory.text.intentions import times, verbs
 from memory.text.intentions.predicates import IRREGULAR, LONGEST_TEXT
-from memory.text.intentions.times import CLOCK
+from memory.text.intentions.times import CLOCK, HOUR
 
 READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"
 THINGS = r"(?:it|them|this|that|(?:the|my|our|your|his|her|their|an?|all)(?: [\w'-]+){1,3})"
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
-DEED = rf"(?:(?:[a-z]+-)?(?:{verbs.PHRASES}|{verbs.listed(verbs.ACTIONS)}))"
+KNOWN_DEED = rf"(?:(?:[a-z]+-)?(?:{verbs.PHRASES}|{verbs.listed(verbs.ACTIONS)}))"
+DEED = rf"(?:{KNOWN_DEED}\b|{verbs.ANY_VERB}(?={verbs.DETERMINED}))"
 DEED_NOW, DEED_DOING = rf"(?:{verbs.listed(verbs.DOES)})", rf"(?:{verbs.listed(verbs.DOING)})"
+PAST_FORM = (
+    r"(?:(?!feed\b|need\b|weed\b|seed\b|speed\b|embed\b)\w+ed|been|sent|done|made|left|said|had|gone|got|paid|told"
+    r"|held|known|met"
+    r"|bought|brought|lost|won|found|written|taken|given|seen|spoken|already)"
+)
 ORDERS = (
     r"remind|follow[ -]up|call|phone|ring|check|send|resend|tell|notify|schedule|e-?mail|ping|ask|confirm|submit"
     r"|contact"
@@ -22,20 +28,21 @@ ORDERS = (
     r"|make sure"
     r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
     rf"|have {THINGS} (?:{READY}|\w+ed)"
-    rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have [\w']+ (?={DEED}\b)|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
+    rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have [\w']+ (?={KNOWN_DEED}\b)|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
     r"|give|write|message|answer|reply|respond|deliver|look (?:at|into)|remember|restart|rerun|nudge|collect|pick up"
 )
 CUE = patterns.late(
-    rf"\b(?:please\s+(?!(?:do )?not\b|don't\b|never\b)\w+|(?:{ORDERS})\b"
-    r"|(?:don't|do not|never) (?:let \w+ )?forget|be sure to|let's\s+(?!not\b)\w+|(?:set"
-    r"|create)(?: up)? a reminder|reminder\s*:"
+    rf"\b(?:(?:please|pls|plz)\s+(?!(?:do )?not\b|don't\b|never\b)\w+|(?:{ORDERS})\b"
+    r"|(?:don't|do not|never) (?:(?:let \w+ )?forget|let (?:me|us|him|her|them) \w+)|be sure to|let's\s+(?!not\b)\w+"
+    r"|(?:set|create)(?: up)? a reminder|reminder\s*:"
     r"|(?:to[- ]?do|action item|next step)s?(?:\s+(?:for|by|before|until)\s+[\w ]{1,20}?)?\s*[:\-]\s*(?:(?:i|we)\b)?"
     r"|(?:i|we)(?:'ve| have)? (?:promise|promised|pledge|undertake|commit|intend)(?:\s+\w+)? to\s+\w+"
     r"|(?:i|we) owe\s+\w+|(?:it's|it is) (?:(?:on|up to) (?:me|us)"
     r"|(?:my|our) (?:job|task|turn|duty|responsibility)) to\s+\w+|my (?:task|job|plan)[^:.]{0,20}:\s*"
     r"|(?:i|we) agreed that \w+ \w+"
-    r"|you have my word\s*[:,]\s*(?:the \w+|it|i|we)\b"
-    r"|(?:i|we) (?:told|said|promised|assured|informed)\b(?:\s+[\w']+){0,4}?\s+(?:i|we)(?:'d| would| will)\s+\w+"
+    r"|(?:you have|i gave \w+) my word\b"
+    r"|(?:(?:i|we) |^\W*)(?:told|said|promised|assured|informed)\b(?:\s+[\w']+){0,4}?\s+(?:i|we)(?:'d| would| will)"
+    rf"\s+(?!{PAST_FORM}\b)\w+"
     r"|it(?:'s| is) (?:important|crucial|vital|essential|imperative|critical|urgent|necessary) (?:that|to)\s+\w+"
     r"|let me\s+(?!know\b|in\b|be\b|tell you\b|see (?:if|whether)\b)\w+"
     r"|(?:(?:on )?(?:our|my) (?:side|end|team|part))(?:'ll| will)\s+\w+"
@@ -48,6 +55,9 @@ CUE = patterns.late(
     r"|be (?!reminded))\w+"
     r"|(?:i|we|i'm|i am|we are|we're) (?:commit|committed|agreed|pledged) to\s+\w+"
     r"|(?:i am|i'm|we are|we're) (?:responsible for|in charge of)\s+\w+"
+    r"|(?:asked|asks|requested) for (?:a|an|another) (?:\w+ )?(?:call ?back|call|reminder|reply|answer)"
+    rf"|needs? (?!training\b|planning\b|building\b|heating\b){DEED_DOING}"
+    r"|(?:has|have)(?: only)? (?:until|till) (?!recently\b|now\b|then\b)"
     r"|(?:asked|asks|wants?|wanted|would like|'d like|requested|wishes|expects) to be"
     r" (?:reminded|called|told|notified|contacted|informed|e-?mailed|updated)"
     r"|(?:asked|asks|wants?|would like|'d like|expects|requested) (?:me|us|you|the team|support|someone"
@@ -63,7 +73,7 @@ CUE = patterns.late(
 )
 ORDER = re.compile(rf"(?:{ORDERS})\b", re.IGNORECASE)
 BEFORE_ORDER = re.compile(
-    r"(?:^\W*|[,;:(\u2013\u2014]|\s-|\b(?:please|then|and|also|so|but|now|just|kindly|must|should|remember to"
+    r"(?:^\W*|[,;:(\u2013\u2014]|\s-|\b(?:please|pls|plz|then|and|also|so|but|now|just|kindly|must|should|remember to"
     r"|be sure to)|[*\u2022]"
     r"|\[[ x]?\])\s*$",
     re.IGNORECASE,
@@ -84,7 +94,9 @@ OBLIGED = patterns.late(
 )
 BY_A_DAY = re.compile(r"\b(?:by|before|until|till|no later than|not later than|on)\s", re.IGNORECASE)
 KEPT_IN_MIND = re.compile(r"^\W*(?:please )?(?:remember|note|keep in mind|bear in mind) that\b", re.IGNORECASE)
-UNFORGOTTEN = re.compile(r"\b(?:don't|do not|never) (?:let \w+ )?forget\b", re.IGNORECASE)
+UNFORGOTTEN = re.compile(
+    r"\b(?:don't|do not|never) (?:(?:let \w+ )?forget|let (?:me|us|him|her|them))\b", re.IGNORECASE
+)
 OBJECT_BEGINS = (
     r"(?:\s+(?:up|down|out|off|back|over|away|for))?\s+(?:the|an?|my|our|your|his|her|their|its|this|these|those|it"
     r"|them"
@@ -103,6 +115,20 @@ ROLES = (
     "|father|mum|mom|dad|wife|husband|brother|sister|son|daughter|friend|cousin|aunt|uncle|committee|board|council"
     "|company|firm|workshop|garage|lab|laboratory|warehouse"
 )
+# What ends like one who does something, and is a thing.
+MACHINES = (
+    "printer|server|computer|router|scanner|container|boiler|freezer|cooler|heater|dryer|washer|mower|filter|loader"
+    "|counter|meter|timer|marker|folder|poster|letter|paper|number|order|offer|tender|layer|cover|corner|center|river"
+    "|water|weather|winter|summer|power|tower|shower|dinner|supper|paper|butter|matter|border|ladder|timber|rubber"
+    "|silver|fever|cluster|adapter|docker|worker|scheduler|parser|importer|exporter|crawler|balancer|controller|helper"
+    "|trigger|header|footer|banner|browser|user|trailer|trawler|freighter|steamer|helicopter|quarter|sensor|motor"
+    "|monitor"
+    "|elevator|door|floor|error|mirror|colou?r|harbou?r|factor|sector|vector|generator|compressor|processor|reactor"
+    "|tractor"
+    "|projector|detector|indicator|simulator|list|mist|waist|fist|gist|checklist|playlist|wishlist|backlist|other"
+    "|either"
+    "|latter|former|newsletter|wrapper|runner|buffer|pointer|handler|ledger|register|folder|charger|transformer"
+)
 GROUPS = (
     "support|legal|finance|accounting|accounts|hr|it|ops|sales|marketing|procurement|purchasing|engineering|facilities"
     "|payroll|logistics|maintenance|reception|management|security|devops|design|compliance|someone|everyone|everybody"
@@ -114,7 +140,8 @@ WHO = (
     r"|Visitors|People|Anyone|Sellers|Buyers|Drivers|Staff|The|Our|My|Your|Their|I|We|You)\b)(?:(?:Dr|Mrs?|Ms|Prof"
     r"|St)\. ?)?[A-Z][\w'-]+(?: (?:[A-Z][\w'-]+"
     r"|and [A-Z][\w'-]+)){0,2}"
-    rf"|(?i:he|she|they|(?:the|our|my|your|their|his|her) (?:[\w'-]+ ){{0,2}}?(?:{ROLES})|{GROUPS}))"
+    rf"|(?i:he|she|they|(?:the|our|my|your|their|his|her) (?:[\w'-]+ ){{0,2}}?(?:{ROLES}"
+    rf"|(?!(?:{MACHINES})\b)[a-z]{{3,}}(?:smith|ist|ian|er|or|man|woman|wife)\b)|{GROUPS}))"
 )
 DOING = r"(?:\w{3,}ing)"
 PROMISED = patterns.late(
@@ -122,7 +149,7 @@ PROMISED = patterns.late(
     rf"|needs? to|is to"
     r"|is going to|are going to|agreed to|promised to|promises to|committed to|offered to|undertook to|is supposed to"
     r"|are supposed to|has agreed to|has promised to|has offered to|volunteered to|has undertaken to))"
-    rf"\s+(?:then |also |still )?(?!turn (?:\d|\w+(?:ty|teen)\b))(?i:{DEED})\b"
+    rf"\s+(?:then |also |still )?(?!turn (?:\d|\w+(?:ty|teen)\b|{HOUR}\b))(?i:{DEED})\b"
     rf"|\s+(?i:said|promised|says|promises|confirmed|agreed|swore|vowed|guaranteed|assured \w+"
     rf"|told \w+) (?:that )?(?i:he|she|they)"
     r"(?i: would| will|'ll|'d) "
@@ -164,10 +191,19 @@ TO_BE_DONE = re.compile(
     r"|no later than)\b",
     re.IGNORECASE,
 )
+# "Deposit for the hall: due on 10 December, still unpaid": what is to be handed in or paid, and by when.
+DUE = re.compile(
+    r"^(?!.*\b(?:was|were|paid|settled|filed|handed in)\b)\W*(?:[\w'.&#/-]+ ){0,6}?(?:payment|rent|invoice|fee|fees"
+    r"|deposit|tax|taxes|bill|return|report|renewal|inspection|form|application|response|reply|answer|draft|review"
+    r"|filing"
+    r"|submission|assignment|homework|essay|instal?lment|premium|loan|contribution|audit|service|check-up|books?)\b"
+    r"[^,;]{0,40}?[ (:]due (?:back )?(?=(?:on|by|before|in|at|no later than|this|next|tomorrow|today|\d|\w+day)\b)",
+    re.IGNORECASE,
+)
 # "We send the second part on Friday": a present tense that is no habit.
 FIRST_PRESENT = re.compile(
     rf"(?:^\W*|[,;:]\s+|\band\s+)(?:i|we)\s+(?:then |also )?(?!(?:read|put|cut|set|shut"
-    rf"|let)\b){DEED}(?={OBJECT_BEGINS})",
+    rf"|let)\b){KNOWN_DEED}(?={OBJECT_BEGINS})",
     re.IGNORECASE,
 )
 # A word in the place of an order that is none: it begins a clause, names a thing, or only sets a scene.
@@ -211,7 +247,8 @@ FINITE = re.compile(
 # "Call from Ana", "call centre hours: nine to five".
 NOUN_BEHIND = re.compile(
     r"\s+[a-z]+s\s+(?:take|go|apply|vary|come|drop|grow|double|cause|make)\b"
-    r"|\s+(?:of|from|by|or|and)\b|\s+[a-z]+s\s+[a-z]{3,}\s+(?:on|at|in|from|until|every|early|late|next)\b|\s*(?:$"
+    r"|\s+(?:of|from|by|or|and|says?|said|tells|told|showed|states|stated|claims|claimed)\b"
+    r"|\s+[a-z]+s\s+[a-z]{3,}\s+(?:on|at|in|from|until|every|early|late|next)\b|\s*(?:$"
     r"|[,.;:])|\s+(?:[a-z]+ ){0,2}[a-z]+s:"
 )
 MAIN_ENDS = re.compile(
@@ -249,8 +286,14 @@ IDLE = re.compile(
     re.IGNORECASE,
 )
 NOUN_BEGINS = frozenset("the a an my our your and new all two three four five six ten both".split())
+FROM_NOW = re.compile(r"^\W*(?:from (?:now|today) on|starting (?:now|today)|as of (?:now|today)),?", re.IGNORECASE)
+# "A quarterly return must be filed by the 10th": what recurs is the thing.
+RECURRING_THING = re.compile(
+    r"(?:^\W*|\b(?:the|a|an|our|my|this|next) )(?:daily|weekly|monthly|quarterly|yearly|annual)(?= \w)", re.IGNORECASE
+)
 MISSED = re.compile(
-    r"\bbut\s+(?:\w+\s+)?(?:forgot|missed|did not|didn't|never|failed)\b|\band\s+(?:\w+\s+)?(?:kept|did|delivered)\b",
+    r"\bbut\s+(?:\w+\s+)?(?:got|received|forgot|missed|did not|didn't|never|failed)\b"
+    r"|\band\s+(?:\w+\s+)?(?:kept|did|delivered)\b",
     re.IGNORECASE,
 )
 REPORTED = re.compile(
@@ -271,7 +314,7 @@ MOST_SUBJECT = 4
 MOST_CUES, MOST_OTHERS = 8, 3  # in one sentence; what follows is not looked at
 BEFORE_REMINDER = re.compile(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
 # "Ana needs to leave at four on Fridays" is how it is with Ana.
-HABIT = re.compile(r"(?:needs?|has|have) to (?!be\b)", re.IGNORECASE)
+HABIT = re.compile(r"(?:needs?|has|have) to (?!be\b)|needs? \w+ing", re.IGNORECASE)
 # After such a word another clause begins, with a verb of its own.
 INNER_CLAUSE = re.compile(
     r"\b(?:whether|if|which|who|whose|whom|what|why|how|where|when|because|since|although|though|whereas"
@@ -286,13 +329,14 @@ INNER_CLAUSE = re.compile(
 FRAME = re.compile(r"\bwhile\b", re.IGNORECASE)
 # What is made sure of is itself what is to be done.
 ENSURING = re.compile(
-    r"\b(?:make sure|making sure|ensure|be sure|see to it|important|crucial|vital|essential|imperative|critical)\b"
-    r"(?:\s+that\b)?",
+    r"\b(?:make sure|making sure|my word|ensure|be sure|see to it|important|crucial|vital|essential|imperative"
+    r"|critical)\b(?:\s+that\b)?",
     re.IGNORECASE,
 )
 NEXT_ORDER = re.compile(r"(?:[,;:\u2013\u2014]|\b(?:and|then|so|but|also|please))\s+$", re.IGNORECASE)
 OF_A_NOUN = re.compile(
-    r"\b(?:from|(?<!as )of|dated|due|between|(?<!later )than|regarding|covering|versus|vs\.?)\s+$",
+    r"\b(?:from|(?<!as )of|dated|(?<![\u2013\u2014:,(-] )(?<!\()(?<!is )(?<!are )due|between|(?<!later )than"
+    r"|regarding|covering|versus|vs\.?)\s+$",
     re.IGNORECASE,
 )
 DETERMINER = re.compile(
@@ -359,6 +403,10 @@ def cues_in(clause: str) -> Iterator[Cue]:
     clause = REQUESTING.sub(lambda found: " " * len(found[0]), clause)
     if ASKING.search(clause) or MISSED.search(clause) or CALLED_OFF.search(clause):
         return
+    if begun := FROM_NOW.match(clause):
+        clause = " " * begun.end() + clause[begun.end() :]
+        if assigned := ASSIGNED.match(clause):
+            yield Cue(assigned.start(), assigned.end(), is_order=False)
     seen: set[int] = set()
     for found in islice(CUE.finditer(clause), MOST_CUES):
         seen.update(range(found.start(), found.end()))
@@ -390,13 +438,16 @@ def _is_habit(clause: str, found: re.Match[str]) -> bool:
 def _is_duty(clause: str, found: re.Match[str]) -> bool:
     """Whether an obligation has a single due day: named after it, or before the clause."""
     ahead = KEPT_IN_MIND.sub(" ", clause[: found.start()])
-    if NEGATION.search(ahead) or REPORTED.search(ahead) or IDLE.search(clause) or times.is_meant(clause):
+    recurs = times.is_meant(RECURRING_THING.sub(" ", clause))
+    if NEGATION.search(ahead) or REPORTED.search(ahead) or IDLE.search(clause) or recurs:
         return False
     leads = BY_A_DAY.match(clause.lstrip()) is not None and _without_lead(clause) != clause
     return leads or BY_A_DAY.search(clause, found.end()) is not None
 
 
-ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, FIRST_PRESENT)
+# "From now on Dana waters the plants every Tuesday"
+ASSIGNED = re.compile(rf"^\s*{WHO}\s+(?i:{DEED_NOW})\b")
+ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, FIRST_PRESENT)
 LEAD_END = re.compile(r"^\s*,")
 
 
@@ -418,6 +469,8 @@ def _is_imperative(clause: str, found: re.Match[str]) -> bool:
     if verb[0].isupper() and not begins and ahead.rstrip()[-1:] != ":":
         return False
     object_ = WITH_OBJECT.match(behind)
+    if verb.casefold() in verbs.LIKE_PAST and not begins and not (object_ and object_["determined"]):
+        return False  # "Old cluster: shut down on Saturday"
     if verbs.is_action(verb):
         return _is_order(clause, found, behind, object_)
     if object_ is None or verb.casefold() in IRREGULAR or UNVERBAL.search(verb):

@@ -105,19 +105,23 @@ GERMAN = _tongue(
     r"|(?:schicke|sende|melde|rufe|bringe|mache|erledige|prüfe|liefere|bezahle|überweise|kläre|gebe|hole|kümmere|buche"
     r"|schreibe|informiere|bereite|lege|stelle|repariere|liefern|schicken|senden|melden|bringen|machen"
     r"|prüfen) (?:ich|wir)"
-    r"|(?:ist|sind)\b.*\bzu \w+en|(?:schickt|sendet|liefert|bringt|bezahlt|überweist|gibt|prüft|klärt) (?:sich|uns"
+    r"|(?:ist|sind)\b.*\b(?:zu \w+e?n|(?:ab|an|auf|aus|bei|ein|her|hin|mit|nach|vor|weg|weiter|zurück|zusammen|um"
+    r"|frei|fertig)zu\w+e?n)|(?:ist|sind|wird|werden)\b.*\bfällig|(?:herr|frau|er|sie|team|firma) (?:\w+ )?(?:wird"
+    r"|werden)\b(?!.*\b(?:sein|haben|bleiben|\d+)\b).*\w+en|(?:schickt|sendet|liefert|bringt|bezahlt|überweist|gibt"
+    r"|prüft|klärt) (?:sich|uns"
     r"|mir|dir|ihnen|den|die|das|dem)"
     r"|(?:muss|müssen|soll|sollen)(?! (?:es|man)\b)|(?:hat zugesagt|haben zugesagt|hat versprochen"
     r"|haben versprochen|schuldet)"
     r"|\w+ (?:wird|werden) (?:dir|ihnen|uns|mir|euch|den|das|die)",
     last=r"(?<![A-ZÄÖÜ])\b[a-zäöüß]{2,}(?:en|ern|eln)\s*(?:\bund\b.*)?[.!]*$",
-    finite=r"(?i:\b(?:ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatte|hatten|kann|können|konnte|will"
+    finite=r"(?i:\b(?:beginnen|starten|enden|öffnen|schließen|kommen|steigen|sinken|fallen|bleiben|gelten|ist|sind"
+    r"|war|waren|wird|werden|wurde|wurden|hat|haben|hatte|hatten|kann|können|konnte|will"
     r"|wollen"
     r"|darf|dürfen|möchte|ich|wir|er|es|man|dass|weil|ob)\b)"
     r"|\b(?!mit\b|nicht\b|jetzt\b|seit\b|sofort\b|direkt\b|bereit\b|fest\b|gut\b|spät\b|erst\b|fort\b|kurzfristig\b)"
     r"[a-zäöüß]{2,}t\b",
     condition=r"wenn|sobald|falls|sofern|nachdem",
-    denial=r"(?<!vergiss )nicht(?! vergessen)|kein\w*|niemals|nie|unnötig|erledigt",
+    denial=r"(?<!vergiss )nicht(?! vergessen)|kein\w*|niemals|nie|unnötig|erledigt|(?:innerhalb|binnen)\b.*\bfällig",
     days=r"montags? dienstags? mittwochs? donnerstags? freitags? (?:samstags?|sonnabends?) sonntags?",
     months="januar februar märz april mai juni juli august september oktober november dezember",
     units=r"minuten? stunden? (?:tage?n?|werktage?n?) wochen? monate?n? jahre?n?",
@@ -153,6 +157,10 @@ GERMAN = _tongue(
         r"(\d{1,2})\." + MONTH: r"\1",
         r"(?:bis|spätestens|vor)(?: zum| spätestens| am| dem)?" + AHEAD: "by",
         r"(?:am|diesen|den|zum)" + AHEAD: "on",
+        r"(?:bis zum|bis|spätestens am|vor dem) (\d{1,2})\.(?!\d|" + MONTH + ")": r"by the \1th",
+        r"(?:am|zum) (\d{1,2})\.(?!\d|" + MONTH + ")": r"on the \1th",
+        r"(?:im|anfang|mitte|noch im)" + MONTH: "in",
+        r"(?:bis|vor)(?: anfang| mitte)?" + MONTH: "by",
         r"mittags?": "noon",
         r"mitternacht": "midnight",
         r"(?:innerhalb von|binnen)": "within",
@@ -164,7 +172,8 @@ SPANISH = _tongue(
     order=r"no (?:te |se |os )?olvid\w+|(?:recuerd[ae]|procur[ae]|aseg[uú]r[ae]te)\b|(?:\w*[áéíóú]\w*(?:me|l[eoa]s?"
     r"|nos|se|melo|selo)"
     r"|(?:di|haz|pon|da|ve|ten)(?:me|l[eoa]s?|nos))\b"
-    r"|(?:\w+[ae]n?|pon|haz|ten|ven|sal|di|pida|ponga|haga|traiga|diga|tenga)\s+(?:al?|el|los?|las?|una?|otr[oa]s?|tod[oa]s?|unos"
+    r"|(?:\w+[ae]n?|pon|haz|ten|ven|sal|di|pida|ponga|haga|traiga|diga|tenga)\s+(?:al?|el|los?|las?|una?|otr[oa]s?"
+    r"|tod[oa]s?|unos"
     r"|por|con|que|de)\b(?! (?:\w+day|las? \d))|\w{2,}(?:ar|er|ir)(?:me|l[eoa]s?|se|nos)?\s+(?!es\b"
     r"|era\b)\w+(?!.*\b(?:es|era|fue)\b)|(?:manda|llama|envía|paga|avisa|compra|revisa|prepara|confirma|reserva"
     r"|recoge|escribe)\b",
@@ -176,7 +185,13 @@ SPANISH = _tongue(
     r"|menos"
     r"|tarde|parte|gente|se|me|te|le|nos|mujer|ayer|taller|lugar)",
     promise=r"(?:te|os|le|les|lo|la|los|las) (?!\w+(?:amos|imos)\b)\w{2,}o|(?:te|os|le|les) \w+(?:amos|emos|imos)"
-    r"|\w{2,}(?:aré|eré|iré|dré|aremos|eremos|iremos|dremos)|(?:voy|vamos) a \w+(?:ar|er|ir)\w*"
+    r"|(?<!\w )(?!pero|como|todo|s[oó]lo|cuando|tanto|mucho|poco|otro|mismo|dentro|junto|hecho|nuevo|bueno|cierto"
+    r"|salgo|vivo|tengo|creo|quiero|puedo|espero|pienso|trabajo|vengo|viajo|vuelo|veo|celebro|cumplo|estoy|conozco"
+    r"|prefiero|necesito|recuerdo\b)\w{2,}o (?:al?|el|la|los|las|una?|mi|tu|su|con)\b|(?:se )?(?!\w*(?:llegar|saldr"
+    r"|abrir|cerrar|empezar|comenzar|terminar|llover|nevar|podr|costar|durar|subir|bajar|cumplir|nacer|vencer"
+    r"|caducar|ser|habr|estar|tendr|vendr|har)[áé]n?\b)\w{3,}(?:ará|erá|irá|drá|arán|erán|irán|drán) (?!en\b)\w+"
+    r"|quedó en \w+|(?:se ofreció|aceptó) a? ?\w+|\w{2,}(?:aré|eré|iré|dré|aremos|eremos|iremos|dremos)|(?:voy"
+    r"|vamos) a \w+(?:ar|er|ir)\w*"
     r"|(?:tengo|tenemos|tiene|tienen) que \w+|(?:debo|debemos|debe|deben) \w+(?:ar|er|ir)\w*|hay que \w+|prometo \w+"
     r"|(?:me comprometo|nos comprometemos|se comprometió|se ha comprometido) a \w+|(?:prometió|ha prometido) \w+"
     r"|(?:me encargo|nos encargamos) de",
@@ -212,6 +227,9 @@ SPANISH = _tongue(
         r"(?:a|sobre) las? (\d{1,2})(?: ?h| hours)?": r"at \1:00",
         r"a las? (?:una|one)": "at 1:00",
         r"a las (dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce)": r"at \1",
+        r"(?:antes del|para el|hasta el)(?: día)? (\d{1,2})(?! de\b|[:.]?\d)": r"by the \1th",
+        r"el(?: día)? (\d{1,2})(?! de\b|[:.]?\d|\w| \w+s\b)": r"on the \1th",
+        r"(?:en|a principios de|a mediados de)" + MONTH: "in",
         r"al mediodía": "at noon",
         r"a medianoche": "at midnight",
         r"(?:dentro de|en)" + r"(?=\s+(?:\d+|one|two|three|four|five|six|ten)\s+\w+s\b)": "in",
@@ -223,9 +241,10 @@ SPANISH = _tongue(
 )
 FRENCH = _tongue(
     spoken="avec",
-    polite=r"s'il (?:te|vous) plaît|svp|stp|merci de|veuillez|prière de|rappel|tâche|à faire|important|urgent|et|puis"
+    polite=r"s'il (?:te|vous) plaît|svp|stp|merci d[e']|veuillez|prière de|rappel|tâche|à faire|important|urgent|et"
+    r"|puis"
     r"|ensuite|alors|pensez? à|n'oubliez? pas (?:de|d')|n'oublie pas (?:de|d')",
-    order=r"pensez? à|n'oubli\w+ pas|veillez? à|merci de|veuillez|\w+-(?:moi|l[ea]s?|lui|leur|nous|en|y)\b"
+    order=r"pensez? à|n'oubli\w+ pas|veillez? à|merci d[e']|veuillez|\w+-(?:moi|l[ea]s?|lui|leur|nous|en|y)\b"
     r"|(?!assez\b|chez\b|rendez-vous\b|nez\b)\w{3,}ez\b|(?!\w+(?:é|ée|és|ées|u|ue|us|ment|tion)\b)\w{2,}(?:e|s|ds|ts"
     r"|is|x)"
     r"\s+(?:l[ea]s?\b|l'|une?\b|des?\b|d'|du\b|mon\b|ma\b|mes\b|ton\b|ta\b|tes\b|son\b|sa\b|ses\b|notre\b|nos\b"
@@ -240,7 +259,11 @@ FRENCH = _tongue(
     r"|chaque"
     r"|une fois|avec|pour|par|pendant|avant|hier|fils|mars|quelques?|plusieurs|même|malgré|grâce|face|mère|père"
     r"|entre|être)",
-    promise=r"je (?:vous |te |lui |leur |l[ea]s? |en |y )+(?!ai\b|a\b|avais\b|étais\b)\w+|je (?:t'|l'|vous l'|te l'"
+    promise=r"(?!(?:sera|aura|fera)(?:ont)?\b|\w*(?:partira|commencera|ouvrira|fermera|pleuvra|finira|durera"
+    r"|arrivera|débutera|tombera|faudra|viendra|neigera|coûtera|opéra|caméra)(?:ont)?\b)(?<!il )\w{3,}(?:era"
+    r"|ira|dra|eront|iront|dront)\b (?!en\b)\w+|(?:est|sont|à) (?:dû|due|dus|dues)\b|(?:s'engage"
+    r"|s'est engagée?) à \w+|je (?:vous |te |lui |leur |l[ea]s? |en |y )+(?!ai\b|a\b|avais\b|étais\b)\w+"
+    r"|je (?:t'|l'|vous l'|te l'"
     r"|m'en)"
     r"\s?(?!ai\b|avais\b)\w+|(?:je|j')\s?\w+rai|nous (?:vous |te |lui |leur |l[ea]s? )*\w+rons|on (?:vous |te "
     r"|lui )\w+|(?:je|on) (?:vais|va|dois"
@@ -279,6 +302,11 @@ FRENCH = _tongue(
         r"(?:quotidiennement)": "daily",
         r"(?:à|vers) (\d{1,2}) ?[h:] ?(\d\d)": r"at \1:\2",
         r"(?:à|vers) (\d{1,2}) ?(?:h|hours)": r"at \1:00",
+        r"(?:d'ici le|avant le|pour le|jusqu'au|au plus tard le) (\d{1,2})(?! ?h|[:.]?\d|"
+        + MONTH
+        + ")": r"by the \1th",
+        r"le (\d{1,2})(?! ?h|[:.]?\d|\w|" + MONTH + r"| \w+s\b)": r"on the \1th",
+        r"(?:en|début|mi-)" + MONTH: "in",
         r"à midi": "at noon",
         r"à minuit": "at midnight",
         r"matin": "morning",
@@ -299,7 +327,9 @@ POLISH = _tongue(
     statement=r"(?:wtorek|środa|czwartek|piątek|styczeń|grudzień|kwiecień|tydzień|dzień|wczoraj|dzisiaj|dziś|zawsze"
     r"|podróż"
     r"|pokój|nasz|wasz|przed|poprzez|przez|przy|teraz|dotąd|odkąd|urodzaj|przyjaciel|spał|pisał|\w+ał|\w+ił|\w+ył)",
-    promise=r"(?:muszę|musimy|musi|muszą|trzeba|należy|obiecuję|obiecał\w*|zobowiązał\w*|zamierzam|powinien|powinna"
+    promise=r"(?:ma|mają|mam|mamy) (?!padać|być|mieć|wiać|spaść|świecić|zacząć|rozpocząć|odbyć|przyjść"
+    r"|przyjechać)\w+ć|(?:muszę|musimy|musi|muszą|trzeba|należy|obiecuję|obiecał\w*|zobowiązał\w*|zamierzam"
+    r"|powinien|powinna"
     r"|powinni"
     r"|powinniśmy)(?: się)? \w+|(?:za|wy|przy|s|po|pod|na|od|o|u|prze|roz|ze|z|do|w)\w{1,12}(?:ślę|szę|dzę"
     r"|acę|wię|nię|pię|bię|iorę|uję|tam|dam|mię|rzę|czę|ślemy|imy|ujemy|amy|damy)",
@@ -307,7 +337,9 @@ POLISH = _tongue(
     denial=r"nie (?!zapomnij)\w+|już nie|nigdy|niepotrzebn\w*",
     days=r"poniedział(?:ek|ku|ki) wtor(?:ek|ku|ki) środ[aęyę] czwart(?:ek|ku|ki) piąt(?:ek|ku"
     r"|ki) sobot[aęy] niedziel[aęię]",
-    months="stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+    months="stycz(?:nia|niu) lut(?:ego|ym) marc(?:a|u) kwiet(?:nia|niu) maj(?:a|u) czerwc(?:a|u) lipc(?:a"
+    "|u) sierp(?:nia|niu) wrze(?:śnia|śniu)"
+    r" październik[au] listopad(?:a|zie) grud(?:nia|niu)",
     units=r"minut\w* godzin\w* (?:dni\w*|dzień|dnia) (?:tygodni\w*|tydzień) (?:miesi[ąę]c\w*) (?:rok\w*|lata?)",
     numbers=r"jed\w+ dw[aie]\w* trzy cztery pięć sześć dziesięć",
     phrases={
@@ -333,6 +365,8 @@ POLISH = _tongue(
         r"co tydzień": "weekly",
         r"o (\d{1,2})[:.](\d\d)": r"at \1:\2",
         r"o (?:hours )?(\d{1,2})": r"at \1:00",
+        r"(?:do|przed) (\d{1,2})\.(?!\d|" + MONTH + ")": r"by the \1th",
+        r"we?" + MONTH: "in",
         r"w południe": "at noon",
         r"o północy": "at midnight",
         r"rano": "morning",

@@ -23,7 +23,7 @@ ABBREVIATION = re.compile(
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tues?|wed|thu(?:rs)?|fri|sat|sun)$",
     re.IGNORECASE,
 )
-GERMAN_DATE = re.compile(r"\d\. (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+GERMAN_DATE = re.compile(r"\d\. (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöüß])")
 QUOTED = re.compile(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|`[^`\n]{0,400}`"
     r"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
@@ -127,8 +127,10 @@ NO_STATEMENT = re.compile(
     r"|supposed|meant|set|likely|try(?:ing)?|tries|ready|scheduled?|ask(?:s|ed)?|promis(?:es|ed)|intend(?:s|ed)?"
     r"|ought)"
     r"\s+(?:[\w']+\s+){0,4}?(?:to|for|by)\b|"
-    r"\b(?:forg[eo]t(?:s|ten)?|declin(?:es|ed)|agreed?|hesitat(?:es|ed)|offer(?:s|ed)?|invited|avoid(?:s|ed)|refus(?:es|ed)"
-    r"|stopp?(?:s|ed)?|prevent(?:s|ed)?)\s+(?:[\w']+\s+){0,3}?(?:to\s+(?!(?:the|an?|my|our|your|his|her|its|their|this|that|these|those|it|all)\b)\w|from\s+\w+ing\b|\w+ing\b)"
+    r"\b(?:forg[eo]t(?:s|ten)?|declin(?:es|ed)|agreed?|hesitat(?:es|ed)|offer(?:s|ed)?|invited|avoid(?:s|ed)"
+    r"|refus(?:es|ed)"
+    r"|stopp?(?:s|ed)?|prevent(?:s|ed)?)\s+(?:[\w']+\s+){0,3}?(?:to\s+(?!(?:the|an?|my|our|your|his|her|its|their"
+    r"|this|that|these|those|it|all)\b)\w|from\s+\w+ing\b|\w+ing\b)"
     r"|\btoo \w+ to\b|\bwants? (?:[\w']+ ){1,4}\w+(?:ed|t|n)\b|"
     r"\b(?:hopes?|hoping|wish(?:es)?|guess|doubts?|wonders?|fears?) (?!to\b)|"
     r"\b(?:thinks?|believes?|assumes?|suspects?|claims?|predicts?|expects?|rumou?rs?) (?:that )?(?:the|an?|he|she"

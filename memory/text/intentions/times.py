@@ -45,6 +45,7 @@ MONTH = (
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?"
 )
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 PARTS = {
     "morning": time(9),
     "noon": time(12),
@@ -62,6 +63,9 @@ PARTS = {
     "close of play": time(17),
     "end of business": time(17),
     "lunchtime": time(12),
+    "before lunch": time(12),
+    "over lunch": time(12),
+    "after lunch": time(13),
 }
 AFTERNOON = time(14)
 HALF = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
@@ -161,7 +165,7 @@ NAMED = re.compile(
     r"|(?P<today>today)|"
     r"(?P<this>this (?:morning|afternoon|evening))|(?P<week>(?<!end of )next week)|(?P<month>(?<!end of )next month)|"
     r"(?P<weekend>(?:this|at the|on the|over the|by the|before the|next) weekend)"
-    r"|(?P<later>(?<!end of )next (?:quarter|year))|"
+    r"|(?P<later>(?<!end of )next (?:quarter|year))|(?P<rest>this (?:week|month|quarter|year))|"
     r"(?P<end>end of (?:the |this |(?P<next>next ))?(?P<span>day|week|month|quarter|year)|eod|cob|close of business"
     r"|close of play))\b",
     re.IGNORECASE,
@@ -173,9 +177,10 @@ DAY = re.compile(
 )
 # "in March": on the first day of it; "by the end of March": on the last.
 IN_MONTH = re.compile(
-    r"\b(?:(?:in|by|before|until|for)\s+(?:(?:early|late|mid|the beginning of|the start of)[- ])?"
+    r"\b(?:(?:in|by|before|until|for|at)\s+(?:(?:early|late|mid|the beginning of|the start of)[- ])?"
     r"|(?:(?:by|before|until|at)\s+)?(?:the\s+)?(?P<close>end of)\s+)"
-    rf"(?P<month>{MONTH})(?:,?\s+(?P<year>\d{{4}}))?(?!\w|\s+\d)(?!\s+of\b)",
+    rf"(?P<month>{MONTH}|(?:spring|summer|autumn|winter)(?=,?\s+\d{{4}}))(?:,?\s+(?P<year>\d{{4}}))?(?!\w"
+    rf"|\s+\d)(?!\s+of\b)",
     re.IGNORECASE,
 )
 ORDINAL = re.compile(r"\b(?:on|by|before|until|for|than) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
@@ -239,7 +244,7 @@ def time_of(found: re.Match[str]) -> time | None:
 
 def month_of(word: str) -> int:
     """1 for January."""
-    return MONTHS.index(word.casefold()[:3]) + 1
+    return SEASONS.get(word.casefold()) or MONTHS.index(word.casefold()[:3]) + 1
 
 
 def is_meant(text: str) -> bool:
@@ -551,6 +556,8 @@ def _named_time(text: str, local: datetime, clock: time | None) -> Found:
     if found["later"]:
         step = 3 if found["later"].casefold().endswith("quarter") else 12
         return datetime.combine(_months_on(today.replace(day=1), step - (today.month - 1) % step), clock or MORNING)
+    if found["rest"]:
+        return datetime.combine(_end_of(found["rest"].split()[1].casefold(), today, False), clock or EVENING)
     if found["end"] and (found["span"] or "day").casefold() != "day":
         return datetime.combine(_end_of(found["span"].casefold(), today, bool(found["next"])), clock or EVENING)
     return _today(local, clock)

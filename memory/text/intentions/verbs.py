@@ -55,6 +55,21 @@ ACTIONS = frozenset(
     walk warm warn wash water wax weed weigh weld whip whitelist wipe wire withdraw wrap write zero
     """.split()
 )
+# What is or happens to its subject: the promise of none of these is one.
+HAPPENING = frozenset(
+    """
+    admire age agree appear arrive be become begin believe belong blow break can celebrate close collapse come comprise
+    consist contain cost decrease depart depend deserve die differ dislike doubt dread drop ease enjoy equal exceed
+    exist expire face fail fall fear feel find flood forget freeze gain get go graduate grow happen hate have hear hope
+    include incur increase involve jump know lack land lapse last lead leave like lose love marry matter mature mean
+    miss need notice occur open outgrow outlive own peak prefer probably quadruple rain reach realise realize receive
+    recognise recognize regret remain resemble retire rise roll run sail see seem shrink sink sit sleep smell snow
+    sound spend spike stand stay sting stop suffer suit surge surpass survive take taste thaw think travel triple turn
+    understand want wear weigh win wish work worry
+    """.split()
+)
+# The past of these is written like the verb.
+LIKE_PAST = frozenset("bid burst cast cut hit let put quit read reset run set shut split spread upset".split())
 DOUBLED = frozenset(
     """
     submit ship transfer get cut put run set shut stop drop plan trim swap tag pin ping mop scan scrap log wrap strip
@@ -78,6 +93,12 @@ def doing(verb: str) -> str:
     return verb + (verb[-1] if verb in DOUBLED else "") + "ing"
 
 
+# In a frame that makes any word a verb: one that is known, or one with an object.
+DETERMINED = (
+    r"(?:(?:\s+(?:up|down|out|off|back|over|away|round|around|along|through|with|for|to|after|about|into)){0,2}"
+    r"\s+(?:the|an?|my|our|your|his|her|their|its|these|those|it|them|him|us|me|you|all|both|every|everyone|everybody"
+    r"|another|some|any|two|three|four|five|[\w-]+'s)|\s+(?:\d+|(?-i:(?!\w+day\b)[A-Z])[\w'-]+))\b"
+)
 DOES = {third_person(verb): verb for verb in ACTIONS}
 DOING = {doing(verb): verb for verb in ACTIONS} | {f"{verb}ling": verb for verb in ("cancel", "label")}
 # Actions of two words, by their verb.
@@ -89,6 +110,7 @@ def listed(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word)))
 
 
+ANY_VERB = rf"(?!(?:{listed(HAPPENING)}|not|\w+ly|also|still|just|then|only|never|always|often)\b)(?-i:[a-z])[a-z-]+"
 PARTICLE = re.compile(r"^(?:re|un|pre|over|double|cross|water|stress|spot|hand|fact|soft|hard)-")
 
 
