@@ -29,6 +29,7 @@ class ConsoleConfig(AppConfig):
             supervisor.tie_descendants()
         # Imported modules stay: each collection that scanned them took 80 ms of a transaction, or of the event loop.
         gc.freeze()
+        gc.enable()  # disabled by ``manage.py``
 
     def _register(self) -> None:
         """The names of OAuth clients take part in a forget."""

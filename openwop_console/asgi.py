@@ -14,6 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
 def _application() -> object:
     """Return Django wrapped in the layer that receives bodies and sends answers."""
     django = get_wsgi_application()
+    gc.disable()  # what is imported stays: the collections that went through it were an eighth of the start
     get_resolver().url_patterns  # noqa: B018  # imports all views before the first request instead of during it
     registrations.complete()
     from openwop_console.process.server import Console  # needs models, which are loaded only now
@@ -22,6 +23,7 @@ def _application() -> object:
     gc.freeze()  # as in ``apps``
     # A page makes far more objects than the 700 after which the interpreter collects cycles: a tenth of its time.
     gc.set_threshold(10_000)
+    gc.enable()
     return Console(django)
 
 

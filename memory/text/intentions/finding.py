@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from memory.text import patterns
 from memory.text.intentions import foreign, times
 from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, REQUESTING, WHO, cues_in, may_cue, own_times
 from memory.text.intentions.occurrences import rewritten
@@ -123,7 +124,7 @@ RULES = (
     ),
     (SURELY, " "),
 )
-REWRITTEN = tuple((re.compile(rule, re.IGNORECASE), words) for rule, words in RULES)
+REWRITTEN = tuple((patterns.late(rule, re.IGNORECASE), words) for rule, words in RULES)
 # Said of what would be taken at its word.
 HEDGED = re.compile(
     rf"^\W*{SURELY}|{CONVENIENT}|^\W*(?:i|we)\s+{THINK}\b"

@@ -9,7 +9,7 @@ import calendar
 import re
 from typing import NamedTuple
 
-from memory.text import search_words
+from memory.text import patterns, search_words
 from memory.text.intentions import times
 
 # What a rule of time may stand before, once days and numbers are in English.
@@ -72,15 +72,15 @@ def _tongue(
     rules = [*named, *counted, *phrases.items()]
     hints = "|".join([*(rule for rule, _ in rules), condition])
     return Tongue(
-        re.compile(rf"(?<!\w)(?:{hints})(?!\w)", re.IGNORECASE),
-        re.compile(rf"{begins}(?:(?:{polite})(?!\w)[,:]?\s*)*(?:{order})", re.IGNORECASE),
-        re.compile(rf"{begins}(?:(?:{polite})(?![\w-])[,:]?\s*)*(?:{statement})(?!\w)", re.IGNORECASE),
-        re.compile(rf"(?<!\w)(?:{promise})(?!\w)", re.IGNORECASE),
-        re.compile(last),
-        re.compile(finite),
-        re.compile(rf"(?:^|(?<=[\s,]))(?:{condition})(?!\w)", re.IGNORECASE),
-        re.compile(rf"(?<!\w)(?:{denial})(?!\w)", re.IGNORECASE),
-        tuple((re.compile(rf"(?<!\w)(?:{rule})(?!\w)", re.IGNORECASE), words) for rule, words in rules),
+        patterns.late(rf"(?<!\w)(?:{hints})(?!\w)", re.IGNORECASE),
+        patterns.late(rf"{begins}(?:(?:{polite})(?!\w)[,:]?\s*)*(?:{order})", re.IGNORECASE),
+        patterns.late(rf"{begins}(?:(?:{polite})(?![\w-])[,:]?\s*)*(?:{statement})(?!\w)", re.IGNORECASE),
+        patterns.late(rf"(?<!\w)(?:{promise})(?!\w)", re.IGNORECASE),
+        patterns.late(last),
+        patterns.late(finite),
+        patterns.late(rf"(?:^|(?<=[\s,]))(?:{condition})(?!\w)", re.IGNORECASE),
+        patterns.late(rf"(?<!\w)(?:{denial})(?!\w)", re.IGNORECASE),
+        tuple((patterns.late(rf"(?<!\w)(?:{rule})(?!\w)", re.IGNORECASE), words) for rule, words in rules),
         search_words.language_of([spoken]),
     )
 

@@ -2,6 +2,8 @@
 
 import re
 
+from memory.text import patterns
+
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
 # Words for the same, by the first of them.
@@ -78,7 +80,7 @@ NOW = r"(?:now |finally |all |both |back |already |safely )*"
 SOME = r"((?:\s+[\w'-]+){0,3}?)"
 # Sets of words that say one verb, and the verb; what stands between them stays.
 PHRASES = tuple(
-    (re.compile(rf"\b{phrase}(?!\w)", re.IGNORECASE), rf" {verb} ")
+    (patterns.late(rf"\b{phrase}(?!\w)", re.IGNORECASE), rf" {verb} ")
     for phrase, verb in (
         (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
