@@ -146,6 +146,14 @@ def reads_of_run(tenant_id: UUID, run_id: UUID, *, limit: int) -> dict[str, list
     return found
 
 
+def count_reads(tenant_id: UUID, run_id: UUID) -> dict[str, int]:
+    """Return how many entries each node of the run was answered, those read twice counted once."""
+    found: dict[str, set[str]] = {}
+    for node_id, contents in KeptRead.objects.of(tenant_id).filter(run_id=run_id).values_list("node_id", "contents"):
+        found.setdefault(node_id, set()).update(contents)
+    return {node_id: len(contents) for node_id, contents in found.items()}
+
+
 def reads_of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
     """Yield run, node and each document of an answer that is still stored, run by run in the order of the reads."""
     for part in sql.in_chunks(run_ids):

@@ -165,6 +165,8 @@ def reports_of(run: Run, events: Sequence[Recorded], uses: Sequence[Resolution])
 OPENINTENT = "openintent"
 GOES_ON = frozenset({"started", "suspended", "resumed", "retried"})
 LIMIT = 2000
+# How many events of a run are read to say what a node had to write from.
+EXPLAINED = 200
 # The longest note that is shown in the list itself.
 SHORT = 2_000
 # How many reads and calls of one run are shown.
@@ -276,6 +278,34 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
     ]
     length = event_log.length(scope.tenant_id, run.id)
     return Trail(run, events, span, lanes, length, uses, _open_questions(run), *_notes(scope, events))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a node had to write from: its inputs, the prompts that were filled until then, by node, and how many entries
+    each node had read."""
+
+    inputs: JSONObject
+    prompts: Sequence[tuple[str, NodeReport]]
+    reads: Sequence[tuple[str, int]]
+
+
+def given_to(scope: TenantScope, run: Run, node_id: str, *, sequence: int) -> Given | None:
+    """Return what the node had when it wrote the event of that number; None where the host does not know, or where the
+    run had written more than ``EXPLAINED`` events before."""
+    if sequence > EXPLAINED or run.external or not scope.can("memory:read"):
+        return None
+    events = event_log.read(scope.tenant_id, run.id, limit=sequence + 1)
+    reports = reports_of(run, events, registry.used_by(run))
+    if node_id not in reports:
+        return None
+    begun = list(dict.fromkeys(event.node_id for event in events if event.node_id))
+    read = recordings.count_reads(scope.tenant_id, run.id)
+    return Given(
+        reports[node_id].inputs or {},
+        [(name, reports[name]) for name in begun if name in reports and reports[name].template],
+        [(name, read[name]) for name in begun if name in read],
+    )
 
 
 def _by_place(events: list[Recorded]) -> dict[str, list[Recorded]]:

@@ -23,6 +23,7 @@ from memory import (
     ledger_search,
     provenance,
     recordings,
+    run_timeline,
     tasks,
     transfers,
 )
@@ -105,6 +106,7 @@ def _page(
     }
     context |= _beside(scope, found, origin, kin, now)
     context["duplicates"] = lookalikes.count(scope, entry_id=found.id, now=now)
+    context["given"] = _given(scope, origin)
     context |= {"value": value, "revealed": revealed, **_author(scope, origin), **_may(scope, mem_id)}
     context["can_correct"] = found.address is None and found.derived != "distilled" and found.retired_at is None
     return pages.render(request, "memory/entry.html", context)
@@ -127,6 +129,15 @@ def _beside(
         "acts": done,
         "actors": access.names_of(scope.tenant_id, {each.actor for each in done}),
     }
+
+
+def _given(scope: TenantScope, origin: Provenance) -> dict[str, object] | None:
+    """What the node that wrote the entry had to write from."""
+    writer = origin.writer
+    if writer is None or origin.verdict != VerdictKind.NODE:
+        return None
+    found = run_timeline.given_to(scope, writer.run, writer.node_id, sequence=writer.sequence)
+    return {"inputs": _indented(found.inputs) if found.inputs else "", "found": found} if found else None
 
 
 def _author(scope: TenantScope, origin: Provenance) -> dict[str, object]:

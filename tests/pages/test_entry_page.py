@@ -11,11 +11,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import provenance
-from memory.host import ids, pages, runs
-from memory.host.models import Run
+from memory import provenance, run_timeline
+from memory.host import ids, pages, registry, runs
+from memory.host.models import ArtifactKind, Run
+from memory.host.registry import Artifact
 from memory.host.runs import RunOrder
 from memory.models import Archive
+from memory.models.entry import MemoryEntry
 from memory.passes import archives, definition_of
 from memory.provenance import Descent
 from openwop_console.runtime import replay
@@ -288,3 +290,32 @@ def test_what_a_lineage_costs_does_not_grow_with_its_sources(ada: Client) -> Non
 
     cost(2)  # the first page of a session also loads what every later one has
     assert cost(25) == cost(40)
+
+
+@pytest.mark.engines
+def test_the_inputs_and_the_prompt_that_a_node_wrote_from_stand_behind_the_verdict(ada: Client) -> None:
+    building.remember("acme", "The parcel is late")
+    text = {"templateId": "greeting", "version": "1.0.0", "kind": "system", "text": "Dear <{{name}}>,"}
+    prompt = Artifact(ArtifactKind.PROMPT_TEMPLATE, "greeting", "1.0.0", json.dumps(text))
+    registry.install(building.tenant().id, prompt, source="host", installed_by="host", now=timezone.now())
+    building.install(
+        "acme",
+        building.definition(
+            "letter",
+            building.node("look", "vendor.console.recall", {"memoryRef": "notes"}),
+            building.node("greet", "vendor.console.compose", {"template": "greeting"})
+            | {"inputs": {"name": building.from_input("customer")}},
+            building.remember_node("{{content}}", node_id="keep")
+            | {"inputs": {"content": {"type": "connection", "nodeId": "greet", "outputKey": "text"}}},
+        ),
+    )
+    run = building.execute(building.scope(), "letter", customer="Marta")
+    entry = MemoryEntry.objects.of(run.tenant_id).get(content__startswith="Dear")
+    shown = page(ada, ids.wire("mem", entry.id)).partition('id="given"')[2].partition("</section>")[0]
+    assert "&quot;content&quot;: &quot;Dear" in shown
+    assert "prompt:greeting@1.0.0" in shown
+    assert "Dear &lt;Marta&gt;," in shown, "escaped once"
+    assert "1 entry at look" in shown
+    assert f"/runs/{ids.wire('run', run.id)}?node=keep" in shown
+    with mock.patch.object(run_timeline, "EXPLAINED", 1):
+        assert 'id="given"' not in page(ada, ids.wire("mem", entry.id))
