@@ -137,6 +137,13 @@ def _plain(names: Mapping[str, str], value: object) -> str:
 
 
 @register.filter
+def pass_noun(kind: str) -> str:
+    """What a pass of this kind is called: ``consolidate`` is a consolidation."""
+    nouns = {"consolidate": "Consolidation", "distill": "Distillation", "compact": "Compaction"}
+    return nouns.get(kind, kind.capitalize())
+
+
+@register.filter
 def named_run(names: Mapping[UUID, str], run_id: UUID) -> str:
     """What the run is called, or nothing when it is one like any other."""
     return names.get(run_id, "")

@@ -1,6 +1,6 @@
 """The memory ledger page: entries filtered, searched and paged, and their export as a file, also in the background."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import parse_qsl, urlencode
 
@@ -18,7 +18,7 @@ from memory.forms import ExportForm, SavedFilterForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from memory.ledger_search import FacetCounts, LedgerFilter
+from memory.ledger_search import FacetCounts, LedgerFilter, LedgerPage
 from memory.models import Pass
 from memory.templatetags.memory_words import last_part
 
@@ -123,7 +123,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= _acts(scope, wanted, page, now)
     context["columns"] = columns = _columns(request)
-    context |= _around(request, scope, wanted, now)
+    context |= _around(request, scope, wanted, page, now)
     context["shown"] = [Option(name, label, name in columns) for name, label in TABLE.items()]
     context |= {"set": _filter_items(request), **_saved(request, scope)}
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
@@ -271,14 +271,18 @@ def chips_of(request: HttpRequest) -> list[Chip]:
     ]
 
 
-def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> dict[str, object]:
+def _around(
+    request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, page: LedgerPage, now: datetime
+) -> dict[str, object]:
     """The choices beside the list; an older page of it has the same."""
     if pages.wants_fragment(request) and request.GET.get("after"):
         return {}
     counted = ledger_search.facet_counts(scope, wanted, now=now)
     age, bounds = pages.text_of(request, "age"), {name: pages.text_of(request, name) for name in BOUNDS}
     offered = [
-        _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"),
+        _with_total(
+            _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"), page
+        ),
         _fixed("age", AGES, age, counted["age"]),
         *(_facet(name, getattr(wanted, FIELDS[name]), counted[FIELDS[name]]) for name in LABELS),
     ]
@@ -293,6 +297,17 @@ def _fixed(name: str, words: dict[str, str], chosen: str, counted: FacetCounts, 
     behind = {value: counted.of.get(value or unset, 0) if value or unset else None for value in words}
     options = [Option(each, word, each == chosen, behind[each], counted.is_bound) for each, word in words.items()]
     return Facet(name, WORDS[name], options, folded=False)
+
+
+def _with_total(facet: Facet, page: LedgerPage) -> Facet:
+    """The facet with the page's own total behind its chosen option, where that is closer than a count of a sample."""
+    options = [
+        replace(each, count=page.total, is_bound=not page.total_is_exact)
+        if each.selected and each.is_bound and page.total > (each.count or 0)
+        else each
+        for each in facet.options
+    ]
+    return replace(facet, options=options)
 
 
 def _facet(name: str, chosen: str, counted: FacetCounts) -> Facet | None:
