@@ -55,7 +55,7 @@ LIGHT = frozenset(
     """.split()
 )
 SORTS_OF_VALUE = ("plan", "tier", "day", "date", "time", "level", "version", "price", "address", "city", "office")
-INSTEAD = (("instead", "of"), ("rather", "than"))
+INSTEAD = {"instead": "of", "rather": "than"}
 MOST_IN_A_VALUE = 3
 
 
@@ -176,12 +176,15 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
             if 0 < end - at - 1 <= MOST_IN_A_VALUE:
                 yield [*tokens[:at], *tokens[at + 1 : end]]
     for at in range(1, len(tokens)):
-        size = 2 if tuple(raws[at : at + 2]) in INSTEAD else 1 if tokens[at].word == "not" else 0
+        size = 1 if tokens[at].word == "not" else 0
+        size = 2 if raws[at] in INSTEAD and raws[at + 1 : at + 2] == [INSTEAD[raws[at]]] else size
+        if not size:
+            continue
         after, tail = _phrase(tokens[at + size :])
         if size == 1 and not tokens[at - 1].kind & BREAKING:
             continue
         before = [place for place in range(at) if tokens[place].kind & SAID][-len(after) :]
-        if size and after and len(after) == len(before) <= 2 and at > len(after):
+        if after and len(after) == len(before) <= 2 and at > len(after):
             kept = [token for place, token in enumerate(tokens[:at]) if place not in before]
             kept = [token for token in kept if token.raw not in MODALS]
             yield [token for token in kept if token.raw not in values.DROPPED] + after + tail

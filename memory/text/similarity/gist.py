@@ -537,20 +537,19 @@ TAILS = frozenset("since by because as seit desde depuis od".split())
 
 def clauses_of(said: Spoken) -> list[Spoken]:
     """Its sentences, and the parts between semicolons: what one says replaces others, and is not replaced for it."""
-    if said.strict or said.kinds & ASKS or not any(token.kind & (HALT | END | AND) for token in said.tokens[:-1]):
-        return [said]
-    if not any(_may_part(*pair) for pair in pairwise(said.tokens)):
+    ends = [at for at, token in enumerate(said.tokens[:-1]) if token.kind & (HALT | END | AND)]
+    if said.strict or said.kinds & ASKS or not any(_may_part(*said.tokens[at : at + 2]) for at in ends):
         return [said]
     found: list[list[Token]] = [[]]
     for token, following in pairwise(said.tokens):
-        ends = token.kind & HALT or (token.kind & END and following.kind & CAPITAL)
+        parted = token.kind & HALT or (token.kind & END and following.kind & CAPITAL)
         goes_on = token.kind & AND and following.raw in HELPING and len(found) == 1 and found[0]
         subject = _subject(found[0]) if goes_on else []
         if subject:
             found.append(subject)
             continue
         found[-1].append(token)
-        if ends and len(found[-1]) >= SHORTEST_CLAUSE - 1:
+        if parted and len(found[-1]) >= SHORTEST_CLAUSE - 1:
             found[-1][-1] = token.without_kind(END | HALT)
             found.append([])
     found[-1] += said.tokens[-1:]
@@ -613,7 +612,7 @@ def _runs(tokens: list[Token]) -> list[tuple[int, int, str]]:
     """The values and names of the statement, each with its place and sort."""
     found: list[tuple[int, int, str]] = []
     for at in [at for at, token in enumerate(tokens) if token.kind & (VALUE | CAPITAL)]:
-        sort = _sort(tokens, at)
+        sort = _sort(tokens, at) if tokens[at].kind & VALUE else _sort_of_name(tokens[at], at)
         if not sort:
             continue
         if found and found[-1][1] == at and found[-1][2] == sort and sort in MANY:
@@ -626,16 +625,16 @@ def _runs(tokens: list[Token]) -> list[tuple[int, int, str]]:
 
 
 def _sort(tokens: list[Token], at: int) -> str:
+    """The sort of the value there."""
     token = tokens[at]
-    if token.kind & VALUE:
-        after_colon = at and tokens[at - 1].kind & BREAK and token.mask == "number"
-        if token.mask == "number" and "." in token.word and any(each.raw in VERSIONS for each in tokens):
-            return "version"
-        return (
-            "number"
-            if after_colon
-            else sort_at(tokens, at) or ("code" if not token.mask and token.raw.isalnum() else "")
-        )
+    if token.mask == "number" and "." in token.word and any(each.raw in VERSIONS for each in tokens):
+        return "version"
+    if token.mask == "number" and at and tokens[at - 1].kind & BREAK:  # after a colon
+        return "number"
+    return sort_at(tokens, at) or ("code" if not token.mask and token.raw.isalnum() else "")
+
+
+def _sort_of_name(token: Token, at: int) -> str:
     named = token.kind & CAPITAL and token.kind & WORD and token.raw not in values.DEMONYMS
     return NAMED if named and (at or not token.kind & COMMON) else ""
 

@@ -349,22 +349,24 @@ def _time(tokens: Sequence[Token], at: int) -> Found | None:
 
 def _spans(tokens: list[Token]) -> list[Token]:
     """ "9:00-17:00", "9:00 to 17:00", "Monday to Friday" and "Mon-Fri" as one value."""
-    if not any(token.raw in BETWEEN or "-" in token.raw for token in tokens):
-        return tokens
     found: list[Token] = []
-    at = 0
-    while at < len(tokens):
+    done = 0
+    for at in [at for at, token in enumerate(tokens) if token.kind & VALUE or "-" in token.raw]:
+        if at < done:
+            continue
         end = _span_at(tokens, at) if tokens[at].kind & VALUE else 0
+        split = _split(tokens[at]) if not end and "-" in tokens[at].raw else []
+        if not end and not split:
+            continue
+        found += tokens[done:at]
         if end:
             _drop_from(found)
             last = tokens[end - 1]
-            found.append(value_token(f"{tokens[at].word} to {last.word}", tokens[at].raw, last.mask))
-            found[-1] = found[-1].with_kind(last.kind & BREAKING)
-            at = end
-        else:
-            found += (_split(tokens[at]) if "-" in tokens[at].raw else []) or [tokens[at]]
-            at += 1
-    return found
+            span = value_token(f"{tokens[at].word} to {last.word}", tokens[at].raw, last.mask)
+            found.append(span.with_kind(last.kind & BREAKING))
+        found += split
+        done = end or at + 1
+    return [*found, *tokens[done:]] if done else tokens
 
 
 def _span_at(tokens: Sequence[Token], at: int) -> int:

@@ -83,7 +83,7 @@ def _token(word: str) -> Token:
 
 
 def _plainly(tokens: list[Token]) -> list[Token]:
-    at = 0
+    at = next((at for at, token in enumerate(tokens) if token.kind & IDIOM and _idiom_at(tokens, at)), len(tokens))
     while at < len(tokens):
         idiom = _idiom_at(tokens, at) if tokens[at].kind & IDIOM else None
         if idiom:

@@ -123,9 +123,10 @@ class Table:
     def __init__(self) -> None:
         self._keys, self._owners = array("Q"), array("q")
 
-    def add(self, owner: int, keys: Sequence[int]) -> None:
-        self._keys.extend(keys)
-        self._owners.extend([owner] * len(keys))
+    def add(self, owner: int, *keys: int) -> None:
+        for key in keys:
+            self._keys.append(key)
+            self._owners.append(owner)
 
     @property
     def keys(self) -> Keys:
@@ -155,7 +156,7 @@ class Reading:
         for number, statement in enumerate(self.statements):
             said = parse_statement(statement.text, _tokens)
             self.spoken.append(said)
-            self.exact.add(number, [said.key])
+            self.exact.add(number, said.key)
             if not number % OFTEN:
                 tick(number)
 
@@ -171,22 +172,22 @@ class Reading:
         slips = said.slips
         if slips:
             key = said.key
-            self.slips.add(number, [(key - slip.code + word.code) & BITS for slip, word in slips])
-            self.odd.add(number, sorted({slip.code for slip, _ in slips}))
+            self.slips.add(number, *((key - slip.code + word.code) & BITS for slip, word in slips))
+            self.odd.add(number, *sorted({slip.code for slip, _ in slips}))
         gist = gist_of(said)
         if gist:
-            self.gists.add(number, [gist])
+            self.gists.add(number, gist)
         bag = bag_of(said)
         if bag:
-            self.bags.add(number, [bag, *parts_of_bag(said)])
+            self.bags.add(number, bag, *parts_of_bag(said))
         found = against(said) if said.kinds & OPPOSING else []
         if found:
             self.against[number] = found
-            self.opposed.add(number, [key for each in found for key in each.keys])
+            self.opposed.add(number, *(key for each in found for key in each.keys))
         claims = [*claims_of(said), *topics_of(said)]
         if claims:
             self.claims[number] = claims
-            self.claimed.add(number, [claim.key for claim in claims])
+            self.claimed.add(number, *(claim.key for claim in claims))
 
     def uses(self, left: NDArray[np.bool_]) -> dict[int, int]:
         """How many of the statements that are left use each odd word; none that one uses which was not read."""

@@ -213,9 +213,11 @@ class Spoken:
         """The words that may be a slip of the pen, each with what may have been meant: never a name."""
         if self.strict or not self.kinds & UNKNOWN:
             return []
+        found = [(token, word) for token in self.tokens if token.kind & UNKNOWN for word in meant_by(token.raw)]
+        if not found:
+            return []
         names = self.names
-        loose = [token for token in self.tokens if token.kind & UNKNOWN and token.code not in names]
-        return [(token, word) for token in loose for word in meant_by(token.raw)]
+        return [(token, word) for token, word in found if token.code not in names]
 
 
 def parse_statement(text: str, tokens: Tokens) -> Spoken:
@@ -311,13 +313,15 @@ def _clock(found: re.Match[str]) -> str:
 
 def _without_phrases(tokens: list[Token]) -> list[Token]:
     kept: list[Token] = []
-    at = 0
-    while at < len(tokens):
-        length = _phrase_at(tokens, at)
-        at += length
-        if not length:
-            kept.append(tokens[at])
-            at += 1
+    done = 0
+    for at in [at for at, token in enumerate(tokens) if token.raw in _starting]:
+        length = _phrase_at(tokens, at) if at >= done else 0
+        if length:
+            kept += tokens[done:at]
+            done = at + length
+    if not done:
+        return tokens
+    kept += tokens[done:]
     return kept if any(token.kind & SAID for token in kept) else tokens
 
 

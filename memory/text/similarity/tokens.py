@@ -300,12 +300,12 @@ def _negation(word: str, raw: str) -> Token:
 def _values(text: str) -> list[Token]:
     if text.startswith("<redacted:"):
         text = f"[{text[1:-1]}]"
-    text = FRENCH_TIME.sub(r"\1:\2", text)
-    plain = DECIMAL_COMMA.sub(r"\1.\2", text)
-    plain = CENTS.sub("", THOUSANDS.sub("", plain))
+    text = FRENCH_TIME.sub(r"\1:\2", text) if "h" in text else text
+    plain = THOUSANDS.sub("", DECIMAL_COMMA.sub(r"\1.\2", text)) if "," in text else text
+    plain = CENTS.sub("", plain) if "." in plain else plain
     if text.endswith("%") and NUMBER.fullmatch(text[:-1].lstrip("#")):
         return _value(CENTS.sub("", plain.removesuffix("%")) + "%", text, "percent")
-    parts = WITH_UNIT.fullmatch(plain)
+    parts = WITH_UNIT.fullmatch(plain) if plain[-1:].isalpha() else None
     if parts and parts.group(2) in values.UNITS and not TIME.fullmatch(plain):
         return [*_value(CENTS.sub("", parts.group(1)), text, "number"), _word(parts.group(2), 0)]
     mask = next((name for name, form in MASKS.items() if form.fullmatch(plain)), "")
