@@ -32,7 +32,7 @@ PAGES = {
 PAGE = "SELECT {texts} FROM {table} WHERE tenant_id = %s AND id > %s AND id <= %s"
 LAST_OF_PAGE = "SELECT id FROM {table} WHERE tenant_id = %s AND id > %s ORDER BY id LIMIT 1 OFFSET %s"
 # Connections that look through pages at a time: processes of PostgreSQL. Threads of one process wait for each other in
-# SQLite's allocator, and two take longer than one.
+# SQLite's allocator, and two take longer than one; there a thread reads while another one searches.
 READERS_OF_POSTGRES = 2
 # Each tag once, by one step in the index a tag: a DISTINCT goes through the tags of all entries.
 TAGS = (
@@ -57,6 +57,14 @@ NAMES_OF = (
 THERE = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND "
 CHANGED = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND position > %s"
 WENT_INTO = "SELECT target_id FROM memory_lineage WHERE tenant_id = %s AND "
+
+
+class Page(NamedTuple):
+    """The rows of a table behind one id and up to another, which are in the engine's form."""
+
+    table: str
+    after: Any
+    last: Any
 
 
 # What a forget reads of entries other than their texts: who made them, for what, and what is sealed.
@@ -191,11 +199,27 @@ def find_traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
 
 
 def _traces(tenant_id: UUID, terms: tuple[str, ...], *, but: bool = False) -> dict[UUID, Mention]:
-    """``but`` those entries that have the needles."""
-    pages = [(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
+    """``but`` those entries that have the needles. First which pages have a trace, and then which of their rows."""
+    condition, needed = _needles_in(terms) if but else ("", [])
+
+    def texts_of(page: Page) -> Sequence[str | None]:
+        return _texts_of(tenant_id, page, condition, needed)
+
+    def has_trace(texts: Sequence[str | None]) -> bool:
+        return any(text and shadows(terms, text) for text in texts)
+
+    def traces_on(page: Page) -> dict[UUID, Mention]:
+        return _traces_on(tenant_id, terms, page, condition, needed)
+
+    pages = [Page(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
     readers = READERS_OF_POSTGRES if sql.is_postgres() else 1
+    if sql.is_postgres():
+        looks = sql.read_in_parallel(lambda page: (page, has_trace(texts_of(page))), pages, readers)
+    else:
+        looks = [*zip(pages, sql.read_ahead(texts_of, has_trace, pages), strict=True)]
+    traced = [page for page, is_traced in looks if is_traced]
     found: dict[UUID, Mention] = {}
-    for traces_there in sql.read_in_parallel(lambda page: _traces_in(tenant_id, terms, *page, but=but), pages, readers):
+    for traces_there in sql.read_in_parallel(traces_on, traced, readers):
         found |= traces_there
     for (tag,) in sql.rows(TAGS, [sql.key(tenant_id)] * 2):
         if how := second_look(terms, tag):
@@ -213,23 +237,22 @@ def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any]]:
     yield after, sql.key(END)
 
 
-def _traces_in(
-    tenant_id: UUID, terms: tuple[str, ...], table: str, after: object, last: object, *, but: bool
-) -> dict[UUID, Mention]:
+def _texts_of(tenant_id: UUID, page: Page, but: str, needed: list[str]) -> Sequence[str | None]:
+    """The texts of a page of rows, ``but`` those entries that have the needles."""
     text = "string_agg({}::text, chr(31))" if sql.is_postgres() else "group_concat({}, char(31))"
-    statement = PAGE.format(texts=", ".join(text.format(name) for name in PAGES[table]), table=table)
-    condition, looked_for = _needles_in(terms) if but else ("", [])
-    place, written = [sql.key(tenant_id), after, last], WRITTEN + BETWEEN
-    left_out = [*place]
-    if but:
-        written += f" AND NOT ({condition.format('e.')})"
-        left_out += looked_for
-        if table == MemoryEntry._meta.db_table:
-            statement += f" AND NOT ({condition.format('')})"
-            place = left_out
-    if not any(text and shadows(terms, text) for text in sql.rows(statement, place)[0]):
-        return {}
-    looks = ((row[0], second_look(terms, _searched_text(row))) for row in sql.rows(written, left_out))
+    statement = PAGE.format(texts=", ".join(text.format(name) for name in PAGES[page.table]), table=page.table)
+    place = [sql.key(tenant_id), page.after, page.last]
+    if but and page.table == MemoryEntry._meta.db_table:
+        statement += f" AND NOT ({but.format('')})"
+        place += needed
+    texts: Sequence[str | None] = sql.rows(statement, place)[0]
+    return texts
+
+
+def _traces_on(tenant_id: UUID, terms: tuple[str, ...], page: Page, but: str, needed: list[str]) -> dict[UUID, Mention]:
+    written = f"{WRITTEN}{BETWEEN} AND NOT ({but.format('e.')})" if but else WRITTEN + BETWEEN
+    rows = sql.rows(written, [sql.key(tenant_id), page.after, page.last, *needed])
+    looks = ((row[0], second_look(terms, _searched_text(row))) for row in rows)
     return {sql.as_uuid(row): how for row, how in looks if how}
 
 

@@ -23,7 +23,7 @@ from memory import ledger, memory_policy, passes, redaction
 from memory.forget import holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
 from memory.host import access, audit, erasure, ids, sql, vault
-from memory.host.erasure import Eraser, Holding, Identifiers, Remains
+from memory.host.erasure import Eraser, Holding, Identifiers, Portioned, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled, SecondPersonNeeded
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
@@ -74,7 +74,7 @@ class Pace:
     """
 
     HOLD = 0.055
-    BREATH = 0.005
+    BREATH = 0.003
     LEAST = 10
     REMEMBERED = 4
 
@@ -526,13 +526,20 @@ def _erase_store(
     for rows, ticked in ((exact, False), (tuple(sorted(chosen.get(eraser.store, ()))), True)):
         at = 0
         while at < len(rows):
-            part = rows[at : at + pace.size]
+            part = rows[at : at + _portion(request.tenant_id, eraser, rows[at : at + pace.size + 1], pace.size)]
             with sql.log_moved(), transaction.atomic():
                 began = time.perf_counter()  # from here on others wait for us; waiting for them delays no one else
                 _erase_part(request, work, eraser, subject, part, ticked=ticked, now=clock())
             at += len(part)
             pace.breathe(len(part), time.perf_counter() - began)
     return int(entry["erased"]) - before
+
+
+def _portion(tenant_id: UUID, eraser: Eraser, rows: tuple[UUID, ...], room: int) -> int:
+    """How many of the next ``rows`` go in one transaction with room for so many."""
+    if isinstance(eraser, Portioned) and len(rows) > room:
+        return eraser.portion(tenant_id, rows)
+    return room
 
 
 def _erase_part(

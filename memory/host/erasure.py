@@ -103,6 +103,14 @@ class Rechecked(Protocol):
     def is_as_found(self, tenant_id: UUID, subject: Identifiers, looked: Sequence[Sequence[str]]) -> bool: ...
 
 
+@runtime_checkable
+class Portioned(Protocol):
+    """A store in which neighbouring rows share what their removal rewrites."""
+
+    def portion(self, tenant_id: UUID, rows: Sequence[UUID]) -> int:
+        """Return how many of ``rows`` to erase in one transaction that has no room for the last."""
+
+
 class Kept(ABC):
     """The base of stores that erase nothing; ``find`` counts the rows that stay, with the reason."""
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache, partial
@@ -43,6 +43,7 @@ SAMPLES = "pg_catalog.pg_statistic"
 CHUNK = 500
 Part = TypeVar("Part")
 Found = TypeVar("Found")
+Read = TypeVar("Read")
 Row = TypeVar("Row", bound=Model)
 # An SQL text and its parameters, in the engine's form.
 Statement: TypeAlias = tuple[str, list[Any]]
@@ -365,6 +366,22 @@ def read_in_parallel(read: Callable[[Part], Found], parts: Sequence[Part], reade
 
     with ThreadPoolExecutor(readers) as pool:
         return [found for shared in pool.map(share, range(readers)) for found in shared]
+
+
+def read_ahead(read: Callable[[Part], Read], look: Callable[[Read], Found], parts: Iterable[Part]) -> Iterator[Found]:
+    """Yield ``look(read(part))`` for each of ``parts``; the next part is read while a thread looks at one.
+
+    ``look`` does not use the database.
+    """
+    with ThreadPoolExecutor(1) as beside:
+        looking: Future[Found] | None = None
+        for part in parts:
+            given = read(part)
+            if looking is not None:
+                yield looking.result()
+            looking = beside.submit(look, given)
+        if looking is not None:
+            yield looking.result()
 
 
 def in_chunks(rows: Iterable[Part], size: int = CHUNK) -> Iterator[list[Part]]:

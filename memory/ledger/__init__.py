@@ -52,7 +52,7 @@ from memory.ledger.erase import (
     removed_since,
 )
 from memory.ledger.head import lock_entries, position
-from memory.ledger.index import catch_up, tenants_behind
+from memory.ledger.index import catch_up, tenants_behind, whole_blocks
 from memory.ledger.retirement import (
     Hidden,
     hide_entries,
@@ -124,6 +124,7 @@ __all__ = [
     "value_of",
     "value_or_none",
     "vector_space",
+    "whole_blocks",
     "without_occupied_keys",
     "write_addressed",
     "write_derived",

@@ -38,6 +38,7 @@ UNINDEXED = (
     "SELECT position, search_text FROM memory_memoryentry WHERE tenant_id = %s AND position > %s "
     "ORDER BY position LIMIT %s"
 )
+POSITIONS = "SELECT position FROM memory_memoryentry WHERE tenant_id = %s AND {} ORDER BY id"
 BEHIND = (
     "SELECT h.tenant_id FROM memory_ledgerhead h LEFT JOIN memory_searchledger s ON s.tenant_id = h.tenant_id "
     "WHERE EXISTS (SELECT 1 FROM memory_memoryentry e WHERE e.tenant_id = h.tenant_id "
@@ -114,6 +115,20 @@ def remove_from_index(tenant_id: UUID, texts: Iterable[Text]) -> None:
         _take_out(cursor, ledger, texts)
 
 
+def whole_blocks(tenant_id: UUID, entry_ids: Sequence[UUID]) -> int:
+    """How many of ``entry_ids``, which are in order, to remove in one transaction that has no room for the last.
+
+    Entries of one block share its postings, which a removal rewrites for each common word: where at least half of them
+    end with a block, those do.
+    """
+    condition, keys = sql.among("id", [sql.key(row) for row in entry_ids])
+    found = sql.rows(POSITIONS.format(condition), [sql.key(tenant_id), keys])
+    blocks, room = [position >> BLOCK for (position,) in found], len(entry_ids) - 1
+    if len(blocks) <= room:  # some are gone
+        return room
+    return next((end for end in range(room, room // 2, -1) if blocks[end - 1] != blocks[end]), room)
+
+
 def replace_in_index(tenant_id: UUID, position: int, before: str, after: str) -> None:
     """Index the text ``after`` where ``before`` is indexed; the entry keeps its position and its vector.
 
@@ -134,15 +149,16 @@ def _take_out(cursor: CursorWrapper, ledger: _Ledger, texts: Iterable[Text]) -> 
     length = sum(min(len(each), MOST_WORDS) for each in words.values())
     cursor.execute(MOVE_MARK, [ledger.mark, -len(words), -length, ledger.number])
     numbers = _numbers(cursor, ledger.number, {word for each in words.values() for word in each})
-    places: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    blocks: dict[int, tuple[set[int], list[int]]] = defaultdict(lambda: (set(), []))
     counts: Counter[int] = Counter()
     for position, each in words.items():
         own = {numbers[word] for word in each if word in numbers}
         counts.update(own)
-        for number in own:
-            places[position >> BLOCK][number].append(position & IN_BLOCK)
-    for block, offsets in sorted(places.items()):
-        _cut_out(cursor, block, offsets)
+        those, offsets = blocks[position >> BLOCK]
+        those |= own
+        offsets.append(position & IN_BLOCK)
+    for block, (those, offsets) in sorted(blocks.items()):
+        _cut_out(cursor, block, those, offsets)
     cursor.executemany(COUNT_DOWN, [(count, number) for number, count in sorted(counts.items())])
     condition, given = sql.among("number", list(counts))
     for statement in (DROP_STEMS, DROP_WORDS):
@@ -216,18 +232,18 @@ def _append(cursor: CursorWrapper, postings: Mapping[Place, bytes]) -> None:
         cursor.executemany(statement, [(*place, found) for place, found in postings.items()])
 
 
-def _cut_out(cursor: CursorWrapper, block: int, offsets: Mapping[int, list[int]]) -> None:
-    """The words' entries at these offsets of a block are in it no more."""
-    condition, given = sql.among("word", list(offsets))
+def _cut_out(cursor: CursorWrapper, block: int, words: Collection[int], offsets: Sequence[int]) -> None:
+    """No entry at these offsets of a block is in it any more; ``words`` are all that they have."""
+    condition, given = sql.among("word", list(words))
     cursor.execute(f"{BLOCKS} AND {condition}", [block, given])
-    empty, kept = [], []
+    stays = np.ones(1 << BLOCK, bool)
+    stays[offsets] = False
+    gone, empty, kept = set(offsets), [], []
     for number, postings in cursor.fetchall():
-        if len(postings) == IN_BYTES and offsets[number] == [int.from_bytes(postings, "little") >> OFFSET]:
+        if len(postings) == IN_BYTES and int.from_bytes(postings, "little") >> OFFSET in gone:
             empty.append((number, block))  # a word of one entry, as most words are
             continue
         found = np.frombuffer(postings, POSTING)
-        stays = np.ones(1 << BLOCK, bool)
-        stays[offsets[number]] = False
         left = found[stays[found >> OFFSET]]
         if left.size:
             kept.append((left.tobytes(), number, block))

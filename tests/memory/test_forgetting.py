@@ -588,6 +588,23 @@ def test_a_transaction_is_as_large_as_what_the_last_four_took_allows(monkeypatch
     assert sizes == [20, 40, 80, 160, 275, 275, 275, 500, 500, 51, 26, 18, 13]
 
 
+def test_a_transaction_ends_with_a_block_of_the_index_of_words_where_half_of_it_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(index, "BLOCK", 3)
+    acme = building.scope()
+    building.remember("acme", *[f"note {number}" for number in range(40)])
+    placed = list(MemoryEntry.objects.order_by("id").values_list("id", "position"))
+    rows = [row for row, _ in placed]
+    first = next(at for at, (_, position) in enumerate(placed) if position % 8 == 0)
+    take = ledger.whole_blocks
+    assert take(acme.tenant_id, rows[first : first + 9]) == take(acme.tenant_id, rows[first : first + 12]) == 8
+    assert take(acme.tenant_id, rows[first : first + 24]) == 16
+    assert take(acme.tenant_id, rows[first + 1 : first + 7]) == 5, "no block ends there"
+    MemoryEntry.objects.written_by("memory.ledger").filter(id=rows[first + 2]).delete()
+    assert take(acme.tenant_id, rows[first : first + 12]) == 11, "one is gone"
+
+
 @pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_the_log_of_a_large_transaction_is_moved_before_another_writes() -> None:

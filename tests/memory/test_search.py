@@ -1,6 +1,7 @@
 """Search, the best first or the newest first: one answer on both engines; what is forgotten stays in no index."""
 
 import gc
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import index as ledger_index
 from memory.ledger_search import LedgerPage
+from memory.models.entry import MemoryEntry
 from memory.models.search_index import BLOCK, MARK, MOST_TIMES, OFFSET, POSTING, TIMES
 from memory.text import search_words
 from memory.text.matching import search_form
@@ -395,6 +397,32 @@ def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> 
     assert set(words_kept(acme)) == kept
     assert stems_kept(acme) == {stem for word in kept for stem in search_words.stems_of(word)}
     assert indexed_positions(acme) == ([3] * 3 if index == "indexed" else [])
+
+
+def test_what_a_removal_leaves_is_in_the_index_entry_by_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_index, "BLOCK", 3)
+    monkeypatch.setattr(ledger_index, "IN_BLOCK", 7)
+    acme = building.scope()
+    written = write_each(
+        acme, *[f"again refund{number} {'even' * (number % 2)} day{number // 4}" for number in range(30)]
+    )
+    ledger_index.catch_up(acme.tenant_id)
+    gone = tuple(row for number, row in enumerate(written) if number % 3 == 0 or 8 <= number < 16)
+    ledger.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
+    statement = (
+        "SELECT w.word, b.block, b.postings, w.entries FROM memory_searchword w JOIN memory_searchblock b "
+        "ON b.word = w.number WHERE w.ledger = %s"
+    )
+    rows = rows_of(acme, statement)
+    indexed = [
+        (word, block << 3 | int(each) >> OFFSET)
+        for word, block, postings, _ in rows
+        for each in np.frombuffer(bytes(postings), POSTING)
+    ]
+    left = MemoryEntry.objects.of(acme.tenant_id).values_list("search_text", "position")
+    expected = [(word, position) for text, position in left for word in set(search_words.every_word_of(text))]
+    assert sorted(indexed) == sorted(expected) != []
+    assert {word: entries for word, _, _, entries in rows} == Counter(word for word, _ in expected)
 
 
 @only_sqlite

@@ -113,6 +113,9 @@ class LedgerEntries:
         archives.withdraw_of_forgotten(tenant_id, rows, now=now)
         return removed if removed == len(rows) else len(adapter.forgotten_entries(tenant_id, rows))
 
+    def portion(self, tenant_id: UUID, rows: Sequence[UUID]) -> int:
+        return ledger.whole_blocks(tenant_id, rows)
+
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
