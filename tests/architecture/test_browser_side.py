@@ -61,3 +61,15 @@ def test_every_fragment_link_works_without_scripts() -> None:
     for name, text in TEMPLATES.items():
         for tag in re.findall(r"<a\b[^>]*hx-get=[^>]*>", text):
             assert "href=" in tag, f"{name}: {tag}"
+
+
+def test_a_form_that_is_included_with_its_own_context_is_given_its_token() -> None:
+    """``only`` leaves the token out, and the browser's form is then refused; the test client never notices."""
+    forms = {path.removeprefix("templates/") for path, text in TEMPLATES.items() if "{% csrf_token %}" in text}
+    included = re.compile(r'{% include "([^"]+)"([^%]*) only %}')
+    assert [
+        (path, name)
+        for path, text in TEMPLATES.items()
+        for name, given in included.findall(text)
+        if name in forms and "csrf_token=csrf_token" not in given
+    ] == []

@@ -12,7 +12,9 @@ from memory import memory_policy
 from memory.forget import execution, holds
 from memory.host import ids
 from memory.host.models import Interrupt, Operator, Run
+from memory.models import Commitment
 from tests import archiving, browsing, building, proposing
+from tests.pages.test_commitments_page import remembered
 from tools import screenshots
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -193,6 +195,19 @@ def test_axe_finds_nothing_on_holds_and_on_a_forget_that_awaits_a_second_person(
     shown = ["/forget/holds", *(f"/forget/holds/{ids.wire('hld', each.id)}" for each in (in_force, over))]
     for path in (*shown, "/forget", forget, f"{forget}/confirm"):
         assert screenshots.open_page(page, f"{live_server.url}{path}") == [], path
+
+
+def test_by_one_key_each_a_possible_commitment_is_armed_and_another_dismissed(
+    page: Page, live_server: LiveServer
+) -> None:
+    for sentence in ("Maybe I'll call Bob in 3 days.", "Maybe I'll call Eve in 4 days."):
+        remembered(sentence)
+    browsing.sign_in(page, live_server.url, "/commitments")
+    for key, said in (("d", "dismissed"), ("a", "armed")):
+        page.keyboard.press("j")
+        page.keyboard.press(key)
+        expect(page.locator(".messages")).to_contain_text(said)
+    assert sorted(Commitment.objects.values_list("state", flat=True)) == ["armed", "cancelled"]
 
 
 def test_by_keyboard_a_subject_is_forgotten_and_a_suspect_kept(

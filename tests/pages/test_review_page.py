@@ -710,7 +710,7 @@ def test_an_installed_proposal_says_who_approved_it_how_soon_it_was_installed_an
     run = building.execute(building.scope(), "says", ticket="late")
     shown = body_of(ada.get(url_of(made)))
     facts = shown.partition('id="installed"')[2].partition("</dl>")[0]
-    assert re.search(r"<dt>Approved</dt><dd>by .*, installed [0-9]+ (ms|s) later", facts, re.DOTALL)
+    assert re.search(r"<dt>Approved</dt><dd>by .*\(installed [0-9]+ (ms|s) later\)", facts, re.DOTALL)
     assert f'href="/runs/{ids.wire("run", run.id)}"' in facts
 
 
