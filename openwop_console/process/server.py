@@ -30,6 +30,7 @@ from memory.host.json_types import JSONObject
 from openwop_console import errors as error_table
 from openwop_console.discovery import Answer, Documents, Headers, encoded
 from openwop_console.process import bind_address
+from openwop_console.process.threads import Threads
 from openwop_console.runtime import streams
 
 Scope = JSONObject
@@ -120,7 +121,8 @@ class Console:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._documents = Documents()
-        self._threads = _started(settings.OPENWOP_MAX_STREAMS + settings.OPENWOP_WEB_THREADS + THREADS)
+        number = settings.OPENWOP_MAX_STREAMS + settings.OPENWOP_WEB_THREADS + THREADS
+        self._in_thread = Threads(number, request_slots.use_here).compute
         self._files = ThreadPoolExecutor(FILES, thread_name_prefix="file")
         self._signing_in = asyncio.Semaphore(1)
         self._sign_ins = 0
@@ -168,9 +170,6 @@ class Console:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(streams.end))
-
-    async def _in_thread(self, compute: Callable[..., object], *given: object) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, compute, *given)
 
     async def _sign_in(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
         """Answer a sign-in when those before it are done; with more than ``SIGN_INS`` waiting, answer 503 at once."""
@@ -361,16 +360,6 @@ class Console:
         finally:
             gone.cancel()
             await self._in_thread(answer.close)
-
-
-def _started(number: int) -> ThreadPoolExecutor:
-    """Return a pool whose threads already run; otherwise the event loop would wait for each to start."""
-    pool = ThreadPoolExecutor(number, thread_name_prefix="request", initializer=request_slots.use_here)
-    everyone = threading.Barrier(number + 1)
-    for _ in range(number):
-        pool.submit(everyone.wait)
-    everyone.wait()
-    return pool
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
