@@ -700,6 +700,131 @@ def test_conditions_of_other_languages_are_met_in_them(order: str, met: str, not
     assert verdict(found.words, not_met) is not True
 
 
+# Commitments, and behind a sign what is said later: whether it fires.
+LATER = """
+When Ben loses his key, change the lock.
++Ben lost his key.
+-Ben almost lost his key.
+-Ben has not lost his key.
+-Ben lost the match.
+-Ben's sister lost her key.
+-Ben might lose his key.
+When the boiler is installed, cancel the rental.
++The installation of the boiler is complete.
++They put in the boiler yesterday.
+-The installation of the boiler costs 900 euros.
+-The installation of the boiler starts on Monday.
+-The installation of the boiler is not finished.
+-The boiler installation form is here.
+-We put in an offer for the boiler.
+-The installation of the pump is complete.
+Once both partners have signed, send the deed.
++Both partners have signed.
+-One of the partners has signed.
+-Only one of the partners has signed.
+-Some of the partners signed.
+-None of the partners signed.
+When version 3 is released, update the guide.
++Version 3 was released today.
++v3.0.0 is out.
+-The release notes for version 3 are ready.
+-The release of version 3 was postponed.
+-The release candidate of version 3 is available.
+-Version 3.1 is released.
+-v3.0.1 is out.
+-The release date of version 3 is confirmed.
+As soon as the stress test passes, let the crew start.
++The stress test has passed.
+-The stress test has not passed.
+-The stress test was delayed.
+-Not all stress tests passed yet.
+If it rains on Saturday, book the hall.
++It rained on Saturday.
++On Saturday it poured all day.
+-It rained on Friday.
+-It will rain on Saturday.
+-It did not rain on Saturday.
+-It rains.
+Once Mia is engaged, order flowers.
+-Her sister is engaged, says Mia.
+-Mia said that her sister is engaged.
++Mia is engaged.
+-Mia's brother is engaged.
+When more than 20 people sign up for the tour, rent a bus.
++26 people have signed up for the tour.
++Registrations for the tour: 31.
+-Registrations for the tour: 14.
+-Twelve people signed up for the tour.
++Thirty people signed up for the tour.
+Once the crane is dismantled, open the gate.
++They took the crane apart.
+-They will take the crane apart on Monday.
+-The crane is being dismantled.
+-They took the shed apart near the gate.
+-The crane was not dismantled.
+When Mr. Gupta is discharged, call the nurse.
++Mr. Gupta has left hospital.
+-Mr. Gupta will leave hospital on Friday.
+-Mr. Gupta has not left the hospital.
+-Mrs. Gupta was discharged.
+-Mr. Gupta left for the hospital.
+Once Dr. Lee approves the protocol, tell Ana.
++We got the OK for the protocol from Dr. Lee.
+-Dr. Lee has not approved the protocol.
+-Dr. Lee's approval of the protocol is pending.
+-We have no OK for the protocol from Dr. Lee.
+-Dr. Lee got the protocol.
+Sobald die Genehmigung vorliegt, bestell den Bagger.
++Die Genehmigung liegt vor.
+-Die Genehmigung liegt noch nicht vor.
+-Die Genehmigung soll am Montag vorliegen.
+-Der Antrag liegt vor.
+-Ohne Genehmigung liegt nichts vor.
+Sobald das Paket ankommt, ruf Anna an.
++Das Paket kam heute an.
+-Das Paket kommt morgen an.
+-Das Paket kam nicht an.
+-Die Rechnung kam heute an.
+Dès que le devis est accepté, commande les fenêtres.
++Le devis est accepté.
+-Le client pense accepter le devis.
+-Le devis sera accepté demain.
+-Le devis n'est pas accepté.
+-Le client hésite à accepter le devis.
+Cuando el horno esté en marcha, avisa a Luis.
++El horno está en marcha.
+-El horno no está en marcha.
+-El horno estará en marcha mañana.
+-El motor está en marcha.
+When the board hands down the decision, tell Ana.
+-The board was down.
+-The server is down.
+-The board turned down the decision.
+When the shop closes because of snow, call me.
+-The shop closed because of a holiday.
++The shop is closed because of snow.
+-The shop closed.
+When the refund arrives, tell Ana.
+-The refund request arrived.
++The refund has arrived.
+-The refund was held up.
+-The refund form arrived.
+When Tom registers for the course, send the book.
++Tom signed up for the course.
+-Tom signed the course book.
+-Tom might sign up for the course.
+-Tom's wife signed up for the course.
+"""
+
+
+def test_what_is_partly_done_put_off_or_done_by_another_fires_nothing() -> None:
+    for line in LATER.strip().splitlines():
+        if line[0] not in "+-":
+            (found,) = found_in(line, zone="UTC", written_at=WEDNESDAY)
+        else:
+            assert (verdict(found.words, line[1:]) is True) == (line[0] == "+"), (found.clause, line)
+
+
 def test_a_label_may_say_it_too() -> None:
     wanted = words_of("the invoice clears")
     assert verdict(wanted, "Done.", ["invoice-cleared"]) is True

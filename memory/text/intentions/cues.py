@@ -24,7 +24,9 @@ PAST_FORM = (
 ORDERS = (
     r"remind|follow[ -]up|call|phone|ring|check|send|resend|tell|notify|schedule|e-?mail|ping|ask|confirm|submit"
     r"|contact"
-    r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know|get back|revisit|chase|renew|verify|ensure"
+    r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know"
+    r"|let (?:him|her|them|(?:the|our|my|your) [\w'-]+|(?-i:[A-Z])\w+) (?!be\b|alone\b|down\b)[a-z]+|get back"
+    r"|revisit|chase|renew|verify|ensure"
     r"|make sure"
     r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
     rf"|have {THINGS} (?:{READY}|\w+ed)"

@@ -202,7 +202,7 @@ INDIRECT = re.compile(
 )
 LET_KNOW = re.compile(r"\blet\s+\w+(?:\s+\w+)?\s+know\s+$", re.IGNORECASE)
 CLAUSE_END = re.compile(
-    r"\s*(?:,(?!\d)|\s[-\u2013\u2014]\s|\s\(|\bthen\b|\bso that\b|\bso\b|\bbecause\b|\bin order\b|\bplease\b)",
+    r"\s*(?:,(?!\d)|\s[-\u2013\u2014]\s|\s\(|\bthen\b|\bso that\b|\bso\b|\bbecause\b(?! of\b)|\bin order\b|\bplease\b)",
     re.IGNORECASE,
 )
 GENERAL = re.compile(
@@ -210,6 +210,7 @@ GENERAL = re.compile(
     r"|asked|needed|necessary|possible|required)\b)",
     re.IGNORECASE,
 )
+WEATHER = re.compile(r"\s*it\s+(?:rains|snows|freezes|pours|storms|hails|drizzles)\b", re.IGNORECASE)
 ALWAYS = re.compile(r"whenever\b", re.IGNORECASE)
 MAY_BE_WHEN = re.compile(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
@@ -355,6 +356,9 @@ def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -
 
 def _predicate(sentence: Sentence, inner: str) -> Intention | None:
     said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
+    if WEATHER.match(said):  # on the day that it names
+        words = words_of(said)
+        return Intention(sentence.starts, sentence.ends, words=words, clause=" ".join(said.split()))
     negated = DENIAL.search(rewritten(said)) is not None
     if (GENERAL.search(said) and not ALWAYS.match(inner)) or (negated and timed):
         return None

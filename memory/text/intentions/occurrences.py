@@ -15,7 +15,7 @@ custom client customer
 reply answer respond response replied
 return back
 expire expiry end lapse ended
-fail break crash outage unreachable offline down
+fail break crash outage unreachable offline
 stock available free vacant
 fix repair resolve solve mend patch
 ship dispatch
@@ -45,12 +45,22 @@ film movie
 lorry truck
 baby infant
 laptop notebook
+install fit mount
+dismantle disassemble
+register enrol enroll registration enrolment enrollment
+rain pour drizzle
+close shut closure
+hire recruit
+find locate
+stop halt cease
+marry wed
 """
 # The same in German, Spanish, French and Polish, behind the English word.
 FOREIGN = """
 finish fertig abgeschlossen beendet fertiggestellt terminado terminar acabado acabar finalizado terminé terminer
  fini achevé zakończony zakończył skończył gotowe gotowy ukończony ukończył
-arrive angekommen ankommt eingetroffen eintrifft geliefert llegado llega llegue llegó recibido entregado arrivé
+arrive angekommen ankommt ankam eintraf einging eingegangen
+ eingeht eingetroffen eintrifft geliefert llegado llega llegue llegó recibido entregado arrivé
  arrive livré reçu przyszła przyszedł przyjdzie dotarła dotarł dostarczona dostarczono
 pay bezahlt bezahlen überwiesen beglichen pagado paga pague pagó abonado payé paie réglé zapłacił zapłaci zapłacona
  opłacona
@@ -73,6 +83,8 @@ cancel abgesagt storniert cancelado cancele canceló annulé annule odwołano od
 fix behoben repariert gelöst arreglado resuelto reparado réparé résolu naprawi naprawiony naprawił
 expire abgelaufen abläuft caducado vencido caduque venza expiré expire wygaśnie wygasła wygasł
 ship verschickt versandt enviado envíe envió expédié envoyé wysłano wyśle wysłał
+more mehr más plus więcej ponad
+less weniger menos moins mniej poniżej
 invoice rechnung factura facture faktura fakturę faktury
 """
 COMES, GOES, IS = r"(?:comes?|came|coming)", r"(?:go|goes|went|gone|going)", r"(?:is|are|was|were|be|been|'s)"
@@ -84,6 +96,24 @@ PHRASES = tuple(
     for phrase, verb in (
         (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
+        (r"v(\d+)(?:\.0)*(?![.\d])|version (\d+)(?:\.0)+(?![.\d])", r"version \1\2"),
+        (rf"{IS} {NOW}out(?=\s*(?:[.,;!]|$|now|today|at last))", "publish"),
+        (r"sign(?:s|ed|ing)? up|sign-ups?", "register"),
+        (
+            (
+                r"put(?:s|ting)? in(?=\s+(?:the|a|an|our|new)\b)(?!\s+\w+ (?:offer|request|order|claim|bid|word|call"
+                r"|complaint|effort|hours?))"
+            ),
+            "install",
+        ),
+        (rf"(?:take|takes|took|taken){SOME} (?:apart|to pieces)", r"\1 dismantle"),
+        (rf"(?:take|takes|took|taken){SOME} down", r"\1 remove"),
+        (r"(?:left|leaves|out of|home from) (?:the )?hospital", "discharge"),
+        (
+            r"(?:got|gets|have|has|received) (?:the|an|his|her|their|our)? ?(?:ok|okay|go-ahead|green light|nod)",
+            "approve",
+        ),
+        (r"down(?=\s*(?:[.,;!]|$|again\b|since\b))", "fail"),
         (
             rf"(?:turn|hand|send)(?:s|ed)?{SOME} in(?! (?:her|his|their|my|your|the)? ?notice)|sent{SOME} in",
             r"\1\2 submit",
@@ -207,9 +237,43 @@ MOVING = frozenset(
     )
 )
 
+# "The release notes", "a payment reminder": the event only says which notes.
+OF_AN_EVENT = re.compile(
+    r"\b(?:release|approval|delivery|payment|launch|arrival|publication|renewal|refund|repair|acceptance|[a-z]{3,}(?:tion|sion|ment))\s+"
+    r"(?:candidates?|notes?|dates?|plans?|schedules?|requests?|reminders?|process(?:es)?|workflow|deadlines?|windows?"
+    r"|forms?|terms|estimates?|forecasts?|branch|status|costs?|fees?)\b",
+    re.IGNORECASE,
+)
+# What can only be said to have happened together with a word that says that it did.
+OVER = re.compile(
+    r"\b(?:done|complete|completed|finished|over|took place|has taken place|received|went through|gone through"
+    r"|successful"
+    r"|succeeded|in hand|is here|came through|came in|is in)\b",
+    re.IGNORECASE,
+)
+# Endings of a noun for what a verb does, and what the verb may end in.
+NOUNS_OF_VERBS = (
+    ("ization", ("ize",)), ("isation", ("ise",)), ("ication", ("y", "icate")), ("ation", ("", "e", "ate")),
+    ("ition", ("", "e")), ("ssion", ("t", "ss")), ("tion", ("t", "te")), ("sion", ("de", "d", "se")),
+    ("ment", ("",)), ("al", ("", "e")), ("ance", ("", "e")), ("ure", ("", "e")), ("ery", ("er",)),
+)  # fmt: skip
+SHORTEST_NOUN = 6
+
+
+def verbs_of(word: str) -> list[str]:
+    """What the verb of a noun such as "installation" may be."""
+    for ending, instead in NOUNS_OF_VERBS:
+        if len(word) >= SHORTEST_NOUN and word.endswith(ending):
+            return [word[: -len(ending)] + each for each in instead]
+    return []
+
+
 # Verbs that only help another one, in other languages.
 HELPING = frozenset(
-    ("aura auront zostanie zostaną została zostało został zostały wird werden haya hayan sea sean soit").split()
+    (
+        "est sont esté está estén están es son ist sind hat haben jest są aura auront zostanie zostaną została zostało "
+        "został zostały wird werden haya hayan sea sean soit"
+    ).split()
 )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from memory.text import search_words
 from memory.text.intentions import occurrences
+from memory.text.similarity.values import NUMBER_WORDS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 LONGEST_TEXT = 20_000
@@ -78,7 +79,8 @@ IRREGULAR = {
 }
 UNSAYING = """
 a an the this that these those it its he she they we i you me us him her them my our your their his and or but so then
-also just now already finally again is are was were be been being has have had having am do does to of in on at by for
+also just now already finally again because
+is are was were be been being has have had having am do does to of in on at by for
 from with into as got get gets getting there here which who whom whose when once after if soon moment until before since
 while very too some any each every all both can today yesterday tomorrow tonight morning successfully 's
 """
@@ -109,7 +111,7 @@ DENIAL = re.compile(
     r"|\b(?:out of (?:stock|order|service)|sold out|nothing|nobody|lost|failed)\b"
     r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
     r"(?:\w+ed|done|complete|ready|through|over|there|back|built|written|sent|paid|shut|dry|full|empty|gone)\b"
-    r"|\b(?:nicht|kein\w*|(?:todavía|aún|ya) no|no (?:ha|han|hay|se|fue|está|llegó)|pas|nie)\b"
+    r"|\b(?:nicht|ohne|kein\w*|(?:todavía|aún|ya) no|no (?:ha|han|hay|se|fue|está|llegó)|pas|nie)\b"
     r"|\b(?:half|part) of\b|\b(?:almost|nearly|not quite)\b|\bno (?=\w+(?:á|án|ó|aron|ieron)\b)|\bstill being\b"
     r"|\bin progress\b|\bunder ?way\b|\bongoing\b|\bagainst\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
@@ -136,10 +138,14 @@ NO_STATEMENT = re.compile(
     r"\b(?:thinks?|believes?|assumes?|suspects?|claims?|predicts?|expects?|rumou?rs?) (?:that )?(?:the|an?|he|she"
     r"|it|we|they)\b|"
     r"\b(?:thinking|considering|planning|talking|dreaming) (?:of|about)\b|\b(?:fast )?asleep\b|"
-    r"\b(?:devrait|devraient|va|vont|doit|doivent|debería\w*|soll|sollte|sollten|wird|werden|muss|will bald|powin\w+"
+    r"\b(?:pense(?:nt)?|espère|compte|veut|veulent|souhaite|prévoit|envisage|hésite|piensa|espera|quiere|planea"
+    r"|prevé|intenta"
+    r"|denkt|hofft|plant|möchte|wollen|erwägt|überlegt|chce|planuje|zamierza|rozważa|devrait|devraient|va|vont|doit"
+    r"|doivent|debería\w*|soll|sollte|sollten|wird|werden|muss|will bald|powin\w+"
     r"|ma|mają"
     r"|będzie|sera|seront|\w{3,}(?:ará|erá|irá|arán|erán|irán)|vielleicht|peut-être|quizás?|tal vez|może|pronto"
     r"|bientôt|bald|wkrótce)\b|"
+    r"\b(?:chance|risk|probability|likelihood|danger|odds) of\b|\bforecasts?\b|"
     r"\b(?:remind|don't forget|todo|to-do|please|let (?:me|us) know|make sure|expecting|awaiting|hopefully|probably"
     r"|perhaps"
     r"|maybe|soon)\b",
@@ -147,6 +153,8 @@ NO_STATEMENT = re.compile(
 )
 
 
+# Numbers in words, from two: one may be anything.
+COUNTED = {word: number for word, number in NUMBER_WORDS.items() if number not in "01"} | {"dozen": "12"}
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
@@ -158,6 +166,25 @@ DIFFERENCE = re.compile(
     r"|[$€£]?\b\d[\d.,]*\s?(?:%|[^\W\d]+)?\s+(?:too|less|fewer|more|higher|lower|cheaper|short|off|extra)\b",
     re.IGNORECASE,
 )
+# What one or some of them did, what is put off, and what a relative did.
+PARTLY = re.compile(
+    r"\b(?:only )?(?:one|some|most|two|three|a few|several|none) of (?:the|them|us|our|my|its|those)\b", re.IGNORECASE
+)
+PUT_OFF = re.compile(
+    r"\b(?:postponed|delayed|deferred|rescheduled|suspended|on hold|put off|pushed back|held up|stalled|blocked"
+    r"|(?:is|are|was|were|'s|'re) (?:\w+ly )?being"
+    r"|verschoben|aplazad[oa]s?|reporté\w*|przełożon\w+)\b",
+    re.IGNORECASE,
+)
+OTHERS = re.compile(
+    r"\b(?:his|her|their|my|your|our) (?:\w+ )?(sister|brother|mother|father|mum|mom|dad|wife|husband|son|daughter"
+    r"|child|friend"
+    r"|colleague|boss|neighbou?r|cousin|aunt|uncle|partner|assistant|flatmate|roommate|niece|nephew|grandmother"
+    r"|grandfather)s?\b",
+    re.IGNORECASE,
+)
+# The parts of German verbs that stand at the end of a clause: "liegt vor" of "vorliegt".
+APART = frozenset("ab an auf aus bei ein fest her hin los mit nach vor weg zu zurück zusammen statt".split())
 # What was done and undone in one sentence has not happened.
 REVERSED = re.compile(
     r"\band (?:then |later |was |has been )*(?:reopened|reverted|rolled back|undone|withdrawn)\b", re.IGNORECASE
@@ -248,6 +275,7 @@ def _stems(text: str) -> list[str]:
 def foreign_stems(text: str, languages: int) -> list[str]:
     """The stems of a text in other languages, without stop words; what happens in English."""
     words = WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    words += [part + word for part in APART.intersection(words) for word in words if len(word) > len(part)]
     said = [word for word in search_words.without_stop_words(words, languages) if word not in occurrences.HELPING]
     return [each for word in said for each in _foreign_forms(word, languages)]
 
@@ -330,7 +358,7 @@ class Wanted:
 @lru_cache(maxsize=1024)
 def wanted_of(words: tuple[str, ...]) -> Wanted:
     """What a condition's words ask for; those that its other words say already are left out."""
-    if words and (limit := _number(words[0])) is not None and len(words) > 1:
+    if words and words[0][0].isdigit() and (limit := _number(words[0])) is not None and len(words) > 1:
         return Wanted(_needed(words[1:]), limit, "least")  # "once we have 50 registrations"
     for at, word in enumerate(words[1:], 1):
         before = words[at - 1] if words[at - 1] != "than" else words[at - 2]
@@ -355,7 +383,7 @@ def _needed(words: Sequence[str]) -> frozenset[str]:
 
 def _number(word: str) -> float | None:
     try:
-        return float(word.replace(",", "."))
+        return float(COUNTED.get(word) or word.replace(",", "."))
     except ValueError:
         return None
 
@@ -382,21 +410,49 @@ def _label(tag: str) -> str:
 
 
 def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | None:
-    main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
+    main = occurrences.OF_AN_EVENT.sub(" ", UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text)))
     main = _of_itself(wanted.words, main)
     denied = main
     if not _speaks_of(wanted.words, main, shared):
         main = occurrences.rewritten(main)
         if not _speaks_of(wanted.words, main, shared):
-            return None
+            return _has_happened(wanted, denied, main, shared)
     piece = next((each for each in PIECE_END.split(main) if _speaks_of(wanted.words, each, shared)), main)
     if REVERSED.search(main):
         return False
+    if _is_of_others(wanted.words, piece):
+        return None
     if NO_STATEMENT.search(piece) or (AHEAD.search(piece) and not PAST.search(denied)):
         return None
     if wanted.limit is not None:
         return _is_beyond(wanted, piece)
-    return not DENIAL.search(piece)
+    return not _denies(wanted.words, piece)
+
+
+def _denies(wanted: frozenset[str], piece: str) -> bool:
+    """Whether the piece denies, by more than a word that is waited for: "lost" where a loss is."""
+    return any(not found[0].isalpha() or wanted.isdisjoint(_all_words(found[0])) for found in DENIAL.finditer(piece))
+
+
+def _is_of_others(wanted: frozenset[str], piece: str) -> bool:
+    """Whether only some did it, another person did, or it is put off."""
+    if "on" not in wanted and "one" not in wanted and PARTLY.search(piece):
+        return True
+    if any(wanted.isdisjoint(_stems(found[0])) for found in PUT_OFF.finditer(piece)):
+        return True
+    return any(wanted.isdisjoint(_stems(found[1])) for found in OTHERS.finditer(piece))
+
+
+def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> bool | None:
+    """Whether it is told by a noun, and a word that says that it is over: "the installation is complete"."""
+    over = occurrences.OVER.search(said_as)
+    if not over or wanted.limit is not None or NO_STATEMENT.search(main) or AHEAD.search(main):
+        return None
+    verbs = {stem(verb) for word in WORD.findall(main.casefold()) for verb in occurrences.verbs_of(word)}
+    said = _all_words(main) | {STANDS_FOR.get(verb, verb) for verb in verbs}
+    if not (wanted.words & said and wanted.words <= said | shared) or _is_of_others(wanted.words, main):
+        return None
+    return not _denies(wanted.words, main)
 
 
 def _of_itself(wanted: frozenset[str], text: str) -> str:
