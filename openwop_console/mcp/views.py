@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import orjson
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
@@ -24,8 +24,9 @@ from openwop_console.mcp import protocol, questions, resources, tools
 from openwop_console.mcp.protocol import Message, RpcError
 from openwop_console.mcp.questions import OpenQuestion
 from openwop_console.mcp.tools import Result
+from openwop_console.runtime.api.streams import STREAM, EventStream
 
-JSON, STREAM = "application/json", "text/event-stream"
+JSON = "application/json"
 KEEPALIVE = b":keepalive\n\n"
 NAME = "openwop-console"
 
@@ -88,10 +89,7 @@ def _answer_question(request: HttpRequest, scope: TenantScope, message: Message,
         *_, result = questions.follow(waiting)
         assert isinstance(result, Result)
         return _json(protocol.answer(message.id, result.document))
-    response = StreamingHttpResponse(Body(waiting, message), content_type=STREAM)
-    response["Cache-Control"] = "no-cache"
-    response["X-Accel-Buffering"] = "no"
-    return response
+    return EventStream(waiting.place, Body(waiting, message))
 
 
 class Body:

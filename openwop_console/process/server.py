@@ -107,12 +107,13 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An answer generated while it is sent; ``close`` ends it."""
+    """An answer generated while it is sent; ``close`` ends it, and ``abandon`` has it end while it waits."""
 
     status: int
     headers: Headers
     chunks: Iterator[bytes]
     close: Callable[[], None]
+    abandon: Callable[[], None]
 
 
 class Console:
@@ -256,7 +257,8 @@ class Console:
                 return answer
         status, headers = told
         if dict(headers).get("Content-Type", "").startswith(EVENTS):
-            return Stream(status, headers, iter(response), lambda: _close(response))
+            abandon: Callable[[], None] = getattr(response, "abandon", lambda: None)
+            return Stream(status, headers, iter(response), lambda: _close(response), abandon)
         if isinstance(response, FileResponse):
             file = response.file_to_stream or BytesIO()
             return Download(status, headers, file, lambda: _close(response), _may_go_on(response))
@@ -350,6 +352,7 @@ class Console:
     async def _send_stream(self, answer: Stream, receive: Receive, send: Send) -> None:
         """Send event by event, until the client disconnects or takes nothing for ``OPENWOP_BODY_SECONDS``."""
         gone = asyncio.ensure_future(_wait_for_disconnect(receive))
+        gone.add_done_callback(lambda _: answer.abandon())
         try:
             while (chunk := await self._in_thread(next, answer.chunks, None)) is not None and not gone.done():
                 async with asyncio.timeout(settings.OPENWOP_BODY_SECONDS):

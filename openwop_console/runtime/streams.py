@@ -83,7 +83,7 @@ class Place:
     stream_id: UUID
     principal: Principal | None = None
     seen: int = 0
-    lost: bool = False  # the reader's credential is invalid, or grants less than when the stream opened
+    lost: bool = False  # the reader has gone, or its credential is invalid or grants less than when the stream opened
     woken: threading.Event = field(default_factory=threading.Event)
 
 
@@ -151,7 +151,7 @@ def wait(place: Place, *, seen: int, seconds: float) -> bool:
     """
     place.seen = seen
     place.woken.clear()
-    if _ending.is_set():
+    if _ending.is_set() or place.lost:
         return False
     with request_slots.aside():
         return place.woken.wait(max(seconds, 0)) and not _ending.is_set()
@@ -160,6 +160,12 @@ def wait(place: Place, *, seen: int, seconds: float) -> bool:
 def is_lost(place: Place) -> bool:
     """Whether the reader's credential is now invalid, or grants less than when the stream opened."""
     return place.lost or bool(place.principal and tenancy.lost([place.principal], now=timezone.now()))
+
+
+def abandon(place: Place) -> None:
+    """Wake the reader at this place to end its stream: its client has gone. Needs no lock, thread or database."""
+    place.lost = True
+    place.woken.set()
 
 
 def is_ending() -> bool:

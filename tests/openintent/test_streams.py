@@ -17,7 +17,8 @@ from pytest_django.fixtures import Settings
 from memory.host import access, ids
 from memory.openintent import events
 from openwop_console.runtime import streams
-from openwop_console.runtime.api.streams import KEEPALIVE
+from openwop_console.runtime.api.streams import KEEPALIVE, _last_seen
+from openwop_console.runtime.streams import Place
 from tests import building
 from tests.openintent.conftest import Served
 
@@ -84,6 +85,11 @@ def test_R5_R65_a_number_of_any_size_cuts_no_reader_off(served: Served) -> None:
             for number in (2**200, 1):
                 client.log_event(intent_id, EventType.COMMENT, {"n": number})
             assert [heard().data["payload"]["n"] for _ in range(2)] == [2**200, 1]
+
+
+def test_R65_a_number_of_an_event_that_is_not_there_yet_is_the_last_that_is() -> None:
+    place = Place(ids.new_id(), ids.new_id(), seen=3)
+    assert [_last_seen(text, place) for text in ("1", "2", "3", "99999", "", "-1", "\xb2", "9" * 19)] == [1] + [2] * 7
 
 
 @pytest.mark.console

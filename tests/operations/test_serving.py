@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from io import BytesIO
@@ -22,11 +22,13 @@ from django.http import FileResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from memory.host import ids
 from memory.host.request_slots import Slots
 from openwop_console import discovery
 from openwop_console.process import server
 from openwop_console.process.bind_address import Address
 from openwop_console.runtime import streams
+from openwop_console.runtime.api.streams import STREAM, Body, EventStream
 from tests import awaiting, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
 from tools.bench import attacking
@@ -573,6 +575,41 @@ def test_a_disk_that_is_slow_with_a_download_keeps_nobody_else_waiting(monkeypat
 
     monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
     assert awaiting.awaited(slowest()) < 0.25
+
+
+def test_a_stream_whose_client_has_gone_ends_at_once_and_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise who is cut off and comes again finds the place of before taken until the next sign of life."""
+    place = streams.Place(ids.new_id(), ids.new_id())
+
+    def frames() -> Generator[bytes, None, None]:
+        yield b":alive\n\n"
+        while not place.lost:
+            streams.wait(place, seen=0, seconds=30)
+
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        start_response("200 OK", [("Content-Type", STREAM)])
+        return EventStream(place, Body(place, frames())) if environ["PATH_INFO"] == "/stream" else [b"ok"]
+
+    async def cut_off() -> None:
+        console, began = server.Console(application), asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            await began.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            if message.get("body"):
+                began.set()
+
+        scope = server.HEALTH | {"raw_path": b"/stream", "headers": []}
+        async with asyncio.timeout(5):
+            await console(scope, receive, send)
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    with monkeypatch.context() as taken:
+        taken.setattr(streams, "_places", {place})
+        awaiting.awaited(cut_off())
+        assert streams._places == set()
 
 
 def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ it ends with the credential, with the reader's part in the work, and with the pr
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -50,6 +51,16 @@ class AlwaysJson(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
+class EventStream(StreamingHttpResponse):
+    """A stream at a place; ``abandon`` ends it soon when its client has gone."""
+
+    def __init__(self, place: Place, body: Iterator[bytes]) -> None:
+        super().__init__(body, content_type=STREAM)
+        self["Cache-Control"] = "no-cache"
+        self["X-Accel-Buffering"] = "no"
+        self.abandon = partial(streams.abandon, place)
+
+
 class Body:
     """The bytes of a stream. Closed, whether it was begun or not, it gives its place back."""
 
@@ -88,9 +99,7 @@ def run_events(request: Request, run_id: str) -> HttpResponseBase:
         frames = streams.follow(
             scope, place, reading, render=_rendered, clock=timezone.now, still_holds=_readability_check(scope, place)
         )
-        response = StreamingHttpResponse(Body(place, frames), content_type=STREAM)
-        response["Cache-Control"] = "no-cache"
-        response["X-Accel-Buffering"] = "no"
+        response = EventStream(place, Body(place, frames))
     patch_vary_headers(response, ["Accept"])
     return response
 
@@ -182,16 +191,16 @@ def _stream(request: Request, subscription: _Subscription) -> HttpResponseBase:
     place = streams.take_place(log.tenant_id, log.stream_id, subscription.caller.scope.principal)
     place.seen = event_log.length(log.tenant_id, log.stream_id)
     after = _last_seen(request.headers.get("Last-Event-ID", ""), place)
-    response = StreamingHttpResponse(Body(place, _following(subscription, place, after)), content_type=STREAM)
-    response["Cache-Control"] = "no-cache"
-    response["X-Accel-Buffering"] = "no"
-    return response
+    return EventStream(place, Body(place, _following(subscription, place, after)))
 
 
 def _last_seen(text: str, place: Place) -> int:
-    """The number of the last event that the reader has; without one, or with one that is none, all that is there."""
+    """The number of the last event that the reader has; without one, or with one that is none, all that is there.
+
+    One that is not written yet is none: the reader would ask for what follows it, and miss what comes before.
+    """
     known = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
-    return int(text) if known else place.seen - 1
+    return min(int(text), place.seen - 1) if known else place.seen - 1
 
 
 def _following(subscription: _Subscription, place: Place, after: int) -> Generator[bytes, None, None]:
