@@ -1,6 +1,6 @@
 """Events of memory and of the work it belongs to, as OpenIntent has them (RFC-0015 5), and who may read which log."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -179,6 +179,18 @@ def documents(log: Log, found: Sequence[Recorded]) -> list[Document]:
     ours = [each for each in found if each.type.startswith(VENDOR)]
     notes, left = event_notes.notes_within(log.tenant_id, ours, each=SHORT, most=MOST_TOLD)
     return [_document(log, each, None if each.sequence in left else notes.get(each.sequence, {})) for each in ours]
+
+
+def whole_documents(log: Log, found: Sequence[Recorded]) -> Iterator[tuple[Recorded, Document]]:
+    """Each of these events that OpenIntent tells of, with all that it holds: as many are read at once as ``documents``
+    leaves whole."""
+    ours = [each for each in found if each.type.startswith(VENDOR)]
+    while ours:
+        notes, left = event_notes.notes_within(log.tenant_id, ours, each=SHORT, most=MOST_TOLD)
+        count = next((place for place, each in enumerate(ours) if each.sequence in left), len(ours))
+        for event in ours[:count]:
+            yield event, _document(log, event, notes.get(event.sequence, {}))
+        ours = ours[count:]
 
 
 def _types_of(event_type: str) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -267,7 +267,8 @@ class Frame:
     batch: bool = False
 
 
-Render = Callable[[Frame], bytes]
+# Frames are rendered together: what they need of the database is read once for a page of the log.
+Render = Callable[[Sequence[Frame]], bytes]
 
 
 @dataclass(slots=True)
@@ -391,7 +392,7 @@ def follow(
         if reader.over:
             return
         if time.monotonic() >= spoke + KEEPALIVE_SECONDS:
-            yield render(Frame())
+            yield render([Frame()])
             spoke = time.monotonic()
         wake = min(spoke + KEEPALIVE_SECONDS, checked + RECHECK_SECONDS, reader.due or float("inf"))
         news = reader.behind or wait(place, seen=reader.after + 1, seconds=wake - time.monotonic())
@@ -415,7 +416,7 @@ def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes
         if frames and not _may_read(reader, clock):
             reader.over = True
             return b""
-        return b"".join(map(render, frames))
+        return render(frames) if frames else b""
 
 
 def _next_items(reader: _Reader) -> list[Item]:

@@ -1,5 +1,6 @@
 """Events as they come: the published client's own subscriptions, over HTTP (RFC-0015 5; R65, R91, C20)."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from openintent.models import EventType, Permission
 from openintent.streaming import SSEEvent, SSEStream
@@ -225,6 +228,39 @@ def test_R65_a_stream_ends_with_the_credential(client: Any, monkeypatch: pytest.
     access.revoke_api_key(building.tenant().id, key_id, now=timezone.now())
     assert set(said) <= {KEEPALIVE}
     answer.close()
+
+
+@pytest.mark.engines
+@pytest.mark.django_db(transaction=True)
+def test_R65_a_backlog_is_read_in_as_many_statements_whatever_its_length_and_told_whole(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a few readers with a long backlog keep all others waiting."""
+    headers = {"HTTP_X_API_KEY": building.key("acme", "agent", agents=("a",))}
+
+    def write(first: int, last: int, **more: Any) -> None:
+        for number in range(first, last):
+            body = {"agent_id": "a", "namespace": "n", "key": f"k{number}", "value": {"n": number}, **more}
+            assert client.post("/api/v1/memory", body, content_type="application/json", **headers).status_code == 201
+
+    def backlog() -> tuple[list[str], int]:
+        answer = client.get("/api/v1/agents/a/subscribe", HTTP_LAST_EVENT_ID="0", **headers)
+        said = iter(answer.streaming_content)
+        next(said)
+        with CaptureQueriesContext(connection) as asked:
+            text = next(said).decode()
+        answer.close()
+        told = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
+        return [each["data"]["key"] for each in told if each["type"] == "memory.created"], len(asked)
+
+    write(0, 2)
+    _, few = backlog()
+    write(2, 30, tags=["t" * 50])
+    monkeypatch.setattr(events, "SHORT", 10)
+    monkeypatch.setattr(events, "MOST_TOLD", 1000)
+    keys, many = backlog()
+    assert keys == [f"k{number}" for number in range(30)]
+    assert few <= many <= few + 10
 
 
 @pytest.mark.engines

@@ -5,7 +5,7 @@ notifier under the same bounds. Such a stream begins with the next event, or aft
 it ends with the credential, with the reader's part in the work, and with the process.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -126,7 +126,11 @@ def _events_document(events: list[Recorded], complete: bool) -> JSONObject:
     return {"events": [event_document(event) for event in events], "isComplete": complete}
 
 
-def _rendered(frame: Frame) -> bytes:
+def _rendered(frames: Sequence[Frame]) -> bytes:
+    return b"".join(map(_rendered_frame, frames))
+
+
+def _rendered_frame(frame: Frame) -> bytes:
     """One frame of the stream, as text."""
     if not frame.items:
         return KEEPALIVE
@@ -178,11 +182,13 @@ class _Subscription:
         self.log = found or self.log
         return found is not None
 
-    def rendered(self, frame: Frame) -> bytes:
+    def rendered(self, frames: Sequence[Frame]) -> bytes:
         """Nothing for a fact of OpenWOP on the same log."""
-        told = events.documents(self.log, [each for each in frame.items if isinstance(each, Recorded)])
-        frames = [_frame(frame.items[-1].sequence, each["event_type"], each) for each in told]
-        return b"".join(frames) if frame.items else KEEPALIVE
+        found = [each for frame in frames for each in frame.items if isinstance(each, Recorded)]
+        told = events.whole_documents(self.log, found)
+        return (
+            b"".join(_frame(event.sequence, each["event_type"], each) for event, each in told) if found else KEEPALIVE
+        )
 
 
 def _stream(request: Request, subscription: _Subscription) -> HttpResponseBase:
