@@ -41,6 +41,7 @@ OTHER_WORDS = [
     ("Add me to the list.", "Add the list."),
     ("Remove him from the group.", "Remove the group."),
     ("config.ac: Update.", "config.ac: Call it."),
+    ("Nie podano adresu", "Teraz nie przeszukujemy."),
     ("The Plus plan costs $20", "The plan costs $20"),
     ("The Plus plan costs $20", "The plan costs $30"),
     ("Plan A was chosen by Ana", "The plan was chosen by Ana"),

@@ -291,6 +291,10 @@ def assigned(said: Spoken, raws: set[str]) -> Slot | None:
     return Slot("slot", "value", tokens, start, len(tokens), explicit=True, sort=f"assigned {value[0].mask}")
 
 
+# No subject: "nie podano" ("was not given") says nothing of what it is about.
+FOREIGN_NEGATIONS = frozenset(["nicht", "nie", "no", "non", "ne", "pas"])
+
+
 def final(said: Spoken, raws: set[str]) -> Slot | None:
     """ "Petra now works for Bosch": the name, the value or one of a line that a statement ends with."""
     tokens = [token for token in said.tokens if token.raw not in values.NOW] if raws & values.NOW else said.tokens
@@ -307,7 +311,7 @@ def final(said: Spoken, raws: set[str]) -> Slot | None:
     if not after or not NO_PLAIN_FACT.isdisjoint(raws):
         return None
     sort = "value" if all(token.kind & VALUE for token in after) else _sort_of(after)
-    if not sort or not any(token.kind & WORD for token in tokens[:start]):
+    if not sort or not any(token.kind & WORD and token.raw not in FOREIGN_NEGATIONS for token in tokens[:start]):
         return None
     explicit = bool(raws & values.NOW) and "from" not in raws
     explicit = explicit or (sort == NAMED and _is_office_in_polish(tokens, start))
