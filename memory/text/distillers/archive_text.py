@@ -3,7 +3,6 @@
 import hashlib
 import heapq
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,22 +84,20 @@ def topics_of(about: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
 
     Time and again the term that tells most about the sentences without one yet.
     """
-    left = {number for number, terms in enumerate(about) if terms}
+    holders: dict[str, dict[int, float]] = {}
+    for number, terms in enumerate(about):
+        for term, gain in terms:
+            holders.setdefault(term, {})[number] = gain
+    often = {term for term, gains in holders.items() if len(gains) >= SMALLEST}
     found = [""] * len(about)
-    while len(set(found)) <= MOST_TOPICS:
-        counts: Counter[str] = Counter(term for number in left for term, _ in about[number])
-        gains = {term: gain for number in left for term, gain in about[number]}
-        best = min(
-            (term for term, count in counts.items() if count >= SMALLEST),
-            key=lambda term: (-counts[term] * gains[term], term),
-            default="",
-        )
-        if not best:
-            break
-        heads = {number for number in left if any(term == best for term, _ in about[number])}
-        for number in heads:
+    while often and len(set(found)) <= MOST_TOPICS:
+        told = {term: len(holders[term]) * next(reversed(holders[term].values())) for term in often}
+        best = min(often, key=lambda term: (-told[term], term))
+        for number in list(holders[best]):
             found[number] = best
-        left -= heads
+            for term, _ in about[number]:
+                del holders[term][number]
+        often = {term for term in often if len(holders[term]) >= SMALLEST}
     return found
 
 

@@ -63,11 +63,16 @@ class Selection:
         self.entire = False
         self.left, self.unsaid, self.room = budget, target, MAX_TEXT_BYTES - TITLE_BYTES
         self._said: Counter[int] = Counter()
+        self._news = list(ranked.gains)  # what each term is still worth
         self._line: dict[str, int] = {}
         self._speaker: dict[int, int] = {}
+        self._choice: dict[int, Choice] = {}
 
     def choice(self, number: int) -> Choice:
         """The saying in the words of the source that is cheapest to read: protected ones first, then the newest."""
+        known = self._choice.get(number)
+        if known:
+            return known
         if number not in self._speaker:
             sources, speakers = self.ranked.sources, self.ranked.sayings[number].speakers
             self._speaker[number] = min(speakers, key=lambda at: (not sources[at].protected, self.reading(at), -at))
@@ -75,12 +80,15 @@ class Selection:
         text = self.ranked.sayings[number].text_of(source)
         if text not in self._line:
             self._line[text] = token_budget.count(archive_text.line(text))
-        return Choice(number, source, text, self._line[text], len(archive_text.line(text).encode()))
+        found = Choice(number, source, text, self._line[text], len(archive_text.line(text).encode()))
+        self._choice[number] = found
+        return found
 
     def let_speak(self, number: int, source: int) -> None:
         """The saying is taken from this source, which has been read anyway."""
         if self._speaker.get(number) not in self.covered:
             self._speaker[number] = source
+            self._choice.pop(number, None)
 
     def reading(self, source: int) -> int:
         """What it costs to read a source: nothing the second time."""
@@ -88,8 +96,8 @@ class Selection:
 
     def worth(self, number: int, reading: int, writing: int, size: int) -> float:
         """What saying this now is worth for what it costs: tokens to read and to write, and bytes of the text."""
-        gains, said, saying = self.ranked.gains, self._said, self.ranked.sayings[number]
-        new = sum([gains[term] * SAID_AGAIN ** said[term] if term in said else gains[term] for term in saying.terms])
+        news, saying = self._news, self.ranked.sayings[number]
+        new = sum([news[term] for term in saying.terms])
         cost = (reading + writing) / self.budget + writing / self.target + size / MAX_TEXT_BYTES
         worth: float = saying.weight * (new + SOMETHING) / cost**THRIFT
         return round(worth, 6)
@@ -106,7 +114,9 @@ class Selection:
         self.room -= choice.size
         self.covered.add(choice.source)
         self.chosen.append(choice)
-        self._said.update(self.ranked.sayings[choice.number].terms)
+        for term in self.ranked.sayings[choice.number].terms:
+            self._said[term] += 1
+            self._news[term] = self.ranked.gains[term] * SAID_AGAIN ** self._said[term]
 
     def undo(self) -> None:
         """What was read on with is not read; when nothing was, the last choice is not made."""
