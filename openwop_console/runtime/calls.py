@@ -208,9 +208,11 @@ async def _awaited(under_way: UnderWay) -> JSONObject:
 
 
 async def _drained() -> None:
-    """Wait until cancelled tasks have closed their connections."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.gather(*others, return_exceptions=True)
+    """Wait until cancelled tasks have closed their connections, and close streams that were not read to their end."""
+    for _ in range(2):  # closing a stream may leave a task of its own
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.get_running_loop().shutdown_asyncgens()
 
 
 def publish_chunks(run: Run, under_way: UnderWay, *, now: datetime) -> None:

@@ -1,9 +1,10 @@
 """``core.http.request``: what leaves this host, what comes of the answer, and what a worker's death leaves."""
 
+import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
@@ -16,13 +17,16 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory.forget import execution
-from memory.host import event_log, runs, vault
+from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
+from memory.host.node_types import Call, Sending
 from memory.models import KeptCall
 from openwop_console.runtime import calls, engine, http_requests, node_execution, replay
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.node_execution import Position
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
@@ -410,3 +414,28 @@ def test_a_value_that_a_workflow_calls_sensitive_is_masked_for_readers(server: S
     told, _ = run_service.read_events(building.scope(), run, after=-1)
     sent = next(event for event in told if event.type == "console.call.sent")
     assert sent.payload["request"]["body"] == "[MASKED]"
+
+
+def test_a_stream_that_was_not_read_to_its_end_is_closed_with_its_call() -> None:
+    """It was closed by the collector after the loop was gone, which asyncio reported as an error for each of them."""
+    closed, kept = [], []
+
+    async def parts() -> AsyncIterator[str]:
+        try:
+            yield "one"
+            yield "two"
+        finally:
+            await asyncio.sleep(0)
+            closed.append(True)
+
+    async def send(_: Sending) -> dict[str, Any]:
+        kept.append(parts())
+        return {"first": await anext(kept[0])}
+
+    run = building.open_run(building.scope())
+    position = Position(run, {"nodes": []}, "ask", {})
+    under_way = UnderWay(position, ids.new_id(), Call("test", {}, send, 5.0), "key", 5.0)
+    ended = calls.make(under_way, lambda: True)
+    assert ended
+    assert ended.answer == {"first": "one"}
+    assert closed
