@@ -120,16 +120,18 @@ def _proposals(scope: TenantScope, words: str) -> list[Place]:
 
 
 def find_address(scope: TenantScope, words: str, *, now: datetime) -> str:
-    """Return the address of the id, agent or node that ``words`` name; "" when this principal may see none."""
-    for name, argument, find in _candidates(scope, words, now):
+    """Return the address of the id, agent, node or ref that ``words`` name; "" when this principal may see none."""
+    for page, argument, find in _candidates(scope, words, now):
         if pages.is_there(find):
-            wanted = LISTED_BY.get(name)
+            name, _, field = page.partition("?")
+            wanted = field or LISTED_BY.get(name)
             return f"{reverse(name)}?{urlencode({wanted: argument})}" if wanted else reverse(name, args=[argument])
     return ""
 
 
 def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple[str, str, Callable[[], object]]]:
-    """Yield the pages that ``words`` may name: the name and argument of the address, and a check that it exists."""
+    """Yield the pages that ``words`` may name: the name of the address, perhaps with the field of its filter, the
+    argument, and a check that it exists."""
     wire_id = words.lower()
     prefix = wire_id.partition("_")[0]
     if prefix in FINDERS and (found := ids.parse(prefix, wire_id)):
@@ -144,7 +146,10 @@ def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple
         lambda: scope.can("agents:read") and agents.entry(scope, words, registrations.advertised_capabilities()),
     )
     of_node = LedgerFilter(node=words, state="all")
-    yield "memory", words, lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
+    yield "memory?node", words, lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
+    if "/" in words:  # a ref without a slash is a word like any other
+        of_ref = LedgerFilter(memory_ref=words, state="all")
+        yield "memory?ref", words, lambda: memory_search.ledger_page(scope, of_ref, size=1, now=now).entries
 
 
 def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
@@ -152,7 +157,7 @@ def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
     return runs.find(scope.tenant_id, run_id)
 
 
-LISTED_BY = {"memory": "node", "keys": "id", "operators": "id"}  # pages that show it as a list of what matches
+LISTED_BY = {"keys": "id", "operators": "id"}  # pages that show it as a list of what matches
 FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], object]]] = {
     "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
     "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),

@@ -225,11 +225,13 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
     """Step 2. Suspects come by page, each with the words around its mention."""
     cursor = pages.Cursor.from_request(request, "sus")
     rows, last = plans.suspects(found, after=cursor.after, limit=pages.PAGE)
-    suspects = plans.suspects_in_context(found, execution.terms_of(scope, found), rows)
+    terms = execution.terms_of(scope, found)
+    suspects = plans.suspects_in_context(found, terms, rows)
     stores, empty = _stores(found)
     context = _context(request, found, forget_id) | {
         "stores": stores,
         "empty": empty,
+        "subject": ", ".join(terms),
         "totals": _totals(found),
         "decided": _decided(found),
         "is_first": found.state == ForgetState.AWAITING and execution.is_first_person(scope, found),

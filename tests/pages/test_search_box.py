@@ -87,6 +87,12 @@ def test_an_agent_and_a_node_are_found_by_their_ids(ada: Client, sign_in: SignIn
     assert goes_to(gil, "remember-1") == "/memory?q=remember-1"
 
 
+def test_a_ref_leads_to_its_entries_and_another_tenant_s_is_a_search(ada: Client, sign_in: SignIn) -> None:
+    building.write(building.scope(), building.open_run(building.scope()), "alpha", memory_ref="desk/facts")
+    assert ada.get("/search?q=desk/facts")["Location"] == "/memory?ref=desk%2Ffacts"
+    assert sign_in("globex").get("/search?q=desk/facts")["Location"] == "/memory?q=desk%2Ffacts"
+
+
 def test_words_are_searched_for_in_memory_and_nothing_leads_to_the_ledger(ada: Client) -> None:
     building.remember("acme", "the red bicycle")
     assert goes_to(ada, "red bicycle") == "/memory?q=red+bicycle"
