@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, models, transaction
+from django.db.migrations import AddField, CreateModel, Migration
+from django.db.migrations.state import ProjectState, StateApps
 from django.test import Client
 
 from memory.host import request_slots
 from memory.host.models import Tenant
 from openwop_console import databases
+from openwop_console.management.commands import migrate
 from openwop_console.mcp import tools
 from tests import building, fixtures_console
 
@@ -227,3 +230,39 @@ def test_a_migration_that_was_killed_before_it_was_recorded_is_resumed(tmp_path)
         assert "Applying host.0005_webhook_deliveries... OK" in resumed.stdout
         assert "host.0004" not in resumed.stdout, "what was recorded is not done again"
         assert run(*migrate, "--check").returncode == 0
+
+
+@pytest.mark.engines
+@pytest.mark.django_db(transaction=True)
+def test_models_that_a_migration_makes_one_after_another_are_rendered_once_and_get_the_same_tables(monkeypatch):
+    migration = Migration("0001_initial", "sample")
+    migration.operations = [
+        CreateModel("First", [("id", models.AutoField(primary_key=True))]),
+        CreateModel("Second", [("id", models.AutoField(primary_key=True)), ("first", _link("First"))]),
+        CreateModel("Third", [("second", _link("Second")), ("first", _link("First"))], {"db_table": "the_third"}),
+        AddField("First", "name", models.CharField(max_length=8, db_index=True, default="")),
+    ]
+    rendered, render = [], StateApps.render_multiple
+    monkeypatch.setattr(
+        StateApps, "render_multiple", lambda apps, each: rendered.append(len(each)) or render(apps, each)
+    )
+
+    def statements():
+        state, before = ProjectState(), len(rendered)
+        assert state.apps
+        with connection.schema_editor(collect_sql=True) as editor:
+            migration.apply(state, editor, collect_sql=True)
+        return [line for line in editor.collected_sql if not line.startswith("--")], rendered[before:]
+
+    one_by_one, often = statements()
+    with migrate.together(migration):
+        at_once, once = statements()
+
+    assert at_once == one_by_one
+    assert len([line for line in at_once if line.startswith("CREATE TABLE")]) >= 3
+    assert (list(filter(None, often))[:3], list(filter(None, once))[:1]) == ([1, 2, 3], [3])
+    assert len(migration.operations) == 4
+
+
+def _link(name):
+    return models.ForeignKey(f"sample.{name}", models.CASCADE)
