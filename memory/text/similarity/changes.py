@@ -43,6 +43,7 @@ OVER = tuple(
     for pair in "no/longer not/longer not/anymore not/more nicht/mehr kein/mehr keine/mehr keinen/mehr keiner/mehr "
     "ya/no n'/plus ne/plus już/nie".split()
 )
+OVER_WORDS = frozenset(word for pair in OVER for word in pair if word != "not")
 NO_FACT = values.REPORTING | values.CONDITIONAL
 LONGEST = 24
 # Verbs and nouns that an older statement may have where the newer one speaks of the change, or another one.
@@ -126,7 +127,10 @@ def against(said: Spoken) -> list[Against]:
 
 def _over(tokens: list[Token], raws: set[str]) -> list[Token]:
     """The statement that is said to be so no longer; empty for none."""
-    pair = next((pair for pair in OVER if all(_is_said(each, tokens, raws) for each in pair)), None)
+    if OVER_WORDS.isdisjoint(raws):
+        return []
+    said = raws | {"not"} if "not" in map(_spelled, tokens) else raws
+    pair = next((pair for pair in OVER if pair <= said), None)
     if not pair or raws & (values.CONDITIONAL - {"once"}):
         return []
     rest = [token for token in tokens if not (_spelled(token) in pair or token.raw in BESIDE)]
@@ -135,10 +139,6 @@ def _over(tokens: list[Token], raws: set[str]) -> list[Token]:
 
 def _spelled(token: Token) -> str:
     return "not" if token.kind & NEGATION and token.word == "not" else token.raw
-
-
-def _is_said(word: str, tokens: list[Token], raws: set[str]) -> bool:
-    return word in raws or (word == "not" and any(_spelled(token) == word for token in tokens))
 
 
 def _denied(tokens: list[Token]) -> list[Against]:

@@ -198,7 +198,7 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
     start = end + 1 if place else end
     stop = _end_of_place(tokens, start) if place else len(tokens)
     before, after = tokens[:turn], [token for token in tokens[start:stop] if token.kind & SAID]
-    owned = any(token.raw in values.ATTRIBUTES for token in before)
+    owned = not values.ATTRIBUTES.isdisjoint([token.raw for token in before])
     moved, lives = bool(raws & values.MOVES), bool(raws & values.LIVES)
     if not any(token.kind & SAID for token in before) or not 0 < len(after) <= MOST_IN_A_SLOT or "from" in raws:
         return None
@@ -279,9 +279,12 @@ def _sort_of(tokens: list[Token]) -> str:
 def assigned(said: Spoken, raws: set[str]) -> Slot | None:
     """ "LEVEL=info" and "Retries: 3": a name, and its value, which is all that there is."""
     tokens = said.tokens
-    at = next((at for at, token in enumerate(tokens) if token.raw == "=" or token.kind & END), len(tokens))
+    front = tokens[: MOST_IN_A_NAME + 1]
+    at = next((at for at, token in enumerate(front) if token.raw == "=" or token.kind & END), -1)
+    if at < 0:
+        return None
     start = at + 1
-    name = tokens[:at] if at < len(tokens) and tokens[at].raw == "=" else tokens[:start]
+    name = tokens[:at] if tokens[at].raw == "=" else tokens[:start]
     value = tokens[start:]
     named = 0 < len(name) <= MOST_IN_A_NAME and all(token.kind & (WORD | VALUE | PREPOSITION) for token in name)
     if not named or len(value) != 1 or not NO_ASSIGNMENT.isdisjoint(raws) or "http" in name[0].raw:
@@ -612,7 +615,7 @@ def sort_at(tokens: list[Token], at: int) -> str:
     if token.mask != "number":
         return token.mask
     near = [each for each in (before, after) if each]
-    if any(each.raw in values.CURRENCIES for each in near):
+    if not values.CURRENCIES.isdisjoint([each.raw for each in near]):
         return "money"
     if after and (after.raw in values.PERCENT or after.word == "percent"):
         return "percent"

@@ -538,7 +538,7 @@ TAILS = frozenset("since by because as seit desde depuis od".split())
 def clauses_of(said: Spoken) -> list[Spoken]:
     """Its sentences, and the parts between semicolons: what one says replaces others, and is not replaced for it."""
     ends = [at for at, token in enumerate(said.tokens[:-1]) if token.kind & (HALT | END | AND)]
-    if said.strict or said.kinds & ASKS or not any(_may_part(*said.tokens[at : at + 2]) for at in ends):
+    if said.strict or said.kinds & ASKS or not ends or not any(_may_part(*said.tokens[at : at + 2]) for at in ends):
         return [said]
     found: list[list[Token]] = [[]]
     for token, following in pairwise(said.tokens):
@@ -652,10 +652,10 @@ def _topic(
     kept = [token for token in rest if token.raw not in LIGHT]
     if not MARKING.isdisjoint([token.raw for token in kept]):
         kept = [token for at, token in enumerate(rest) if not _is_dropped(rest, at) and token.raw not in LIGHT]
-    if not any(token.kind & WORD and token.concept for token in kept):
+    if not [token for token in kept if token.kind & WORD and token.concept]:
         kept = [token for at, token in enumerate(rest) if not _is_dropped(rest, at) and token.raw not in LIGHT - PRICES]
     meant = [token.concept for token in kept if token.kind & SAID and token.concept and not token.kind & DIRECTION]
-    if not any(token.kind & WORD for token in kept) or (len(meant) < FEWEST and not _is_one(kept)):
+    if not [token for token in kept if token.kind & WORD] or (len(meant) < FEWEST and not _is_one(kept)):
         return []
     key = (sum(meant) + salt_of(f"topic {sort}")) & BITS
     said = tuple(token.word.casefold() for token in given if token.kind & SAID)

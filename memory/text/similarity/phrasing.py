@@ -48,12 +48,12 @@ for _phrase, _meaning in sorted(words.IDIOMS.items(), key=lambda each: -len(each
 
 def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     """The tokens in the wording that the others are compared in."""
-    if kinds & IDIOM:
-        tokens = _plainly(tokens)
+    plain = _plainly(tokens) if kinds & IDIOM else tokens
     if kinds & NEGATION:
-        tokens = list(_without_denial(tokens))
-    if not kinds & SHAPED and not any(token.kind & SHAPED for token in tokens):
-        return tokens
+        plain = list(_without_denial(plain))
+    if not kinds & SHAPED and (plain is tokens or not any(token.kind & SHAPED for token in plain)):
+        return plain
+    tokens = plain
     if tokens[0].raw == "no":
         tokens = _without_none(tokens)
     raws = {token.raw for token in tokens}

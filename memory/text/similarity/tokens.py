@@ -262,7 +262,7 @@ def _of_piece(text: str, capital: int) -> list[Token]:
     text = text.removesuffix(clitic) if clitic else text
     if text in words.NEGATIONS:
         return [_negation(words.NEGATIONS[text], text)]
-    if any(letter.isdigit() for letter in text) or "@" in text or "://" in text or text[0] in "[<#":
+    if not text.isalpha() and (any(map(str.isdigit, text)) or "@" in text or "://" in text or text[0] in "[<#"):
         return _values(text)
     if not text[0].isalnum():
         return _value("percent" if text == "%" else f"sign {text}", text, "")
