@@ -13,10 +13,10 @@ class ProposalsConfig(AppConfig):
         registrations.when_read(self._register)
 
     def _register(self) -> None:
-        """Register the activation nodes, the gate's resolver, the prompt installer, the erasers and the citations."""
+        """Register the activation nodes, the gate's resolver, the prompt installer, erasers, citations and titles."""
         from memory import provenance
         from memory.forget.erasers import declared
-        from memory.host import erasure, interrupts, registry
+        from memory.host import audit_log, erasure, interrupts, registry
         from memory.host.events import ApprovalOverridden, ApprovalRejected
         from memory.host.interrupts import Resolver
         from proposals import activation, gate, inbox, installation
@@ -28,3 +28,4 @@ class ProposalsConfig(AppConfig):
         declared.register_tables("proposals")
         erasure.register(PROPOSALS)
         provenance.register_citing(inbox.citing_runs)
+        audit_log.register_titles("proposals", inbox.titles_of)

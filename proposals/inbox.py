@@ -127,6 +127,15 @@ def citing_runs(scope: TenantScope, run_ids: Collection[UUID], limit: int) -> li
     return [Citation(wire_id, title, state, reverse("proposal", args=[wire_id])) for wire_id, title, state in told]
 
 
+def titles_of(scope: TenantScope, wire_ids: Collection[str]) -> dict[str, str]:
+    """Return the titles of the proposals among these ids. Empty without ``proposals:read``."""
+    wanted = [found for each in wire_ids if (found := ids.parse("prop", each))]
+    if not wanted or not scope.can("proposals:read"):
+        return {}
+    rows = Proposal.objects.of(scope.tenant_id).filter(id__in=wanted).exclude(title="")
+    return {ids.wire("prop", row_id): title for row_id, title in rows.values_list("id", "title")}
+
+
 def _wire() -> Replace:
     """The id as 32 hex digits on every database engine, without the hyphens that some add."""
     return Replace(Cast("id", CharField()), Value("-"), Value(""))

@@ -237,6 +237,15 @@
   }, true);
   document.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.successful) drop(); });
 
+  /* --- a filter that is left open does not stand in the address --------------------------------------------------------- */
+
+  document.addEventListener("formdata", ({ target, formData }) => {
+    if (target.method !== "get") return;
+    for (const name of new Set(formData.keys())) {
+      if (formData.getAll(name).every((value) => value === "")) formData.delete(name);
+    }
+  });
+
   /* --- the command palette: Ctrl K or data-palette opens it; arrows go through its links -------------------------------
      The last pages of this tab stand in it, by the headings they had; signing in begins anew. */
 

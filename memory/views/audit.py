@@ -64,7 +64,8 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         offered = audit_log.list_filter_choices(scope)
         context |= {"actions": sorted(offered.actions), "actors": sorted({*offered.actors, wanted.actor} - {""})}
         called |= {*offered.actors, wanted.actor, wanted.target}
-    context["names"] = access.names_of(scope.tenant_id, called)
+    titles = audit_log.titles_of(scope, {record.target for record in found.records})
+    context["names"] = access.names_of(scope.tenant_id, called) | titles
     place = _place(request, found, wanted)
     return pages.render(request, "memory/audit.html", context | place, fragment="memory/audit_list.html", status=status)
 

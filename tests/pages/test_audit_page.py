@@ -248,3 +248,13 @@ def test_what_a_forget_did_to_each_store_is_on_its_record_in_lines(ada: Client) 
     assert re.search(r"\d\d more with nothing", shown)
     assert "{&#x27;" not in shown
     assert "<dt>plan sha256</dt>" in body_of(ada.get("/audit?action=forget.confirmed"))
+
+
+@pytest.mark.engines
+def test_a_proposal_among_the_targets_is_called_by_its_title_by_who_may_read_it(ada: Client, sign_in: SignIn) -> None:
+    made = proposing.propose(title="Shorter summary")
+    wire_id = ids.wire("prop", made.id)
+    link = f'<a href="/proposals/{wire_id}" title="{wire_id}" dir="auto">Shorter summary</a>'
+    assert link in body_of(ada.get("/audit?action=proposal.create"))
+    assert "Shorter summary" not in body_of(sign_in(role="auditor").get("/audit?action=proposal.create"))
+    assert "Shorter summary" not in body_of(ada.get("/audit?format=csv")), "a file outlives a forget of the title"

@@ -127,6 +127,10 @@ def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page
     value = page.locator("[data-item] .facts dd").first.bounding_box()
     assert value is not None
     assert value["width"] > 120, "the details of a record have room"
+    page.goto(f"{live_server.url}/runs")
+    page.get_by_label("Workflow", exact=True).fill("asks")
+    page.get_by_role("button", name="Filter").click()
+    page.wait_for_url(f"{live_server.url}/runs?workflow=asks")
     page.goto(f"{live_server.url}/runs?zzz=1")
     page.get_by_role("link", name="Open without it").click()
     page.wait_for_url(f"{live_server.url}/runs")
