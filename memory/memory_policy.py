@@ -144,6 +144,19 @@ def claim_night(tenant_id: UUID, *, now: datetime) -> datetime | None:
     return found.tick_at
 
 
+def correct_nights(*, now: datetime) -> int:
+    """Bring forward the nights that are later than the policy gives, set while a clock was ahead; return how many."""
+    corrected = 0
+    for row in MemoryPolicy.objects.filter(next_night_at__gt=now).order_by("tenant_id"):
+        following = _of_row(row).night_after(now)
+        if following and row.next_night_at and following < row.next_night_at:
+            own = MemoryPolicy.objects.written_by(WRITER).filter(
+                tenant_id=row.tenant_id, next_night_at=row.next_night_at
+            )
+            corrected += own.update(next_night_at=following)
+    return corrected
+
+
 def checked(scope: TenantScope, changes: dict[str, object], *, called: Mapping[str, str] | None = None) -> Policy:
     """Return the policy with the changes, refused as ``change`` refuses it. Stores nothing."""
     scope.check("policies:manage")

@@ -8,7 +8,16 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import embeddings, entry_selection, external_runs, ledger_exports, ledger_search, passes, retention
+from memory import (
+    embeddings,
+    entry_selection,
+    external_runs,
+    ledger_exports,
+    ledger_search,
+    memory_policy,
+    passes,
+    retention,
+)
 from memory.forget import execution
 from memory.host import audit_chain, idempotency_keys, sessions, sql, throttle, webhooks
 from memory.host.leases import worker_name
@@ -160,6 +169,11 @@ def find_look_alikes(tenant: str, pass_id: str) -> None:
 def fire_pass_schedules(now: datetime) -> int:
     """Store and queue the passes of the ticks that are due."""
     return schedules.fire_due(queue=enqueue_pass, now=now)
+
+
+def correct_ahead(now: datetime) -> int:
+    """Bring forward the passes and nights that were put off while the clock was ahead; return how many."""
+    return schedules.correct_ahead(now=now) + memory_policy.correct_nights(now=now)
 
 
 def order_nights() -> int:

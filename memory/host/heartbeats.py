@@ -145,6 +145,21 @@ def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s
     return following if rows.update(next_at=following) == 1 else tick_at
 
 
+def correct_ahead(*, now: datetime) -> int:
+    """Bring forward the heartbeats that wait for longer than their interval; return how many.
+
+    They were put off while a clock was ahead.
+    """
+    rows = Heartbeat.objects.filter(enabled=True, next_at__gt=now + timedelta(seconds=MIN_INTERVAL_S))
+    corrected = 0
+    for tenant_id, row_id, interval_s, ahead in rows.values_list("tenant_id", "id", "interval_s", "next_at"):
+        latest = now + timedelta(seconds=interval_s)
+        if ahead and ahead > latest:
+            own = Heartbeat.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row_id, next_at=ahead)
+            corrected += own.update(next_at=latest)
+    return corrected
+
+
 def begin(tenant_id: UUID, heartbeat_id: UUID, *, next_at: datetime | None, now: datetime) -> Heartbeat | None:
     """Claim the heartbeat for an evaluation; None when one is under way, or when this tick was superseded."""
     holder = ids.new_id().hex

@@ -36,6 +36,7 @@ FAILED = "internal_error"
 OF_WORKFLOW = "workflow/"
 OF_AUTOMATION = "automation/"
 SHOWN_TICKS = 5
+TIMES = ("cron", "timezone", "next_at")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -251,6 +252,27 @@ def next_tick(row: Timetable, *, now: datetime) -> datetime | None:
         return None
 
 
+def correct_schedules(now: datetime) -> int:
+    """Correct the schedules of runs, as ``correct_ahead`` does."""
+    return correct_ahead(Schedule, by=WRITER, now=now)
+
+
+def correct_ahead(table: type[TenantOwned], *, by: str, now: datetime) -> int:
+    """Bring forward the next ticks that are later than the expression gives from ``now`` on; return how many.
+
+    They were set while a clock was ahead: without this they would wait until it shows that time again.
+    """
+    late = Q(enabled=True, next_at__gt=now + QUIET_START) & ~Q(cron="")
+    rows, corrected = table.objects.filter(late).order_by("tenant_id", "id"), 0
+    for tenant_id, row_id, expression, timezone, ahead in rows.values_list("tenant_id", "id", *TIMES):
+        following = cron.next_after(expression, timezone, now)
+        if following and following < ahead:
+            own = table.objects.written_by(by).filter(Q(next_at=ahead), tenant_id=tenant_id, id=row_id)
+            changes: dict[str, object] = {"next_at": following}
+            corrected += own.update(**changes)
+    return corrected
+
+
 def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
     """Claim the due tick, in the transaction that settles it; None for all but the first caller.
 
@@ -335,6 +357,13 @@ def keep_timers(timers: Sequence[Timer], *, now: datetime) -> None:
     rows.exclude(name__in=[timer.name for timer in timers]).delete()
     rows.filter(next_at__lt=now).update(next_at=first_at)
     rows.bulk_create([HostTimer(name=timer.name, next_at=first_at) for timer in timers], ignore_conflicts=True)
+
+
+def correct_timers(timers: Sequence[Timer], *, now: datetime) -> int:
+    """Bring forward the timers that wait longer than their interval, set while a clock was ahead; return how many."""
+    rows = HostTimer.objects.written_by(WRITER)
+    waits = {timer.name: now + timedelta(minutes=timer.minutes) + QUIET_START for timer in timers}
+    return sum(rows.filter(name=name, next_at__gt=latest).update(next_at=now) for name, latest in waits.items())
 
 
 def fire_timers(timers: Sequence[Timer], *, queue: Callable[[Timer], None], now: datetime) -> int:

@@ -17,6 +17,7 @@ from memory.host.models import Throttle
 WRITER = "memory.host.throttle"
 LONGEST = timedelta(seconds=30)
 KEPT = timedelta(minutes=15)
+SKEW = timedelta(minutes=10)  # that the clocks of two consoles may differ by
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def reserve(buckets: Collection[Bucket], *, now: datetime) -> timedelta:
     if wait := _wait(found, now):
         return wait
     for row in found:
-        row.failures = 1 if row.forget_at <= now else row.failures + 1
+        row.failures = row.failures + 1 if _counts(row, now) else 1
         over = row.failures - free[row.key]
         row.next_at = now if over < 0 else now + min(timedelta(seconds=2 ** min(over, 5)), LONGEST)
         row.forget_at = now + KEPT
@@ -55,7 +56,13 @@ def reserve(buckets: Collection[Bucket], *, now: datetime) -> timedelta:
 
 
 def _wait(rows: Iterable[Throttle], now: datetime) -> timedelta:
-    return max((row.next_at - now for row in rows if row.forget_at > now and row.next_at > now), default=timedelta())
+    waits = (row.next_at - now for row in rows if _counts(row, now) and row.next_at > now)
+    return max(waits, default=timedelta())
+
+
+def _counts(row: Throttle, now: datetime) -> bool:
+    """Whether the row has not expired; one that does so later than any can was written while the clock was ahead."""
+    return now < row.forget_at <= now + KEPT + SKEW
 
 
 @transaction.atomic

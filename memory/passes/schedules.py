@@ -138,6 +138,11 @@ def fire_due(*, queue: Queue, now: datetime) -> int:
     return scheduling.fire_each("Pass schedule", rows, fire_one, give_up=lambda key: give_up(*key, now=now))
 
 
+def correct_ahead(*, now: datetime) -> int:
+    """Bring forward the next ticks that were set while a clock was ahead; return how many."""
+    return scheduling.correct_ahead(PassSchedule, by=WRITER, now=now)
+
+
 @transaction.atomic
 def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> Pass | None:
     """The pass of the due tick, waiting or refused; None for everybody who looks after the first."""

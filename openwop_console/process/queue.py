@@ -96,7 +96,7 @@ class DueRuns:
 
     def take(self, due: list[Due], *, now: datetime) -> list[Due]:
         """Return those that were not handed out since they became due, or too long ago."""
-        self.handed = {run: at for run in due if (at := self.handed.get(run)) and now - at <= PATIENCE}
+        self.handed = {run: at for run in due if (at := self.handed.get(run)) and abs(now - at) <= PATIENCE}
         fresh = [run for run in due if run not in self.handed][: self.at_once]
         self.handed |= dict.fromkeys(fresh, now)
         return fresh

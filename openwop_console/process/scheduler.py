@@ -17,7 +17,7 @@ from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from memory import tasks as memory_tasks
-from memory.host import audit_chain, scheduling
+from memory.host import audit_chain, heartbeats, scheduling
 from memory.host.scheduling import Timer
 from openwop_console.runtime import schedules, tasks
 
@@ -27,6 +27,7 @@ EVERY = 0.25
 AFTER_A_FAILURE = 5.0
 PATIENCE = timedelta(seconds=30)
 LOOK_EVERY = timedelta(seconds=1)
+SET_BACK = timedelta(minutes=1)  # less is the work of a clock that is kept on time
 
 TIMERS = (
     Timer("sweep", "memory.tasks.sweep", 1),
@@ -79,12 +80,32 @@ class Scheduler:
     def __init__(self) -> None:
         self._looked_for_passes: datetime | None = None
         self._round = Round()
+        self._last: datetime | None = None
 
     def tick(self, now: datetime) -> int:
         """Start or queue everything that is due; return the number."""
+        self._correct(now)
         ticks = scheduling.fire_timers(TIMERS, queue=tasks.enqueue_timer, now=now)
         ticks += schedules.fire_due(now) + tasks.enqueue_heartbeats(now) + memory_tasks.fire_pass_schedules(now)
         return ticks + self._wake_passes(now) + self._look_at_commitments(now)
+
+    def _correct(self, now: datetime) -> None:
+        """At the start, and when the clock was set back: bring forward what was put off while it was ahead.
+
+        Only then, so that two consoles whose clocks differ do not correct each other all the time.
+        """
+        was, self._last = self._last, now
+        if was is not None and now >= was:
+            return
+        self._looked_for_passes, self._round = None, Round()
+        if was is not None and was - now < SET_BACK:
+            return
+        corrected = scheduling.correct_timers(TIMERS, now=now) + scheduling.correct_schedules(now)
+        corrected += heartbeats.correct_ahead(now=now) + memory_tasks.correct_ahead(now)
+        if corrected:
+            logger.warning(
+                "%s timers and schedules were set for later than they should be; the clock was ahead", corrected
+            )
 
     def _wake_passes(self, now: datetime) -> int:
         """Queue unattended passes every 30 seconds; a new pass is queued when it is ordered."""

@@ -15,11 +15,17 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django_q.models import OrmQ
 
-from memory.host import scheduling
-from memory.host.models import HostTimer
+from memory import memory_policy
+from memory.host import heartbeats, scheduling
+from memory.host.models import Heartbeat, HostTimer, Schedule
 from memory.host.scheduling import QUIET_START, Timer
+from memory.models.passes import MemoryPolicy, PassSchedule
+from memory.passes import nights
+from memory.passes import schedules as pass_schedules
+from memory.passes.schedules import PassTimes
 from openwop_console.process import scheduler
 from openwop_console.process.scheduler import TIMERS, Scheduler
+from tests import building
 from tests.fixtures_console import ConsoleProcess
 
 pytestmark = pytest.mark.engines
@@ -78,6 +84,44 @@ def test_the_host_has_its_own_timers_and_no_other_and_a_start_does_not_ring_them
     assert Scheduler().tick(NOW + timedelta(seconds=31)) == 0
     assert set(queued()) == {timer.task for timer in TIMERS}
     assert {timer.name for timer in TIMERS} == set(HostTimer.objects.values_list("name", flat=True))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_what_was_put_off_while_the_clock_was_ahead_comes_when_it_is_right_again(is_restarted: bool) -> None:
+    """A day ahead and back, without a storm of what was missed; a console that starts afterwards corrects it too."""
+    acme, day = building.scope(), timedelta(days=1)
+    building.install("acme", building.definition("noop", building.node("start", "core.noop")))
+    order = scheduling.ScheduleOrder("hourly", "noop", acme.principal.id, cron="0 * * * *")
+    scheduling.create_schedule(acme.tenant_id, order, now=NOW)
+    beat = heartbeats.HeartbeatOrder("beat", acme.principal.id, 300, {})
+    heartbeats.create_heartbeat(acme.tenant_id, beat, now=NOW)
+    pass_schedules.set_schedule(acme, PassTimes(kind="compact", memory_ref="notes", cron="30 * * * *"), now=NOW)
+    memory_policy.begin_nights(building.tenant("globex").id, now=NOW)
+    scheduling.keep_timers(TIMERS, now=NOW)
+
+    def waiting() -> list[timedelta]:
+        rows = (Schedule, Heartbeat, PassSchedule)
+        ticks = [each.objects.of(acme.tenant_id).values_list("next_at", flat=True).get() for each in rows]
+        found = [tick - NOW for tick in ticks if tick]
+        night = MemoryPolicy.objects.get(tenant_id=building.tenant("globex").id).next_night_at
+        assert night
+        return [*found, night - NOW, max(HostTimer.objects.values_list("next_at", flat=True)) - NOW]
+
+    before, loop = waiting(), Scheduler()
+    loop.tick(NOW)
+    loop.tick(NOW + day + timedelta(minutes=1))
+    nights.order_due(queue=lambda _: None, now=NOW + day + timedelta(minutes=1))
+    assert all(each > day for each in waiting()), waiting()
+    tasks = len(queued())
+    loop = Scheduler() if is_restarted else loop
+    for second in range(0, 60, 10):
+        loop.tick(NOW + timedelta(minutes=1, seconds=second))
+    late = timedelta(minutes=61)
+    assert all(now <= max(then, late) for now, then in zip(waiting(), before, strict=True)), waiting()
+    assert len(queued()) - tasks <= 2 * len(TIMERS)
+    assert loop._look_at_commitments(NOW + timedelta(minutes=3)) == 0
+    assert loop._round.looked == NOW + timedelta(minutes=3)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -93,6 +93,17 @@ def test_a_person_with_an_app_is_asked_for_its_code_after_the_password(ada: Clie
     assert (told.action, told.details["secondFactor"]) == ("operator.signed_in", "authenticator app")
 
 
+def test_a_code_used_while_the_clock_was_a_day_ahead_does_not_lock_its_person_out(ada: Client, clock: Clock) -> None:
+    secret, _, _ = set_up(ada)
+    app = Authenticator.objects.get(type=Authenticator.Type.TOTP)
+    clock.pass_by()
+    for ahead, status in ((timedelta(minutes=5), 200), (timedelta(days=1), 302), (timedelta(), 200)):
+        if ahead:
+            app.data["counter"] = int((timezone.now() + ahead).timestamp()) // 30
+            app.save()
+        assert password_step()[0].post("/login/code", {"code": code_of(secret)}).status_code == status, ahead
+
+
 def test_a_code_is_good_once_and_a_recovery_code_too(ada: Client, clock: Clock) -> None:
     secret, codes, _ = set_up(ada)
     assert "not correct" in body_of(password_step()[0].post("/login/code", {"code": code_of(secret)})), "used to set up"

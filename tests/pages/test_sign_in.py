@@ -213,6 +213,15 @@ def test_twenty_tries_at_once_get_five_checks_and_not_twenty() -> None:
         assert sum(pool.map(one, range(20))) == 5
 
 
+def test_a_wait_from_a_clock_that_was_a_day_ahead_is_over_when_it_is_right_and_one_minute_is_not() -> None:
+    now = timezone.now()
+    for ahead, waits in ((timedelta(days=1), False), (timedelta(minutes=1), True)):
+        buckets = [throttle.bucket(str(ahead), free=2)]
+        for _ in range(3):
+            throttle.reserve(buckets, now=now + ahead)
+        assert bool(throttle.reserve(buckets, now=now)) is waits, ahead
+
+
 @pytest.mark.engines
 def test_the_rows_of_the_throttle_name_nobody_and_are_forgotten(clock: Clock) -> None:
     fails(1, email="nobody@acme.example")
