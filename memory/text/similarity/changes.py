@@ -166,6 +166,12 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
     revoked = next((at for at in range(2, len(raws)) if raws[at] in REVOKED and raws[at - 1] in BEEN), 0)
     if revoked:
         yield tokens[:revoked]
+    replaced = next((at for at in range(2, len(raws) - 1) if raws[at] in REPLACED and raws[at - 1] in BEEN), 0)
+    if replaced and raws[replaced + 1] in ("by", "with"):
+        start = next((at for at in range(replaced) if tokens[at].raw in BEEN | {"has", "have"}), replaced)
+        tail = tokens[_after_new(raws, replaced) :]
+        if any(token.kind & SAID for token in tail):
+            yield [*tokens[:start], *tail]
     for at, raw in enumerate(raws[:-1]):
         if raw in ENDING and at and tokens[at + 1].kind & WORD and raws[at + 1].endswith("ing"):
             yield from ([*tokens[:at], verb, *tokens[at + 2 :]] for verb in _verbs(raws[at + 1]))
@@ -175,6 +181,9 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
             )
             if 0 < end - at - 1 <= MOST_IN_A_VALUE:
                 yield [*tokens[:at], *tokens[at + 1 : end]]
+                tail = tokens[_after_new(raws, at) :]
+                if raw in REPLACED and any(token.kind & SAID for token in tail):
+                    yield [*tokens[at + 1 : end], *tail]
     for at in range(1, len(tokens)):
         size = 1 if tokens[at].word == "not" else 0
         size = 2 if raws[at] in INSTEAD and raws[at + 1 : at + 2] == [INSTEAD[raws[at]]] else size
@@ -217,6 +226,7 @@ MOVED = values.CHANGES | values.MOVES | {"switched", "upgraded", "downgraded"}
 ENDING = frozenset("stopped quit ceased".split())
 LEAVING = frozenset("left quit replaced dropped abandoned resigned".split())
 BEEN = frozenset("was were been".split())
+REPLACED = frozenset("replaced succeeded superseded".split())
 REVOKED = frozenset("revoked withdrawn terminated dissolved removed lifted".split())
 
 

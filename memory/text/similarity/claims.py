@@ -24,6 +24,7 @@ from memory.text.similarity.tokens import (
     HAPPENS,
     MASKED,
     NEGATION,
+    OWNS,
     PREFERS,
     PREPOSITION,
     PRONOUN,
@@ -88,6 +89,15 @@ DEFINITE = frozenset(
 # Where every noun has a capital, or none has an article.
 OTHER_ARTICLES = frozenset("der die das unser unsere mein".split())
 INDEFINITE = frozenset("a an some any every each this that these those one another ein eine un una une".split())
+# Of these a person may have more than one.
+SEVERAL = frozenset(
+    """
+    friend brother sister son daughter cousin colleague uncle aunt nephew niece neighbour neighbor client customer
+    classmate roommate flatmate teammate child kid pet dog cat hobby car bike book student patient employee tenant
+    grandson granddaughter grandmother grandfather grandparent sibling fan rival competitor enemy guest member wish idea
+    reason goal problem strength weakness interest skill allergy ingredient project city country
+    """.split()
+)
 BEEN = frozenset("was were has have been be is are got gets".split())
 
 
@@ -364,7 +374,8 @@ def _is_definite(tokens: list[Token]) -> bool:
         and last is not tokens[0]
     ):
         return False
-    known = tokens[0].raw in DEFINITE or tokens[0].kind & PRONOUN or last.raw in values.ATTRIBUTES
+    owned = tokens[0].kind & OWNS and last.raw not in SEVERAL
+    known = tokens[0].raw in DEFINITE or tokens[0].kind & PRONOUN or last.raw in values.ATTRIBUTES or owned
     return bool(known) and not (last.raw.endswith("s") and not last.raw.endswith(("ss", "us", "is")))
 
 

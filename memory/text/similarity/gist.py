@@ -342,7 +342,7 @@ def topics_of(said: Spoken) -> list[Claim]:
             rest = [*slot.tokens[: slot.start], *_until_tail(slot.tokens[slot.end - 1 :], taken=taken)[1:]]
             cut = len(rest) + slot.end - slot.start < len(slot.tokens)
             ends = any(token.kind & AND for token in slot.tokens[slot.end - 1 :])
-            found += _topic(rest, given, f"status {slot.sort}", "value", explicit=True, is_part=cut and ends)
+            found += topic(rest, given, f"status {slot.sort}", "value", explicit=True, is_part=cut and ends)
     over = said.kinds & PAST and MARKING.isdisjoint(raws)
     if over or (said.kinds & HAPPENS and happened([token for token in tokens if token.raw != "got"])):
         return found
@@ -357,7 +357,7 @@ def topics_of(said: Spoken) -> list[Claim]:
         if not stated:
             continue
         rest = [*_before_value(tokens[:start]), *tokens[end:]]
-        found += _topic(rest, tokens[start:end], sort, sort, explicit=marked or (sort == NAMED and bool(NEW & raws)))
+        found += topic(rest, tokens[start:end], sort, sort, explicit=marked or (sort == NAMED and bool(NEW & raws)))
         if sort in ("date", "time"):
             found += _dated(rest, tokens[start:end], sort, raws)
     return [*found, *_defined(tokens, raws), *_placed(tokens, raws)]
@@ -374,13 +374,13 @@ def _dated(rest: list[Token], given: list[Token], sort: str, raws: set[str]) -> 
     """When something begins or ends: "runs until May" and "was extended to June", "is on Monday" and "was moved"."""
     plain = [token for token in rest if token.raw not in BEGINS and token.raw not in ENDS]
     if raws & EXTENDED:
-        return _topic(plain, given, f"{sort} of the end", "date", explicit=True)
+        return topic(plain, given, f"{sort} of the end", "date", explicit=True)
     if raws & MOVED:
-        return _topic(plain, given, f"{sort} of the beginning", "date", explicit=True)
+        return topic(plain, given, f"{sort} of the beginning", "date", explicit=True)
     ends, begins = bool(raws & ENDS), bool(raws & BEGINS)
     if ends and not begins:
-        return _topic(plain, given, f"{sort} of the end", "date", explicit=False)
-    return [] if ends else _topic(plain, given, f"{sort} of the beginning", "date", explicit=False)
+        return topic(plain, given, f"{sort} of the end", "date", explicit=False)
+    return [] if ends else topic(plain, given, f"{sort} of the beginning", "date", explicit=False)
 
 
 def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
@@ -403,7 +403,7 @@ def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
         tokens[place + 1 :]
     )
     explicit = moved or bool(raws & values.NOW)
-    return _topic(tokens[:verb], where, sort, "place", explicit=explicit) if named and not dated else []
+    return topic(tokens[:verb], where, sort, "place", explicit=explicit) if named and not dated else []
 
 
 WORKS = frozenset("works work transferred".split())
@@ -481,7 +481,7 @@ def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
     if not sort:
         return []
     explicit = explicit or value[0].raw in values.NOW
-    return _topic(tokens[:at], said, f"defined {sort}", "value", explicit=explicit)
+    return topic(tokens[:at], said, f"defined {sort}", "value", explicit=explicit)
 
 
 def _is_limited(value: Sequence[Token]) -> bool:
@@ -639,6 +639,11 @@ def _sort_of_name(token: Token, at: int) -> str:
     return NAMED if named and (at or not token.kind & COMMON) else ""
 
 
+def is_about_facts(tokens: Sequence[Token], raws: set[str]) -> bool:
+    """Whether it tells how things are: neither what may be, nor what will be, nor what somebody reports."""
+    return NO_FACTS.isdisjoint(raws) and not _lies_ahead(tokens, raws)
+
+
 def _lies_ahead(tokens: Sequence[Token], raws: set[str]) -> bool:
     """Whether it says what will be: "the budget will be raised", "the rent was to be raised"."""
     if AHEAD.isdisjoint(raws) and not ("to" in raws and "be" in raws):
@@ -646,7 +651,7 @@ def _lies_ahead(tokens: Sequence[Token], raws: set[str]) -> bool:
     return any(token.raw in AHEAD or (token.raw == "to" and follows.raw == "be") for token, follows in pairwise(tokens))
 
 
-def _topic(
+def topic(
     rest: list[Token], given: Sequence[Token], sort: str, why: str, *, explicit: bool, is_part: bool = False
 ) -> list[Claim]:
     kept = [token for token in rest if token.raw not in LIGHT]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from memory.text.similarity.changes import Against, against, bag_of, parts_of_bag
 from memory.text.similarity.claims import Claim, claims_of
+from memory.text.similarity.frames import framed
 from memory.text.similarity.gist import gist_of, topics_of
 from memory.text.similarity.ordering import same_order
 from memory.text.similarity.phrasing import own_otherwise, possessed, with_adverbs_last
@@ -184,7 +185,7 @@ class Reading:
         if found:
             self.against[number] = found
             self.opposed.add(number, *(key for each in found for key in each.keys))
-        claims = [*claims_of(said), *topics_of(said)]
+        claims = [*claims_of(said), *topics_of(said), *framed(said)]
         if claims:
             self.claims[number] = claims
             self.claimed.add(number, *(claim.key for claim in claims))

@@ -410,7 +410,7 @@ REPLACING = (
     | MOVES
     | frozenset(
         """
-        instead rather not switched upgraded downgraded stopped quit ceased left replaced dropped abandoned handed
+        instead rather not switched upgraded downgraded stopped quit ceased left replaced superseded succeeded dropped abandoned handed
         passed went resigned revoked withdrawn terminated dissolved removed lifted mehr ya plus już
         """.split()
     )
