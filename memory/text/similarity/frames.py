@@ -60,7 +60,8 @@ PRODUCTS = frozenset(
 )
 NEWEST = 100  # a greater number is a model, or names a thing
 MOST_IN_A_VALUE = 3
-WORDS = BY_A_NAME | BOUND_TO | UNIQUE
+WORDS = BY_A_NAME | BOUND_TO | UNIQUE | OF_A_CLASS
+WORDS |= {word for word, kind in values.KINDS_OF_PREFERENCE.items() if kind in KINDS}
 
 
 def framed(said: Spoken) -> list[Claim]:
@@ -68,11 +69,9 @@ def framed(said: Spoken) -> list[Claim]:
     tokens = said.tokens
     if said.strict or said.kinds & (ASKS | NEGATION) or len(tokens) > LONGEST:
         return []
-    last = tokens[-1] if tokens else None
-    if last is None or not (last.raw in OF_A_CLASS or last.kind & VALUE or last.raw in values.KINDS_OF_PREFERENCE):
-        if WORDS.isdisjoint([token.raw for token in tokens]):
-            return []
     raws = {token.raw for token in tokens}
+    if not (tokens and tokens[-1].kind & VALUE) and WORDS.isdisjoint(raws):
+        return []
     if not is_about_facts(tokens, raws):
         return []
     if len(clauses_of(said)) > 1 and (UNIQUE.isdisjoint(raws) or sum([bool(each.kind & BREAK) for each in tokens]) > 1):

@@ -410,7 +410,8 @@ REPLACING = (
     | MOVES
     | frozenset(
         """
-        instead rather not switched upgraded downgraded stopped quit ceased left replaced superseded succeeded dropped abandoned handed
+        superseded succeeded
+        instead rather not switched upgraded downgraded stopped quit ceased left replaced dropped abandoned handed
         passed went resigned revoked withdrawn terminated dissolved removed lifted mehr ya plus już
         """.split()
     )
