@@ -151,8 +151,9 @@ def _source(
 ) -> sql.Statement:
     """The FROM clause of a list, up to the LIMIT; restricted to some positions where given."""
     seen, parameters = _visibility(view, now)
-    source = "memory_memoryentry e"
+    source, order = "memory_memoryentry e", "e.id"
     if tag:
+        order = "t.id"  # or SQLite would look through the ref instead
         source = "memory_entrytag t JOIN memory_memoryentry e ON e.tenant_id = t.tenant_id AND e.id = t.id"
         seen, parameters = f"{seen} AND t.tenant_id = %s AND t.tag = %s", [*parameters, sql.key(scope.tenant_id), tag]
     if written_by is not None:
@@ -162,7 +163,7 @@ def _source(
         among, given = sql.among("e.position", positions)
         seen, parameters = f"{seen} AND {among}", [*parameters, given]
     wanted = f"e.tenant_id = %s AND e.memory_ref = %s AND {seen}{more}"
-    condition = f"FROM {source} WHERE {wanted} ORDER BY e.id DESC LIMIT %s"
+    condition = f"FROM {source} WHERE {wanted} ORDER BY {order} DESC LIMIT %s"
     return condition, [sql.key(scope.tenant_id), scope.memory_ref, *parameters]
 
 

@@ -73,7 +73,7 @@ class Pace:
     others have left in the index of words.
     """
 
-    HOLD = 0.055
+    HOLD = 0.065
     BREATH = 0.003
     LEAST = 10
     REMEMBERED = 4

@@ -159,7 +159,10 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
 
 
 class EntryTag(TenantOwned):
-    """A tag of an entry, in a table of its own so that a rare tag is found without a scan."""
+    """A tag of an entry, in a table of its own so that a rare tag is found without a scan.
+
+    On SQLite it has no rowids, which a migration that makes it again has to say (decision 153).
+    """
 
     writer = "memory.ledger"
 
