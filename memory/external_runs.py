@@ -6,6 +6,7 @@ comes when it has ended opens the next one.
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
 
 from memory import ledger, origins, redaction
 from memory.entry_drafts import EntryDraft
@@ -23,7 +25,7 @@ from memory.host.models import Run, RunStatus
 from memory.host.runs import ENDS, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.ledger import Written
-from memory.models import ExternalRun
+from memory.models import EntryOrigin, ExternalRun
 from memory.origins import Origin
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ def _opened(scope: TenantScope, identity: _Identity, thread_id: str, now: dateti
             run = runs.open_run(tenant_id, order, now=now, ready=False)
             runs.start(runs.find(tenant_id, run.id), snapshot_position=ledger.position(tenant_id), now=now)
             row = ExternalRun(
-                tenant_id=tenant_id, id=run.id, thread_id=thread_id, due_at=now + _silence(), **asdict(identity)
+                tenant_id=tenant_id, id=run.id, thread_id=thread_id, due_at=now + silence(), **asdict(identity)
             )
             return row.insert(by=WRITER)
     except IntegrityError:
@@ -141,8 +143,25 @@ def _opened(scope: TenantScope, identity: _Identity, thread_id: str, now: dateti
         return found
 
 
-def _silence() -> timedelta:
+def silence() -> timedelta:
+    """How long a run writes nothing before it is ended."""
     return timedelta(minutes=settings.OPENWOP_EXTERNAL_RUN_SILENCE)
+
+
+def statements_about(scope: TenantScope, found: Iterable[Run]) -> dict[UUID, ExternalRun]:
+    """Return what agents state of the external ones among these runs, by run id, for readers of memory.
+
+    A run whose only writes with an origin are confidential is shown to those alone who may open these entries.
+    """
+    wanted = [run.id for run in found if run.external]
+    if not wanted or not scope.can("memory:read"):
+        return {}
+    rows = ExternalRun.objects.of(scope.tenant_id).filter(id__in=wanted)
+    if not scope.can("memory:retire"):
+        rows = rows.filter(
+            Exists(EntryOrigin.objects.filter(tenant_id=scope.tenant_id, run_id=OuterRef("id"), entry__sealed=False))
+        )
+    return {row.id: row for row in rows}
 
 
 @transaction.atomic
@@ -167,10 +186,10 @@ def end_silent(*, now: datetime) -> int:
     The log shows when a run last wrote. Writes do not update the run: it is checked that long after it was opened, and
     again that long after its last write.
     """
-    ended, silence = 0, _silence()
+    ended, allowed = 0, silence()
     while due := list(_due(now)):
         for tenant_id, run_id in due:
-            ended += _end_if_silent(tenant_id, run_id, silence, now)
+            ended += _end_if_silent(tenant_id, run_id, allowed, now)
     return ended
 
 
@@ -180,12 +199,12 @@ def _due(now: datetime) -> "QuerySet[ExternalRun, tuple[UUID, UUID]]":
 
 
 @transaction.atomic
-def _end_if_silent(tenant_id: UUID, run_id: UUID, silence: timedelta, now: datetime) -> bool:
+def _end_if_silent(tenant_id: UUID, run_id: UUID, allowed: timedelta, now: datetime) -> bool:
     row = ExternalRun.objects.of(tenant_id).select_for_update().filter(id=run_id, ended_by="").first()
     if row is None:
         return False
     [last] = event_log.read(tenant_id, run_id, after=event_log.length(tenant_id, run_id) - 2, limit=1)
-    row.due_at = last.timestamp + silence
+    row.due_at = last.timestamp + allowed
     if row.due_at <= now:
         _end(row, RunStatus.COMPLETED, SILENCE, "host", now)
         return True

@@ -91,6 +91,11 @@ class ExternalRun(TenantOwned):
 
     run = tenant_link("host.Run", "id")
 
+    @property
+    def name(self) -> str:
+        """What lists call the run: the system, and its own id of the run or thread."""
+        return ": ".join(filter(None, (self.system, self.ref))) or "An agent elsewhere"
+
     class Meta:
         constraints = (
             TenantFK(column="id", to="host_run", name="an_external_run_is_a_run_of_its_tenant"),

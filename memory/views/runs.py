@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -11,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import interrupt_forms, recordings, run_timeline
+from memory import external_runs, interrupt_forms, recordings, run_timeline
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Refusal
@@ -107,7 +108,7 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         "nav": "runs",
         "now": timezone.now(),
         "listed": listed,
-        "names": events.log_names(scope, listed.runs),
+        "names": _names(scope, listed.runs),
         "people": people,
         "starters": sorted(starters, key=lambda each: (each == "host", people.get(each, each))),
         "by": wanted.started_by,
@@ -124,6 +125,12 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         **pages.files(request),
     }
     return pages.render(request, "memory/runs.html", context, fragment="memory/runs_list.html")
+
+
+def _names(scope: TenantScope, found: list[Run]) -> dict[UUID, str]:
+    """What runs are called that are not called by their workflow: logs, and those of agents elsewhere."""
+    stated = external_runs.statements_about(scope, found)
+    return events.log_names(scope, found) | {run_id: each.name for run_id, each in stated.items()}
 
 
 def _run_row(run: Run) -> dict[str, object]:
@@ -178,6 +185,8 @@ def render_run(
         "forks": run_timeline.forks_of(scope, timeline.run),
         "log_name": events.log_names(scope, [timeline.run]).get(timeline.run.id, ""),
         "task_names": events.tasks_of(scope, timeline.run),
+        "stated": external_runs.statements_about(scope, [timeline.run]).get(timeline.run.id),
+        "silence": external_runs.silence(),
         "lanes": lanes,
         "wanted": wanted,
         "nodes": [lane.node_id for lane in timeline.lanes if lane.node_id],

@@ -167,6 +167,44 @@ def test_an_external_run_is_drawn_by_the_nodes_that_its_agent_states(ada: Client
     assert '<rect class="mark"' in lanes["plan"]
 
 
+def test_an_external_run_is_shown_as_stated_and_offers_nothing_that_is_refused(ada: Client) -> None:
+    scope, now = building.scope(role="agent"), timezone.now()
+    for origin in (Origin("langgraph", thread_id="t-7", node="plan"), Origin("langgraph", thread_id="t-7"), None):
+        draft = EntryDraft("stated", agent_id="acme.far")
+        external_runs.write_entry(scope, "notes", draft, origin, now=now)
+    named, unnamed = (f"/runs/{ids.wire('run', each.id)}" for each in Run.objects.filter(external=True).order_by("id"))
+    shown = body_of(ada.get(named))
+    assert re.search(r"Run of <span[^>]*>langgraph</span>, stated by the agent", shown)
+    assert 'href="/memory?thread=t-7"' in shown
+    assert "this host has not seen it" in shown
+    assert "after 1 h" in shown
+    assert "Open: it ends when its agent says so" in shown
+    assert "No node stated" in lanes_of(ada.get(named))
+    assert "Run of an agent elsewhere" in body_of(ada.get(unnamed))
+    external_runs.end(scope, building.id_of("run", named.rpartition("/")[2]), "completed", now=now)
+    ended = body_of(ada.get(named))
+    for page in (shown, ended):
+        for offer in ("Run again", "Pause the run", "Cancel the run", "Fork", "(host)", "Memory snapshot"):
+            assert offer not in page, offer
+    listed = body_of(ada.get("/runs"))
+    assert "langgraph: t-7" in listed
+    assert "An agent elsewhere" in listed
+
+
+def test_what_is_stated_of_a_run_whose_entries_are_confidential_is_for_who_may_open_them(
+    ada: Client, sign_in: SignIn
+) -> None:
+    body: dict[str, Any] = {"namespace": "n", "key": "k", "memory_type": "episodic", "value": {}}
+    body |= {"sensitivity": "confidential", "origin": {"system": "sys-of-marta", "threadId": "thread-of-marta"}}
+    headers = building.headers() | {"HTTP_X_AGENT_ID": "billing-01"}
+    assert Client().put("/api/v1/memory", body, content_type="application/json", **headers).status_code == 201
+    run = f"/runs/{ids.wire('run', Run.objects.get(external=True).id)}"
+    vera = sign_in(role="viewer")
+    for url in ("/runs", run):
+        assert "-of-marta" in body_of(ada.get(url))
+        assert "-of-marta" not in body_of(vera.get(url))
+
+
 def test_the_fate_of_each_write_is_told_without_its_content(ada: Client) -> None:
     made = building.remember("acme", "stays", "is hidden", "is removed", tags=["secret-tag"])
     _, hidden, removed = entry_ids(*made.entries)
