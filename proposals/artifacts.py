@@ -13,12 +13,12 @@ from uuid import UUID
 
 import rfc8785
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
 
 from memory.host import http, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.registry import Artifact, Installer
+from memory.host.schema_words import requirement
 from memory.text.matching import texts_in
 from memory.text.redactor import Redactor
 from proposals.models import Kind
@@ -143,7 +143,7 @@ def _against_schema(kind: str, document: JSONObject) -> list[tuple[str, str]]:
         missing = problem.validator == "required"
         names = [name for name in problem.validator_value if name not in problem.instance] if missing else []
         paths = [f"{problem.json_path}.{name}" for name in names] or [problem.json_path]
-        found |= {(path, str(problem.validator)): _message(problem) for path in paths}
+        found |= {(path, str(problem.validator)): requirement(problem) for path in paths}
     return [(path, message) for (path, _), message in sorted(found.items())]
 
 
@@ -198,29 +198,3 @@ def _at(path: str, message: str) -> Problem:
     """A problem at a path of the artifact; the path is in the message too, for forms that show messages alone."""
     inside = path.removeprefix("$").removeprefix(".")
     return {"field": f"artifact.{inside}" if inside else "artifact", "message": f"{inside} {message}".strip()}
-
-
-def _message(problem: ValidationError) -> str:
-    """The schema's requirement in words, without the value."""
-    wanted = problem.validator_value
-    sentences = {
-        "required": "is required",
-        "additionalProperties": "has a member that is not known here",
-        "type": f"must be of type {wanted}",
-        "enum": f"must be one of {', '.join(map(str, wanted))}" if problem.validator == "enum" else "",
-        "pattern": "has a form that is not allowed",
-        "const": f"must be {wanted!r}" if isinstance(wanted, str) else "has another value than it must",
-        "oneOf": "has none, or more than one, of what it needs exactly one of",
-        "anyOf": "has none of what it needs one of",
-        "not": "is not offered by this host",
-        "uniqueItems": "names something twice",
-        "minItems": "is empty",
-        "minimum": f"is less than {wanted}",
-        "maximum": f"is more than {wanted}",
-        "maxProperties": f"has more than {wanted} members",
-        "maxLength": f"is longer than {wanted} characters",
-        "minLength": "is empty" if wanted == 1 else f"is shorter than {wanted} characters",
-        "maxItems": f"has more than {wanted} items",
-        "format": f"is not a {wanted}",
-    }
-    return sentences.get(str(problem.validator), f"does not satisfy {problem.validator}")

@@ -26,6 +26,7 @@ WRITER = "memory.host.idempotency_keys"
 LEASE = Lease(IdempotencyRecord, WRITER, timedelta(seconds=120))  # longer than any view runs
 KEPT = timedelta(hours=24)
 FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
+NOT_A_KEY = "must be 1 to 255 characters that may stand in a URL"
 LONGEST_ENDPOINT = 500
 
 
@@ -67,8 +68,8 @@ def request_of(
 ) -> KeyedRequest:
     """Return the identity of the request; refuses a key that is not valid in a URL."""
     if not FORM.fullmatch(key):
-        message = "must be 1 to 255 characters that may stand in a URL"
-        raise Invalid("The idempotency key is not valid.", errors=[{"field": "Idempotency-Key", "message": message}])
+        problem = {"field": "Idempotency-Key", "message": NOT_A_KEY}
+        raise Invalid("The idempotency key is not valid.", errors=[problem])
     endpoint = f"{method} {path}"
     if len(endpoint) > LONGEST_ENDPOINT:
         endpoint = f"{method} sha256:{_sha256(path.encode('utf-8', 'surrogatepass'))}"

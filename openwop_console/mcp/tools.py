@@ -218,13 +218,15 @@ def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     page = ledger_search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
     document = memory_wire.page_document(page, wanted.memory_ref) | {"notice": resources.NOTICE}
     told = [ids.wire("mem", row.id) for row in page.entries]
-    return Result([*map(resources.entry_text, page.entries), _count(page)], document, told)
+    pages_on = not wanted.text  # a search takes no place to go on from
+    return Result([*map(resources.entry_text, page.entries), _count(page, pages_on=pages_on)], document, told)
 
 
-def _count(page: LedgerPage) -> str:
+def _count(page: LedgerPage, *, pages_on: bool) -> str:
     if not page.entries:
         return f"No entries ({resources.NOTICE})."
-    more = "" if page.after is None else f" There is more: ask again behind {ids.wire('mem', page.after)}."
+    how = f"call again with after={ids.wire('mem', page.after)}" if page.after and pages_on else "use narrower words"
+    more = "" if page.after is None else f" There is more: {how}."
     return (
         f"{len(page.entries)} of {page.total}{'' if page.total_is_exact else '+'} entries ({resources.NOTICE}).{more}"
     )
@@ -251,6 +253,8 @@ def _write(call: Call) -> Result:
         return _stored(_write_entry(call, body))
     said = orjson.dumps({name: value for name, value in call.given.items() if name != "key"})
     place = {"method": "POST", "path": "/mcp/memory_write", "query": ""}
+    if not idempotency_keys.FORM.fullmatch(key):
+        raise Invalid(errors=[{"field": "key", "message": idempotency_keys.NOT_A_KEY}])
     asked = idempotency_keys.request_of(call.scope.tenant_id, call.scope.principal.id, key=key, body=said, **place)
     claim = idempotency_keys.claim(asked, now=call.now)
     if claim is None:

@@ -11,6 +11,7 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 
 from memory.host.json_types import JSONObject
+from memory.host.schema_words import requirement
 
 REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
 NOTHING_OUTSIDE: Registry[object] = Registry()
@@ -18,7 +19,7 @@ NOTHING_OUTSIDE: Registry[object] = Registry()
 
 def _pattern(validator: object, pattern: str, value: object, schema: object) -> Iterator[ValidationError]:
     if isinstance(value, str) and not re2.search(pattern, value):
-        yield ValidationError("does not satisfy pattern")
+        yield ValidationError("has a form that is not allowed")
 
 
 _Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
@@ -69,4 +70,7 @@ def _described(problem: ValidationError) -> list[tuple[str, str]]:
     if problem.validator == "required":
         missing = [name for name in problem.validator_value if name not in problem.instance]
         return [(f"{problem.json_path}.{name}", "is required") for name in missing]
-    return [(problem.json_path, f"does not satisfy {problem.validator}")]
+    known = problem.schema.get("properties") if isinstance(problem.schema, dict) else None
+    if problem.validator == "additionalProperties" and known:
+        return [(problem.json_path, f"has a member other than {', '.join(known)}")]
+    return [(problem.json_path, requirement(problem))]

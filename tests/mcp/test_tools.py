@@ -96,7 +96,7 @@ def test_memory_is_found_listed_and_read_and_every_block_says_that_it_is_data(mo
         ("memory_write", {"content": "x"}, "memoryRef"),
         ("memory_write", {"memoryRef": "notes", "content": "x", "surprise": 1}, "surprise"),
         ("memory_write", {"memoryRef": "notes", "content": "x", "tags": "x"}, "tags"),
-        ("memory_write", {"memoryRef": "notes", "content": "x", "key": "a b"}, "Idempotency-Key"),
+        ("memory_write", {"memoryRef": "notes", "content": "x", "key": "a b"}, "key"),
         ("memory_write", {"memoryRef": "notes", "content": "x", "origin": {"system": "s", "node": 1}}, "origin.node"),
         ("memory_write", {"memoryRef": "notes", "content": "x", "origin": {"system": "s", "x": 1}}, "origin.x"),
         ("memory_write", {"memoryRef": "openintent/semantic/x", "content": "x"}, "memoryRef"),
@@ -109,6 +109,28 @@ def test_arguments_that_do_not_fit_are_told_by_name(
     assert (result["isError"], result["structuredContent"]["error"]) == (True, "validation_error")
     assert [each["field"] for each in result["structuredContent"]["errors"]] == [field]
     assert field in texts(result)[0]
+
+
+def test_a_model_is_told_in_words_what_would_fit(model: Models) -> None:
+    agent = model()
+    for tool, given, words in (
+        ("memory_search", {"query": "x", "limit": 101}, "arguments.limit: is more than 100"),
+        ("memory_search", {"query": ""}, "arguments.query: is empty"),
+        ("memory_search", {"query": "x", "limit": True}, "arguments.limit: must be of type integer"),
+        ("memory_search", {"query": "x", "after": "y"}, "has a member other than query, limit, memoryRef"),
+        ("ask_human", {"question": "x", "options": ["y"]}, "arguments.options: has fewer than 2 items"),
+    ):
+        assert words in texts(agent.call(tool, **given))[0]
+
+
+def test_a_list_says_how_to_go_on_and_a_search_how_to_find_less(model: Models) -> None:
+    building.remember("acme", "an owl", "the owl", memory_ref="notes")
+    agent = model()
+    listed = agent.call("memory_list", memoryRef="notes", limit=1)
+    assert f"after={listed['structuredContent']['next']}" in texts(listed)[-1]
+    found = texts(agent.call("memory_search", query="owl", limit=1))[-1]
+    assert "There is more" in found
+    assert "after" not in found
 
 
 def test_what_is_another_tenant_s_is_as_if_it_were_not_there(model: Models) -> None:
