@@ -123,7 +123,8 @@ def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str
 
 def release_keys(tenant_id: UUID, rows: list[UUID]) -> None:
     """Free the keys of retired entries."""
-    EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=True)
+    among = sql.is_among("id", rows)
+    EntryAddress.objects.written_by(WRITER).filter(among, tenant_id=tenant_id).update(hidden=True)
 
 
 def without_occupied_keys(tenant_id: UUID, rows: list[UUID]) -> list[UUID]:
