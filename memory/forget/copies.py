@@ -9,11 +9,13 @@ from typing import IO
 from uuid import UUID
 
 import orjson
+from django.db.models import Q
 from django.template.loader import render_to_string
 
 from memory import redaction
 from memory.host import erasure, ids, sql
-from memory.host.erasure import Eraser, Holding
+from memory.host.erasure import ENTRIES, Eraser, Holding
+from memory.host.errors import Conflict
 from memory.models import ForgetRequest
 from memory.wire import instant
 
@@ -57,6 +59,8 @@ class SubjectCopy:
         redact = redaction.for_tenant(self.request.tenant_id).redact
         for part in sql.in_chunks(wanted):
             texts = eraser.texts(self.request.tenant_id, part)
+            if eraser.store == ENTRIES and len(texts) < len(part):
+                raise _changed()
             places = eraser.found_in(self.request.tenant_id, part)
             yield [
                 CopiedRow(places.get(row, ""), [redact(text).text for text in texts.get(row, ()) if text])
@@ -64,15 +68,24 @@ class SubjectCopy:
             ]
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes of the ZIP. Both files are written in one go, so they say the same."""
+        """The bytes of the ZIP. Both files are written in one go, so they say the same.
+
+        Raises ``Conflict``, before the first byte, when rows went while it was made, as by a forget that was confirmed.
+        """
         with tempfile.SpooledTemporaryFile(IN_MEMORY) as made, tempfile.SpooledTemporaryFile(IN_MEMORY) as page:
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as bundle:
                 with bundle.open(JSON_NAME, "w") as data:
                     self._write_both(data, page)
+                    self._require_unconfirmed()
                 with bundle.open(PAGE_NAME, "w") as file:
                     for piece in _read(page):
                         file.write(piece)
             yield from _read(made)
+
+    def _require_unconfirmed(self) -> None:
+        rows = ForgetRequest.objects.of(self.request.tenant_id).filter(subject_key=self.request.subject_key)
+        if rows.filter(Q(confirmed_at__gte=self.made_at) | Q(finished_at__gte=self.made_at)).exists():
+            raise _changed()
 
     def _write_both(self, data: IO[bytes], page: IO[bytes]) -> None:
         head = {
@@ -94,6 +107,10 @@ class SubjectCopy:
             data.write(b"\n]}")
         data.write(b"\n]}\n")
         page.write(b"</main></body></html>\n")
+
+
+def _changed() -> Conflict:
+    return Conflict("What is stored about the subject changed while the copy was made; look for the subject again.")
 
 
 def _html(**named: object) -> bytes:

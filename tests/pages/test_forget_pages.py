@@ -12,16 +12,19 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory import memory_policy, passes, tasks
+from memory import ledger, memory_policy, passes, tasks
 from memory.forget import execution
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import access, ids, pages, vault
 from memory.host.erasure import Remains, registered
+from memory.host.errors import Conflict
 from memory.host.models import AuditRecord
 from memory.models import Archive, ForgetRequest, Suspect
+from memory.models.entry import MemoryEntry
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing
@@ -440,6 +443,26 @@ def test_a_copy_of_a_preview_that_fits_no_more_is_refused(ada: Client, memories:
     answer = ada.post(f"{url}/copy")
     assert answer.status_code == 409
     assert "memory entries: +1 rows to erase" in body_of(answer)
+
+
+def test_a_copy_during_which_the_subject_is_forgotten_is_refused_and_not_half_a_copy(
+    ada: Client, memories: None, preview: Preview
+) -> None:
+    url, acme = preview(ada), building.scope()
+    request_id = ids.parse("fgt", url.removeprefix("/forget/"))
+    first, second = (execution.open_copy(acme, request_id, now=timezone.now()) for _ in range(2))
+    assert all(next(each.pieces()) for each in (first, second))
+    rows = MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id)
+    with transaction.atomic():
+        ledger.remove_entries(
+            acme.tenant_id, list(rows.values_list("id", flat=True)), reason="deleted", now=timezone.now()
+        )
+        with pytest.raises(Conflict, match="while the copy was made"):
+            next(second.pieces())
+        transaction.set_rollback(True)
+    confirm(ada, url)
+    with pytest.raises(Conflict, match="while the copy was made"):
+        next(first.pieces())
 
 
 def test_a_reason_may_not_name_the_subject(ada: Client, memories: None, preview: Preview) -> None:
