@@ -27,6 +27,7 @@ from memory.host import denials, errors, ids, pages, request_slots
 from memory.host.errors import Forbidden, Refusal
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
+from memory.host.vault import SealTampered, VaultLocked
 
 log = logging.getLogger(__name__)
 VALIDATION = "VALIDATION_ERROR"
@@ -102,6 +103,8 @@ DATABASE_FAILURES = (
 
 
 LOCKED = "Other changes held the database for too long; try again in a moment."
+SEALED = "The vault of this host was sealed with another OPENWOP_SECRET_KEY."
+REMEDY = "Pages that redact secrets stay closed until an administrator starts the console with the key that it had."
 
 FACES = {
     "/v1/": "openwop",
@@ -210,6 +213,8 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         "correlation_id": refusal.details.get("correlationId", ""),
         "again": request.get_full_path() if status >= 500 and request.method == "GET" else "",
     }
+    if isinstance(refusal.__cause__, VaultLocked) and not isinstance(refusal.__cause__, SealTampered):
+        context |= {"title": "Vault locked", "message": SEALED, "remedy": REMEDY}
     if isinstance(refusal, errors.StoreUnavailable):
         # Render without the request: its context processors would query the database.
         page = render_to_string("errors/page.html", context)
@@ -311,9 +316,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an exception that a middleware outside of ours raised; Django calls this while it handles the
     exception."""
-    if is_unavailable(sys.exc_info()[1]):
+    problem = sys.exc_info()[1]
+    if is_unavailable(problem):
         return answer(request, errors.StoreUnavailable())
-    return answer(request, errors.Internal(correlationId=ids.wire("err", ids.new_id())))
+    refusal = errors.Internal(correlationId=ids.wire("err", ids.new_id()))
+    refusal.__cause__ = problem  # a page says when it is the vault
+    return answer(request, refusal)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

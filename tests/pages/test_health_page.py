@@ -11,8 +11,9 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ
+from pytest_django.fixtures import Settings
 
-from memory.host import ids, runs
+from memory.host import ids, runs, vault
 from openwop_console import health
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunRequest
@@ -99,6 +100,21 @@ def test_a_request_that_the_database_refused_does_not_wait_for_it_again_to_be_li
     assert "what you typed is still in the form" in body_of(sent)
     assert "Sign in" not in body_of(read), "the session goes on"
     assert state(ada)["slowRequests"] == []
+
+
+@pytest.mark.engines
+def test_a_page_that_needs_the_vault_says_that_it_was_sealed_with_another_key(
+    sign_in: SignIn, settings: Settings
+) -> None:
+    vault.set_secret(building.scope(), "crm", "first-value", kind="tenant", owner="", now=timezone.now())
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another key", []
+    browser = sign_in()
+    browser.raise_request_exception = False
+    answer = browser.post("/settings/secrets", {"name": "crm", "value": "second-value"})
+    assert answer.status_code == 500
+    assert "was sealed with another OPENWOP_SECRET_KEY" in body_of(answer)
+    assert "err_" in body_of(answer)
+    assert "first-value" not in body_of(answer)
 
 
 def test_work_that_waits_says_that_no_worker_is_running(ada: Client) -> None:
