@@ -73,7 +73,7 @@ CUE = patterns.late(
     r"|remind(?:er)?)\b",
     re.IGNORECASE,
 )
-ORDER = re.compile(rf"(?:{ORDERS})\b", re.IGNORECASE)
+ORDER = patterns.late(rf"(?:{ORDERS})\b", re.IGNORECASE)
 BEFORE_ORDER = re.compile(
     r"(?:^\W*|[,;:(\u2013\u2014]|\s-|\b(?:please|pls|plz|then|and|also|so|but|now|just|kindly|must|should|remember to"
     r"|be sure to)|[*\u2022]"
@@ -169,7 +169,7 @@ PROMISED = patterns.late(
     r"(?=[^.;]*\b(?:by|before|for|within|until|no later than|at the latest)\s))"
 )
 # "The adviser wants the receipts by Friday": what is wanted by a day is to be done until then.
-WANTED_BY = re.compile(
+WANTED_BY = patterns.late(
     rf"^\s*(?:I|We|{WHO})\s+(?i:wants?|needs|requires|expects?|(?:has|have) asked for|(?:is|are) asking for"
     r"|would like|must have)\s+(?!to\b)(?=[^,;:]*\b(?:by|before|no later than|at the latest)\s)"
 )
@@ -203,7 +203,7 @@ DUE = re.compile(
     re.IGNORECASE,
 )
 # "We send the second part on Friday": a present tense that is no habit.
-FIRST_PRESENT = re.compile(
+FIRST_PRESENT = patterns.late(
     rf"(?:^\W*|[,;:]\s+|\band\s+)(?:i|we)\s+(?:then |also )?(?!(?:read|put|cut|set|shut"
     rf"|let)\b){KNOWN_DEED}(?={OBJECT_BEGINS})",
     re.IGNORECASE,
@@ -277,7 +277,7 @@ ASKING = re.compile(
     re.IGNORECASE,
 )
 # "We will be closed", "please note", "suppose we need to", "she said we should": no one is asked to act.
-IDLE = re.compile(
+IDLE = patterns.late(
     rf"(?:(?:i|we)(?:'ll| will| shall) (?:be(?! {DEED_DOING}\b)"
     rf"|have(?!\s+(?!been\b)(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}|\w+ed))\b)|probably"
     r"|likely|maybe|perhaps"
@@ -448,7 +448,7 @@ def _is_duty(clause: str, found: re.Match[str]) -> bool:
 
 
 # "From now on Dana waters the plants every Tuesday"
-ASSIGNED = re.compile(rf"^\s*{WHO}\s+(?i:{DEED_NOW})\b")
+ASSIGNED = patterns.late(rf"^\s*{WHO}\s+(?i:{DEED_NOW})\b")
 ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, FIRST_PRESENT)
 LEAD_END = re.compile(r"^\s*,")
 
