@@ -105,7 +105,7 @@ def _shared() -> Iterator[Path]:
 def _migrate(environment: dict[str, str]) -> None:
     ours = {key: value for key, value in os.environ.items() if not key.startswith(("OPENWOP_", "DATABASE_URL"))}
     subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--verbosity=0"],
+        [sys.executable, "manage.py", "migrate", "--verbosity=0", "--skip-checks"],
         cwd=settings.BASE_DIR,
         env=ours | environment,
         check=True,

@@ -132,6 +132,14 @@ def test_every_command_that_works_on_the_tables_looks_for_them_first():
         assert isinstance(load_command_class("openwop_console", name), DatabaseCommand), name
 
 
+def test_no_command_but_migrate_imports_every_view_to_check_it_first():
+    ours = [name for name, app in get_commands().items() if app == "openwop_console"]
+
+    checking = {name for name in ours if load_command_class("openwop_console", name).requires_system_checks}
+
+    assert checking == {"migrate"}
+
+
 @pytest.mark.parametrize(
     ("sent", "status", "location"),
     [
