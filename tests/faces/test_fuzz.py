@@ -73,7 +73,8 @@ def one_connection() -> Iterator[None]:
 def acme(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> World:
     """Acme with a row of each kind, and the seams open; nothing waits for a worker."""
     settings.OPENWOP_TEST_SEAM_ENABLED = True
-    monkeypatch.setattr("openwop_console.test_seams.runs.PATIENCE_S", 0)
+    for patience in ("PATIENCE_S", "DISPATCH_WAIT_S"):
+        monkeypatch.setattr(f"openwop_console.test_seams.runs.{patience}", 0)
     world = World("acme")
     for name in operations():
         ROUTES[name][0].real(world)

@@ -185,7 +185,7 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
     if (file := hosts.second.data_folder / "console.sqlite3").exists():
         assert b"kowalska" not in file.read_bytes()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    hosts.second.start()
+    hosts.second.start("--only", "web")
     with httpx.Client(base_url=hosts.second.url, headers={"X-API-Key": hosts.key}, timeout=20) as client:
         listed = client.get("/v1/host/console/memory").json()
         _remember(client, "n", "written on the restored host")

@@ -56,7 +56,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
 def running(started: ConsoleProcess) -> ConsoleProcess:
     """Its console, started unless it runs."""
     if not started.runs:
-        started.start("--web-processes", "2")
+        started.start()
     return started
 
 
@@ -123,7 +123,7 @@ def test_a_web_process_that_is_being_replaced_does_not_outlive_a_killed_supervis
     replacement.resume()
 
     replacement.wait(20)
-    running.start("--web-processes", "2")
+    running.start()
 
 
 # The parent is gone before its child has come to the call that ties the two.
