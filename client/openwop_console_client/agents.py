@@ -3,7 +3,8 @@
     session = ConsoleSession("conversation-7", "http://localhost:8000", KEY)
     await Runner.run(agent, "Hello", session=session)
 
-Each item is an entry of a shared namespace of the session's own, with the session as the thread of its origin. The
+Each item is an entry of a shared namespace of the session's own, with the session as the thread of its origin, and who
+speaks in it, or else what it is, as the node: the SDK does not tell a session which agent it is that adds. The
 namespace is on the event log, which is never erased, so it has a digest of the id; the id stands in the keys.
 """
 
@@ -106,9 +107,15 @@ class ConsoleSession:
             "namespace": self._namespace,
             "key": f"{time.time_ns():020d}-{next(self._added):06d}/{thread}",
             "value": item,
-            "origin": {"system": SYSTEM, "threadId": thread},
+            "origin": {"system": SYSTEM, "threadId": thread, **_node_of(item)},
         }
         raise_for((yield Request("PUT", ENTRIES, json=body)))
+
+
+def _node_of(item: Json) -> Json:
+    """Who speaks in the item, or else what it is: ``user``, ``assistant``, ``function_call``."""
+    node = as_stated(item.get("role") or item.get("type") or "")
+    return {"node": node} if node else {}
 
 
 def _delete(entry: Json) -> Flow[None]:

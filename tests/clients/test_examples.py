@@ -20,7 +20,11 @@ MOST = 40
 STATED: dict[str, tuple[str, list[Any], str]] = {
     "plain.py": ("plain-python", ["read", "check", "decide"], "decide Kestrel gets a second reminder"),
     "langgraph_store.py": ("langgraph", ["plan", "research", "answer"] * 2, "('desk', 'vouchers') answer"),
-    "agents_session.py": ("openai-agents", [None] * 4, "I know 3 messages; the first was: My voucher has expired"),
+    "agents_session.py": (
+        "openai-agents",
+        ["user", "assistant"] * 2,
+        "I know 3 messages; the first was: My voucher has expired",
+    ),
     "mcp_client.py": ("mcp-client", ["note"], "Marlow prefers letters"),
     "curl.sh": ("shell", ["verify"], "The backup of Tuesday is complete"),
 }
