@@ -7,7 +7,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-URL, KEY = os.environ["OPENWOP_URL"], os.environ["OPENWOP_API_KEY"]
+URL, KEY = os.environ["OPENWOP_URL"].rstrip("/"), os.environ["OPENWOP_API_KEY"]
 
 
 async def main() -> None:

@@ -64,7 +64,8 @@ def raise_for(answer: httpx.Response) -> None:
     if answer.status_code < 300:
         return
     body = body_of(answer)
-    message = str(body.get("message") or f"Request failed with status {answer.status_code}")
+    unknown = f"{answer.url.copy_with(query=None)} answered {answer.status_code}, as no console does; is it one?"
+    message = str(body.get("message") or unknown)
     said: Json = {"status_code": answer.status_code, "response": body}
     raise _error(answer.status_code, message, body, said)
 

@@ -17,6 +17,7 @@ import httpx
 
 URL, KEY = "OPENWOP_URL", "OPENWOP_API_KEY"
 USAGE = f"usage: openwop-console mcp, with the environment variables {URL} and {KEY}\n"
+HELP = ("-h", "--help")
 VERSION_HEADER = "MCP-Protocol-Version"
 FAILED = -32000
 PARSE_ERROR = -32700
@@ -102,10 +103,23 @@ def _error(message_id: Any, code: int, text: str) -> Message:
     return {"jsonrpc": "2.0", "id": message_id, "error": {"code": code, "message": text}}
 
 
+def _problem(words: list[str], url: str, key: str) -> str:
+    """Why the program cannot begin, or nothing."""
+    if words != ["mcp"]:
+        return "the one command is mcp"
+    if missing := [name for name, value in ((URL, url), (KEY, key)) if not value]:
+        return f"{' and '.join(missing)} not set"
+    return "" if url.startswith(("http://", "https://")) else f"{URL} must begin with http:// or https://"
+
+
 def main(words: list[str] | None = None, environment: Mapping[str, str] = os.environ) -> int:
     url, key = environment.get(URL, ""), environment.get(KEY, "")
-    if (sys.argv[1:] if words is None else words) != ["mcp"] or not url or not key:
-        sys.stderr.write(USAGE)
+    words = sys.argv[1:] if words is None else words
+    if any(word in HELP for word in words):
+        sys.stdout.write(USAGE)
+        return 0
+    if problem := _problem(words, url, key):
+        sys.stderr.write(f"openwop-console: {problem}\n{USAGE}")
         return 2
     Proxy(url, key, sys.stdout).run(iter(sys.stdin))
     sys.stdout.flush()

@@ -94,4 +94,20 @@ def test_the_program_says_what_it_needs() -> None:
         [sys.executable, "-c", run, "mcp"], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "OPENWOP_URL and OPENWOP_API_KEY" in done.stderr
+    assert "OPENWOP_URL and OPENWOP_API_KEY not set" in done.stderr
+
+
+def test_the_program_says_what_is_wrong_with_how_it_was_called(capsys: pytest.CaptureFixture[str]) -> None:
+    both = {"OPENWOP_URL": "http://console.test", "OPENWOP_API_KEY": "k"}
+    for words, environment, told in (
+        (["mcp"], {"OPENWOP_URL": "http://console.test"}, "OPENWOP_API_KEY not set"),
+        (["mcp"], both | {"OPENWOP_URL": "console.test:8000"}, "OPENWOP_URL must begin with http:// or https://"),
+        (["serve"], both, "the one command is mcp"),
+        ([], both, "the one command is mcp"),
+    ):
+        assert stdio.main(words, environment) == 2
+        said = capsys.readouterr()
+        assert told in said.err
+        assert said.out == ""
+    assert stdio.main(["mcp", "--help"], {}) == 0
+    assert "usage: openwop-console mcp" in capsys.readouterr().out

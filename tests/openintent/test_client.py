@@ -582,3 +582,13 @@ with ours.Client("http://127.0.0.1:1", "key") as client:
     environment = {"PYTHONPATH": str(Path(settings.BASE_DIR) / "client")}
     ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_an_address_that_is_no_console_is_named_in_the_error() -> None:
+    elsewhere = httpx.MockTransport(lambda _: httpx.Response(404, text="<h1>Not found</h1>"))
+    with (
+        httpx.Client(base_url="http://host.test/mcp", transport=elsewhere) as http,
+        pytest.raises(MemoryNotFoundError) as told,
+    ):
+        ours.Memory(http, "desk").put("notes", "owl", {})
+    assert str(told.value) == "http://host.test/mcp/api/v1/memory answered 404, as no console does; is it one?"
