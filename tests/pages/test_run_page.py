@@ -174,7 +174,7 @@ def test_an_external_run_is_shown_as_stated_and_offers_nothing_that_is_refused(a
         external_runs.write_entry(scope, "notes", draft, origin, now=now)
     named, unnamed = (f"/runs/{ids.wire('run', each.id)}" for each in Run.objects.filter(external=True).order_by("id"))
     shown = body_of(ada.get(named))
-    assert re.search(r"Run of <span[^>]*>langgraph</span>, stated by the agent", shown)
+    assert "<span>Run of <bdi>langgraph</bdi>, stated by the agent</span>" in shown
     assert 'href="/memory?thread=t-7"' in shown
     assert "this host has not seen it" in shown
     assert "after 1 h" in shown
