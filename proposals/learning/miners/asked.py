@@ -57,10 +57,10 @@ THINGS = {
     "currency": r"currenc(?:y|ies)(?: (?:codes?|signs?|symbols?))?|euros?|dollars?|€|\$|eur|usd|gbp|chf",
     "source": r"sources?|citations?|cite|references?|where(?= (?:\w+ ){1,5}(?:comes?|came|is|are) from)|origins?"
     r"|footnotes?"
-    r"|comes? from|got (?:it|this|that|them) from|back(?:ed)? up|evidence",
+    r"|c(?:omes?|ame) from|where (?:you|it|they) (?:found|got|took)(?: (?:it|them|this|that))?|got (?:it|this|that"
+    r"|them) from|back(?:ed)? up|evidence",
     "figure": r"figures?|numbers?|statistics?|stats|amounts?|values?",
-    "abbreviation": r"abbreviations?|acronyms?|initialisms?|short forms?|(?-i:[A-Z]{3,5})(?: (?:or"
-    r"|and) (?-i:[A-Z]{3,5}))?",
+    "abbreviation": r"abbreviations?|acronyms?|initialisms?|short forms?",
     "explain": r"spell(?:ed)? out|in full|explain(?:ed)?|define[ds]?|definitions?|write(?= (?:\w+ ){0,3}out\b)"
     r"|expand(?:ed)?"
     r"|(?:readers?|customers?|people|clients?|users?|they) (?:do(?:es)?n't|do not|does not|won't|can't) (?:know"
@@ -72,16 +72,23 @@ THINGS = {
     r"|everyday (?:words|language)|simpler words",
     "formal": r"formal(?:ly)?|professional(?:ly)?|too (?:casual|informal|chatty|familiar)|more serious",
     "casual": r"casual|informal|friendl(?:y|ier)|relaxed|chatty|warm(?:er)?|too (?:formal|stiff|cold)|conversational",
+    "newest-first": r"(?:newest|latest|most recent)(?: \w+){0,2} (?:first|on top|at the top)"
+    "|from new(?:est)? to old(?:est)?"
+    r"|newest to oldest|descending|reverse chronological",
+    "oldest-first": r"(?:oldest|earliest)(?: \w+){0,2} (?:first|on top|at the top)|from old(?:est)? to new(?:est)?"
+    r"|oldest to newest|ascending|(?:in )?chronological(?:ly)?",
+    "lower-case": r"lower[- ]?case|small letters|uncapitali[sz]ed",
+    "upper-case": r"upper[- ]?case|capital(?:s| letters)?|all caps|capitali[sz]ed?",
     "emoji": r"emojis?|emoticons?|smileys?|smilies",
     "exclamation": r"exclamation (?:marks?|points?)|!",
     "passive": r"passive(?: voice)?",
     "active": r"active(?: voice)?|say who (?:did|does)",
-    "apology": r"apolog(?:y|ies|ise|ize|ising|izing)|sorry|excuse ourselves",
+    "apology": r"apolog(?:y|ies|ise|ize|ising|izing)|sorr(?:y|ys|ies)|excuse ourselves",
     "fault": r"faults?|(?:did|does|done|doing) (?:something|anything) wrong|mistakes?|errors?|blame|to blame",
     "attachment": r"attachments?|attach(?:ed)?|enclos(?:e|ed|ures?)|attached files?",
     "link": r"links?|urls?|hyperlinks?|web address(?:es)?",
     "copy": r"cc|bcc|cop(?:y|ied)(?= (?:\w+ ){0,3}in\b)|on copy|in copy|copied|keep(?= (?:\w+ ){1,3}in the loop)"
-    r"|in the loop|copy(?= (?:her|his|their|the|my))",
+    r"|in the loop|copy(?= (?:\w+ ){1,3}(?:on|in)\b)|copy(?= (?:her|his|their|the|my))",
     "boss": r"boss(?:es)?|managers?|supervisors?|superiors?|line managers?",
     "customer": r"customers?|clients?|buyers?|shoppers?|guests?",
     "colleague": r"colleagues?|co-?workers?|teammates?",
@@ -219,6 +226,8 @@ VALUES = (
     "second-person first-person",
     "past-tense present-tense",
     "in-words digits",
+    "newest-first oldest-first",
+    "lower-case upper-case",
 )
 OTHER = {one: other for pair in EITHER for one, other in (pair.split(), pair.split()[::-1])}
 # Where something stands, or whose it is: what is asked of it is the request.
@@ -234,22 +243,42 @@ PATTERN = patterns.late(
 NAMES_OF_THINGS = tuple(THINGS)
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 # Where another part of a request begins, and what makes it one against something.
-PARTS = re.compile(r"[,;:.!?()]+(?:\s+|$)|\s(?=(?:but|rather than|instead of|not|never|without)\s)", re.IGNORECASE)
+PARTS = re.compile(
+    r"[,;:.!?()\u2013\u2014]+(?:\s+|$)|\s(?=(?:but|rather than|instead of|not|never|sondern|sino|statt|pero|mais"
+    r"|ale)\s)",
+    re.IGNORECASE,
+)
 AGAINST = re.compile(
     r"\b(?:not|no|never|don't|dont|doesn't|shouldn't|mustn't|can't|cannot|isn't|aren't|won't|avoid|stop|without|skip"
     r"|drop"
     r"|remove|hide|delete|omit|exclude|cut out|take out|leave (?:\w+ ){0,4}(?:out|off)|leave out|less|fewer"
     r"|instead of|rather than"
-    r"|nobody|no one|too (?:many|much)|refrain|get rid of|ban|lose the|please no|unnecessary|needless)\b",
+    r"|kein\w*|nicht|niemals|ohne|vermeid\w*|verzicht\w*|hör\w* auf|lass(?:t|en sie)? (?:\w+ ){0,4}weg|weglassen"
+    r"|sin|deja(?:d|r)? de|deje[ns]? de|evit\w+|nunca|jamás|nada de|elimin\w+|quit(?:a|ar|e|en)|pas|sans|arrêt\w+"
+    r"|évit\w+"
+    r"|jamais|supprim\w+|n'\w+ pas|ne \w+ (?:pas|jamais|plus)|nie|bez|nigdy|unikaj\w*|przesta\w+|żadn\w+|usuń\w*"
+    r"|free (?:of|from)|keep (?:\w+ ){0,4}(?:out|off)|nobody|no one|too (?:many|much)|refrain|get rid of|ban"
+    r"|lose the|please no|unnecessary|needless)\b",
     re.IGNORECASE,
 )
+LACKING = re.compile(r"\b(?:without|free (?:of|from)|ohne|sin|sans|bez)\b", re.IGNORECASE)
 INNER = re.compile(r"\b(?:when|if|because|since|whose|who|that|until|where|although|for things)\b", re.IGNORECASE)
+# "Leave the files untouched", "hands off the files"
+UNTOUCHED = re.compile(
+    r"\b(?:leave|keep)\s+((?:[\w'-]+\s+){1,6}?)(?:untouched|unchanged|unaltered|unmodified|alone|as (?:it is"
+    r"|they are|is))\b"
+    r"|\bhands off\b",
+    re.IGNORECASE,
+)
 # "Convert miles to kilometres": the first is not wanted.
 TURNING = re.compile(
     r"\b(?:convert|change|turn|switch|replace|translate)\s+((?:\w+\s+){1,5}?)(?:to|into|by|with)\b", re.IGNORECASE
 )
 FOR = re.compile(
-    r"\b(?:forget to|do not forget|don't forget|no less|not only|no longer than|no more than|not more than"
+    r"\b(?:(?:fewer|less|no later|not later) than|no olvid\w+|nicht vergessen|vergiss nicht|n'oubli\w+ pas|nie zapom\w+"
+    r"|you \w+ (?:[\w']+ ){0,5}without|you (?:forgot"
+    r"|missed|left out"
+    r"|omitted|skipped)|forget to|do not forget|don't forget|no less|not only|no longer than|no more than|not more than"
     r"|(?:doesn't|don't|does not|do not|won't|can't|nobody|no one) (?:knows?|understands?|follows?))\b",
     re.IGNORECASE,
 )
@@ -265,8 +294,28 @@ EMPTY = frozenset(
     person reader readers customer-facing name names word words line lines part bit piece get go let see tell call know
     think than then not no never without instead rather don't nobody s t out up over much many lot
     leave needs need tells reads belongs plus our ours your yours nobody two three four english use-case whole entire
-    missing along such place convert something per goes go contain contains must take takes finish end ending
+    forgot whenever wherever off under below max missing along such place convert something per goes go contain contains
+    must take takes finish end ending
     """.split()
+)
+# The same in German, Spanish, French and Polish.
+WITH_SIGNS = re.compile(r"[^\w'\u2019]+")
+ELISION = re.compile(r"\b(?:[ldnsjcmt]|qu)['\u2019](?=\w)", re.IGNORECASE)
+EMPTY_ABROAD = re.compile(
+    r"(?:(?:verwend|benutz|nutz|schreib|geschrieb|nehm|nimm|mach|gib|geb|zeig|setz|bleib|halt|nenn|soll|muss|müss"
+    r"|dürf)(?:e|en|t|st|te|ten|et)?"
+    r"|(?:utiliz|utilis|us|escrib|escrit|pon|pong|muestr|met|mett|met|écri|écriv|rédig|montr|donn|présent|present"
+    r"|quier|prefier|préfér"
+    r"|veuill|deb|doiv)(?:e|a|o|as|es|an|en|ar|er|ir|ez|ent|os|és|é|ée|ées|ons)?(?:me|nos)?"
+    r"|mets|doit|veux|pisz|pisz\w{0,3}|pisan\w{1,2}|używa\w{1,4}|stosuj\w{0,3}|poda[jw]\w{0,4}|proszę|zawsze"
+    r"|siempre|toujours|immer|bitte"
+    r"|por|favor|plaît|svp|stp|como|comme|als|wie|jako)$"
+)
+EMPTY_ABROAD_WORDS = frozenset(
+    "ir van va vaya estar ser être sein werden form forma forme format formato być ma mają cada chaque jede jeden"
+    " jeder jedes"
+    " każdy każdej mots words wörter palabras słowa todo todos toda todas tout toute tous toutes alle alles nos"
+    " nuestro notre".split()
 )
 COUNTED = re.compile(
     r"(?<!nobody needs )(?<!no one needs )(?<!not need )\b(\d+|one|two|three|four|five|six|seven|eight|nine"
@@ -274,11 +323,20 @@ COUNTED = re.compile(
     r"|decimal|place|digit|day|minute|example|option|week)s?\b",
     re.IGNORECASE,
 )
+AT_LEAST = re.compile(
+    r"\b(?:over|above|(?<!no )(?<!not )more than|at least|minimum(?: of)?|no (?:fewer|less) than)\s+(?:\d|\w+[ -]\w+)",
+    re.IGNORECASE,
+)
 NUMBERS = dict(zip("one two three four five six seven eight nine ten".split(), map(str, range(1, 11)), strict=True))
+A_HUNDRED = re.compile(r"\b(?:(a|one|two|three|four|five)[ -])?(hundred|thousand|dozen)\b", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w/.-])\d+(?![\w/-])")
+CAPITALS = re.compile(r"(?<![\w-])[A-Z]{2,}[A-Z0-9]*(?![\w-])")
 NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][a-z][\w-]*")
 LANGUAGES = frozenset("english german french spanish polish british american".split())
 CONDITION = "only-if"
+ACCENTS = str.maketrans("áéíóú", "aeiou")
+MEASURES = frozenset(("metric", "imperial"))
+GERMAN = search_words.language_of(["nicht", "wir"])
 THING, PLAIN, PLACE = 1.5, 1.0, 0.8
 LEAST, OF_LESS, OF_MORE = 1.5, 0.5, 0.4
 
@@ -293,9 +351,14 @@ class Request:
     counted: frozenset[str]
     names: frozenset[str]
     weight: float
+    order: tuple[str, ...]
 
     def is_same_as(self, other: "Request") -> bool:
         """Whether both ask for the same."""
+        if len(self.order) == len(other.order) > 2:
+            apart = [pair for pair in zip(self.order, other.order, strict=True) if pair[0] != pair[1]]
+            if len(apart) == 1:
+                return False  # "always link the ticket", "always close the ticket"
         if self.against != other.against or self.counted != other.counted or self._differs_from(other):
             return False
         shared = _weight(self.about & other.about)
@@ -318,6 +381,12 @@ class Request:
         return any(mine[slot].isdisjoint(others[slot]) for slot in mine.keys() & others.keys())
 
 
+def _digits(found: re.Match[str]) -> str:
+    """ "100" of "a hundred"."""
+    many = int(NUMBERS.get((found[1] or "a").casefold(), "1"))
+    return str(many * {"hundred": 100, "thousand": 1000, "dozen": 12}[found[2].casefold()])
+
+
 def _values(things: frozenset[str]) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {}
     for thing in things:
@@ -332,12 +401,23 @@ def _weight(things: frozenset[str]) -> float:
 
 def request(text: str) -> Request:
     """What a request asks for."""
-    said = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    said = UNTOUCHED.sub(lambda found: f"do not modify {found[1] or ''}", text)
+    said = A_HUNDRED.sub(_digits, unicodedata.normalize("NFKC", said).replace("\u2019", "'"))
     about: set[str] = set()
     wanted: set[str] = set()
     refused: set[str] = set()
+    order: list[str] = []
+    language = search_words.language_of(ELISION.sub("", WITH_SIGNS.sub(" ", said)).casefold().split())
     for part, denied in _parts(said):
-        things = set(_things(part))
+        named = list(_things(part, language))
+        order += named
+        things = set(named)
+        kept = FOR.sub(" ", part)
+        if denied and (lacking := LACKING.search(kept)):
+            # "Reports without emojis": neither for reports nor against them.
+            of = set(_things(kept[: lacking.start()], language))
+            about |= of
+            things -= of
         turned = {OTHER[thing] for thing in things if denied and thing in OTHER}
         wanted |= turned
         things = {thing for thing in things if not (denied and thing in OTHER)}
@@ -346,11 +426,21 @@ def request(text: str) -> Request:
     counted = frozenset(
         f"{NUMBERS.get(count.casefold(), count)} {unit.casefold()}" for count, unit in COUNTED.findall(said)
     )
+    counted |= {"at least"} if counted and AT_LEAST.search(said) else set()
     plain = PATTERN.sub(" ", COUNTED.sub(" ", said))
-    names = frozenset(word.casefold() for word in [*NAME.findall(plain), *NUMBER.findall(plain)]) - LANGUAGES
+    proper = [*NUMBER.findall(plain), *CAPITALS.findall(plain)]
+    proper += NAME.findall(plain) if language != GERMAN else []  # where every noun has a capital
+    names = frozenset(word.casefold() for word in proper) - LANGUAGES
     wanted |= about if CONDITION in about else set()
     against = bool(refused) and not wanted
-    return Request(frozenset(about), frozenset(wanted), against, counted, names, _weight(frozenset(about)))
+    return Request(
+        frozenset(about), frozenset(wanted), against, counted, names, _weight(frozenset(about)), tuple(order)
+    )
+
+
+def _plain(word: str) -> str:
+    """Without the accent that "preséntame" has for what is joined to it."""
+    return word.translate(ACCENTS) if word.endswith(("me", "nos")) else word
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
@@ -359,14 +449,22 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
         yield part, AGAINST.search(FOR.sub(" ", INNER.split(part)[0])) is not None
 
 
-def _things(part: str) -> Iterator[str]:
+def _things(part: str, language: int) -> Iterator[str]:
     rest = part
     for found in PATTERN.finditer(part):
-        yield NAMES_OF_THINGS[int((found.lastgroup or "t0")[1:])]
+        thing = NAMES_OF_THINGS[int((found.lastgroup or "t0")[1:])]
+        if language != search_words.ENGLISH and thing in MEASURES:
+            continue  # Spanish "meter" is to put in
+        yield thing
         rest = rest[: found.start()] + " " * (found.end() - found.start()) + rest[found.end() :]
-    for word in WORD.findall(AGAINST.sub(lambda found: " " * len(found[0]), COUNTED.sub(r"\2", rest))):
+    words = WORD.findall(AGAINST.sub(lambda found: " " * len(found[0]), COUNTED.sub(r"\2", rest)))
+    if language != search_words.ENGLISH:
+        words = search_words.without_stop_words([ELISION.sub("", word.casefold()) for word in words], language)
+    for word in words:
         folded = word.casefold().removesuffix("'s")
         known = CANONICAL.get(folded, folded).split("+")[0]
-        said = next(iter(search_words.stems_of(known, search_words.ENGLISH)), known)
+        said = next(iter(search_words.stems_of(known, language)), known)
+        if language != search_words.ENGLISH and (EMPTY_ABROAD.match(_plain(folded)) or folded in EMPTY_ABROAD_WORDS):
+            continue
         if not EMPTY & {folded, said} and not folded.isdigit() and len(folded) > 1 and "'" not in folded:
             yield said
