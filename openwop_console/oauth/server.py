@@ -31,6 +31,9 @@ SCOPE = "mcp"
 GRANTS = (Client.GrantType.AUTHORIZATION_CODE, Client.GrantType.REFRESH_TOKEN)
 # After this time an unused registration is deleted; the client can register again.
 UNUSED = timedelta(days=1)
+# The bound of registrations without a token, which need no login and may come from many networks. When it is reached,
+# those of more than ``UNUSED_IN_A_FLOOD`` ago make room.
+MOST_UNUSED, UNUSED_IN_A_FLOOD = 10_000, timedelta(hours=1)
 LONGEST_NAME, MOST_URIS, LONGEST_URI = 100, 10, 500
 # The library hashes the secrets of clients like passwords, and has no setting to change that (decision 0115).
 library.make_password = partial(make_password, hasher=RandomSecretHasher.algorithm)
@@ -194,6 +197,13 @@ def revoke(scope: TenantScope, key_id: Any, *, now: datetime) -> ApiKey:
 
 def name_of(client: Any) -> str:
     return str(client.name) or f"client {client.id[:8]}"
+
+
+def has_room(*, now: datetime) -> bool:
+    """Return whether another client may register."""
+    idle = Client.objects.filter(token=None)
+    is_full = bool(idle.order_by().values_list("id")[MOST_UNUSED - 1 : MOST_UNUSED])
+    return not is_full or bool(idle.filter(created_at__lte=now - UNUSED_IN_A_FLOOD).delete()[0])
 
 
 def sweep(*, now: datetime) -> int:

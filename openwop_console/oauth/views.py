@@ -266,6 +266,9 @@ def register(request: HttpRequest) -> HttpResponse:
             return _refused("invalid_client_metadata", "The body is not a JSON object.")
         if wrong := [name for name in LISTS if not isinstance(metadata.get(name, []), list)]:
             return _refused("invalid_client_metadata", f"{wrong[0]} must be an array of strings.")
+        if not server.has_room(now=timezone.now()):
+            full = {"error": "temporarily_unavailable", "error_description": "Too many clients have registered."}
+            return JsonResponse(full, status=503, headers={"Retry-After": "600"})
     answer: HttpResponse = idp.client_registration(request)
     return answer
 

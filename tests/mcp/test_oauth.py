@@ -213,6 +213,22 @@ def test_registration_is_limited_and_gives_what_this_address_needs_alone(setting
     assert {program.register().status_code for _ in range(12)} == {201, 429}
 
 
+@pytest.mark.engines
+def test_a_flood_of_registrations_ends_at_a_bound_and_leaves_clients_with_a_grant(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program()
+    program.register()
+    program.exchange(told(consent(browse(), program.address()))["code"])
+    monkeypatch.setattr(server, "MOST_UNUSED", 3)
+    answers = [Program().register(f"Flood {number}") for number in range(4)]
+    assert [each.status_code for each in answers] == [201, 201, 201, 503]
+    assert answers[-1]["Retry-After"] == "600"
+    Registered.objects.filter(name="Flood 1").update(created_at=timezone.now() - server.UNUSED_IN_A_FLOOD)
+    assert Program().register("Later").status_code == 201
+    assert set(Registered.objects.values_list("name", flat=True)) == {"Desk", "Flood 0", "Flood 2", "Later"}
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [
