@@ -22,7 +22,7 @@ SCOPE = "operators:manage"
 
 
 class _JoinTokens(PasswordResetTokenGenerator):
-    """Tokens of links for people who have a password already: they set none."""
+    """Tokens of links that set no password, for people who have one or are known to another tenant."""
 
     key_salt = "memory.host.operators.join"
 
@@ -237,12 +237,13 @@ def invite(scope: TenantScope, email: str, *, role: str, now: datetime) -> Invit
     """Make the person an operator of this tenant and return a link to set a password.
 
     A person who has a password keeps it, and the link leads to the sign-in, so that the inviter does not learn who has
-    one.
+    one. So does that of a person of another tenant who has none: who sets it would be that person there as well.
     """
     check_manager(scope, SCOPE, role)
     tenant = access.lock_tenant(scope.tenant_id)
     operator = access.create_operator(tenant, email, role=role, password=None, actor=scope.principal.id, now=now)
-    tokens = _join_tokens if operator.has_usable_password() else _set_tokens
+    is_known = operator.has_usable_password() or _elsewhere(scope.tenant_id, [operator.id])
+    tokens = _join_tokens if is_known else _set_tokens
     return Invitation(operator, tokens.make_token(operator))
 
 
@@ -301,6 +302,11 @@ def invited(operator_id: UUID | None, token: str) -> Operator | None:
     operator = Operator.objects.filter(id=operator_id).first() if operator_id else None
     known = operator and (_set_tokens.check_token(operator, token) or _join_tokens.check_token(operator, token))
     return operator if known else None
+
+
+def sets_password(operator: Operator, token: str) -> bool:
+    """Return whether the link with this token sets the person's password, or else leads to the sign-in."""
+    return not operator.has_usable_password() and _set_tokens.check_token(operator, token)
 
 
 def set_first_password(operator_id: UUID, token: str, password: str, *, now: datetime) -> Operator:

@@ -335,14 +335,14 @@ class ChangePasswordForm(NewPasswordForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: HttpRequest, operator_id: str, token: str) -> HttpResponse:
-    """Set the first password through an invitation link; an operator who has a password is sent to sign in.
+    """Set the first password through an invitation link; who has a password, or is known elsewhere, signs in.
 
     A used or expired link answers 404 with a sentence that says so.
     """
     found = operators.invited(ids.parse("usr", operator_id), token)
     if found is None:
         raise NotFound("This link was used, or has expired. Ask for a new one.")
-    if found.has_usable_password():
+    if not operators.sets_password(found, token):
         return redirect("account_login")
     form = NewPasswordForm(request.POST if request.method == "POST" else None)
     if form.is_bound:

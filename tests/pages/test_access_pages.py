@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from memory.host import access, audit, ids, operators, sessions, vault
+from memory.host.errors import NotFound
 from memory.host.models import ApiKey, Operator, OperatorSession
 from tests import building
 from tests.pages.conftest import SignIn, body_of
@@ -195,6 +196,23 @@ def test_the_link_of_somebody_who_has_a_password_sets_none(ada: Client) -> None:
     answer = Client().post(link, {"password": GOOD, "again": GOOD})
     assert answer["Location"].startswith("/login")
     assert signs_in("both@globex.example", building.PASSWORD)
+
+
+def test_an_owner_cannot_take_over_a_person_of_another_tenant_who_has_no_password_by_inviting_them(ada: Client) -> None:
+    """One who signs in by a provider, or has not used the link of the first invitation yet."""
+    globex, now = building.scope("globex"), timezone.now()
+    first = operators.invite(globex, "gil@globex.example", role="owner", now=now)
+    operators.join_by_groups(building.tenant("globex"), "rosa@globex.example", role="owner", now=now)
+    for email in ("gil@globex.example", "rosa@globex.example"):
+        link = link_in(ada.post("/settings/operators", {"email": email, "role": "viewer"}))
+        for answer in (Client().get(link), Client().post(link, {"password": GOOD, "again": GOOD})):
+            assert answer["Location"].startswith("/login"), email
+        assert not signs_in(email, GOOD)
+        person = Operator.objects.get(email=email)
+        with pytest.raises(NotFound):
+            operators.set_first_password(person.id, link.rstrip("/").rpartition("/")[2], GOOD, now=now)
+    operators.set_first_password(first.operator.id, first.token, GOOD, now=now)
+    assert signs_in("gil@globex.example", GOOD), "by the link of their own tenant"
 
 
 def test_a_reset_ends_sessions_and_the_old_password_and_spares_members_of_other_tenants(sign_in: SignIn) -> None:
