@@ -69,8 +69,7 @@ class Pace:
 
     A transaction aims at ``HOLD`` seconds: SQLite has one writer at a time, and on PostgreSQL the ledger's head is
     locked as long. Waiting writers go first on both, so they wait for at most one transaction. The following checkpoint
-    of SQLite's log counts as part of it. The last four durations are averaged: every fourth transaction merges what the
-    others have left in the index of words.
+    of SQLite's log counts as part of it. The last four durations are averaged: they differ by what else uses the disk.
     """
 
     HOLD = 0.065
