@@ -247,6 +247,7 @@ def test_dates_in_digits_are_read_as_the_zone_writes_them(text: str, zone: str, 
         "Am Freitag schick den Plan an Ada.",
         "El viernes llama a Marta.",
         "W piątek wyślij plan do Ady.",
+        "Je rappelle Madame Petit demain matin.",
     ],
 )
 def test_orders_promises_and_other_languages_are_intentions(text: str) -> None:
@@ -262,6 +263,10 @@ def test_orders_promises_and_other_languages_are_intentions(text: str) -> None:
         "Ruf mich morgen nicht an.",
         "El museo abre mañana a las 9.",
         "Le train part demain.",
+        "J'aime Paris en décembre.",
+        "J'appelais Paul le vendredi.",
+        "Je mange une pomme chaque matin.",
+        "Je ne rappelle pas Paul demain.",
         "Room 5 opens on Monday.",
         "It will snow tomorrow in Davos.",
         "We sold the van on Monday and sent the keys on Tuesday.",
