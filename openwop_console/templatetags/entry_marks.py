@@ -36,7 +36,10 @@ HOST = '<span class="badge" title="The host itself wrote this; no node, by desig
 NO_AGENT = SafeString('<span class="faint">no agent</span>')
 SEALED = SafeString('<span class="muted">A sealed value</span>')
 TAG = '<a class="tag" href="{}?tag={}">{}</a>'
-STATED = '{}<span class="sub" title="It ran elsewhere: this host has not seen it">{}, stated by the agent</span>'
+STATED = (
+    '<span class="stated" title="{0}, stated by the agent: it ran elsewhere, and this host has not seen it">{1}</span>'
+    '<span class="sub">{0}, stated by the agent</span>'
+)
 OVER_OPENINTENT = '<code title="{}">{}</code><span class="sub">over OpenIntent{}</span>'
 UNATTRIBUTED = '<span class="badge badge-absent" title="The write named no node">{}unattributed</span>'
 PLACE = (
@@ -228,8 +231,12 @@ def writer(entry: "MemoryEntry") -> SafeString:
     """Render who wrote an entry, never blank; a writer that its agent only states is marked as such."""
     if entry.origin:
         node = entry.origin.node or entry.agent_id
-        named = markup("<code>{}</code>", show_bidi(shortened(node, 60))) if node else SafeString("an agent elsewhere")
-        return markup(STATED, named, show_bidi(shortened(entry.origin.system, 40)))
+        system, name = show_bidi(shortened(entry.origin.system, 40)), show_bidi(shortened(node, 60))
+        # In a row of one line the mark alone tells a stated node from one that this host has executed.
+        mark = icon_of("bot", "stated by the agent: ")
+        return markup(
+            STATED, system, markup("<code>{}{}</code>", mark, name) if node else SafeString("an agent elsewhere")
+        )
     if entry.address:
         name = entry.address.created_by or entry.agent_id
         task = "" if entry.node_id == "openintent" else ", in a task"

@@ -168,6 +168,9 @@ def test_what_an_agent_states_is_a_filter_of_the_page_and_of_its_files(ada: Clie
     written("of this host")
     shown = body_of(ada.get(f"/memory?{query}"))
     assert "of 1 entry" in shown
+    assert re.search(
+        r'title="agno, stated by the agent[^>]*><code><svg[^>]* aria-label="stated by the agent: ".*plan</code>', shown
+    )
     assert "far away" in shown
     assert "far away" in body_of(ada.get(f"/memory?{query}&q=far"))
     file = json.loads(body_of(ada.get(f"/memory?{query}&format=json")))
