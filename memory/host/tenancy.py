@@ -19,6 +19,7 @@ from memory.host.models import Membership, Operator, Run, Tenant
 from memory.host.registrations import Registrations
 
 MAX_REF = 256
+NAMED = 5  # of a key's own agents, in a refusal of another
 RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "workspace:write"})
 
 
@@ -76,7 +77,10 @@ class TenantScope:
         """Refuse an agent that the principal's key is not bound to."""
         bound = self.principal.agent_ids
         if agent_id and bound is not None and agent_id not in bound:
-            raise Forbidden("This key is not bound to that agent.", rule="agent-binding")
+            own = sorted(bound)
+            more = f" and {len(own) - NAMED} more" if len(own) > NAMED else ""
+            named = f"{', '.join(own[:NAMED])}{more}" or "no agent"
+            raise Forbidden(f"This key acts as {named}, and not as that agent.", rule="agent-binding")
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,16 @@ def test_another_agent_deletes_nothing_at_an_address(client: Client, agent: Agen
     assert Agent(client, slug="globex").ask("DELETE", f"/api/v1/memory?{named}").status_code == 404
 
 
+def test_a_key_of_other_agents_is_told_which_are_its_own(client: Client) -> None:
+    for agents, told in (
+        (("desk",), "acts as desk, and not"),
+        (tuple("abcdefg"), "acts as a, b, c, d, e and 2 more, and not"),
+    ):
+        headers = building.headers(role="agent", agents=agents) | {"HTTP_X_AGENT_ID": "billing-01"}
+        answer = client.put("/api/v1/memory", {**PLACE, "value": {}}, content_type="application/json", **headers)
+        assert (answer.status_code, told in answer.json()["message"]) == (403, True)
+
+
 def test_a_put_never_moves_an_entry(agent: Agent) -> None:
     agent.put({"n": 1})
     answer = agent.put({"n": 2}, memory_type="working")

@@ -13,7 +13,7 @@ from rest_framework.exceptions import APIException, ParseError
 from rest_framework.request import Request
 
 from memory import addresses
-from memory.host.errors import Forbidden, Invalid, PreconditionRequired
+from memory.host.errors import Invalid, PreconditionRequired
 from memory.host.http import MAX_DEPTH, StrictJSONParser, View, depth_of, operation
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
@@ -52,8 +52,7 @@ def caller_of(request: Request, *, otherwise: str = "") -> Caller:
     bound = scope.principal.agent_ids
     if bound is None:
         return Caller(scope, named or otherwise or scope.principal.id)
-    if named and named not in bound:
-        raise Forbidden("This key is not bound to that agent.", rule="agent-binding")
+    scope.check_agent(named)
     return Caller(scope, named or (otherwise if otherwise in bound else scope.principal.first_agent))
 
 
