@@ -3,7 +3,9 @@
 import gc
 import os
 
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 from django.urls import get_resolver
 
 from memory.host import registrations
@@ -17,6 +19,8 @@ def _application() -> object:
     gc.disable()  # what is imported stays: the collections that went through it were an eighth of the start
     get_resolver().url_patterns  # noqa: B018  # imports all views before the first request instead of during it
     registrations.complete()
+    for signal in (request_started, request_finished):  # ``memory.host.request_slots`` keeps and closes connections
+        signal.disconnect(close_old_connections)
     from openwop_console.process.server import Console  # needs models, which are loaded only now
 
     gc.collect()

@@ -5,6 +5,7 @@ every statement would end a busy server's long ones too. So a connection that ha
 the server with a new connection, and is abandoned only when that gets no answer.
 """
 
+import select
 import socket
 import threading
 import time
@@ -20,6 +21,8 @@ ASKING_S = 0.5
 KNOWN_S = 0.5  # how long a probe's result holds for every connection of this process
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")  # any client may begin with it; the answer is one byte
 NOTHING_READY = 0
+CHECK = ""  # the query by which the pool finds out whether a connection still works, before each request
+FRESH_S = 1.0  # how long after an answer a connection passes that check without asking
 
 _asking = threading.Lock()
 _asked_at, _answered = 0.0, True
@@ -28,8 +31,24 @@ _asked_at, _answered = 0.0, True
 class Connection(psycopg.Connection[Any]):
     """A connection whose waits end when the server answers no new connection."""
 
+    _answered_at = 0.0
+
+    def execute(self, query: Any, *values: Any, **named: Any) -> psycopg.Cursor[Any]:
+        """Run a query; the pool's check of a connection that was just used asks only the socket, which a server that
+        closes the connection makes readable."""
+        if query == CHECK and time.monotonic() - self._answered_at < FRESH_S and not self._is_readable():
+            return self.cursor()
+        return super().execute(query, *values, **named)
+
+    def _is_readable(self) -> bool:
+        asked = select.poll()
+        asked.register(self.pgconn.socket, select.POLLIN)
+        return bool(asked.poll(0))
+
     def wait(self, gen: Any, *values: Any, **named: Any) -> Any:
-        return super().wait(self._watched(gen), *values, **named)
+        found = super().wait(self._watched(gen), *values, **named)
+        self._answered_at = time.monotonic()
+        return found
 
     def _watched(self, gen: Generator[object, object, object]) -> Generator[Any, Any, Any]:
         began = time.monotonic()

@@ -132,30 +132,31 @@ def _take() -> None:
     _thread.asked_at = time.monotonic()
     _slots.take()
     _thread.holds = True
-    if not connections.all(initialized_only=True):
-        with suppress(IndexError):  # when there is none, the first query opens one
-            connections[DEFAULT_DB_ALIAS] = _kept.pop()
+    with suppress(IndexError):  # when there is none, the first query opens one
+        connections[DEFAULT_DB_ALIAS] = _kept.pop()
 
 
 def _give() -> None:
+    own = connections[DEFAULT_DB_ALIAS]
     try:
         with suppress(Error):  # from a connection that the server has closed
-            _keep_connection()
-            connections.close_all()
+            if not _keep_connection(own):
+                own.close()
     finally:
         _thread.holds = False
         _slots.give()
 
 
-def _keep_connection() -> None:
-    """Keep an open connection for the next thread with a slot; a pooled one returns to its pool instead."""
-    own = connections[DEFAULT_DB_ALIAS]
+def _keep_connection(own: BaseDatabaseWrapper) -> bool:
+    """Keep an open connection for the next thread with a slot; False when it is to be closed, which returns a pooled
+    one to its pool."""
     if own.settings_dict["CONN_MAX_AGE"] == 0:
-        return
+        return False
     own.close_if_unusable_or_obsolete()
     if own.connection is None or own.in_atomic_block or len(_kept) >= settings.OPENWOP_WEB_THREADS:
-        return
+        return False
     if not own.allow_thread_sharing:
         own.inc_thread_sharing()
     _kept.append(own)
     del connections[DEFAULT_DB_ALIAS]
+    return True

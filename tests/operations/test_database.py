@@ -10,16 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import OperationalError, connection, models, transaction
 from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.state import ProjectState, StateApps
 from django.test import Client
+from psycopg_pool import ConnectionPool
 
 from memory.host import request_slots
 from memory.host.models import Tenant
-from openwop_console import databases
+from openwop_console import databases, postgresql
 from openwop_console.management.commands import migrate
 from openwop_console.mcp import tools
 from tests import building, fixtures_console
@@ -187,6 +189,34 @@ def test_a_web_process_has_a_pool_as_large_as_what_it_computes_at_a_time_and_kee
     assert (web["CONN_MAX_AGE"], web["OPTIONS"]["pool"]["max_size"]) == (0, 5)
     assert worker["CONN_MAX_AGE"] > 0
     assert "pool" not in worker["OPTIONS"]
+
+
+class Counting(postgresql.Connection):
+    """A connection that counts how often it waits for the server."""
+
+    waits = 0
+
+    def wait(self, *given, **named):
+        self.waits += 1
+        return super().wait(*given, **named)
+
+
+@pytest.mark.only_db("postgres")
+def test_a_connection_that_was_just_used_is_checked_without_asking_the_server(monkeypatch):
+    parameters = {**connection.get_connection_params(), "autocommit": True}
+    with Counting.connect(**parameters) as used, psycopg.connect(**parameters) as other:
+        used.execute("SELECT 1")
+        before = used.waits
+        ConnectionPool.check_connection(used)
+        assert used.waits == before
+        monkeypatch.setattr(postgresql, "FRESH_S", 0)
+        ConnectionPool.check_connection(used)
+        assert used.waits > before
+        monkeypatch.undo()
+        used.execute("SELECT 1")
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [used.info.backend_pid])
+        with pytest.raises(psycopg.OperationalError):
+            ConnectionPool.check_connection(used)
 
 
 # Ends like a process that is killed, when it would record that a migration was applied.
