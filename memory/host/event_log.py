@@ -30,10 +30,12 @@ LATEST = timedelta(minutes=1)
 AT_ONCE = 4  # events that PostgreSQL numbers and inserts in one statement; more are copied
 ENDINGS = frozenset({RunCompleted.type, RunFailed.type, RunCancelled.type})
 
-TAKE_NUMBERS = (
-    "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "  # noqa: S608
-    f"WHERE tenant_id = %s AND id = %s AND closed_at IS NULL RETURNING next_sequence, {outbox.IS_WATCHED} AS watched"
+TAKE = (
+    "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "
+    "WHERE tenant_id = %s AND id = %s AND closed_at IS NULL"
 )
+NUMBERS = f"RETURNING next_sequence, {outbox.IS_WATCHED} AS watched"
+TAKE_NUMBERS = f"{TAKE} {NUMBERS}"
 COLUMNS = ("tenant_id", "id", "stream_id", "type", "node_id", "timestamp", "payload", "subject_id", "sequence")
 INSERT_INTO = f"INSERT INTO host_runevent ({', '.join(COLUMNS)}) "
 FACT = f"{INSERT_INTO}SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - %s FROM numbered"  # noqa: S608
@@ -138,16 +140,26 @@ def _insert_at_once(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, 
 
 
 def with_facts(
-    tenant_id: UUID, stream_id: UUID, events: Sequence[Event], change: str, parameters: list[object], *, now: datetime
+    tenant_id: UUID,
+    stream_id: UUID,
+    events: Sequence[Event],
+    change: str,
+    parameters: list[object],
+    *,
+    only_if: sql.Statement | None = None,
+    now: datetime,
 ) -> sql.Statement:
     """Build one PostgreSQL statement, with its parameters, that makes ``change`` and appends the events in order.
 
     ``change`` inserts from ``numbered``. It has one row when the stream accepted the events, with ``next_sequence``
     after the last of them, and none when the stream is closed or another tenant's; a caller that gets no row back
-    raises ``StreamClosed``.
+    raises ``StreamClosed``. It has none either when the condition ``only_if`` does not hold; with one, the caller tells
+    the followers once it has a row.
     """
-    rows = _rows(tenant_id, stream_id, events, now)
-    return _with_rows(tenant_id, stream_id, rows, change, parameters, events[-1].terminal, now)
+    if only_if is None:
+        tell_followers(tenant_id, stream_id, events, now=now)
+    rows = [_row(tenant_id, stream_id, event, now) for event in events]
+    return _with_rows(tenant_id, stream_id, rows, change, parameters, events[-1].terminal, now, only_if)
 
 
 def _with_rows(
@@ -158,20 +170,26 @@ def _with_rows(
     parameters: list[object],
     closing: bool,
     now: datetime,
+    only_if: sql.Statement | None = None,
 ) -> sql.Statement:
     closed_at = sql.instant(now) if closing else None
-    parts = [f"WITH numbered AS ({TAKE_NUMBERS})"]
-    given = [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id)]
+    condition, of_condition = only_if or ("TRUE", [])
+    parts = [f"WITH numbered AS ({TAKE} AND {condition} {NUMBERS})"]
+    given = [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id), *of_condition]
     for place, row in enumerate(rows):
         parts += [f"fact{place} AS ({FACT})", f"told{place} AS ({ANNOUNCED})"]
         given += [*row, len(rows) - place, *row[:2]]
     return f"{', '.join(parts)} {change}", [*given, *parameters]
 
 
-def _rows(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> list[list[Any]]:
-    """Notify the followers of the events and return the rows to insert for them."""
+def tell_followers(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], *, now: datetime) -> None:
     for follower in _followers:
         follower(tenant_id, stream_id, events, now)
+
+
+def _rows(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> list[list[Any]]:
+    """Tell the followers of the events and return the rows to insert for them."""
+    tell_followers(tenant_id, stream_id, events, now=now)
     return [_row(tenant_id, stream_id, event, now) for event in events]
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -56,6 +57,13 @@ TAKE_POSITION = (
     "ON CONFLICT (tenant_id, id) DO UPDATE SET position = memory_ledgerhead.position + 1, "
     "entries = memory_ledgerhead.entries + 1 RETURNING position"
 )
+# That the run has resolved these versions of these secrets and no others (``vault.versions_known_to``).
+SAME_SECRETS = (
+    "(SELECT COALESCE(string_agg(known.secret_id || ':' || held.version, ' ' ORDER BY known.secret_id), '') "
+    "FROM host_secretresolution AS known "
+    "JOIN host_secret AS held ON held.tenant_id = known.tenant_id AND held.id = known.secret_id "
+    "WHERE known.tenant_id = %s AND known.run_id = %s) = %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +87,38 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     """
     require_writable(scope, run)
     require_plain_ref(scope)
+    if sql.is_postgres() and (last := redaction.last_for_run(run.tenant_id, run.id)):
+        redactor, secrets = last
+        with suppress(Invalid):  # it may only be so with the secrets of then
+            entry = redacted(scope, draft, redactor.redact, now)
+            if written := _stored(entry, draft, run, node_id, now, only_with=secrets):
+                return written
     entry = redacted(scope, draft, redaction.for_run(run.tenant_id, run.id).redact, now)
-    return store(entry, draft, run=run, node_id=node_id, now=now)
+    written = _stored(entry, draft, run, node_id, now)
+    if written is None:
+        raise StreamClosed
+    return written
 
 
-def store(entry: "Redraft", draft: EntryDraft, *, run: Run, node_id: str | None, now: datetime) -> Written:
-    """Store the redacted entry and append its fact to ``run``."""
+def _stored(
+    entry: "Redraft",
+    draft: EntryDraft,
+    run: Run,
+    node_id: str | None,
+    now: datetime,
+    *,
+    only_with: redaction.Versions | None = None,
+) -> Written | None:
+    """Store the redacted entry and append its fact to ``run``; None when the run's log is closed or, on PostgreSQL, it
+    has resolved other secrets than ``only_with``."""
     fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
     row = row_of(entry, draft, run.tenant_id, run.id, node_id, now)
-    position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
+    if sql.is_postgres():
+        position = _store_at_once(run, entry, row, fact, only_with, now)
+    else:
+        position = _store_in_steps(run, entry, row, fact, now)
+    if position is None:
+        return None
     if index.should_index(position, row[SEARCH_TEXT]):
         index.catch_up(run.tenant_id)
     return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
@@ -233,14 +264,33 @@ def storing_statement(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -
     )
 
 
-def _store_at_once(run: Run, entry: Redraft, row: list[object], fact: MemoryWritten, now: datetime) -> int:
-    """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
-    tenant = sql.key(run.tenant_id)
+def _store_at_once(
+    run: Run,
+    entry: Redraft,
+    row: list[object],
+    fact: MemoryWritten,
+    only_with: redaction.Versions | None,
+    now: datetime,
+) -> int | None:
+    """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction. With ``only_with`` it
+    compares the run's secrets as well, which saves the round trip of asking for them first."""
+    tenant, run_key = sql.key(run.tenant_id), sql.key(run.id)
+    only_if = None if only_with is None else (SAME_SECRETS, [tenant, run_key, versions_text(only_with)])
     parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
-    stored = sql.rows(*event_log.with_facts(run.tenant_id, run.id, [fact], storing_statement(), parameters, now=now))
+    statement = event_log.with_facts(
+        run.tenant_id, run.id, [fact], storing_statement(), parameters, only_if=only_if, now=now
+    )
+    stored = sql.rows(*statement)
     if not stored:
-        raise StreamClosed
+        return None
+    if only_if:
+        event_log.tell_followers(run.tenant_id, run.id, [fact], now=now)
     return int(stored[0][0])
+
+
+def versions_text(versions: redaction.Versions) -> str:
+    """Return the versions of secrets as ``SAME_SECRETS`` compares them."""
+    return " ".join(f"{secret_id}:{version}" for secret_id, version in versions)
 
 
 @transaction.atomic

@@ -8,6 +8,7 @@ from copy import copy
 from datetime import timedelta
 from importlib import import_module
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.exceptions import FieldDoesNotExist
@@ -24,10 +25,11 @@ from memory import adapter, ledger, ledger_search
 from memory.adapter import RunView
 from memory.addresses import Address, Tier
 from memory.host import event_log, ids, runs, sql, vault
-from memory.host.errors import Forbidden, NotFound
+from memory.host.errors import Forbidden, NotFound, StreamClosed
 from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, statements
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given
+from memory.ledger.entries import SAME_SECRETS, versions_text
 from memory.ledger_search import LedgerFilter
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
@@ -203,7 +205,7 @@ def test_a_run_of_one_node_is_carried_out_with_few_queries() -> None:
     created = queries_of(lambda: made.append(run_service.create_run(acme, order, now=timezone.now())))
     assert created == 5 + wakes  # secrets, workspace, stream, definition, run
     advanced = queries_of(lambda: building.advance(made[0])) - 1  # ``advance`` reads the run at its end
-    assert advanced == (18 if wakes else 25), "PostgreSQL numbers and inserts an event in one statement"
+    assert advanced == (17 if wakes else 25), "PostgreSQL numbers and inserts an event in one statement"
     assert runs.find(acme.tenant_id, made[0].id).status == "completed"
 
 
@@ -342,6 +344,55 @@ def test_the_vault_s_versions_are_those_of_the_secrets_it_gives() -> None:
     known = vault.known_to(acme.tenant_id, run.id)
     assert vault.versions_known_to(acme.tenant_id, run.id) == tuple((row.id, row.version) for row in known)
     assert building.write(acme, run, "crm-123456789").content == "[REDACTED:crm]"
+
+
+@pytest.mark.only_db("postgres")
+def test_a_further_write_of_a_run_is_one_statement_that_redacts_what_was_resolved_in_between(
+    django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = building.scope()
+    run, other = building.open_run(acme), building.open_run(acme)
+    for name in ("crm", "mail"):
+        vault.store_secret(acme.tenant_id, name, f"{name}-123456789", now=timezone.now())
+    heard: list[UUID] = []
+    monkeypatch.setattr(
+        event_log, "_followers", [lambda _tenant, stream, events, _now: heard.extend([stream] * len(events))]
+    )
+    building.write(acme, other, "crm-123456789")
+    building.write(acme, run, "first")
+    for resolved, shown in (
+        ((), "crm-123456789 mail-123456789"),
+        (("mail",), "crm-123456789 [REDACTED:mail]"),
+        (("crm",), "[REDACTED:crm] [REDACTED:mail]"),
+    ):
+        for name in resolved:
+            vault.resolve(run, name, now=timezone.now())
+        with django_assert_num_queries(4 if resolved else 1):
+            assert building.write(acme, run, "crm-123456789 mail-123456789").content == shown
+        with django_assert_num_queries(1):
+            assert building.write(acme, run, "crm-123456789 mail-123456789").content == shown
+    vault.store_secret(acme.tenant_id, "crm", "another-123456789", now=timezone.now())
+    vault.resolve(run, "crm", now=timezone.now())
+    assert building.write(acme, run, "crm-123456789 another-123456789").content == "[REDACTED:crm] [REDACTED:crm]"
+    kinds = [event.type for event in event_log.read(acme.tenant_id, run.id)]
+    assert kinds.count("memory.written") == heard.count(run.id) == 8
+    runs.complete(run, now=timezone.now())
+    with pytest.raises(StreamClosed):
+        building.write(acme, run, "too late")
+
+
+@pytest.mark.only_db("postgres")
+def test_the_ledger_compares_the_secrets_of_a_run_as_the_vault_gives_them() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    for number in range(4):
+        known = vault.versions_known_to(acme.tenant_id, run.id)
+        asked = [acme.tenant_id, run.id, versions_text(known)]
+        assert sql.rows(f"SELECT {SAME_SECRETS}", asked) == [(True,)]
+        assert len(known) == number
+        vault.store_secret(acme.tenant_id, f"s{number}", f"{number}-123456789", now=timezone.now())
+        vault.resolve(run, f"s{number}", now=timezone.now())
+        assert sql.rows(f"SELECT {SAME_SECRETS}", asked) == [(False,)]
 
 
 def test_tags_that_become_one_by_redaction_are_one_tag() -> None:
