@@ -707,6 +707,16 @@ def test_conditions_of_other_languages_are_met_in_them(order: str, met: str, not
 
 # Commitments, and behind a sign what is said later: whether it fires.
 LATER = """
+When Ewa resigns, tell the board.
++Ewa gave notice.
+-Ewa gave notice of the meeting.
+-Ewa stepped down the voltage.
+When Marek returns, call me.
++Marek got back last night.
+When Ben leaves, lock the door.
++Ben has gone.
+-Ben has gone mad.
+-Ben has gone through the list.
 When Ben loses his key, change the lock.
 +Ben lost his key.
 -Ben almost lost his key.

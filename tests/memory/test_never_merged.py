@@ -50,6 +50,11 @@ OTHER_WORDS = [
     ("She joined US sales", "She joined us in sales"),
 ]
 PARTS = [
+    ("The rate is 5 %", "The rate was to be raised to 6 %"),
+    ("The meeting is on Monday", "The meeting was to be moved to Friday"),
+    ("Items 1,2 and 3 are missing", "Items 1.2 and 3 are missing"),
+    ("See pages 4,5 or 6", "See pages 4.5 or 6"),
+    ("Ports 8,9,10 and 11 are open", "Ports 8.9, 10 and 11 are open"),
     ("Use port 8080 for http", "Use port 8080 for https"),
     ("The server is blocking", "The server is blocked"),
     ("The table is called users", "The table is called user"),

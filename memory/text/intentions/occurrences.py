@@ -122,15 +122,18 @@ PHRASES = tuple(
         (rf"pick(?:s|ed)?{SOME} up", r"\1 collect"),
         (rf"(?:{IS} )?{NOW}open again|open(?:s|ed) (?:up )?again", "reopen"),
         (rf"call(?:s|ed)?{SOME} off", r"\1 cancel"),
-        (r"(?:hand|give|gave|turn)(?:s|ed)?(?: in)? (?:(?:her|his|their|my|your) )?(?:notice|resignation)", "resign"),
-        (r"(?:step|stand|stood|step)(?:s|ped)? down", "resign"),
+        (
+            r"(?:hand|give|gave|turn)(?:s|ed)?(?: in)? (?:(?:her|his|their|my) )?(?:notice|resignation)(?! of| that)",
+            "resign",
+        ),
+        (r"(?:step|stand|stood|step)(?:s|ped)? down(?!\s+(?:the|a|an)\b)", "resign"),
         (r"(?:run|runs|ran) out|(?:is|are) no longer valid", "expire"),
         (rf"wrap(?:s|ped)?{SOME} up", r"\1 finish"),
         (rf"(?:{IS} )?{NOW}(?:over|through|complete)(?=\s*(?:[.,;!]|$|now|at last))", "finish"),
         (rf"{COMES} to an end", "finish"),
         (rf"{COMES} back (?:green|clean|negative|clear|ok|okay)|{IS} {NOW}green", "pass"),
         (rf"{COMES} back (?:red|positive)|{IS} {NOW}red", "fail"),
-        (rf"{COMES} back|{IS} {NOW}back|got back(?! to)", "return"),
+        (rf"{COMES} back|{IS} {NOW}back|got back(?! (?:to|the|my|our|his|her|their|a)\b)", "return"),
         (rf"(?:get|gets|got) back to|(?:write|writes|wrote|written) back|{IS} in touch", "reply"),
         (
             (
@@ -148,7 +151,14 @@ PHRASES = tuple(
         (r"(?:wake|wakes|woke|woken) up", "wake"),
         (r"da (?:ist|sind)|(?:ist|sind) (?:schon |jetzt |endlich )?da(?=\s*(?:[.,;!]|$))", "arrive"),
         (rf"(?:{IS} )?{NOW}in stock", "available"),
-        (rf"(?:has|have|{IS}) gone(?: home)?|(?:go|goes|went) home", "leave"),
+        (
+            (
+                rf"(?:has|have|{IS}) gone(?: home)?"
+                r"(?!\s+(?:mad|wrong|bad|missing|crazy|up|down|through|off|over|quiet|well|live|out)\b)"
+                r"|(?:go|goes|went) home"
+            ),
+            "leave",
+        ),
         (r"(?:move|moves|moved|moving)(?: house| out)(?: of)?", "moveout"),
         (rf"{GOES} live|{IS} {NOW}live|{COMES} out", "publish"),
         (r"sa(?:ys|id) yes(?: to)?|(?:give|gives|gave) (?:\w+ )?(?:consent|approval)(?: to)?", "approve"),
@@ -239,7 +249,8 @@ MOVING = frozenset(
 
 # "The release notes", "a payment reminder": the event only says which notes.
 OF_AN_EVENT = re.compile(
-    r"\b(?:release|approval|delivery|payment|launch|arrival|publication|renewal|refund|repair|acceptance|[a-z]{3,}(?:tion|sion|ment))\s+"
+    r"\b(?:release|approval|delivery|payment|launch|arrival|publication|renewal|refund|repair|acceptance"
+    r"|[a-z]{3,}(?:tion|sion|ment))\s+"
     r"(?:candidates?|notes?|dates?|plans?|schedules?|requests?|reminders?|process(?:es)?|workflow|deadlines?|windows?"
     r"|forms?|terms|estimates?|forecasts?|branch|status|costs?|fees?)\b",
     re.IGNORECASE,

@@ -426,6 +426,8 @@ def claims_of(said: Spoken) -> list[Claim]:
     if kinds & ASKS or (kinds & NEGATION and _denies(tokens)) or not kinds & CLAIMING:
         return []
     raws = {token.raw for token in tokens}
+    if "to" in raws and "be" in raws and _was_to_be(tokens):
+        return []
     if raws & WHEN and raws & CHANGED:
         said = Spoken(_without_when(tokens), kinds)
         tokens = said.tokens
@@ -444,6 +446,12 @@ def claims_of(said: Spoken) -> list[Claim]:
         if slot:
             found.append(_claim(tokens, slot))
     return found
+
+
+def _was_to_be(tokens: list[Token]) -> bool:
+    """ "The rate was to be raised": it says what was planned."""
+    raws = [token.raw for token in tokens]
+    return any(raws[at] == "to" and raws[at + 1] == "be" and raws[at - 1] in BEEN for at in range(1, len(raws) - 1))
 
 
 def _without_when(tokens: list[Token]) -> list[Token]:

@@ -96,6 +96,8 @@ WITH_UNIT = re.compile(r"([+\-−]?\d[\d.,]*)([a-z]+)")
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # German, Spanish, French and Polish: "2,5" and, of money, "1.150,00".
 DECIMAL_COMMA = re.compile(r"^([$€£]?\d+),(\d{1,2})(?=$|[a-z%€])")
+# "Items 1,2 and 3": no decimals.
+LISTED = re.compile(r"(?<![\d.,$€£])\d{1,2}(?:,\d{1,2})+(?= (?:and|or|und|oder|y|o|et|ou|i|lub|&) \d{1,2}\b)")
 CENTS = re.compile(r"(?<=\d)\.0+(?=$|[kmb]$)")
 # A chunk that is compared as it is written: a path, a flag, a pattern with stars. Case and each sign count.
 AS_WRITTEN = re.compile(
@@ -157,6 +159,8 @@ class Tokens(dict[str, tuple[Token, ...]]):
         """The tokens of ``text`` in their order."""
         if "+" in text:
             text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
+        if "," in text:
+            text = LISTED.sub(lambda found: found[0].replace(",", ", "), text)
         if ".m" in text or ".M" in text:
             text = HALF_OF_DAY.sub(lambda found: f"{found.group(1)}m", text)
         whole = text if text.isascii() else _plain(text)

@@ -323,6 +323,7 @@ COUNTED = re.compile(
     r"|decimal|place|digit|day|minute|example|option|week)s?\b",
     re.IGNORECASE,
 )
+NO_MORE = re.compile(r"\b(?:nobody|no one|too many|too much|too long)\b", re.IGNORECASE)
 AT_LEAST = re.compile(
     r"\b(?:over|above|(?<!no )(?<!not )more than|at least|minimum(?: of)?|no (?:fewer|less) than)\s+(?:\d|\w+[ -]\w+)",
     re.IGNORECASE,
@@ -426,7 +427,7 @@ def request(text: str) -> Request:
     counted = frozenset(
         f"{NUMBERS.get(count.casefold(), count)} {unit.casefold()}" for count, unit in COUNTED.findall(said)
     )
-    counted |= {"at least"} if counted and AT_LEAST.search(said) else set()
+    counted |= {"at least"} if counted and AT_LEAST.search(said) and not NO_MORE.search(said) else set()
     plain = PATTERN.sub(" ", COUNTED.sub(" ", said))
     proper = [*NUMBER.findall(plain), *CAPITALS.findall(plain)]
     proper += NAME.findall(plain) if language != GERMAN else []  # where every noun has a capital
