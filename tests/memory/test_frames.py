@@ -7,6 +7,8 @@ from memory.text.similarity import Statement, reconcile
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 REPLACED = """
+Hannah is a junior developer|Hannah got promoted to senior developer
+Default timeout of the worker is 45 seconds|The worker's default timeout is 120 seconds
 Ana uses Windows 10|Ana uses Windows 11
 The service runs on Python 3.9|The service was upgraded to Python 3.12
 Production runs PostgreSQL 14|Production runs PostgreSQL 16
@@ -25,6 +27,17 @@ We use Jenkins for continuous integration|Jenkins was replaced by GitHub Actions
 Ana eats meat|Ana doesn't eat meat any more
 """
 KEPT = """
+Hannah is a junior developer|Hannah is a senior tester
+Hannah is a junior developer|Ben is a senior developer
+Hannah is a junior developer|Hannah was a senior developer
+Hannah is a junior developer|Hannah may be promoted to senior developer
+Hannah is a junior developer|Hannah wants to be a senior developer
+Default timeout of the worker is 45 seconds|The server's default timeout is 120 seconds
+The fee for adults is 5 euros|The fee for children is 3 euros
+Ana's share of the rent is 300 euros|Ben's share of the rent is 400 euros
+The weight of box A is 3 kg|The weight of box B is 5 kg
+The answer to question 3 is 42|The answer to question 4 is 43
+The largest part is 30 %|The smallest part is 5 %
 Ana uses Windows 11 at work|Ana uses Windows 10 at home
 Rack 4 runs Ubuntu 22|Rack 5 runs Ubuntu 24
 Line 4 runs Train 12|Line 4 runs Train 14

@@ -46,6 +46,8 @@ MODALS = frozenset(
     "should must be are is written sent published kept paid billed invoiced quoted answered issued".split()
 )
 KINDS = frozenset("language currency units format".split())
+RANKS = frozenset("junior mid-level senior principal staff lead associate assistant deputy chief trainee".split())
+PROMOTING = frozenset("is a an got was been has promoted to as the".split())
 UNIQUE = frozenset("default favourite favorite preferred native".split())
 RUNNING = frozenset("runs run uses use on to".split())
 CHANGED = frozenset("upgraded updated migrated moved bumped switched is are".split())
@@ -60,7 +62,7 @@ PRODUCTS = frozenset(
 )
 NEWEST = 100  # a greater number is a model, or names a thing
 MOST_IN_A_VALUE = 3
-WORDS = BY_A_NAME | BOUND_TO | UNIQUE | OF_A_CLASS
+WORDS = BY_A_NAME | BOUND_TO | UNIQUE | OF_A_CLASS | RANKS
 WORDS |= {word for word, kind in values.KINDS_OF_PREFERENCE.items() if kind in KINDS}
 
 
@@ -81,7 +83,14 @@ def framed(said: Spoken) -> list[Claim]:
     tokens = [token for token in tokens if token.raw not in values.NOW]
     if any(token.kind & AND for token in tokens):
         return []
-    found = _of_a_class(tokens) or _bound(tokens) or _in_a_kind(tokens) or _unique(tokens) or _version(tokens)
+    found = (
+        _of_a_class(tokens)
+        or _bound(tokens)
+        or _in_a_kind(tokens)
+        or _unique(tokens)
+        or _version(tokens)
+        or _ranked(tokens)
+    )
     if not found:
         return []
     rest, given, sort = found
@@ -147,6 +156,19 @@ def _unique(tokens: list[Token]) -> Found:
     ):
         return None
     return tokens[:end], given, "is"
+
+
+def _ranked(tokens: list[Token]) -> Found:
+    """ "Is a junior developer", "was promoted to senior developer"."""
+    at = len(tokens) - 2
+    if at < 2 or tokens[at].raw not in RANKS or not tokens[-1].kind & WORD or tokens[-1].kind & CAPITAL:
+        return None
+    begins = at
+    while begins > 1 and tokens[begins - 1].raw in PROMOTING:
+        begins -= 1
+    if begins == at:
+        return None
+    return [*tokens[:begins], tokens[-1]], [tokens[at]], "rank"
 
 
 def _version(tokens: list[Token]) -> Found:

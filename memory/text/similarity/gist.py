@@ -295,7 +295,9 @@ REPORTING = values.REPORTING - {"proposal", "quote", "claim", "claims"}
 RENEWED = (
     values.CHANGES | values.MOVES | values.PROGRESS | {"renewed", "left", "stepped", "retired", "resigned", "quit"}
 )
-NEW = frozenset("new neue neuer neues nueva nuevo nouveau nouvelle nowy nowa nowym".split())
+NEW = frozenset(
+    "new neue neuer neues neuen neuem nueva nuevo nouveau nouvelle nowy nowa nowe nowym nową nowego".split()
+)
 NO_FACTS = REPORTING | (values.CONDITIONAL - {"until", "once"}) | ADDING
 SPEAKING = frozenset((code_of("p i"), code_of("p you")))
 THIRD = frozenset((code_of("p he"), code_of("p she")))
@@ -357,7 +359,8 @@ def topics_of(said: Spoken) -> list[Claim]:
         if not stated:
             continue
         rest = [*_before_value(tokens[:start]), *tokens[end:]]
-        found += topic(rest, tokens[start:end], sort, sort, explicit=marked or (sort == NAMED and bool(NEW & raws)))
+        explicit = marked or (sort == NAMED and bool(NEW & raws)) or _is_restated(tokens, start, end, sort)
+        found += topic(rest, tokens[start:end], sort, sort, explicit=explicit)
         if sort in ("date", "time"):
             found += _dated(rest, tokens[start:end], sort, raws)
     return [*found, *_defined(tokens, raws), *_placed(tokens, raws)]
@@ -447,6 +450,14 @@ def _is_stated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
 
 FINITE = HELPING | values.COPULAS | values.CHANGES | values.MOVES | values.LIVES
 STATING = HELPING | values.COPULAS | values.STATES | values.CHANGES | values.MOVES | values.DATED | values.LIVES
+
+
+def _is_restated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
+    """Whether it ends with what an attribute of one thing amounts to: "the worker's default timeout is 120 s"."""
+    if sort not in ("money", "percent", "number") or start < 2 or tokens[start - 1].raw not in values.IS:
+        return False
+    units = all(token.raw in values.MEASURES for token in tokens[end:])
+    return units and any(token.raw in DEFINITE or token.kind & (OWNS | PRONOUN) for token in tokens[: start - 1])
 
 
 def _is_identified(tokens: list[Token], start: int, end: int) -> bool:
