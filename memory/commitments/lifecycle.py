@@ -292,10 +292,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which commitments: those in a state, from a ref; "" is any."""
+    """Which commitments: those in a state, from a ref, of an agent; "" is any."""
 
     state: str = ""
     memory_ref: str = ""
+    agent_id: str = ""
 
 
 def page(
@@ -438,6 +439,7 @@ def _matching(scope: TenantScope, wanted: Wanted) -> QuerySet[Commitment]:
     bound = scope.principal.agent_ids
     found = found if bound is None else found.filter(agent_id__in=bound)
     found = found.filter(state=wanted.state) if wanted.state else found
+    found = found.filter(agent_id=wanted.agent_id) if wanted.agent_id else found
     return found.filter(memory_ref=wanted.memory_ref) if wanted.memory_ref else found
 
 

@@ -4,7 +4,7 @@ Created and cancelled are records of this console; the wire knows only that one 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -59,7 +59,7 @@ class Tab:
     count: int
 
 
-@pages.parameters("state", "ref", *pages.LIST)
+@pages.parameters("state", "ref", "agent", *pages.LIST)
 @require_safe
 def commitments(request: HttpRequest) -> HttpResponseBase:
     """The board: every commitment with what it waits for, newest first."""
@@ -94,7 +94,8 @@ def _possible(scope: TenantScope, wanted: Wanted, now: datetime) -> list[Shown]:
     """The first of those that wait for a decision, above the list of the others."""
     if wanted.state:
         return []
-    return kept.page(scope, Wanted(CommitmentState.POSSIBLE, wanted.memory_ref), size=POSSIBLE_SHOWN, now=now).rows
+    undecided = replace(wanted, state=CommitmentState.POSSIBLE)
+    return kept.page(scope, undecided, size=POSSIBLE_SHOWN, now=now).rows
 
 
 def _unsupported(request: HttpRequest, scope: TenantScope) -> HttpResponse:
@@ -106,7 +107,8 @@ def _unsupported(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 
 def _read_filter(request: HttpRequest) -> Wanted:
     state = pages.text_of(request, "state")
-    return Wanted(state if state in CommitmentState.values else "", pages.text_of(request, "ref"))
+    ref, agent = pages.text_of(request, "ref"), pages.text_of(request, "agent")
+    return Wanted(state if state in CommitmentState.values else "", ref, agent)
 
 
 def _tabs(request: HttpRequest, counts: dict[str, int]) -> list[Tab]:

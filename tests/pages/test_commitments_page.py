@@ -90,13 +90,15 @@ def test_hostile_memory_stays_text(ada: Client) -> None:
         assert "\u202e" not in shown
 
 
-def test_a_state_and_a_ref_choose_which_are_shown(ada: Client) -> None:
+def test_a_state_a_ref_and_an_agent_choose_which_are_shown(ada: Client) -> None:
     known = remembered("Call Ana in 3 days.", "Call Bob in 3 days.")
     commitments.cancel(building.scope(), ids.parse("cmt", known[0]), reason="", now=timezone.now())
     shown = body_of(ada.get("/commitments?state=cancelled"))
     assert "Call Bob" in shown
     assert "Call Ana" not in shown
     assert "Nothing matches" in body_of(ada.get("/commitments?ref=other"))
+    assert "Call Ana" in body_of(ada.get("/commitments?agent=acme.writer&state=armed"))
+    assert "Nothing matches" in body_of(ada.get("/commitments?agent=other"))
 
 
 def test_the_list_is_paged_and_a_fragment_of_it_is_no_whole_page(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
