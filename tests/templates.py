@@ -1,6 +1,6 @@
 """Databases with every table and no row, migrated once for all workers of a test run, and copied.
 
-To migrate takes 9 s of CPU, longer than all else that a console, or a worker of pytest-xdist, begins with. The file of
+To migrate takes 6 s of CPU, longer than all else that a console, or a worker of pytest-xdist, begins with. The file of
 SQLite is kept for later test runs too, in the cache folder of pytest.
 """
 

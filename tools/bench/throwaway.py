@@ -47,7 +47,7 @@ def measure(engine: str, arguments: list[str]) -> list[Outcome]:
 def _database(engine: str, folder: Path) -> Iterator[str]:
     if engine == "sqlite":
         file = folder / "bench.sqlite3"
-        if templates.kept_file().exists():  # else the process migrates it, which takes 9 s of CPU
+        if templates.kept_file().exists():  # else the process migrates it, which takes 6 s of CPU
             shutil.copy(templates.kept_file(), file)
         yield f"sqlite:///{file}"
     elif SERVER in os.environ:

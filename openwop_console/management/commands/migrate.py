@@ -4,7 +4,7 @@ Django records some migrations after the transaction in which it made their tabl
 could not resume it: the next one met tables that were there.
 
 The models that a migration makes one after another are rendered together. Django renders after each what is related to
-it, which here is nearly every model: that was half of the 8 s of CPU in which a fresh database was migrated.
+it, which here is nearly every model: that was a third of the 8.6 s of CPU in which a fresh database was migrated.
 
 A database that lacks some of the migrations that were squashed is refused: what these did to rows, such as signing
 audit checkpoints again, would be left out.
