@@ -122,7 +122,7 @@ def _read_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> RefVie
 
 
 def _kept_at_key(entry: CorpusEntry, keyed: Collection[UUID]) -> CorpusEntry:
-    return entry._replace(protected=True) if entry.id in keyed else entry
+    return entry._replace(protected=True) if keyed and entry.id in keyed else entry
 
 
 def _read(work: Pass, entries: dict[UUID, CorpusEntry], strengths: Strengths, clock: Clock) -> Reading:
@@ -143,7 +143,8 @@ def _numbers_in(entries: Iterable[CorpusEntry]) -> Figures:
 def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
     """The entry as it is compared. About whom it is is part of what it says, and when it was said last its time."""
     owner = (f"subject:{entry.subject}",) if entry.subject else ()
-    said = max(entry.created_at, strengths[entry.id][1]) if entry.id in strengths else entry.created_at
+    known = strengths.get(entry.id) if strengths else None
+    said = max(entry.created_at, known[1]) if known else entry.created_at
     return Statement(entry.id, entry.content, said, (*entry.tags, *owner), entry.protected, entry.agent_id)
 
 
@@ -239,7 +240,7 @@ def _replaced(
     look: RefView, found: Iterable[Supersession], merges: list[Change], apart: dict[UUID, list[UUID]]
 ) -> list[Change]:
     """What is replaced by what is there at least as long, whatever went into either."""
-    ends = {change.target.id: draft_of(change.target, change.sources).expires_at for change in merges}
+    ends = {change.target.id: _last_end((change.target, *change.sources)) for change in merges}
 
     def end(entry_id: UUID) -> datetime | None:
         return ends[entry_id] if entry_id in ends else look.entries[entry_id].expires_at
@@ -294,10 +295,14 @@ def draft_of(target: CorpusEntry, sources: Sequence[CorpusEntry]) -> EntryDraft:
     """The words of ``target`` with all that the group carries."""
     group = (target, *sources)
     tags = dict.fromkeys(tag for entry in group for tag in entry.tags)
-    ends = [entry.expires_at for entry in group]
-    last = None if None in ends else max(end for end in ends if end)
     subject = next((entry.subject for entry in group if entry.subject), "")
-    return EntryDraft(target.content, tuple(tags), subject, target.agent_id, last)
+    return EntryDraft(target.content, tuple(tags), subject, target.agent_id, _last_end(group))
+
+
+def _last_end(group: Iterable[CorpusEntry]) -> datetime | None:
+    """The last expiry of the group; None where one of it has none."""
+    ends = [entry.expires_at for entry in group]
+    return None if None in ends else max(end for end in ends if end)
 
 
 def is_lacking(target: CorpusEntry, draft: EntryDraft, redact: Redact) -> bool:

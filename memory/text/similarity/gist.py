@@ -623,7 +623,7 @@ def _runs(tokens: list[Token]) -> list[tuple[int, int, str]]:
     """The values and names of the statement, each with its place and sort."""
     found: list[tuple[int, int, str]] = []
     for at in [at for at, token in enumerate(tokens) if token.kind & (VALUE | CAPITAL)]:
-        sort = _sort(tokens, at) if tokens[at].kind & VALUE else _sort_of_name(tokens[at], at)
+        sort = _sort(tokens, at) if tokens[at].kind & VALUE else NAMED if _is_a_name(tokens[at], at) else ""
         if not sort:
             continue
         if found and found[-1][1] == at and found[-1][2] == sort and sort in MANY:
@@ -645,9 +645,8 @@ def _sort(tokens: list[Token], at: int) -> str:
     return sort_at(tokens, at) or ("code" if not token.mask and token.raw.isalnum() else "")
 
 
-def _sort_of_name(token: Token, at: int) -> str:
-    named = token.kind & CAPITAL and token.kind & WORD and token.raw not in values.DEMONYMS
-    return NAMED if named and (at or not token.kind & COMMON) else ""
+def _is_a_name(token: Token, at: int) -> bool:
+    return bool(token.kind & WORD and (at or not token.kind & COMMON)) and token.raw not in values.DEMONYMS
 
 
 def is_about_facts(tokens: Sequence[Token], raws: set[str]) -> bool:

@@ -43,6 +43,7 @@ PARTS_OF_DAY = {
         "in the morning", "in the afternoon", "in the evening", "at night", "de la mañana", "de la tarde", "de la noche"
     )
 }  # fmt: skip
+BEFORE_A_PART = frozenset(phrase[0] for phrase in PARTS_OF_DAY)
 SPAN = re.compile(r"(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))-(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))")
 COMPOUND = re.compile(r"(\d+(?:\.\d+)?)-([a-z]+)")
 # In a statement of one of these, "from 5 to 7" is a change.
@@ -330,8 +331,10 @@ def _time(tokens: Sequence[Token], at: int) -> Found | None:
     if after == "y" and _raw(tokens, end + 1) in PARTS_OF_HOUR:
         minutes, end = PARTS_OF_HOUR[_raw(tokens, end + 1)], end + 2
         said = True
-    part = tuple(_raw(tokens, place) for place in range(end, end + 3))
-    late = next((size for phrase, size in PARTS_OF_DAY.items() if part[: len(phrase)] == phrase), 0)
+    part = tuple([_raw(tokens, place) for place in range(end, end + 3)])
+    late = 0
+    if part[0] in BEFORE_A_PART:
+        late = next((size for phrase, size in PARTS_OF_DAY.items() if part[: len(phrase)] == phrase), 0)
     if late and not half and 0 < hour <= 12 and _joined(tokens, end):
         small = part[late - 1] in ("morning", "mañana") or (part[late - 1] in ("night", "noche") and hour % 12 < DAWN)
         half, end = "am" if small else "pm", end + late
