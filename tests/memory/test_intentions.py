@@ -707,6 +707,22 @@ def test_conditions_of_other_languages_are_met_in_them(order: str, met: str, not
 
 # Commitments, and behind a sign what is said later: whether it fires.
 LATER = """
+Sobald das Museum öffnet, ruf Anna an.
++Das Museum hat heute geöffnet.
+-Das Museum hat noch nicht geöffnet.
+-Das Museum wird morgen geöffnet.
+-Der Laden hat heute geöffnet.
+-Das Museum hat heute geschlossen.
+Cuando se venda el piso, avisa a Luis.
++El piso se vendió ayer.
+-El piso no se vendió.
+-El piso se venderá mañana.
+-El coche se vendió ayer.
+Quand le magasin ouvre, appelle Luc.
++Le magasin a ouvert ce matin.
+-Le magasin n'a pas ouvert.
+-Le magasin va ouvrir demain.
+-Le magasin a fermé ce matin.
 When Ewa resigns, tell the board.
 +Ewa gave notice.
 -Ewa gave notice of the meeting.

@@ -54,6 +54,10 @@ hire recruit
 find locate
 stop halt cease
 marry wed
+submit file lodge
+recover restore
+refund reimburse
+replace swap exchange
 """
 # The same in German, Spanish, French and Polish, behind the English word.
 FOREIGN = """
@@ -85,6 +89,19 @@ expire abgelaufen abläuft caducado vencido caduque venza expiré expire wygaśn
 ship verschickt versandt enviado envíe envió expédié envoyé wysłano wyśle wysłał
 more mehr más plus więcej ponad
 less weniger menos moins mniej poniżej
+open öffnet geöffnet aufgemacht abre abra abierto abrió ouvre ouvert otworzy otworzył otwarty otwarta
+close schließt geschlossen zugemacht cierra cierre cerrado cerró ferme fermé zamknie zamknął zamknięty zamknięta
+sell verkauft verkaufen vende venda vendido vendió vend vendu sprzeda sprzedał sprzedany sprzedana sprzedane
+install eingebaut installiert einbaut instala instale instalado instaló installe installé
+ zainstaluje zainstalował zainstalowany
+find findet gefunden encuentra encuentre encontrado encontró trouve trouvé znajdzie znalazł znaleziono
+win gewinnt gewonnen gana gane ganado ganó gagne gagné wygra wygrał
+leave abreist abgereist geht gegangen verlässt verlassen marche marchó marchado part parti
+ quitte quitté wyjedzie wyjechał
+born geboren nace nazca nacido nació naît né née urodzi urodził urodziła
+available verfügbar lieferbar vorrätig disponible dispo dostępny dostępna dostępne
+return heimkommt heimgekommen zurückkommt zurückgekommen regresa regrese regresó regresado
+send schickt geschickt sendet gesendet manda mande mandó mandado envoie envoyé przyśle przysłał przesłał
 invoice rechnung factura facture faktura fakturę faktury
 """
 COMES, GOES, IS = r"(?:comes?|came|coming)", r"(?:go|goes|went|gone|going)", r"(?:is|are|was|were|be|been|'s)"
