@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from memory.text.similarity import values, words
 from memory.text.similarity.words import CANONICAL
@@ -288,7 +288,7 @@ def _compound(text: str) -> list[str]:
     return parts if plain and not named else []
 
 
-@cache
+@lru_cache(maxsize=KEPT_WORDS)
 def meant_by(slip: str) -> tuple[Token, ...]:
     """The words of which it may be a slip."""
     return tuple(_of_piece(word, 0)[0] for word in words.meant_by(slip))
