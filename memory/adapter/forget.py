@@ -1,6 +1,6 @@
 """What a forget searches: the texts of entries, and the names in their other columns."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,6 +22,7 @@ WRITTEN = (
     "FROM memory_memoryentry e LEFT JOIN memory_entryaddress a ON a.tenant_id = e.tenant_id AND a.id = e.id "
     "WHERE e.tenant_id = %s AND "
 )
+DECODED = 6  # the place of ``hidden_text``
 AFTER = "e.position > %s AND "
 BETWEEN = "e.id > %s AND e.id <= %s"
 # The texts of a page of rows, one text a column, put together by the engine: most pages have no trace of the subject.
@@ -152,7 +153,7 @@ def find_mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None 
     behind = "" if since is None else AFTER
     first = [sql.key(tenant_id)] if since is None else [sql.key(tenant_id), since]
     rows = sql.rows(f"{WRITTEN}{behind}({condition.format('e.')}) ORDER BY e.id", [*first, *looked_for])
-    looks = ((sql.as_uuid(row[0]), mention(terms, _searched_text(row))) for row in rows)
+    looks = ((sql.as_uuid(row[0]), _judged(mention, terms, row)) for row in rows)
     rare = _traces(tenant_id, terms, but=True) if since is None else _traces_since(tenant_id, terms, since)
     found = rare | {row: max(how, rare.get(row, how)) for row, how in looks if how}
     return dict(sorted(found.items()))
@@ -171,7 +172,7 @@ def _needles_in(terms: tuple[str, ...]) -> tuple[str, list[str]]:
 
 def _traces_since(tenant_id: UUID, terms: tuple[str, ...], since: int) -> dict[UUID, Mention]:
     rows = sql.rows(f"{WRITTEN}{AFTER}1 = 1", [sql.key(tenant_id), since])
-    looks = ((sql.as_uuid(row[0]), second_look(terms, _searched_text(row))) for row in rows)
+    looks = ((sql.as_uuid(row[0]), _judged(second_look, terms, row)) for row in rows)
     return {row: how for row, how in looks if how}
 
 
@@ -252,13 +253,16 @@ def _texts_of(tenant_id: UUID, page: Page, but: str, needed: list[str]) -> Seque
 def _traces_on(tenant_id: UUID, terms: tuple[str, ...], page: Page, but: str, needed: list[str]) -> dict[UUID, Mention]:
     written = f"{WRITTEN}{BETWEEN} AND NOT ({but.format('e.')})" if but else WRITTEN + BETWEEN
     rows = sql.rows(written, [sql.key(tenant_id), page.after, page.last, *needed])
-    looks = ((row[0], second_look(terms, _searched_text(row))) for row in rows)
+    looks = ((row[0], _judged(second_look, terms, row)) for row in rows)
     return {sql.as_uuid(row): how for row, how in looks if how}
 
 
-def _searched_text(row: Sequence[object]) -> str:
-    """The searched columns of a row of ``WRITTEN``, as one text."""
-    return "\n".join([str(text) for text in row[1:] if text])
+def _judged(look: Callable[[tuple[str, ...], str], Mention], terms: tuple[str, ...], row: Sequence[Any]) -> Mention:
+    """How surely a row of ``WRITTEN`` names the subject. What was decoded at the write has lost its diacritics, so by
+    that alone it is suspected at most."""
+    decoded = row[DECODED]
+    how = look(terms, "\n".join([str(text) for text in (*row[1:DECODED], *row[DECODED + 1 :]) if text]))
+    return max(how, min(look(terms, decoded), Mention.SUSPECTED)) if decoded and how is not Mention.EXACT else how
 
 
 def searched_texts(tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
