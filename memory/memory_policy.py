@@ -148,7 +148,10 @@ def correct_nights(*, now: datetime) -> int:
     """Bring forward the nights that are later than the policy gives, set while a clock was ahead; return how many."""
     corrected = 0
     for row in MemoryPolicy.objects.filter(next_night_at__gt=now).order_by("tenant_id"):
-        following = _of_row(row).night_after(now)
+        policy = _of_row(row)
+        # The first night of a new tenant is no nearer than this either.
+        after = now + QUIET_START
+        following = cron.next_or_none(policy.night_cron, policy.timezone, after) if policy.nightly else None
         if following and row.next_night_at and following < row.next_night_at:
             own = MemoryPolicy.objects.written_by(WRITER).filter(
                 tenant_id=row.tenant_id, next_night_at=row.next_night_at

@@ -100,6 +100,14 @@ def next_after(expression: str, timezone: str, after: datetime, *, every: int = 
     return next(islice(ticks_after(expression, timezone, after), every - 1, None), None)
 
 
+def next_or_none(expression: str, timezone: str, after: datetime) -> datetime | None:
+    """``next_after``, or None for a row whose expression or zone this host cannot read any more."""
+    try:
+        return next_after(expression, timezone, after) if expression else None
+    except (ValueError, LookupError):
+        return None
+
+
 def due(expression: str, timezone: str, first: datetime, now: datetime, *, every: int = 1) -> Due:
     """Return the tick to fire at ``now``: the latest of ``first`` and its successors, which replaces all missed
     ones."""

@@ -246,10 +246,7 @@ def _is_due(now: datetime) -> Q:
 
 def next_tick(row: Timetable, *, now: datetime) -> datetime | None:
     """Return the next tick after one that could not be fired; None when there is none or its time cannot be parsed."""
-    try:
-        return cron.next_after(row.cron, row.timezone, now) if row.cron else None
-    except (ValueError, LookupError):
-        return None
+    return cron.next_or_none(row.cron, row.timezone, now)
 
 
 def correct_schedules(now: datetime) -> int:
@@ -265,7 +262,7 @@ def correct_ahead(table: type[TenantOwned], *, by: str, now: datetime) -> int:
     late = Q(enabled=True, next_at__gt=now + QUIET_START) & ~Q(cron="")
     rows, corrected = table.objects.filter(late).order_by("tenant_id", "id"), 0
     for tenant_id, row_id, expression, timezone, ahead in rows.values_list("tenant_id", "id", *TIMES):
-        following = cron.next_after(expression, timezone, now)
+        following = cron.next_or_none(expression, timezone, now)
         if following and following < ahead:
             own = table.objects.written_by(by).filter(Q(next_at=ahead), tenant_id=tenant_id, id=row_id)
             changes: dict[str, object] = {"next_at": following}

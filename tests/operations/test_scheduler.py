@@ -124,6 +124,26 @@ def test_what_was_put_off_while_the_clock_was_ahead_comes_when_it_is_right_again
     assert loop._round.looked == NOW + timedelta(minutes=3)
 
 
+@pytest.mark.django_db
+def test_the_start_of_a_loop_moves_no_first_night_and_passes_over_a_zone_that_is_no_more() -> None:
+    """A newcomer's first night is at least an hour away, also when the console starts right before the night."""
+    soon = NOW.replace(hour=1, minute=50)
+    memory_policy.begin_nights(building.tenant("acme").id, now=soon)
+    memory_policy.begin_nights(building.tenant("globex").id, now=soon + timedelta(days=9))
+    memory_policy.begin_nights(building.tenant("initech").id, now=soon + timedelta(days=9))
+    rows = MemoryPolicy.objects.written_by(memory_policy.WRITER)
+    rows.filter(tenant_id=building.tenant("globex").id).update(timezone="Atlantis/Poseidonis")
+    first = MemoryPolicy.objects.get(tenant_id=building.tenant("acme").id).next_night_at
+    order = scheduling.ScheduleOrder("hourly", "noop", building.scope().principal.id, cron="0 * * * *")
+    building.install("acme", building.definition("noop", building.node("start", "core.noop")))
+    scheduling.create_schedule(building.tenant("acme").id, order, now=NOW + timedelta(days=9))
+    Schedule.objects.written_by(scheduling.WRITER).update(timezone="Atlantis/Poseidonis")
+    Scheduler().tick(soon + timedelta(minutes=1))
+    nights_of = dict(MemoryPolicy.objects.values_list("tenant_id", "next_night_at"))
+    assert nights_of[building.tenant("acme").id] == first
+    assert nights_of[building.tenant("initech").id] == first
+
+
 @pytest.mark.django_db(transaction=True)
 def test_ten_loops_that_look_at_once_ring_each_timer_once() -> None:
     scheduling.keep_timers(TIMERS, now=NOW - QUIET_START)
