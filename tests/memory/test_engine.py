@@ -224,7 +224,7 @@ def test_a_workflow_is_its_tenant_s_and_a_key_acts_as_its_own_agents() -> None:
     building.install("acme", building.definition("flow", building.remember_node("x")))
     with pytest.raises(NotFound):
         building.execute(building.scope("globex"), "flow")
-    with pytest.raises(Forbidden, match="not bound"):
+    with pytest.raises(Forbidden, match="acts as acme"):
         building.execute(building.scope(role="agent", agents=("acme.other",)), "flow")
     assert building.execute(building.scope(role="agent", agents=("acme.writer",)), "flow").status == "completed"
     with pytest.raises(Forbidden, match="runs:create"):

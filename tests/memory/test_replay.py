@@ -994,7 +994,7 @@ def test_a_foreign_run_is_not_there_and_a_run_of_the_host_is_not_forked() -> Non
 
 def test_a_key_forks_only_what_its_agents_may_do() -> None:
     source = digest_run("likes tea")
-    with pytest.raises(Forbidden, match="not bound"):
+    with pytest.raises(Forbidden, match="acts as"):
         replay.fork(
             building.scope(role="agent", agents=("acme.other",)), source.id, ForkRequest("replay"), now=timezone.now()
         )
