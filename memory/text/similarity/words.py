@@ -1517,12 +1517,18 @@ def of_one_lemma(one: str, other: str) -> bool:
     return any(of.get(_lemma(one), _lemma(one)) == of.get(_lemma(other), _lemma(other)) for of in ({}, _FAMILY))
 
 
+VOWELS = frozenset("aeiouy")
+
+
 def _lemma(word: str) -> str:
     """The form in a dictionary, where there is one: of a plural, a third person, a past and a form in -ing."""
     past = PARTICIPLES.get(word, word)
     if past in BASES:
         return BASES[past]
     if len(word) < SHORTEST or word in NO_FORMS or not (word.isascii() and word.isalpha()):
+        return american(word)
+    ending = next((each for each in ("ing", "ed") if word.endswith(each)), "")
+    if ending and VOWELS.isdisjoint(word.removesuffix(ending)):  # "bring" and "sled" are no forms of others
         return american(word)
     if word.endswith("s"):
         made = [without_number(word)]
