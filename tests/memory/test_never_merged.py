@@ -50,6 +50,9 @@ OTHER_WORDS = [
     ("She joined US sales", "She joined us in sales"),
 ]
 PARTS = [
+    ("The log is rotated twice a day", "The log is rotated twice a week"),
+    ("Die Kaution beträgt 900 Euro", "Die Miete beträgt 900 Euro"),
+    ("Die Kaution beträgt 900 Euro", "Die Kaution betrug 900 Euro"),
     ("The rate is 5 %", "The rate was to be raised to 6 %"),
     ("The meeting is on Monday", "The meeting was to be moved to Friday"),
     ("Items 1,2 and 3 are missing", "Items 1.2 and 3 are missing"),
