@@ -8,6 +8,7 @@ certificate is checked against the name. Redirects and proxies of the environmen
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import os
 import socket
 import ssl
@@ -21,6 +22,7 @@ import httpcore
 import httpx
 from django.conf import settings
 
+log = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # The public addresses of IPv6, without NAT64 (64:ff9b::/96) and site-local addresses.
@@ -216,12 +218,16 @@ async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
 def _ssl_context() -> ssl.SSLContext:
     """The trusted certificates, cached because reading them takes longer than most requests.
 
-    ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` names more: the authority of an organisation's own network.
+    ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` names more: the authority of an organisation's own network. Without them
+    requests are made all the same: many an environment names a file that is not there.
     """
     context = httpx.create_ssl_context(trust_env=False)
     if bundle := os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("SSL_CERT_FILE"):
         is_folder = Path(bundle).is_dir()
-        context.load_verify_locations(capath=bundle if is_folder else None, cafile=None if is_folder else bundle)
+        try:
+            context.load_verify_locations(capath=bundle if is_folder else None, cafile=None if is_folder else bundle)
+        except OSError as problem:  # also of OpenSSL: the file has no certificate
+            log.error("the certificates of %s cannot be read, and are not trusted: %s", bundle, problem)
     return context
 
 

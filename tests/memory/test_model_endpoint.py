@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -394,6 +395,23 @@ def test_the_name_of_the_server_is_what_tls_asks_for(settings: Settings, monkeyp
     serving.join(5)
     listening.close()
     assert asked == ["localhost"]
+
+
+def test_certificates_that_cannot_be_read_are_said_and_stop_no_request(
+    model: Model,
+    ask: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "empty.pem").touch()
+    for bundle in (tmp_path / "missing.pem", tmp_path / "empty.pem"):
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
+        outbound._ssl_context.cache_clear()
+        caplog.clear()
+        assert ask() == "a short text"
+        assert bundle.name in caplog.text
+    outbound._ssl_context.cache_clear()
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/33", "http://model", "a b", "300.1.1.1", "models.example:443"])
