@@ -7,31 +7,31 @@ from memory.text.similarity import Statement, reconcile
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 REPLACED = """
-Hannah is a junior developer|Hannah got promoted to senior developer
+Vera is a junior analyst|Vera was promoted to senior analyst
 Default timeout of the worker is 45 seconds|The worker's default timeout is 120 seconds
 Ana uses Windows 10|Ana uses Windows 11
-The service runs on Python 3.9|The service was upgraded to Python 3.12
-Production runs PostgreSQL 14|Production runs PostgreSQL 16
-Customer Lowell is on the Starter plan|Customer Lowell is on the Business plan
-The customer is on the Starter plan|The customer switched to the Business plan
+The crawler runs on Ubuntu 18|The crawler was upgraded to Ubuntu 22
+The depot runs Debian 14|The depot runs Debian 16
+Client Harbour is on the Bronze plan|Client Harbour is on the Silver plan
+The customer is on the Bronze plan|The customer switched to the Silver plan
 The deal is in stage discovery|The deal is in stage negotiation
 The car is insured with Allianz|The car is insured with AXA
-Reports should be in English|Reports should be in French
+Menus should be in Dutch|Menus should be in Greek
 The default branch is master|The default branch is main
 Default language: German|Default language: English
 Ana's favourite colour is teal|Ana's favourite colour is orange
-Ethan's class teacher is Ms. Grady|Ethan's class teacher is Mr. Nwosu
+Pia's form tutor is Ms. Okafor|Pia's form tutor is Mr. Lindt
 The board meets in room 204|The board meets in room 310
 The lead developer is Igor|Igor has been replaced by Sonja as lead developer
 We use Jenkins for continuous integration|Jenkins was replaced by GitHub Actions for continuous integration
 Ana eats meat|Ana doesn't eat meat any more
 """
 KEPT = """
-Hannah is a junior developer|Hannah is a senior tester
-Hannah is a junior developer|Ben is a senior developer
-Hannah is a junior developer|Hannah was a senior developer
-Hannah is a junior developer|Hannah may be promoted to senior developer
-Hannah is a junior developer|Hannah wants to be a senior developer
+Vera is a junior analyst|Vera is a senior lawyer
+Vera is a junior analyst|Ben is a senior analyst
+Vera is a junior analyst|Vera was a senior analyst
+Vera is a junior analyst|Vera may be promoted to senior analyst
+Vera is a junior analyst|Vera wants to be a senior analyst
 Default timeout of the worker is 45 seconds|The server's default timeout is 120 seconds
 The fee for adults is 5 euros|The fee for children is 3 euros
 Ana's share of the rent is 300 euros|Ben's share of the rent is 400 euros
@@ -43,17 +43,17 @@ Rack 4 runs Ubuntu 22|Rack 5 runs Ubuntu 24
 Line 4 runs Train 12|Line 4 runs Train 14
 Ward 3 uses Pump 12|Ward 3 uses Pump 14
 The app uses Python 3.10|The app uses Python 3.10 and Python 3.12
-The service runs on Python 3.9|The service will run on Python 3.12
-The service runs on Python 3.9|The service could run on Python 3.12
+The crawler runs on Ubuntu 18|The crawler will run on Ubuntu 22
+The crawler runs on Ubuntu 18|The crawler could run on Ubuntu 22
 CI runs on Ubuntu 22|CI runs on Debian 12
 We use Boeing 737|We use Boeing 747
 The team meets in room 4|The board meets in room 5
 The default branch is main|The default branch of the fork is dev
 The default port is 80|The default path is srv
-Reports should be in English|Letters should be in French
-Reports should be in English|Reports should be in PDF
-Reports should be in English|Reports should be in English and French
-Reports should be in English|Reports should not be in French
+Menus should be in Dutch|Signs should be in Greek
+Menus should be in Dutch|Menus should be in PDF
+Menus should be in Dutch|Menus should be in Dutch and Greek
+Menus should be in Dutch|Menus should not be in Greek
 Bo works for Acme|Bo works for Acme and Globex
 Bo works for Acme|Bo's sister works for Globex
 Bo works for Acme|Bo worked for Globex
@@ -73,9 +73,9 @@ Ana's preferred name is Annie|Ana's preferred airline is Emirates
 Ethan's friend is Max|Ethan's friend is Leo
 Ethan's son is Max|Ethan's son is Leo
 Ethan's dog is Max|Ethan's dog is Leo
-Ethan's class teacher is Ms. Grady|Ethan's math teacher is Mr. Nwosu
-Ethan's class teacher is Ms. Grady|Mia's class teacher is Mr. Nwosu
-Ethan's class teacher is Ms. Grady|Ethan's class teacher was Mr. Nwosu
+Pia's form tutor is Ms. Okafor|Pia's piano tutor is Mr. Lindt
+Pia's form tutor is Ms. Okafor|Kim's form tutor is Mr. Lindt
+Pia's form tutor is Ms. Okafor|Pia's form tutor was Mr. Lindt
 Ana's city is Rome|Ana's city is Oslo
 Ana's favourite drink is tea|Ana's favourite snack is nuts
 Igor was replaced by Sonja as lead developer|Igor is the lead tester

@@ -394,7 +394,7 @@ Library books: due back on Friday.
 Finish the mural this week.
 Send the plan in spring 2028.
 The customer asked for a callback on Monday at 4 pm.
-Annual report: must be filed by the 10th.
+Annual report: must go out by the 12th.
 Ben to unclog the drain by Friday.
 Ana has to reupholster the sofa by Friday.
 I told the landlord we'd vacate the garage by Friday.
@@ -769,42 +769,42 @@ As soon as the stress test passes, let the crew start.
 -The stress test has not passed.
 -The stress test was delayed.
 -Not all stress tests passed yet.
-If it rains on Saturday, book the hall.
-+It rained on Saturday.
-+On Saturday it poured all day.
--It rained on Friday.
--It will rain on Saturday.
--It did not rain on Saturday.
--It rains.
+If it snows on Sunday, book the hall.
++It snowed on Sunday.
++On Sunday it snowed all day.
+-It snowed on Monday.
+-It will snow on Sunday.
+-It did not snow on Sunday.
+-It snows.
 Once Mia is engaged, order flowers.
 -Her sister is engaged, says Mia.
 -Mia said that her sister is engaged.
 +Mia is engaged.
 -Mia's brother is engaged.
-When more than 20 people sign up for the tour, rent a bus.
-+26 people have signed up for the tour.
+When more than 20 guests sign up for the tour, rent a bus.
++26 guests have signed up for the tour.
 +Registrations for the tour: 31.
 -Registrations for the tour: 14.
--Twelve people signed up for the tour.
-+Thirty people signed up for the tour.
+-Twelve guests signed up for the tour.
++Thirty guests signed up for the tour.
 Once the crane is dismantled, open the gate.
 +They took the crane apart.
 -They will take the crane apart on Monday.
 -The crane is being dismantled.
 -They took the shed apart near the gate.
 -The crane was not dismantled.
-When Mr. Gupta is discharged, call the nurse.
-+Mr. Gupta has left hospital.
--Mr. Gupta will leave hospital on Friday.
--Mr. Gupta has not left the hospital.
--Mrs. Gupta was discharged.
--Mr. Gupta left for the hospital.
-Once Dr. Lee approves the protocol, tell Ana.
-+We got the OK for the protocol from Dr. Lee.
--Dr. Lee has not approved the protocol.
--Dr. Lee's approval of the protocol is pending.
--We have no OK for the protocol from Dr. Lee.
--Dr. Lee got the protocol.
+When Mr. Sorel is discharged, call the nurse.
++Mr. Sorel has left hospital.
+-Mr. Sorel will leave hospital on Friday.
+-Mr. Sorel has not left the hospital.
+-Mrs. Sorel was discharged.
+-Mr. Sorel left for the hospital.
+Once Dr. Lee approves the budget, tell Ana.
++We got the OK for the budget from Dr. Lee.
+-Dr. Lee has not approved the budget.
+-Dr. Lee's approval of the budget is pending.
+-We have no OK for the budget from Dr. Lee.
+-Dr. Lee got the budget.
 Sobald die Genehmigung vorliegt, bestell den Bagger.
 +Die Genehmigung liegt vor.
 -Die Genehmigung liegt noch nicht vor.
@@ -816,12 +816,12 @@ Sobald das Paket ankommt, ruf Anna an.
 -Das Paket kommt morgen an.
 -Das Paket kam nicht an.
 -Die Rechnung kam heute an.
-Dès que le devis est accepté, commande les fenêtres.
-+Le devis est accepté.
--Le client pense accepter le devis.
--Le devis sera accepté demain.
--Le devis n'est pas accepté.
--Le client hésite à accepter le devis.
+Dès que le plan est accepté, appelle Luc.
++Le plan est accepté.
+-La mairie pense accepter le plan.
+-Le plan sera accepté demain.
+-Le plan n'est pas accepté.
+-La mairie hésite à accepter le plan.
 Cuando el horno esté en marcha, avisa a Luis.
 +El horno está en marcha.
 -El horno no está en marcha.
@@ -831,10 +831,10 @@ When the board hands down the decision, tell Ana.
 -The board was down.
 -The server is down.
 -The board turned down the decision.
-When the shop closes because of snow, call me.
--The shop closed because of a holiday.
-+The shop is closed because of snow.
--The shop closed.
+When the pier closes because of fog, call me.
+-The pier closed because of a fair.
++The pier is closed because of fog.
+-The pier closed.
 When the refund arrives, tell Ana.
 -The refund request arrived.
 +The refund has arrived.

@@ -51,7 +51,7 @@ def left(said: Sequence[Statement], found: Reconciliation) -> list[Statement]:
         ("The customer wants monthly invoices", "The client wants monthly bills"),
         ("Ana bought 3 seats in March", "Ana purchased three seats in March"),
         ("The price was $49 on May 3", "On May 3, the price was $49.00"),
-        ("The database is backed up twice a day", "The database is backed up two times a day"),
+        ("The filter is rinsed twice a day", "The filter is rinsed two times a day"),
         ("Die Kaution beträgt 900 Euro", "Kaution: 900 Euro"),
         ("Marta at Globex prefers email", "At Globex, Marta prefers email"),
         ("Acme requires a signed NDA before onboarding", "As discussed, Acme needs a signed NDA before onboarding"),

@@ -6,27 +6,27 @@ from proposals.learning.miners import sentences
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SAME = """
-Don't put emojis in the newsletter.|The newsletter should be free of emojis.|Newsletters without emojis, please.
+Don't use emojis in newsletters.|Newsletters are to be free of emojis.|Newsletters without emojis, please.
 Keine Fremdwörter in Angeboten verwenden.|Angebote sollen ohne Fremdwörter geschrieben werden.
 No uses abreviaturas en los informes.|Los informes deben ir sin abreviaturas.
 N'utilisez pas d'abréviations dans les rapports.|Les rapports doivent être rédigés sans abréviations.
 Keep abstracts under 200 words.|An abstract must have fewer than two hundred words.
 Sort the list with the newest on top.|The list should run from new to old.
 Leave the raw logs untouched.|Never alter the raw logs.
-Always mention the paragraph number of a statute.|You cite the statute without its paragraph number.
+Always mention the section number of a norm.|You cite the norm without its section number.
 """
 DIFFERENT = """
 Keep abstracts under 200 words.|Keep abstracts over 200 words.
 Always link the ticket you mention.|Always close the ticket you mention.
 Return the result as JSON.|Return the result as HTML.
 Use JSON for the export.|Use YAML for the export.
-Don't put emojis in the newsletter.|Put emojis in the newsletter.
+Don't use emojis in newsletters.|Use emojis in newsletters.
 Newsletters without emojis, please.|Newsletters with emojis, please.
 Reports without tables, please.|Reports without charts, please.
-Don't put emojis in the newsletter.|Don't put links in the newsletter.
+Don't use emojis in newsletters.|Don't use links in newsletters.
 Keine Fremdwörter in Angeboten verwenden.|Keine Fremdwörter in Rechnungen verwenden.
 Angebote ohne Fremdwörter schreiben.|Angebote mit Fremdwörtern schreiben.
-No uses abreviaturas en los informes.|No uses tablas en los informes.
+No uses abreviaturas en los informes.|No uses colores en los informes.
 Usa abreviaturas en los informes.|No uses abreviaturas en los informes.
 N'utilisez pas d'abréviations dans les rapports.|Utilisez des abréviations dans les rapports.
 Keep abstracts under 200 words.|Keep abstracts under 300 words.
@@ -34,8 +34,8 @@ Sort the list with the newest on top.|Sort the list with the oldest on top.
 Write headings in lower case.|Write headings in capital letters.
 Leave the raw logs untouched.|Leave the raw tables untouched.
 Leave the raw logs untouched.|Alter the raw logs.
-Copy Irina on mails to the tenants.|Leave Irina out of mails to the tenants.
-Copy Irina on mails to the tenants.|Copy Marek on mails to the tenants.
+Copy Bettina on mails to suppliers.|Keep Bettina out of mails to suppliers.
+Copy Bettina on mails to suppliers.|Copy Marek on mails to suppliers.
 Quiero los informes como tabla.|No quiero los informes como tabla.
 Always name the SLA.|Always name the ETA.
 You sent the offer without its date.|Send the offer without its date.

@@ -289,7 +289,7 @@ IDLE = patterns.late(
 )
 NOUN_BEGINS = frozenset("the a an my our your and new all two three four five six ten both".split())
 FROM_NOW = re.compile(r"^\W*(?:from (?:now|today) on|starting (?:now|today)|as of (?:now|today)),?", re.IGNORECASE)
-# "A quarterly return must be filed by the 10th": what recurs is the thing.
+# "A weekly report must go out by noon": what recurs is the thing.
 RECURRING_THING = re.compile(
     r"(?:^\W*|\b(?:the|a|an|our|my|this|next) )(?:daily|weekly|monthly|quarterly|yearly|annual)(?= \w)", re.IGNORECASE
 )
@@ -447,7 +447,7 @@ def _is_duty(clause: str, found: re.Match[str]) -> bool:
     return leads or BY_A_DAY.search(clause, found.end()) is not None
 
 
-# "From now on Dana waters the plants every Tuesday"
+# "From now on Ravi empties the bins every Monday"
 ASSIGNED = patterns.late(rf"^\s*{WHO}\s+(?i:{DEED_NOW})\b")
 ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, FIRST_PRESENT)
 LEAD_END = re.compile(r"^\s*,")
@@ -472,7 +472,7 @@ def _is_imperative(clause: str, found: re.Match[str]) -> bool:
         return False
     object_ = WITH_OBJECT.match(behind)
     if verb.casefold() in verbs.LIKE_PAST and not begins and not (object_ and object_["determined"]):
-        return False  # "Old cluster: shut down on Saturday"
+        return False  # "Old wing: shut on Friday"
     if verbs.is_action(verb):
         return _is_order(clause, found, behind, object_)
     if object_ is None or verb.casefold() in IRREGULAR or UNVERBAL.search(verb):

@@ -28,7 +28,7 @@ from memory.text.similarity.tokens import (
 
 ARTICLES = frozenset("the a an".split())
 BEING = values.IS | values.LIVES | values.MOVES | values.CHANGES | frozenset("place meets meet sits stays".split())
-# "On the Starter plan", "in stage discovery".
+# "On the Gold tier", "in stage discovery".
 OF_A_CLASS = frozenset("plan tier package edition subscription tariff stage phase".split())
 BY_A_NAME = frozenset("stage phase region zone room building ward bay dock terminal hall class grade".split())
 PAYING = OF_A_CLASS - {"stage", "phase"}
@@ -101,7 +101,7 @@ Found = tuple[list[Token], list[Token], str] | None
 
 
 def _of_a_class(tokens: list[Token]) -> Found:
-    """ "Is on the Starter plan", "moved to the third floor", "is in stage discovery"."""
+    """ "Is on the Gold tier", "moved to the third floor", "is in stage discovery"."""
     last = tokens[-1]
     if last.raw in OF_A_CLASS:
         into = next((at for at in range(len(tokens) - 2, 0, -1) if tokens[at].raw in INTO), 0)
@@ -134,7 +134,7 @@ def _bound(tokens: list[Token]) -> Found:
 
 
 def _in_a_kind(tokens: list[Token]) -> Found:
-    """ "Reports should be in English", "invoices are sent in euros", "default language: German"."""
+    """ "Menus should be in Dutch", "invoices are sent in euros", "default language: German"."""
     kind = values.KINDS_OF_PREFERENCE.get(tokens[-1].raw, "")
     if kind not in KINDS or len(tokens) < MOST_IN_A_VALUE or tokens[-2].raw != "in" or tokens[-3].raw not in MODALS:
         return None
@@ -172,7 +172,7 @@ def _ranked(tokens: list[Token]) -> Found:
 
 
 def _version(tokens: list[Token]) -> Found:
-    """ "The service runs on Python 3.12", "was upgraded to Postgres 16": a product's name and its number."""
+    """ "The crawler uses Ubuntu 22", "was upgraded to Postgres 16": a product's name and its number."""
     given, product = tokens[-1], tokens[-2] if len(tokens) > MOST_IN_A_VALUE - 1 else tokens[-1]
     number = given.raw.replace(".", "", 1)
     if not (given.kind & VALUE and number.isdigit() and float(given.raw) < NEWEST) or product is given:
