@@ -84,6 +84,12 @@ We use Jenkins for builds|Jenkins may be replaced by GitLab for builds
 We use Jenkins for builds|Jenkins was not replaced by GitLab for builds
 The tyre of the van is flat|The tyre of the car was replaced by Ben
 The kitchen is on the third floor|The kitchen is on the thirteenth floor
+The default branch is main|The default branch is protected
+Ana's favourite colour is teal|Ana's favourite colour is boring
+Our preferred supplier is Acme|Our preferred supplier is cheap
+The manual is written in English|The manual is published in German
+The service runs on Python 3.11|The service also runs on Python 3.12
+Half of our servers run on Ubuntu 20|Half of our servers run on Ubuntu 22
 """
 
 

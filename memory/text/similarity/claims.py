@@ -80,6 +80,7 @@ DROPPED = values.DROPPED | PRICES
 DROPPED_OF_TIMES = DROPPED | values.EXPECTED
 NO_PLAIN_FACT = CONDITIONS | values.REPORTING
 NO_ASSIGNMENT = NO_PLAIN_FACT | values.IS
+IN_ADDITION = frozenset("also additionally auch aussi también też".split())  # beside what holds on
 CALLED = frozenset("called named renamed".split())
 CLAIMING = MASKED | PREFERS | TURN | STATUS | VALUE | CAPITAL
 NAMED = "is named"
@@ -426,7 +427,7 @@ def claims_of(said: Spoken) -> list[Claim]:
     if kinds & ASKS or (kinds & NEGATION and _denies(tokens)) or not kinds & CLAIMING:
         return []
     raws = {token.raw for token in tokens}
-    if "to" in raws and "be" in raws and _was_to_be(tokens):
+    if not IN_ADDITION.isdisjoint(raws) or ("to" in raws and "be" in raws and _was_to_be(tokens)):
         return []
     if raws & WHEN and raws & CHANGED:
         said = Spoken(_without_when(tokens), kinds)

@@ -45,10 +45,21 @@ BINDING = frozenset("with by at for on".split())
 MODALS = frozenset(
     "should must be are is written sent published kept paid billed invoiced quoted answered issued".split()
 )
+# What a book is written in, it may not be published in: only these are as if they were not said.
+OBLIGING = frozenset("should must be are is kept".split())
 KINDS = frozenset("language currency units format".split())
 RANKS = frozenset("junior mid-level senior principal staff lead associate assistant deputy chief trainee".split())
 PROMOTING = frozenset("is a an got was been has promoted to as the".split())
 UNIQUE = frozenset("default favourite favorite preferred native".split())
+# What a thing is like, and not which it is: "the default branch is protected", "my favourite colour is boring".
+JUDGING = frozenset(
+    """
+    fine good bad great nice ok okay perfect cheap expensive free busy taken ready available unavailable full empty slow
+    fast late early wrong right correct broken missing gone dead new old big small important boring ugly beautiful
+    lovely tasty delicious popular rare unknown unclear sick ill away down out safe unsafe secret valid invalid awful
+    sold lost hard easy better worse best worst far near rude kind funny obvious enough
+    """.split()
+)
 RUNNING = frozenset("runs run uses use on to".split())
 CHANGED = frozenset("upgraded updated migrated moved bumped switched is are".split())
 # Their number is a version. Of a name that is no common word it is one as well.
@@ -60,6 +71,7 @@ PRODUCTS = frozenset(
     rabbitmq webpack typescript flutter unity laravel symfony firefox chrome outlook excel word photoshop helm celery
     """.split()
 )
+PARTLY = frozenset("half most some many several part few two three others".split())
 NEWEST = 100  # a greater number is a model, or names a thing
 MOST_IN_A_VALUE = 3
 WORDS = BY_A_NAME | BOUND_TO | UNIQUE | OF_A_CLASS | RANKS
@@ -79,6 +91,8 @@ def framed(said: Spoken) -> list[Claim]:
     if len(clauses_of(said)) > 1 and (UNIQUE.isdisjoint(raws) or sum([bool(each.kind & BREAK) for each in tokens]) > 1):
         return []
     if said.kinds & PAST and raws.isdisjoint(values.CHANGES):
+        return []
+    if tokens[0].raw in PARTLY or tokens[0].mask == "percent":
         return []
     tokens = [token for token in tokens if token.raw not in values.NOW]
     if any(token.kind & AND for token in tokens):
@@ -138,7 +152,7 @@ def _in_a_kind(tokens: list[Token]) -> Found:
     kind = values.KINDS_OF_PREFERENCE.get(tokens[-1].raw, "")
     if kind not in KINDS or len(tokens) < MOST_IN_A_VALUE or tokens[-2].raw != "in" or tokens[-3].raw not in MODALS:
         return None
-    return [token for token in tokens[:-2] if token.raw not in MODALS], [tokens[-1]], f"kind {kind}"
+    return [token for token in tokens[:-2] if token.raw not in OBLIGING], [tokens[-1]], f"kind {kind}"
 
 
 def _unique(tokens: list[Token]) -> Found:
@@ -152,7 +166,7 @@ def _unique(tokens: list[Token]) -> Found:
         return None
     noun = tokens[end - 1].raw
     if (noun.endswith("s") and not noun.endswith(("ss", "us", "is"))) or any(
-        token.raw in ARTICLES or token.kind & (PREPOSITION | VALUE) for token in given
+        token.raw in ARTICLES or token.kind & (PREPOSITION | VALUE) or _judges(token) for token in given
     ):
         return None
     return tokens[:end], given, "is"
@@ -169,6 +183,12 @@ def _ranked(tokens: list[Token]) -> Found:
     if begins == at:
         return None
     return [*tokens[:begins], tokens[-1]], [tokens[at]], "rank"
+
+
+def _judges(token: Token) -> bool:
+    return token.raw in JUDGING or (
+        not token.kind & CAPITAL and len(token.raw) > 4 and token.raw.endswith(("ed", "able"))
+    )
 
 
 def _version(tokens: list[Token]) -> Found:
