@@ -128,6 +128,7 @@ entrances: list[URLPattern] = [
     path("settings/operators/<str:operator_id>/sessions", access.operator_sessions, name="operator-sessions"),
     path("settings/operators/<str:operator_id>/sign-out", access.operator_sign_out, name="operator-sign-out"),
     path("settings/operators/<str:operator_id>/reset-password", access.operator_reset, name="operator-reset"),
+    path("settings/operators/<str:operator_id>/link", access.operator_link, name="operator-link"),
     path(
         "settings/operators/<str:operator_id>/reset-second-factor",
         access.operator_reset_factor,

@@ -326,7 +326,7 @@ def create_operator(
     """Create an operator of ``tenant`` with one role; with the password None they have to set one before they sign in.
 
     A person whose address exists becomes a member of this tenant too and keeps their password; one who was deactivated
-    here is reactivated. Weak passwords are refused, and so is an active operator of this tenant.
+    or invited here is active. Weak passwords are refused, and so is an active operator of this tenant.
     """
     require_role_name(role)
     fresh = prepare_operator(email, password, now=now)
@@ -335,24 +335,47 @@ def create_operator(
 
 @transaction.atomic
 def admit_operator(
-    tenant: Tenant, email: str, fresh: Operator | None, *, role: str, actor: str = "host", now: datetime
+    tenant: Tenant,
+    email: str,
+    fresh: Operator | None,
+    *,
+    role: str,
+    actor: str = "host",
+    by_invitation: bool = False,
+    now: datetime,
 ) -> Operator:
-    """Make the person with that address, or ``fresh`` when there is none, an active operator of the tenant."""
+    """Make the person with that address, or ``fresh`` when there is none, an active operator of the tenant.
+
+    By invitation, a person who can sign in already, or is known to another tenant, has to accept before they are one.
+    """
     lock_tenant(tenant.id)
     operator = operator_by_email(email) or _new_operator(fresh)
     principal = ids.wire("usr", operator.id)
     membership = membership_of(tenant.id, operator.id)
     if membership and membership.is_active:
         raise Conflict("An operator with this e-mail address exists already in this tenant.")
+    if membership and by_invitation and membership.invitation == Membership.OPEN:
+        raise Conflict("This person is invited already. Make a new link in the list of operators.")
+    is_open = by_invitation and (operator.has_usable_password() or bool(members_elsewhere(tenant.id, [operator.id])))
+    invitation = Membership.OPEN if is_open else ""
     if membership:
-        membership.is_active = True
+        membership.is_active, membership.invitation = not is_open, invitation
         membership.generation += 1
-        membership.save(by=WRITER, update_fields=["is_active", "generation"])
+        membership.save(by=WRITER, update_fields=["is_active", "invitation", "generation"])
     else:
-        Membership(tenant_id=tenant.id, operator=operator, created_at=now).insert(by=WRITER)
+        membership = Membership(tenant_id=tenant.id, operator=operator, created_at=now)
+        membership.is_active, membership.invitation = not is_open, invitation
+        membership.insert(by=WRITER)
     replace_roles(tenant.id, principal, role, now=now)
-    audit.append(tenant.id, actor=actor, action="operator.created", target=principal, details={"role": role}, now=now)
+    action = "operator.invited" if is_open else "operator.created"
+    audit.append(tenant.id, actor=actor, action=action, target=principal, details={"role": role}, now=now)
     return operator
+
+
+def members_elsewhere(tenant_id: UUID, operator_ids: Collection[UUID]) -> set[UUID]:
+    """Return those of these people who are or were operators of another tenant; an invitation alone does not count."""
+    rows = Membership.objects.filter(operator_id__in=operator_ids, invitation="").exclude(tenant_id=tenant_id)
+    return set(rows.values_list("operator_id", flat=True))
 
 
 def prepare_operator(email: str, password: str | None, *, now: datetime) -> Operator | None:
@@ -430,7 +453,7 @@ def store_password(operator: Operator, encoded: str, *, action: str, actor: str 
 def record_everywhere(operator: Operator, *, action: str, actor: str = "", now: datetime) -> None:
     """Audit an act on a login in each of its tenants; without an ``actor`` the person did it."""
     who = ids.wire("usr", operator.id)
-    for membership in Membership.objects.filter(operator=operator).order_by("tenant_id"):
+    for membership in Membership.objects.filter(operator=operator, invitation="").order_by("tenant_id"):
         audit.append(membership.tenant_id, actor=actor or who, action=action, target=who, now=now)
 
 

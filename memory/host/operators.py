@@ -1,8 +1,9 @@
 """Management of a tenant's operators: list, invite, change roles, deactivate, reset a password or second factor."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -19,12 +20,19 @@ from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope, host_scope
 
 SCOPE = "operators:manage"
+LINK_IS_OVER = "This link was used, or has expired. Ask for a new one."
 
 
 class _JoinTokens(PasswordResetTokenGenerator):
-    """Tokens of links that set no password, for people who have one or are known to another tenant."""
+    """Tokens of links that set no password: with one a person who has an account accepts an invitation.
+
+    They are of a membership and its generation, so that signing in does not use them up.
+    """
 
     key_salt = "memory.host.operators.join"
+
+    def _make_hash_value(self, user: Any, timestamp: int) -> str:
+        return f"{user.tenant_id}{user.id}{user.operator_id}{user.generation}{timestamp}"
 
 
 _set_tokens, _join_tokens = PasswordResetTokenGenerator(), _JoinTokens()
@@ -34,7 +42,8 @@ _set_tokens, _join_tokens = PasswordResetTokenGenerator(), _JoinTokens()
 class OperatorRecord:
     """An operator as one tenant lists them.
 
-    The last sign-in is hidden for a person who is an operator of another tenant too.
+    The last sign-in is hidden for a person who is an operator of another tenant too, and all of the login of one who
+    has not accepted their invitation.
     """
 
     row: Membership
@@ -47,6 +56,13 @@ class OperatorRecord:
     @property
     def principal(self) -> str:
         return ids.wire("usr", self.row.operator_id)
+
+    @property
+    def state(self) -> str:
+        """The word for it: ``active``, ``deactivated``, ``withdrawn``, or ``invited`` for one who has yet to come."""
+        if self.row.is_active:
+            return "active" if self.has_password else "invited"
+        return {Membership.OPEN: "invited"}.get(self.row.invitation, self.row.invitation) or "deactivated"
 
 
 def list_operators(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[OperatorRecord]:
@@ -71,8 +87,8 @@ def change(
 ) -> OperatorRecord:
     """Change the operator's role, or whether they may sign in to this tenant; what is not named stays.
 
-    A change ends their sessions here; deactivation stops their keys too. The last active owner cannot be demoted or
-    deactivated.
+    A change ends their sessions here; deactivation stops their keys too, and withdraws an open invitation. The last
+    active owner cannot be demoted or deactivated, and who has not accepted an invitation cannot be activated.
     """
     check_manager(scope, SCOPE, *([role] if role else []))
     if not role and active is None:
@@ -82,6 +98,11 @@ def change(
     check_manager(scope, SCOPE, *found.roles)
     wanted_roles = [role] if role else found.roles
     wanted_active = found.row.is_active if active is None else active
+    if found.row.invitation and active:
+        raise Conflict("This person has not accepted the invitation. Make a new link for it.", rule="not-accepted")
+    if active is False and found.row.invitation == Membership.OPEN:
+        _withdraw(scope, found, now)
+        found = find(scope, operator_id)
     if wanted_roles == found.roles and wanted_active == found.row.is_active:
         return found
     loses = OWNER in found.roles and found.row.is_active and not (OWNER in wanted_roles and wanted_active)
@@ -93,6 +114,18 @@ def change(
     return find(scope, operator_id)
 
 
+def _withdraw(scope: TenantScope, found: OperatorRecord, now: datetime) -> None:
+    """Withdraw the invitation; its link opens nothing from now on."""
+    rows = _memberships(scope.tenant_id, found.row.operator_id)
+    rows.update(invitation=Membership.WITHDRAWN, generation=F("generation") + 1)
+    _record(scope, found, "operator.invitation_withdrawn", {}, now)
+
+
+def _record(scope: TenantScope, found: OperatorRecord, action: str, details: JSONObject, now: datetime) -> None:
+    who, target = scope.principal.id, found.principal
+    audit.append(scope.tenant_id, actor=who, action=action, target=target, details=details, now=now)
+
+
 def _memberships(tenant_id: UUID, operator_id: UUID) -> QuerySet[Membership]:
     rows: QuerySet[Membership] = Membership.objects.written_by(access.WRITER).filter(
         tenant_id=tenant_id, operator_id=operator_id
@@ -101,9 +134,9 @@ def _memberships(tenant_id: UUID, operator_id: UUID) -> QuerySet[Membership]:
 
 
 def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: bool, now: datetime) -> None:
-    """Write and audit the changes, and end the earlier sessions."""
+    """Write and audit the changes, and end the earlier sessions. The link of an open invitation stays good."""
     rows = _memberships(scope.tenant_id, found.row.operator_id)
-    rows.update(is_active=active, generation=F("generation") + 1)
+    rows.exclude(invitation=Membership.OPEN).update(is_active=active, generation=F("generation") + 1)
     said: list[tuple[str, JSONObject]] = []
     if roles != found.roles:
         access.replace_roles(scope.tenant_id, found.principal, roles[0], now=now)
@@ -111,14 +144,7 @@ def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: 
     if active != found.row.is_active:
         said.append(("operator.activated" if active else "operator.deactivated", {}))
     for action, details in said:
-        audit.append(
-            scope.tenant_id,
-            actor=scope.principal.id,
-            action=action,
-            target=found.principal,
-            details=details,
-            now=now,
-        )
+        _record(scope, found, action, details, now)
 
 
 @transaction.atomic
@@ -129,13 +155,7 @@ def end_sessions(scope: TenantScope, operator_id: UUID | None, *, now: datetime)
     found = find(scope, operator_id)
     check_manager(scope, SCOPE, *found.roles)
     _memberships(scope.tenant_id, found.row.operator_id).update(generation=F("generation") + 1)
-    audit.append(
-        scope.tenant_id,
-        actor=scope.principal.id,
-        action="operator.sessions_ended",
-        target=found.principal,
-        now=now,
-    )
+    _record(scope, found, "operator.sessions_ended", {}, now)
 
 
 def count_owners(tenant_id: UUID) -> int:
@@ -165,8 +185,8 @@ def _member(scope: TenantScope, operator_id: UUID | None) -> Membership:
 
 def _records(tenant_id: UUID, rows: list[Membership]) -> list[OperatorRecord]:
     held = access.roles_held(tenant_id, [ids.wire("usr", row.operator_id) for row in rows])
-    elsewhere = _elsewhere(tenant_id, {row.operator_id for row in rows})
-    enrolled = second_factors.enrolled({row.operator_id for row in rows})
+    elsewhere = access.members_elsewhere(tenant_id, {row.operator_id for row in rows})
+    enrolled = second_factors.enrolled({row.operator_id for row in rows if not row.invitation})
     return [
         OperatorRecord(
             row,
@@ -174,16 +194,10 @@ def _records(tenant_id: UUID, rows: list[Membership]) -> list[OperatorRecord]:
             held.get(ids.wire("usr", row.operator_id), []),
             has_password=row.operator.has_usable_password(),
             has_second_factor=row.operator_id in enrolled,
-            last_sign_in=None if row.operator_id in elsewhere else row.operator.last_login,
+            last_sign_in=None if row.operator_id in elsewhere or row.invitation else row.operator.last_login,
         )
         for row in rows
     ]
-
-
-def _elsewhere(tenant_id: UUID, operator_ids: Collection[UUID]) -> set[UUID]:
-    """Return those of these people who are or were operators of another tenant."""
-    rows = Membership.objects.filter(operator_id__in=operator_ids).exclude(tenant_id=tenant_id)
-    return set(rows.values_list("operator_id", flat=True))
 
 
 @transaction.atomic
@@ -199,7 +213,8 @@ def follow_groups(operator: Operator, wanted: Mapping[Tenant, str], *, now: date
     """Give the person the roles of their groups, by tenant.
 
     A membership from groups ends with them. A membership from a person stays, and so does the last active owner; a
-    person's deactivation is not undone by a group.
+    person's deactivation is not undone by a group. The provider vouches for the address, so an open invitation to a
+    tenant of their groups is accepted.
     """
     tenants = {tenant.id: tenant for tenant in wanted}
     known = Membership.objects.filter(operator=operator, from_groups=True).select_related("tenant")
@@ -208,7 +223,8 @@ def follow_groups(operator: Operator, wanted: Mapping[Tenant, str], *, now: date
         access.lock_tenant(tenant.id)
         role = {each.id: name for each, name in wanted.items()}.get(tenant.id, "")
         row = access.membership_of(tenant.id, operator.id)
-        if role and (row is None or (row.from_groups and not row.is_active)):
+        is_open = row is not None and (row.from_groups or row.invitation == Membership.OPEN) and not row.is_active
+        if role and (row is None or is_open):
             join_by_groups(tenant, operator.email, role=role, now=now)
         elif row and row.is_active:
             _follow_group(host_scope(tenant, scopes=access.ROLES[OWNER]), row, role, now)
@@ -236,22 +252,79 @@ class Invitation:
 def invite(scope: TenantScope, email: str, *, role: str, now: datetime) -> Invitation:
     """Make the person an operator of this tenant and return a link to set a password.
 
-    A person who has a password keeps it, and the link leads to the sign-in, so that the inviter does not learn who has
-    one. So does that of a person of another tenant who has none: who sets it would be that person there as well.
+    A person who can sign in already, or is known to another tenant, has no right here before they accept, signed in, by
+    the link: another may have made their account, and set its password. The link sets none, because who sets it would
+    be that person elsewhere as well.
     """
     check_manager(scope, SCOPE, role)
-    tenant = access.lock_tenant(scope.tenant_id)
-    operator = access.create_operator(tenant, email, role=role, password=None, actor=scope.principal.id, now=now)
-    is_known = operator.has_usable_password() or _elsewhere(scope.tenant_id, [operator.id])
-    tokens = _join_tokens if is_known else _set_tokens
-    return Invitation(operator, tokens.make_token(operator))
+    access.require_role_name(role)
+    tenant, actor = access.lock_tenant(scope.tenant_id), scope.principal.id
+    fresh = access.prepare_operator(email, None, now=now)
+    operator = access.admit_operator(tenant, email, fresh, role=role, actor=actor, by_invitation=True, now=now)
+    return Invitation(operator, _token_of(_member(scope, operator.id)))
+
+
+def _token_of(row: Membership) -> str:
+    """Return a new token for the link of an invitation."""
+    if row.invitation:
+        return _join_tokens.make_token(row)  # type: ignore[arg-type]  # a membership in place of a person
+    return _set_tokens.make_token(row.operator)
+
+
+@transaction.atomic
+def renew_link(scope: TenantScope, operator_id: UUID | None, *, now: datetime) -> Invitation:
+    """Return a new link for a person who has not accepted; the earlier one opens nothing any more.
+
+    A withdrawn invitation is open again.
+    """
+    check_manager(scope, SCOPE)
+    access.lock_tenant(scope.tenant_id)
+    found = find(scope, operator_id)
+    check_manager(scope, SCOPE, *found.roles)
+    if not found.row.invitation:
+        raise Conflict("This person has accepted the invitation already.")
+    rows = _memberships(scope.tenant_id, found.row.operator_id)
+    rows.update(invitation=Membership.OPEN, generation=F("generation") + 1)
+    _record(scope, found, "operator.invitation_renewed", {}, now)
+    return Invitation(found.row.operator, _token_of(_member(scope, operator_id)))
+
+
+def open_invitation(operator_id: UUID | None, token: str) -> Membership | None:
+    """Return the membership that a link with this token offers; None when it was used, withdrawn or has expired."""
+    if operator_id is None:
+        return None
+    rows = Membership.objects.filter(operator_id=operator_id, invitation=Membership.OPEN).select_related(
+        "tenant", "operator"
+    )
+    is_good = _join_tokens.check_token
+    return next((row for row in rows if is_good(row, token)), None)  # type: ignore[arg-type]  # as above
+
+
+@transaction.atomic
+def accept(operator: Operator, token: str, *, now: datetime) -> Membership:
+    """Make the person, who is signed in, an active operator of the tenant of the link, which uses it up."""
+    offered = open_invitation(operator.id, token)
+    if offered:
+        access.lock_tenant(offered.tenant_id)
+        offered = open_invitation(operator.id, token)
+    if offered is None:
+        raise NotFound(LINK_IS_OVER)
+    rows = _memberships(offered.tenant_id, operator.id)
+    rows.update(is_active=True, invitation="", generation=F("generation") + 1)
+    who = ids.wire("usr", operator.id)
+    audit.append(offered.tenant_id, actor=who, action="operator.invitation_accepted", target=who, now=now)
+    accepted = access.membership_of(offered.tenant_id, operator.id)
+    if accepted is None:
+        raise NotFound
+    return accepted
 
 
 @transaction.atomic
 def reset_password(scope: TenantScope, operator_id: UUID | None, *, now: datetime) -> Invitation:
     """Invalidate the password, end the sessions, and return a link to set a new password.
 
-    Refused for a person who is an operator of another tenant too: it is their password there as well.
+    Refused for a person who is an operator of another tenant too: it is their password there as well; and for one who
+    has not accepted an invitation.
     """
     operator = _own_operator(scope, operator_id, "They change the password themselves, in Settings.")
     nothing = access.encode_password(operator, None)
@@ -278,7 +351,9 @@ def _own_operator(scope: TenantScope, operator_id: UUID | None, otherwise: str) 
     access.lock_tenant(scope.tenant_id)
     found = find(scope, operator_id)
     check_manager(scope, SCOPE, *found.roles)
-    if _elsewhere(scope.tenant_id, [found.row.operator_id]):
+    if found.row.invitation:
+        raise Conflict("This person has not accepted the invitation.", rule="not-accepted")
+    if access.members_elsewhere(scope.tenant_id, [found.row.operator_id]):
         message = f"This person is an operator of another tenant too. {otherwise}"
         raise Conflict(message, rule="member-elsewhere")
     return found.row.operator
@@ -298,15 +373,10 @@ def require_second_factor(scope: TenantScope, *, required: bool, now: datetime) 
 
 
 def invited(operator_id: UUID | None, token: str) -> Operator | None:
-    """Return the person that a link with this token is for; None when it was used, has expired or is unknown."""
+    """Return the person whose password a link with this token sets; None when it was used or has expired."""
     operator = Operator.objects.filter(id=operator_id).first() if operator_id else None
-    known = operator and (_set_tokens.check_token(operator, token) or _join_tokens.check_token(operator, token))
+    known = operator and not operator.has_usable_password() and _set_tokens.check_token(operator, token)
     return operator if known else None
-
-
-def sets_password(operator: Operator, token: str) -> bool:
-    """Return whether the link with this token sets the person's password, or else leads to the sign-in."""
-    return not operator.has_usable_password() and _set_tokens.check_token(operator, token)
 
 
 def set_first_password(operator_id: UUID, token: str, password: str, *, now: datetime) -> Operator:
@@ -323,5 +393,5 @@ def _holder(rows: QuerySet[Operator], token: str) -> Operator:
     """Return the person of the link; refused when it was used or has expired."""
     operator = rows.first()
     if operator is None or not _set_tokens.check_token(operator, token):
-        raise NotFound("This link was used, or has expired. Ask for a new one.")
+        raise NotFound(LINK_IS_OVER)
     return operator

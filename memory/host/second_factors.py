@@ -199,7 +199,7 @@ def reset(operator: Operator, *, actor: str, now: datetime) -> None:
     """Remove all second factors of a person who has lost them, and end their sessions in every tenant."""
     if not Authenticator.objects.filter(user=operator).delete()[0]:
         raise NotFound("This person has no second factor.")
-    rows = Membership.objects.written_by(access.WRITER).filter(operator=operator)
+    rows = Membership.objects.written_by(access.WRITER).filter(operator=operator, invitation="")
     rows.update(generation=F("generation") + 1)
     access.record_everywhere(operator, action="operator.second_factor_reset", actor=actor, now=now)
 

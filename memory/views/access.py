@@ -292,6 +292,21 @@ def operator_reset(request: HttpRequest, operator_id: str) -> HttpResponse:
     )
 
 
+@pages.creates(shown_at="operators", words=LINK_MISSED)
+@require_POST
+def operator_link(request: HttpRequest, operator_id: str) -> HttpResponse:
+    """A new link of an invitation that was not accepted; the answer shows it once."""
+    scope = tenancy.scope_of(request)
+    sent = pages.submit(
+        pages.PlainForm({}), lambda _: operators.renew_link(scope, ids.parse("usr", operator_id), now=timezone.now())
+    )
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    return _operators_page(
+        request, scope, _invite_form(scope), made=sent.result, status=200 if sent.result else sent.status
+    )
+
+
 @require_POST
 def operator_reset_factor(request: HttpRequest, operator_id: str) -> HttpResponse:
     """The person signs in without the second factor that they have lost."""

@@ -5,6 +5,7 @@ has signed in to an account before is counted separately, so attempts by others 
 """
 
 import ipaddress
+import re
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -41,6 +42,7 @@ BY_PROVIDER = "by_provider"
 DEVICE_COOKIE, DEVICE_SALT = "openwop_device", "openwop.device"
 DEVICE_AGE = timedelta(days=400)  # what browsers keep at most
 ACCOUNTS_OF_A_DEVICE = 5
+LINK = re.compile(r"/set-password/(?P<person>[^/?#]+)/(?P<token>[^/?#]+)")
 FREE_OF_ACCOUNT, FREE_OF_NETWORK, FREE_STARTS = 5, 50, 20
 FAILURE_ONCE_IN = timedelta(seconds=60)
 # Pages open to a person without a second factor in a tenant that requires one.
@@ -86,8 +88,8 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: object) -> Operator | None:
-        """Return the operator with this password and an active membership, else None, indistinguishable from a wrong
-        password."""
+        """Return the operator with this password and an active membership, or the link of an invitation to one, else
+        None, indistinguishable from a wrong password."""
         now, written = timezone.now(), str(credentials.get("email", ""))
         account, network = access.operator_by_email(written), network_of(self, request)
         email = account.email if account else access.email_form(written)  # one throttle for all spellings
@@ -97,7 +99,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         found = auth.authenticate(request, **{**credentials, "email": email})
         if found != account:  # an address that only the database considers equal would have its own throttle
             found = None
-        if isinstance(found, Operator) and access.memberships_of(found.id):
+        if isinstance(found, Operator) and (access.memberships_of(found.id) or invitation_in(request, found)):
             throttle.succeeded(own, *shared)
             return found
         if account:
@@ -118,6 +120,9 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
             "network": _network_text(network_of(self, request)),
         }
         memberships = access.memberships_of(user.id)
+        if not memberships and (token := invitation_in(request, user, getattr(response, "url", ""))):
+            memberships = [operators.accept(user, token, now=now)]
+            response = redirect("/")
         if memberships:
             details = {"network": network_of(self, request), "browser": "known" if known else "new"}
             if used := getattr(request, "second_factor", ""):
@@ -137,6 +142,18 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
             who, tenant_id = principal.id, principal.tenant_id
             audit.append(tenant_id, actor=who, action="operator.signed_out", target=who, now=timezone.now())
         super().logout(request)
+
+
+def invitation_in(request: HttpRequest, person: Operator, target: str = "") -> str:
+    """Return the token of the person's invitation that they sign in to accept, else "".
+
+    ``target`` is where the sign-in leads, or else the request says. Without another tenant there is no session to
+    accept it in, and so the sign-in itself does.
+    """
+    found = LINK.fullmatch(target or request.POST.get("next") or request.GET.get("next") or "")
+    if found is None or ids.parse("usr", found["person"]) != person.id:
+        return ""
+    return found["token"] if operators.open_invitation(person.id, found["token"]) else ""
 
 
 def network_of(adapter: DefaultAccountAdapter, request: HttpRequest) -> str:
@@ -220,7 +237,7 @@ def record_failure(request: HttpRequest, account: Operator, reason: str) -> None
     def append(*given: Any, **named: Any) -> None:
         audit.append_once(*given, within=FAILURE_ONCE_IN, **named)
 
-    for membership in Membership.objects.filter(operator=account):
+    for membership in Membership.objects.filter(operator=account, invitation=""):
         details = {"network": network, "reason": reason}
         _record(membership, "operator.sign_in_failed", details, append=append, now=timezone.now())
 
@@ -335,15 +352,16 @@ class ChangePasswordForm(NewPasswordForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: HttpRequest, operator_id: str, token: str) -> HttpResponse:
-    """Set the first password through an invitation link; who has a password, or is known elsewhere, signs in.
+    """Set the first password through an invitation link; who has a password, or is known elsewhere, accepts instead.
 
     A used or expired link answers 404 with a sentence that says so.
     """
-    found = operators.invited(ids.parse("usr", operator_id), token)
+    wanted = ids.parse("usr", operator_id)
+    found, offered = operators.invited(wanted, token), operators.open_invitation(wanted, token)
+    if offered:
+        return _accept(request, offered, token)
     if found is None:
-        raise NotFound("This link was used, or has expired. Ask for a new one.")
-    if not operators.sets_password(found, token):
-        return redirect("account_login")
+        raise NotFound(operators.LINK_IS_OVER)
     form = NewPasswordForm(request.POST if request.method == "POST" else None)
     if form.is_bound:
         sent = pages.submit(
@@ -354,7 +372,33 @@ def set_password(request: HttpRequest, operator_id: str, token: str) -> HttpResp
             messages.success(request, "Your password is set. Sign in with it.")
             return redirect("account_login")
     context = {"form": form, "email": found.email, "link": request.path}
-    response = pages.render(request, "account/set_password.html", context, status=422 if form.errors else 200)
+    return _unstored(pages.render(request, "account/set_password.html", context, status=422 if form.errors else 200))
+
+
+def _accept(request: HttpRequest, offered: Membership, token: str) -> HttpResponse:
+    """Show what is offered; a POST of the person, signed in, accepts it and moves the session to that tenant."""
+    person = offered.operator
+    is_signed_in = request.user.is_authenticated and request.user.pk == person.id
+    if request.method == "POST":
+        if not is_signed_in:
+            return _unstored(redirect(f"{settings.LOGIN_URL}?{urlencode({'next': request.path})}"))
+        switch(request, operators.accept(person, token, now=timezone.now()))
+        messages.success(request, f"You are an operator of {offered.tenant.name} now.")
+        return _unstored(redirect("/"))
+    context = {
+        "email": person.email,
+        "tenant": offered.tenant.name,
+        "roles": access.roles_of(offered.tenant_id, ids.wire("usr", person.id)),
+        "is_signed_in": is_signed_in,
+        "other": "" if is_signed_in or not request.user.is_authenticated else request.user.get_username(),
+        "link": request.path,
+        "then": urlencode({"next": request.path}),
+    }
+    return _unstored(pages.render(request, "account/invitation.html", context))
+
+
+def _unstored(response: HttpResponse) -> HttpResponse:
+    """Keep the address, which has a token, out of caches and of other sites."""
     response["Referrer-Policy"] = "no-referrer"
     response["Cache-Control"] = "no-store"
     return response

@@ -115,7 +115,7 @@ def passkey_sign_in(request: HttpRequest) -> HttpResponse:
     except (ValidationError, ValueError, AttributeError):
         person, credential = None, {}
     found = second_factors.check_passkey(person, credential, now=now) if person else None
-    if found is None or not access.memberships_of(found.user_id):
+    if not found or not (access.memberships_of(found.user_id) or sign_in.invitation_in(request, found.user)):
         if person:
             sign_in.record_failure(request, person, "passkey" if found is None else "deactivated")
         messages.error(request, "The passkey was not accepted.")

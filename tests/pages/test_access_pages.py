@@ -190,12 +190,95 @@ def test_a_link_expires_after_three_days_and_a_changed_one_opens_nothing(ada: Cl
     assert Client().get(link).status_code == 200
 
 
-def test_the_link_of_somebody_who_has_a_password_sets_none(ada: Client) -> None:
-    building.operator("globex", "owner", email="both@globex.example")
-    link = link_in(ada.post("/settings/operators", {"email": "both@globex.example", "role": "viewer"}))
-    answer = Client().post(link, {"password": GOOD, "again": GOOD})
-    assert answer["Location"].startswith("/login")
-    assert signs_in("both@globex.example", building.PASSWORD)
+def tenants_of(browser_of: Client) -> list[str]:
+    return re.findall(r'name="tenant" value="([^"]+)"', body_of(browser_of.get("/tenants")))
+
+
+@pytest.mark.engines
+def test_an_owner_who_set_the_password_of_a_stranger_enters_no_tenant_that_invites_them_later(ada: Client) -> None:
+    """Pre-hijacking: the account was there first, under a password that its person does not know."""
+    globex, now, stranger = building.scope("globex"), timezone.now(), "rosa@acme.example"
+    first = operators.invite(globex, stranger, role="viewer", now=now)
+    operators.set_first_password(first.operator.id, first.token, GOOD, now=now)
+    link = link_in(ada.post("/settings/operators", {"email": stranger, "role": "owner"}))
+    hijacker = browser(stranger, FIREFOX, "203.0.113.77", password=GOOD)
+    assert (tenants_of(hijacker), hijacker.post("/tenants", {"tenant": "acme"}).status_code) == (["globex"], 404)
+    assert operators.count_owners(building.tenant().id) == 1
+    assert "invited" in body_of(ada.get("/settings/operators"))
+    form = {"name": "x", "role": "viewer", "person": stranger}
+    assert "no active operator" in body_of(ada.post("/settings/keys", form)), "a key of theirs would open the API"
+    for url in (operator_url(stranger), f"{operator_url(stranger)}/reset-password"):
+        assert ada.post(url, {"act": "activate"}).status_code == 409, "nor does the inviter's mistake let them in"
+    visitor = Client()
+    assert "Ask the administrator of this host" in body_of(visitor.get(link)), "what the person is to do"
+    assert visitor.post(link, {"password": "another " + GOOD, "again": "another " + GOOD})["Location"].startswith(
+        "/login"
+    )
+    assert signs_in(stranger, GOOD), "the link sets no password"
+    with pytest.raises(NotFound):
+        operators.set_first_password(first.operator.id, link.rpartition("/")[2], "another " + GOOD, now=now)
+    assert not told("operator.password_set"), "what happens to their login is no business of this tenant yet"
+    assert not told("operator.signed_in")[1:], "nor where they sign in"
+
+
+def test_a_person_with_an_account_accepts_an_invitation_signed_in_and_once(ada: Client, sign_in: SignIn) -> None:
+    both = building.operator("globex", "owner", email="both@globex.example").email
+    link = link_in(ada.post("/settings/operators", {"email": both, "role": "viewer"}))
+    assert "invited already" in body_of(ada.post("/settings/operators", {"email": both, "role": "owner"}))
+    visitor = Client()
+    page = visitor.get(link)
+    assert (page["Referrer-Policy"], page["Cache-Control"]) == ("no-referrer", "no-store")
+    way = re.search(r'href="(/login\?next=[^"]+)"', body_of(page))
+    assert way
+    signed = visitor.post(way[1], {"login": both, "password": building.PASSWORD})
+    assert (signed["Location"], tenants_of(visitor)) == (link, ["globex"]), "to sign in does not use the link up"
+    assert "Accept" in body_of(visitor.get(link))
+    other = sign_in("globex", "viewer")
+    assert f"signed in as {other.get('/').context['request'].user.email}" in body_of(other.get(link))
+    assert other.post(link)["Location"].startswith("/login"), "another person accepts nothing"
+    assert not told("operator.invitation_accepted")
+    assert visitor.post(link)["Location"] == "/"
+    assert tenants_of(visitor) == ["globex", "acme"]
+    assert visitor.get("/settings/operators").status_code == 403, "as a viewer of Acme"
+    assert [visitor.get(link).status_code, visitor.post(link).status_code] == [404, 404]
+    assert [each.actor for each in told("operator.invitation_accepted")] == [operator_url(both).rpartition("/")[2]]
+    assert ada.post(f"{operator_url(both)}/link").status_code == 409
+
+
+def test_an_invitation_is_withdrawn_and_its_link_renewed_and_only_the_last_link_opens(ada: Client) -> None:
+    both = building.operator("globex", "owner", email="both@globex.example").email
+    first = link_in(ada.post("/settings/operators", {"email": both, "role": "viewer"}))
+    url = operator_url(both)
+    assert ada.post(url, {"role": "author"}).status_code == 302
+    assert "as author" in body_of(Client().get(first)), "another role is offered by the same link"
+    second = link_in(ada.post(f"{url}/link"))
+    assert [Client().get(each).status_code for each in (first, second)] == [404, 200]
+    assert ada.post(url, {"act": "deactivate"}).status_code == 302
+    assert "withdrawn" in body_of(ada.get("/settings/operators"))
+    assert Client().get(second).status_code == 404
+    assert ada.post(url, {"act": "activate"}).status_code == 409
+    third = link_in(ada.post(f"{url}/link"))
+    with time_machine.travel(timezone.now() + timedelta(days=4)):
+        assert Client().get(third).status_code == 404
+    assert Client().get(third).status_code == 200
+    steps = ("invited", "invitation_renewed", "invitation_withdrawn", "role_changed")
+    assert [len(told(f"operator.{step}")) for step in steps] == [1, 2, 1, 1]
+
+
+def test_a_person_who_is_active_nowhere_accepts_by_signing_in_through_the_link(ada: Client) -> None:
+    left = building.operator("globex", "viewer", email="left@globex.example")
+    building.deactivate(left)
+    link = link_in(ada.post("/settings/operators", {"email": left.email, "role": "viewer"}))
+    assert not signs_in(left.email, building.PASSWORD)
+    for wrong in (f"{link}x", link.replace(ids.wire("usr", left.id), ids.wire("usr", ids.new_id()))):
+        sent = {"login": left.email, "password": building.PASSWORD, "next": wrong}
+        assert Client().post("/login", sent).status_code == 200, wrong
+    visitor = Client()
+    assert visitor.post("/login", {"login": left.email, "password": "wrong", "next": link}).status_code == 200
+    answer = visitor.post("/login", {"login": left.email, "password": building.PASSWORD, "next": link})
+    assert (answer["Location"], tenants_of(visitor)) == ("/", ["acme"])
+    assert Client().get(link).status_code == 404
+    assert signs_in(left.email, building.PASSWORD)
 
 
 def test_an_owner_cannot_take_over_a_person_of_another_tenant_who_has_no_password_by_inviting_them(ada: Client) -> None:
@@ -205,8 +288,7 @@ def test_an_owner_cannot_take_over_a_person_of_another_tenant_who_has_no_passwor
     operators.join_by_groups(building.tenant("globex"), "rosa@globex.example", role="owner", now=now)
     for email in ("gil@globex.example", "rosa@globex.example"):
         link = link_in(ada.post("/settings/operators", {"email": email, "role": "viewer"}))
-        for answer in (Client().get(link), Client().post(link, {"password": GOOD, "again": GOOD})):
-            assert answer["Location"].startswith("/login"), email
+        assert Client().post(link, {"password": GOOD, "again": GOOD})["Location"].startswith("/login"), email
         assert not signs_in(email, GOOD)
         person = Operator.objects.get(email=email)
         with pytest.raises(NotFound):
@@ -253,10 +335,10 @@ FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
 EDGE = "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0"
 
 
-def browser(email: str, user_agent: str, address: str) -> Client:
+def browser(email: str, user_agent: str, address: str, *, password: str = building.PASSWORD) -> Client:
     """A browser in which that person has signed in."""
     found = Client(headers={"user-agent": user_agent}, REMOTE_ADDR=address)
-    assert found.post("/login", {"login": email, "password": building.PASSWORD}).status_code == 302
+    assert found.post("/login", {"login": email, "password": password}).status_code == 302
     return found
 
 

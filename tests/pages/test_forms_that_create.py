@@ -60,6 +60,12 @@ def renew_codes(_: World, ada: Client) -> Form:
     return [], {"current": building.PASSWORD}
 
 
+def renew_link(_: World, __: Client) -> Form:
+    both = building.operator("globex", "viewer", email="both@globex.example")
+    operators.invite(building.scope(), both.email, role="viewer", now=timezone.now())
+    return [ids.wire("usr", both.id)], {}
+
+
 KEY = {"name": "night-agent", "role": "viewer"}
 # A form to send to each address where one creates something.
 FORMS: dict[str, Callable[[World, Client], Form]] = {
@@ -85,6 +91,7 @@ FORMS: dict[str, Callable[[World, Client], Form]] = {
     "keys": lambda *_: ([], KEY),
     "connect": lambda *_: ([], KEY),
     "operators": lambda *_: ([], {"email": "new@acme.example", "role": "viewer"}),
+    "operator-link": renew_link,
     "operator-reset": lambda world, _: ([world.operator], {}),
     "second-factor-codes": renew_codes,
 }

@@ -110,6 +110,7 @@ NEEDS = {
     "operator-change": "operators:manage",
     "operator-sign-out": "operators:manage",
     "operator-sessions": "operators:manage",
+    "operator-link": "operators:manage",
     "operator-reset": "operators:manage",
     "operator-reset-factor": "operators:manage",
     "second-factor-policy": "operators:manage",

@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import access, ids
+from memory.host import access, ids, operators
 from memory.host.models import AuditRecord, Operator
 from tests import building
 from tests.pages.conftest import body_of
@@ -117,6 +117,22 @@ def test_a_code_is_good_once_and_a_recovery_code_too(ada: Client, clock: Clock) 
     shown = body_of(browser.get(PAGE))
     assert re.search(r"Recovery codes left</dt><dd>9<", shown)
     assert codes[0] not in shown, "shown once"
+
+
+def test_who_is_active_nowhere_accepts_an_invitation_with_the_code_and_not_before(ada: Client, clock: Clock) -> None:
+    secret, _, _ = set_up(ada)
+    clock.pass_by()
+    person = Operator.objects.get(email=ADA)
+    building.deactivate(person)
+    offered = operators.invite(building.scope("globex"), ADA, role="viewer", now=timezone.now())
+    link = f"/set-password/{ids.wire('usr', person.id)}/{offered.token}"
+    browser = Client()
+    answer = browser.post("/login", {"login": ADA, "password": building.PASSWORD, "next": link})
+    assert answer["Location"].startswith("/login/code")
+    assert access.memberships_of(person.id) == []
+    assert browser.post("/login/code", {"code": code_of(secret)})["Location"] == "/"
+    assert [each.tenant.slug for each in access.memberships_of(person.id)] == ["globex"]
+    assert signed_in(browser)
 
 
 def test_codes_of_other_times_and_of_nobody_open_nothing(ada: Client, clock: Clock) -> None:

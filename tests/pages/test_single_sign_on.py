@@ -139,6 +139,22 @@ def test_whom_an_owner_has_deactivated_no_group_lets_in_again(provider: Provider
     assert actions(rosa)[-1] == "operator.sign_in_failed"
 
 
+def test_the_groups_accept_an_open_invitation_and_none_that_was_withdrawn(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "guests")
+    go(provider)
+    rosa, globex, now = Operator.objects.get(email="rosa@acme.example"), building.scope("globex"), timezone.now()
+    operators.invite(globex, rosa.email, role="author", now=now)
+    go(provider)
+    operators.change(globex, rosa.id, active=False, now=now)
+    provider.person("s-1", rosa.email, "staff")
+    go(provider)
+    assert operators.find(globex, rosa.id).state == "withdrawn"
+    operators.renew_link(globex, rosa.id, now=now)
+    assert operators.find(globex, rosa.id).state == "invited", "groups of another tenant accept nothing"
+    go(provider)
+    assert (operators.find(globex, rosa.id).row.is_active, operators.find(globex, rosa.id).roles) == (True, ["viewer"])
+
+
 def test_the_last_owner_stays_one_whatever_the_groups_say(provider: Provider, settings: Settings) -> None:
     provider.person("s-1", "rosa@acme.example", "owners")
     go(provider)

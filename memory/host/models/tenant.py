@@ -70,21 +70,30 @@ class Membership(TenantOwned):
     """A person's membership in this tenant, which never sees their other memberships.
 
     A session carries the ``generation`` it began under and ends when that changes: with a new role or a deactivation.
+    The ``invitation`` of a person who had an account already is ``OPEN`` until they accept it, and gives no right.
     """
 
+    OPEN, WITHDRAWN = "open", "withdrawn"
     writer = "memory.host.access"
+    impersonal = {"invitation": "open, withdrawn, or nothing for a member"}
 
     operator = models.ForeignKey(Operator, on_delete=models.PROTECT, related_name="memberships")
     is_active = models.BooleanField(default=True)
     generation = models.PositiveIntegerField(default=0)
     # Whether the role follows the groups of the sign-in provider.
     from_groups = models.BooleanField(default=False, db_default=False)
+    invitation = models.CharField(max_length=16, default="", db_default="", blank=True)
     created_at = models.DateTimeField()
 
     operator_id: UUID
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=("tenant", "operator"), name="a_person_is_a_member_once"),)
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "operator"), name="a_person_is_a_member_once"),
+            models.CheckConstraint(
+                condition=models.Q(is_active=False) | models.Q(invitation=""), name="an_active_member_has_accepted"
+            ),
+        )
 
 
 class OperatorSession(AbstractBaseSession):

@@ -22,7 +22,7 @@ class Command(DatabaseCommand):
             (
                 each.email,
                 ", ".join(each.roles) or "-",
-                "active" if each.row.is_active else "deactivated",
+                each.state,
                 each.principal,
             )
             for each in page.rows
