@@ -267,6 +267,10 @@ def test_orders_promises_and_other_languages_are_intentions(text: str) -> None:
         "J'appelais Paul le vendredi.",
         "Je mange une pomme chaque matin.",
         "Je ne rappelle pas Paul demain.",
+        "Je vais bien demain.",
+        "Herr Maier wird am Freitag heiraten.",
+        "Ella ganará el premio el viernes.",
+        "The customer asked for a reply on Monday and got one.",
         "Room 5 opens on Monday.",
         "It will snow tomorrow in Davos.",
         "We sold the van on Monday and sent the keys on Tuesday.",
@@ -747,6 +751,7 @@ When the boiler is installed, cancel the rental.
 -The installation of the boiler starts on Monday.
 -The installation of the boiler is not finished.
 -The boiler installation form is here.
+-The installation guide of the boiler is complete.
 -We put in an offer for the boiler.
 -The installation of the pump is complete.
 Once both partners have signed, send the deed.

@@ -295,7 +295,7 @@ RECURRING_THING = re.compile(
 )
 MISSED = re.compile(
     r"\bbut\s+(?:\w+\s+)?(?:got|received|forgot|missed|did not|didn't|never|failed)\b"
-    r"|\band\s+(?:\w+\s+)?(?:kept|did|delivered)\b",
+    r"|\band\s+(?:\w+\s+)?(?:kept|did|delivered|(?:got|received) (?:one|it))\b",
     re.IGNORECASE,
 )
 REPORTED = re.compile(

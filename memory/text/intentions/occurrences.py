@@ -269,7 +269,9 @@ OF_AN_EVENT = re.compile(
     r"\b(?:release|approval|delivery|payment|launch|arrival|publication|renewal|refund|repair|acceptance"
     r"|[a-z]{3,}(?:tion|sion|ment))\s+"
     r"(?:candidates?|notes?|dates?|plans?|schedules?|requests?|reminders?|process(?:es)?|workflow|deadlines?|windows?"
-    r"|forms?|terms|estimates?|forecasts?|branch|status|costs?|fees?)\b",
+    r"|forms?|terms|estimates?|forecasts?|branch|status|costs?|fees?|guides?|guidelines?|manuals?|instructions?|kits?"
+    r"|scripts?|tools?|checklists?|reports?|documents?|documentation|training|videos?|tests?|teams?|packages?"
+    r"|files?)\b",
     re.IGNORECASE,
 )
 # What can only be said to have happened together with a word that says that it did.
