@@ -15,7 +15,7 @@ from memory.host.json_types import JSONObject
 MAX_TEXT = 128
 MAX_SOURCES = 32
 LARGEST_STEP = 2**53 - 1
-NO_TEXT = f"must be a text of 1 to {MAX_TEXT} characters without control characters"
+NO_TEXT = f"must be a text of 1 to {MAX_TEXT} characters, one of them visible, without control characters"
 TEXTS = ("system", "runId", "threadId", "checkpointId", "node")
 STEP, TRACE, SOURCES = "step", trace_context.HEADER, "sourceIds"
 MEMBERS = (*TEXTS, STEP, TRACE, SOURCES)
@@ -97,8 +97,10 @@ def problems(said: object) -> Iterator[tuple[str, str]]:
 
 def is_text(value: object) -> bool:
     """Whether that can be one of the texts of an origin."""
-    fits = isinstance(value, str) and 0 < len(value) <= MAX_TEXT
-    return fits and not any(unicodedata.category(each) in {"Cc", "Cs"} for each in str(value))
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
+        return False
+    kinds = {unicodedata.category(each) for each in value}
+    return kinds.isdisjoint({"Cc", "Cs"}) and any(kind[0] not in "CZ" for kind in kinds)
 
 
 def require_fitting(origin: Origin) -> None:

@@ -21,12 +21,14 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 
 from memory.host import ids
-from memory.host.errors import TooLarge
+from memory.host.errors import Invalid, TooLarge
 from memory.host.json_types import JSONObject
 from memory.host.paging import Page, cursor
 
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 MAX_DEPTH = 64
+BODY = "body"
+LONGEST_NAME = 40  # of a member that an error names
 TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 # The ``META`` key of the refusal for a body that the server did not read to its end.
 REFUSED = "openwop.refused"
@@ -231,8 +233,8 @@ class StrictJSONParser(BaseParser):
             raise ParseError("The body is not valid JSON in UTF-8.") from None
         if depth_of(raw.decode()) > MAX_DEPTH:
             raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
-        if b"\\u0000" in raw and _has_nul(value):
-            raise ParseError("The body holds a NUL character.")
+        if b"\\u0000" in raw and (place := _place_of_nul(value)) is not None:
+            raise Invalid("The body holds a NUL character.", errors=[{"field": place, "message": "holds a NUL"}])
         return value
 
 
@@ -251,14 +253,27 @@ def parser_of(view: object) -> StrictJSONParser:
     return next((kind() for kind in known if issubclass(kind, StrictJSONParser)), StrictJSONParser())
 
 
-def _has_nul(value: object) -> bool:
+def _place_of_nul(value: object, place: str = BODY) -> str | None:
+    """The field that holds a NUL, as ``origin.node``; "body" for the body as a whole, None without one.
+
+    A name that is no word is not told back.
+    """
     if isinstance(value, str):
-        return "\x00" in value
+        return place if "\x00" in value else None
+    parts: Iterable[tuple[str, object]] = ()
     if isinstance(value, list):
-        return any(_has_nul(item) for item in value)
-    if isinstance(value, dict):
-        return any(_has_nul(key) or _has_nul(item) for key, item in value.items())
-    return False
+        parts = ((place, item) for item in value)
+    elif isinstance(value, dict):
+        if any("\x00" in key for key in value):
+            return place
+        parts = ((_under(place, key), item) for key, item in value.items())
+    return next((found for name, item in parts if (found := _place_of_nul(item, name)) is not None), None)
+
+
+def _under(place: str, key: str) -> str:
+    """The place of a member, to two levels."""
+    told = key.isidentifier() and len(key) <= LONGEST_NAME and "." not in place
+    return place if not told else key if place == BODY else f"{place}.{key}"
 
 
 def closed(title: str = "", /, **properties: Schema) -> Schema:

@@ -113,6 +113,8 @@ def test_a_step_comes_back_as_it_was_given(agent: Agent, step: Any) -> None:
         ),
         ("node", None),
         ("node", "a\nb"),
+        ("node", "a\x00b"),
+        ("system", " \u200b"),
         ("step", True),
         ("step", 1.5),
         ("step", 2**60),
@@ -122,6 +124,7 @@ def test_a_step_comes_back_as_it_was_given(agent: Agent, step: Any) -> None:
         ("sourceIds", "doc-1"),
         ("sourceIds", ["x"] * 33),
         ("sourceIds", [""]),
+        ("sourceIds", ["a\x00"]),
     ],
 )
 def test_a_bad_origin_is_400_and_names_the_field(agent: Agent, member: str, value: Any) -> None:
