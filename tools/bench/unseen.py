@@ -45,9 +45,9 @@ def _statements(plan: Plan) -> list[Texts]:
     return [shipped, texts.held(), *others]
 
 
-def _with_second(given: list[Texts]) -> list[Texts]:
-    """With what another hand has written."""
-    return [*given, texts.second("read"), texts.second("unread")]
+def _with_others(given: list[Texts]) -> list[Texts]:
+    """With what other hands have written."""
+    return [*given, *(written(half) for written in (texts.second, texts.third) for half in ("read", "unread"))]
 
 
 def fate_of(older: str, newer: str) -> str:
@@ -63,7 +63,7 @@ def fate_of(older: str, newer: str) -> str:
 
 def reconciled(plan: Plan) -> Iterator[Outcome]:
     """Q3: pairs that mean the same, of which the newer replaces the older, and of which both have to stay."""
-    for given in _with_second(_statements(plan)):
+    for given in _with_others(_statements(plan)):
         found = {
             label: [fate_of(*each[1:]) for each in given.pairs if each.label == label]
             for label in (SAME, NEWER, DIFFERENT, CONTRARY)
@@ -81,7 +81,7 @@ def reconciled(plan: Plan) -> Iterator[Outcome]:
 
 def committed(plan: Plan) -> Iterator[Outcome]:
     """Q4: found sentences that are commitments; those in doubt do not count."""
-    for given in _with_second(_statements(plan)):
+    for given in _with_others(_statements(plan)):
         found = [each.commits for each in given.orders if intentions.found_in(each.text, zone="UTC", written_at=WROTE)]
         right, there = sum(found), sum(each.commits for each in given.orders)
         yield _share("Q4", "commitments, precision", given, plan, Share(right, len(found)), 0.95)
@@ -90,7 +90,7 @@ def committed(plan: Plan) -> Iterator[Outcome]:
 
 def fired(plan: Plan) -> Iterator[Outcome]:
     """Q5: conditions that are met, and that are not."""
-    for given in _with_second(_texts(plan)):
+    for given in _with_others(_texts(plan)):
         for wanted, what, goal in ((True, "met", 0.8), (False, "not met", 1 / 30)):
             said = [fires(each) for each in given.conditions if each.fires is wanted]
             share = Share(sum(said), len(said))
@@ -108,7 +108,7 @@ def fires(condition: Condition) -> bool:
 
 def asked(plan: Plan) -> Iterator[Outcome]:
     """Q8: corrections that ask for the same in three phrasings, and others that are taken for it."""
-    for given in _with_second(_texts(plan)[1:]):
+    for given in _with_others(_texts(plan)[1:]):
         same, joined = Share(), Share()
         for *phrasings, other in given.asks:
             heads = _heads((*phrasings, other))

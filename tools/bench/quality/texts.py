@@ -118,9 +118,18 @@ def second(half: str) -> Texts:
     """By another hand than the rules', written before the rules were changed for it: of the ``read`` half what failed
     was looked at; of the ``unread`` half only the rates, and the kinds of its misses after the last change.
     Pairs say their language as well."""
-    found = slots.data("second")[half]
+    return _by_another_hand("second", f"by another hand, {half}", half)
+
+
+def third(half: str) -> Texts:
+    """Written like the second, later; of the ``unread`` half the rates were printed twice, and nothing else."""
+    return _by_another_hand("third", f"by a third hand, {half}", half)
+
+
+def _by_another_hand(file: str, name: str, half: str) -> Texts:
+    found = slots.data(file)[half]
     return Texts(
-        f"by another hand, {half}",
+        name,
         tuple(Pair(label, *pair[:2]) for label in (SAME, NEWER, DIFFERENT) for pair in found[label]),
         orders=_orders(found),
         conditions=tuple(Condition(*each) for each in found["firings"]),
