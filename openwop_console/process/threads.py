@@ -131,5 +131,9 @@ def _settle(done: "Future[Any]", result: object, problem: BaseException | None) 
         return
     if problem is None:
         done.set_result(result)
+    elif isinstance(problem, StopIteration):  # no future takes one, and its request would never be answered
+        ended = RuntimeError("StopIteration")
+        ended.__cause__ = problem
+        done.set_exception(ended)
     else:
         done.set_exception(problem)

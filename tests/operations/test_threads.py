@@ -66,6 +66,8 @@ def test_a_failure_is_raised_where_the_result_is_awaited_and_ends_no_thread() ->
         threads = Threads(1, lambda: None)
         with pytest.raises(ZeroDivisionError):
             await threads.compute(divmod, 1, 0)
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await asyncio.wait_for(threads.compute(next, iter(())), 20)
         return int(await threads.compute(int, "7"))
 
     assert awaiting.awaited(failing()) == 7
