@@ -632,6 +632,8 @@ def test_a_silly_text_costs_no_time_to_speak_of(text: str) -> None:
         ("the invoice clears", "The contract is signed.", None),
         ("the SOC2 report is filed", "Filed the SOC2 report with the auditor.", True),
         ("the SOC2 report is filed", "The SOC1 report was filed.", None),
+        ("the report is submitted", "The report was filed.", True),
+        ("the report is submitted", "Ana opened the report file.", None),
         ("payment arrives", "Payment was received.", True),
         ("payment arrives", "Acme paid.", True),
         ("payment arrives", "Payment is due on Friday.", None),

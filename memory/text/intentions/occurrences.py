@@ -54,7 +54,6 @@ hire recruit
 find locate
 stop halt cease
 marry wed
-submit file lodge
 recover restore
 refund reimburse
 replace swap exchange
@@ -113,6 +112,7 @@ PHRASES = tuple(
     for phrase, verb in (
         (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
+        (r"(?:filed|lodged)(?! (?:away|under|in)\b)", "submit"),  # "file" and "lodge" are things as well
         (r"v(\d+)(?:\.0)*(?![.\d])|version (\d+)(?:\.0)+(?![.\d])", r"version \1\2"),
         (rf"{IS} {NOW}out(?=\s*(?:[.,;!]|$|now|today|at last))", "publish"),
         (r"sign(?:s|ed|ing)? up|sign-ups?", "register"),
