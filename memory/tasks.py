@@ -12,6 +12,7 @@ from memory import (
     embeddings,
     entry_selection,
     external_runs,
+    ledger,
     ledger_exports,
     ledger_search,
     memory_policy,
@@ -172,8 +173,12 @@ def fire_pass_schedules(now: datetime) -> int:
 
 
 def correct_ahead(now: datetime) -> int:
-    """Bring forward the passes and nights that were put off while the clock was ahead; return how many."""
-    return schedules.correct_ahead(now=now) + memory_policy.correct_nights(now=now)
+    """Bring forward the passes, nights and requests for vectors that were put off while the clock was ahead.
+
+    Return how many.
+    """
+    corrected = schedules.correct_ahead(now=now) + memory_policy.correct_nights(now=now)
+    return corrected + ledger.correct_vectors(now=now)
 
 
 def order_nights() -> int:

@@ -1,9 +1,11 @@
 """When a row with an end time is over: one rule, as an ORM condition, as SQL text, and for a value."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Q
 
+# The clocks of two consoles may differ by this much; a time further off than that was written while a clock was ahead.
+SKEW = timedelta(minutes=10)
 # The same conditions for hand-written SQL, with the time as their one parameter.
 UNEXPIRED = "({column} IS NULL OR {column} > %s)"
 EXPIRED = "{column} <= %s"

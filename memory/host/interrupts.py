@@ -19,8 +19,9 @@ from memory.host import event_log, ids, runs, sql
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
 from memory.host.event_log import Recorded
 from memory.host.events import Event, InterruptRequested, InterruptResolved, NodeResumed, NodeSuspended, payload_of
+from memory.host.expiry import SKEW
 from memory.host.json_types import JSONObject
-from memory.host.models import Interrupt, InterruptVote, Run, RunStatus
+from memory.host.models import Interrupt, InterruptVote, Run, RunStatus, Tenant
 from memory.host.node_types import Wait
 from memory.host.registrations import Registrations
 from memory.host.tenancy import TenantScope
@@ -239,6 +240,18 @@ def _withdraw_all() -> sql.Update:
 
 def _open_of(tenant_id: UUID, run_id: UUID) -> QuerySet[Interrupt]:
     return Interrupt.objects.written_by(WRITER).filter(tenant_id=tenant_id, run_id=run_id, resolved_at=None)
+
+
+def correct_ahead(*, now: datetime) -> int:
+    """Bring forward the timeouts of open questions that were asked while a clock was ahead; return how many."""
+    of_all = {"tenant_id__in": Tenant.objects.values("id")}  # so that SQLite searches the index of open timeouts
+    rows = Interrupt.objects.filter(resolved_at=None, timeout_at__gt=now, created_at__gt=now + SKEW, **of_all)
+    corrected = 0
+    for tenant_id, row_id, asked_at, timeout_at in rows.values_list("tenant_id", "id", "created_at", "timeout_at"):
+        if timeout_at and timeout_at > (earlier := now + (timeout_at - asked_at)):
+            own = Interrupt.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row_id, timeout_at=timeout_at)
+            corrected += own.update(timeout_at=earlier)
+    return corrected
 
 
 def postpone(run: Run, by: timedelta) -> None:

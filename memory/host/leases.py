@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from memory.host import sql
+from memory.host.expiry import SKEW
 from memory.host.models import TenantOwned
 
 Leased = TypeVar("Leased", bound=TenantOwned)
@@ -93,6 +94,15 @@ class Lease(Generic[Leased]):
         held = self.model.objects.written_by(self.by).filter(**{f"{self.until}__isnull": False})
         held = held.exclude(Q(holder="")) if instance is None else held.filter(Q(holder__startswith=f"{instance}/"))
         return held.update(**{"holder": "", self.until: now})
+
+    def correct_ahead(self, *, now: datetime, where: Q | None = None) -> int:
+        """Shorten the leases that end later than any does, claimed while a clock was ahead; return how many.
+
+        A holder that is alive renews its lease. ``where`` is a further condition on the rows.
+        """
+        late = Q(**{f"{self.until}__gt": self.end(now) + SKEW})
+        held = self.model.objects.written_by(self.by).filter(late, where or Q())
+        return held.exclude(Q(holder="")).update(**{self.until: self.end(now)})
 
     def _rows(self, tenant_id: UUID, row_id: UUID) -> QuerySet[Leased]:
         rows = self.model.objects.written_by(self.by).filter(tenant_id=tenant_id, id=row_id)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Min, Q
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet
 
 from memory.host import event_log, ids, registry, sql, wakeups
 from memory.host.errors import Conflict, NotFound
@@ -29,6 +29,7 @@ from memory.host.events import (
     RunResumed,
     RunStarted,
 )
+from memory.host.expiry import SKEW
 from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus, Tenant
@@ -219,6 +220,29 @@ def _due() -> sql.Written:
     # By tenant, so that SQLite searches the index instead of reading every run that rests.
     rows = Run.objects.filter(tenant_id__in=Tenant.objects.values("id"), ready_at__lte=now).order_by("ready_at")
     return sql.Written(rows.values_list("tenant_id", "id", "ready_at")[:DUE_AT_ONCE], now)
+
+
+def resting(*, now: datetime) -> QuerySet[Run]:
+    """Return, for writing, the runs of all tenants that no worker holds or looks at before ``now`` and ``SKEW``."""
+    rows: QuerySet[Run] = Run.objects.written_by(WRITER).filter(
+        tenant_id__in=Tenant.objects.values("id"), ready_at__gt=now + SKEW, holder=""
+    )
+    return rows
+
+
+def correct_ahead(is_meant: Q, *, now: datetime) -> int:
+    """Wake the runs that rest until a time that is none of theirs, because a clock was ahead; return how many.
+
+    ``is_meant`` matches runs of which a node waits until then. Deadlines of runs that began meanwhile come first.
+    """
+    begun = resting(now=now).filter(started_at__gt=now + SKEW, deadline_at__isnull=False)
+    for tenant_id, run_id, began_at, ends_at in begun.values_list("tenant_id", "id", "started_at", "deadline_at"):
+        if began_at and ends_at and ends_at > (earlier := now + (ends_at - began_at)):
+            Run.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=run_id).update(deadline_at=earlier)
+    questions = Interrupt.objects.filter(tenant_id=OuterRef("tenant_id"), run_id=OuterRef("id"), resolved_at=None)
+    is_asked = Exists(questions.filter(timeout_at=OuterRef("ready_at")))
+    rows = resting(now=now).exclude(is_meant).exclude(is_asked)
+    return rows.filter(Q(deadline_at=None) | ~Q(deadline_at=F("ready_at"))).update(ready_at=now)
 
 
 @dataclass(frozen=True, slots=True)

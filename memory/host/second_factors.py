@@ -6,7 +6,7 @@ The rows are django-allauth's; their secrets are sealed, and erased when the fac
 import base64
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -20,12 +20,12 @@ from django.db.models import F
 
 from memory.host import access, vault
 from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.expiry import SKEW
 from memory.host.json_types import JSONObject
 from memory.host.models import Membership, Operator
 
 APP, RECOVERY_CODE, PASSKEY = "authenticator app", "recovery code", "passkey"
 PERIOD = 30  # seconds
-AHEAD = timedelta(minutes=10)  # more than the clocks of two consoles may differ by
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 # The binding of every secret of a factor, so that it does not open as another value of the vault.
 SEALED = UUID("5b0f8f0e-5f4c-4f56-9d0c-2f7a4c0e7a11")
@@ -166,7 +166,7 @@ def check_code(operator: Operator, code: str, *, now: datetime) -> str:
         else:
             counter = _counter_of(SealingAdapter().decrypt(row.data["secret"]), code, now)
             last = row.data["counter"]
-            was_ahead = last > (now + AHEAD).timestamp() // PERIOD  # of the clock that the last code was used by
+            was_ahead = last > (now + SKEW).timestamp() // PERIOD  # of the clock that the last code was used by
             good = counter is not None and (counter > last or was_ahead)  # RFC 6238, 5.2: at most once
             row.data["counter"] = counter if good else row.data["counter"]
         if good:

@@ -12,12 +12,12 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.crypto import salted_hmac
 
+from memory.host.expiry import SKEW
 from memory.host.models import Throttle
 
 WRITER = "memory.host.throttle"
 LONGEST = timedelta(seconds=30)
 KEPT = timedelta(minutes=15)
-SKEW = timedelta(minutes=10)  # that the clocks of two consoles may differ by
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from memory.host import access, audit, event_log, events, ids, outbound, outbox,
 from memory.host.errors import Conflict, Forbidden, NotFound, SubscriptionNotFound, WebhookUrlRejected
 from memory.host.event_log import ENDINGS, Recorded
 from memory.host.events import NodeSuspended
+from memory.host.expiry import SKEW
 from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import DeliveryState, OutboxEvent, Run, SecretScope, Webhook, WebhookDelivery, WebhookState
@@ -316,6 +317,20 @@ def due(*, now: datetime, per_webhook: int, after: UUID | None = None) -> list[W
 
 def _due(now: datetime) -> QuerySet[WebhookDelivery]:
     return WebhookDelivery.objects.filter(LEASE.free(now), next_at__isnull=False, next_at__lte=now)
+
+
+def correct_ahead(*, now: datetime) -> int:
+    """Bring forward the deliveries that wait for longer than after their last attempt, put off while a clock was ahead.
+
+    Return how many.
+    """
+    rows, corrected = WebhookDelivery.objects.filter(next_at__isnull=False, next_at__gt=now + SKEW), 0
+    for tenant_id, row_id, attempts, next_at in rows.values_list("tenant_id", "id", "attempts", "next_at"):
+        latest = now + (timedelta(), *GAPS)[min(attempts, len(GAPS))]
+        if next_at and next_at > latest + SKEW:
+            own = WebhookDelivery.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row_id, next_at=next_at)
+            corrected += own.update(next_at=latest)
+    return corrected
 
 
 def claim(delivery: WebhookDelivery, *, holder: str, now: datetime) -> bool:

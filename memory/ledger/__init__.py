@@ -64,6 +64,7 @@ from memory.ledger.retirement import (
 from memory.ledger.vectors import (
     begin_vectors,
     claim_vectors,
+    correct_vectors,
     drop_vectors,
     postpone_vectors,
     store_vectors,
@@ -83,6 +84,7 @@ __all__ = [
     "begin_vectors",
     "catch_up",
     "claim_vectors",
+    "correct_vectors",
     "drop_vectors",
     "ephemeral_rows",
     "erase_names",

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from memory.host import sql
+from memory.host.expiry import SKEW
 from memory.ledger.head import WRITER
 from memory.models.vector_signs import BLOCK, IN_BLOCK, NUMBER, SIGNED, SIGNS, Array, signs_of
 from memory.models.vectors import VectorSpace, has_pgvector
@@ -69,6 +70,12 @@ def claim_vectors(space: VectorSpace, *, now: datetime) -> bool:
     """Whether this caller may request the vectors after the space's position for the next ``CLAIM``."""
     rows = VectorSpace.objects.written_by(WRITER).filter(tenant_id=space.tenant_id, source=space.source)
     return bool(rows.filter(position=space.position, next_at__lte=now).update(next_at=now + CLAIM))
+
+
+def correct_vectors(*, now: datetime) -> int:
+    """Bring forward the requests that wait for longer than any, put off while a clock was ahead; return how many."""
+    rows = VectorSpace.objects.written_by(WRITER).filter(next_at__gt=now + LONGEST_PAUSE + SKEW)
+    return rows.update(next_at=now)
 
 
 def postpone_vectors(space: VectorSpace, reason: str, *, now: datetime) -> None:

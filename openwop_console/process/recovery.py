@@ -3,8 +3,13 @@ imports."""
 
 from datetime import datetime
 
+from django.db.models import Q
+
 from memory import commitments, passes
-from memory.host import runs, webhooks
+from memory.host import heartbeats, idempotency_keys, runs, webhooks
+from memory.host.models import Tenant
+
+LEASES = (runs.LEASE, passes.LEASE, commitments.LEASE, webhooks.LEASE)
 
 
 def recover(instance: str | None, now: datetime) -> int:
@@ -12,5 +17,11 @@ def recover(instance: str | None, now: datetime) -> int:
 
     ``None`` means every console: on a restored copy, no holder of a lease is running.
     """
-    leases = (runs.LEASE, passes.LEASE, commitments.LEASE, webhooks.LEASE)
-    return sum(lease.release_held_by(instance, now=now) for lease in leases)
+    return sum(lease.release_held_by(instance, now=now) for lease in LEASES)
+
+
+def correct_leases(now: datetime) -> int:
+    """Shorten the leases that were claimed while a clock was ahead; return how many."""
+    corrected = sum(lease.correct_ahead(now=now) for lease in (*LEASES, heartbeats.LEASE))
+    begun = Q(tenant_id__in=Tenant.objects.values("id"), created_at__gt=now)  # by index: there are very many
+    return corrected + idempotency_keys.LEASE.correct_ahead(now=now, where=begun)

@@ -17,9 +17,10 @@ from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from memory import tasks as memory_tasks
-from memory.host import audit_chain, heartbeats, scheduling
+from memory.host import audit_chain, heartbeats, scheduling, webhooks
 from memory.host.scheduling import Timer
-from openwop_console.runtime import schedules, tasks
+from openwop_console.process import recovery
+from openwop_console.runtime import runs, schedules, tasks
 
 logger = logging.getLogger(__name__)
 
@@ -102,9 +103,10 @@ class Scheduler:
             return
         corrected = scheduling.correct_timers(TIMERS, now=now) + scheduling.correct_schedules(now)
         corrected += heartbeats.correct_ahead(now=now) + memory_tasks.correct_ahead(now)
+        corrected += recovery.correct_leases(now) + runs.correct_ahead(now=now) + webhooks.correct_ahead(now=now)
         if corrected:
             logger.warning(
-                "%s timers and schedules were set for later than they should be; the clock was ahead", corrected
+                "%s timers, schedules and waits were set for later than they should be; the clock was ahead", corrected
             )
 
     def _wake_passes(self, now: datetime) -> int:

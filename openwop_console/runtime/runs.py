@@ -462,6 +462,12 @@ class Patience:
         return min(wait, LONGEST_RETRY_DELAY)
 
 
+def correct_ahead(*, now: datetime) -> int:
+    """Bring forward the waits of runs that were put off while a clock was ahead; return how many."""
+    corrected = interrupts.correct_ahead(now=now) + steps.correct_ahead(longest_retry=LONGEST_RETRY_DELAY, now=now)
+    return corrected + runs.correct_ahead(steps.waits_until_run_is_ready(), now=now)
+
+
 def executions_of(run: Run) -> int:
     """The maximum node executions of the run: its ``recursionLimit``, capped by the host's."""
     return min(_count(run.configurable.get("recursionLimit")) or MAX_NODE_EXECUTIONS, MAX_NODE_EXECUTIONS)

@@ -5,14 +5,15 @@ from datetime import datetime, timedelta
 from functools import cache
 from uuid import UUID
 
-from django.db.models import F, TextField, Value
+from django.db.models import Exists, F, OuterRef, Q, TextField, Value
 from django.db.models.functions import Cast, StrIndex
 from django.db.models.lookups import GreaterThan
 
-from memory.host import sql
+from memory.host import runs, sql
 from memory.host.events import Failure
+from memory.host.expiry import SKEW
 from memory.host.json_types import JSONObject
-from memory.host.models import Run
+from memory.host.models import Run, Tenant
 from openwop_console.runtime.models import Step, StepState
 
 WRITER = "openwop_console.runtime.steps"
@@ -119,6 +120,28 @@ def fail(step: Step, failure: Failure) -> None:
     step.state, step.wake_at = StepState.FAILED, None
     step.error = {"code": failure.code, "message": failure.message}
     step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
+
+
+def correct_ahead(*, longest_retry: timedelta, now: datetime) -> int:
+    """Bring forward the nodes of resting runs that began while a clock was ahead, and retries that wait for longer than
+    any does; return how many."""
+    of_resting = {"tenant_id__in": Tenant.objects.values("id"), "run_id__in": runs.resting(now=now).values("id")}
+    begun = Step.objects.filter(state__in=IN_FLIGHT, started_at__gt=now + SKEW, **of_resting)
+    corrected = 0
+    for step in begun.defer("outputs", "variables"):
+        ahead = step.started_at - now
+        step.started_at = now
+        step.wake_at, step.deadline_at = (at and at - ahead for at in (step.wake_at, step.deadline_at))
+        step.save(by=WRITER, update_fields=["started_at", "wake_at", "deadline_at"])
+        corrected += 1
+    late = {"state": StepState.SLEEPING, "error__isnull": False, "wake_at__gt": now + longest_retry + SKEW}
+    return corrected + Step.objects.written_by(WRITER).filter(**late, **of_resting).update(wake_at=now)
+
+
+def waits_until_run_is_ready() -> Q:
+    """Match the runs of which a node waits, or may take, until the time at which a worker looks at the run next."""
+    rows = Step.objects.filter(tenant_id=OuterRef("tenant_id"), run_id=OuterRef("id"), state__in=IN_FLIGHT)
+    return Q(Exists(rows.filter(Q(wake_at=OuterRef("ready_at")) | Q(deadline_at=OuterRef("ready_at")))))
 
 
 def postpone(run: Run, by: timedelta) -> None:

@@ -16,8 +16,8 @@ from django.db import DatabaseError, connection
 from django_q.models import OrmQ
 
 from memory import memory_policy
-from memory.host import heartbeats, scheduling
-from memory.host.models import Heartbeat, HostTimer, Schedule
+from memory.host import heartbeats, runs, scheduling, webhooks
+from memory.host.models import Heartbeat, HostTimer, Run, Schedule, WebhookDelivery
 from memory.host.scheduling import QUIET_START, Timer
 from memory.models.passes import MemoryPolicy, PassSchedule
 from memory.passes import nights
@@ -25,7 +25,9 @@ from memory.passes import schedules as pass_schedules
 from memory.passes.schedules import PassTimes
 from openwop_console.process import scheduler
 from openwop_console.process.scheduler import TIMERS, Scheduler
-from tests import building
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.runs import RunRequest
+from tests import building, hooks
 from tests.fixtures_console import ConsoleProcess
 
 pytestmark = pytest.mark.engines
@@ -142,6 +144,66 @@ def test_the_start_of_a_loop_moves_no_first_night_and_passes_over_a_zone_that_is
     nights_of = dict(MemoryPolicy.objects.values_list("tenant_id", "next_night_at"))
     assert nights_of[building.tenant("acme").id] == first
     assert nights_of[building.tenant("initech").id] == first
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_waits_of_runs_leases_and_deliveries_of_a_clock_ahead_are_as_long_as_they_were_meant(
+    is_restarted: bool,
+) -> None:
+    """Whatever began a day ahead goes on as if it began now; what was meant for a later time stays."""
+    acme, ahead = building.scope(), NOW + timedelta(days=1)
+    nodes = [building.node("slow", "core.delay", {"delayMs": 60_000})]
+    building.install("acme", building.definition("minute", *nodes))
+    half_day = [building.node("slow", "core.delay", {"delayMs": 43_200_000})]
+    building.install("acme", building.definition("half-day", *half_day))
+    failing = building.definition("failing", building.node("fails", "core.fail"))
+    building.install("acme", {**failing, "settings": {"maxRetries": 2, "retryDelayMs": 5_000}})
+    gate = building.node("gate", "core.approvalGate", {"timeoutMs": 120_000})
+    building.install("acme", building.definition("asking", gate))
+    hasty = building.definition("hasty", *half_day)
+    building.install("acme", {**hasty, "settings": {"timeout": 180_000}})
+
+    def begin(name: str, at: datetime, *, looks: bool = True) -> Run:
+        run = run_service.create_run(acme, RunRequest(name), now=at)
+        return building.advance_at(run, at) if looks else run
+
+    def rests(run: Run, since: datetime = NOW) -> timedelta:
+        ready_at = Run.objects.of(run.tenant_id).values_list("ready_at", flat=True).get(id=run.id)
+        assert ready_at
+        return ready_at - since
+
+    loop = Scheduler()
+    loop.tick(NOW)
+    meant = begin("half-day", NOW)
+    unseen, minute, retried = begin("half-day", ahead, looks=False), begin("minute", ahead), begin("failing", ahead)
+    asking, hasty_one, older = begin("asking", ahead), begin("hasty", ahead), begin("failing", NOW)
+    building.advance_at(older, ahead)
+    held = begin("minute", ahead, looks=False)
+    assert runs.claim(held.tenant_id, held.id, holder="dead/1", now=ahead)
+    hooks.subscribe("memory.written")
+    building.write(acme, building.open_run(acme), "Marta prefers tea.")
+    webhooks.fan_out(now=ahead)
+    [delivery] = WebhookDelivery.objects.of(acme.tenant_id)
+    assert webhooks.claim(delivery, holder="test/1", now=ahead)
+    place = (delivery.tenant_id, delivery.id)
+    webhooks.record_attempt(*place, holder="test/1", status=None, code="timeout", now=ahead)
+    if not is_restarted:
+        loop.tick(ahead)
+    (Scheduler() if is_restarted else loop).tick(NOW)
+    [delivery] = WebhookDelivery.objects.of(acme.tenant_id)
+    assert delivery.next_at == NOW + webhooks.GAPS[0]
+    assert rests(meant) == timedelta(hours=12)
+    assert rests(held) == runs.LEASE.lasts
+    woken = (unseen, minute, retried, older, asking, hasty_one)
+    assert [rests(each) for each in woken] == [timedelta()] * len(woken), "a worker looks again"
+    assert [rests(building.advance_at(each, NOW)).seconds for each in (asking, hasty_one)] == [120, 180]
+    assert building.advance_at(older, NOW).status == "failed", "its last attempt"
+    assert building.advance_at(minute, NOW).status == "running"
+    assert rests(minute) == timedelta(minutes=1)
+    assert building.advance_at(minute, NOW + timedelta(minutes=1)).status == "completed"
+    building.advance_at(retried, NOW)
+    assert rests(retried) <= timedelta(seconds=10)
 
 
 @pytest.mark.django_db(transaction=True)
