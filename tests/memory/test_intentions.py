@@ -729,6 +729,15 @@ Quand le magasin ouvre, appelle Luc.
 -Le magasin n'a pas ouvert.
 -Le magasin va ouvrir demain.
 -Le magasin a fermé ce matin.
+Quand Ana part, appelle Luc.
++Ana est partie ce matin.
+-Ana a fait part de ses doutes.
+Wenn Ana geht, ruf Ben an.
++Ana ist gegangen.
+-Ana geht es gut.
+Wenn Ana abreist, ruf Ben an.
+-Es geht um Ana.
+-Ana geht zum Arzt.
 When Ewa resigns, tell the board.
 +Ewa gave notice.
 -Ewa gave notice of the meeting.

@@ -95,8 +95,9 @@ install eingebaut installiert einbaut instala instale instalado instaló install
  zainstaluje zainstalował zainstalowany
 find findet gefunden encuentra encuentre encontrado encontró trouve trouvé znajdzie znalazł znaleziono
 win gewinnt gewonnen gana gane ganado ganó gagne gagné wygra wygrał
-leave abreist abgereist geht gegangen verlässt verlassen marche marchó marchado part parti
+leave abreist abgereist verlässt verlassen marchó marchado part parti partie
  quitte quitté wyjedzie wyjechał
+walk geht gegangen
 born geboren nace nazca nacido nació naît né née urodzi urodził urodziła
 available verfügbar lieferbar vorrätig disponible dispo dostępny dostępna dostępne
 return heimkommt heimgekommen zurückkommt zurückgekommen regresa regrese regresó regresado
@@ -271,7 +272,9 @@ OF_AN_EVENT = re.compile(
     r"(?:candidates?|notes?|dates?|plans?|schedules?|requests?|reminders?|process(?:es)?|workflow|deadlines?|windows?"
     r"|forms?|terms|estimates?|forecasts?|branch|status|costs?|fees?|guides?|guidelines?|manuals?|instructions?|kits?"
     r"|scripts?|tools?|checklists?|reports?|documents?|documentation|training|videos?|tests?|teams?|packages?"
-    r"|files?)\b",
+    r"|files?)\b"
+    r"|\b(?:geht (?:es|um)|es geht|(?:fait|faire|fais|à|sa|ma|leur|quelque|nulle|autre) part|(?:la|une|cette) ferme"
+    r"|(?:la|las|tiene|con) ganas?)\b",  # in other languages, what only looks like the verb
     re.IGNORECASE,
 )
 # What can only be said to have happened together with a word that says that it did.
