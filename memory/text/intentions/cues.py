@@ -146,6 +146,16 @@ WHO = (
     rf"|(?!(?:{MACHINES})\b)[a-z]{{3,}}(?:smith|ist|ian|er|or|man|woman|wife)\b)|{GROUPS}))"
 )
 DOING = r"(?:\w{3,}ing)"
+NO_NAMES = (
+    "Note|Notes|Update|News|Status|Info|Result|Results|Warning|Fact|Summary|Today|Tomorrow|Yesterday|Agenda|Example|Hint"
+    "|Tip|Question|Answer|Plan|Goal|Decision|Reason|Cause|Problem|Fix|Error|Deadline|Due|Expires|Valid|Open|Closed|Weather"
+    "|Forecast|Holiday|Birthday|Event|Meeting|Location|Address|Price|Total"
+)
+NO_DEEDS = (
+    "during|according|regarding|concerning|including|following|starting|beginning|being|having|nothing|something|anything"
+    "|everything|morning|evening|waiting|expecting|assuming|given|looking|depending|considering|barring|opening|closing"
+    "|running|building|meeting|parking|training|missing|using|spring|string|king|ring|thing|bring|sing|ping"
+)
 PROMISED = patterns.late(
     rf"(?:^\s*|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|'s going to|\s+(?i:will|shall|must|has to|have to"
     rf"|needs? to|is to"
@@ -207,6 +217,22 @@ FIRST_PRESENT = patterns.late(
     rf"(?:^\W*|[,;:]\s+|\band\s+)(?:i|we)\s+(?:then |also )?(?!(?:read|put|cut|set|shut"
     rf"|let)\b){KNOWN_DEED}(?={OBJECT_BEGINS})",
     re.IGNORECASE,
+)
+# What is waited for or was promised, who is named for what by a day, what a person asked for, and a note of what one is
+# about to do.
+AWAITED = patterns.late(
+    r"^\W*(?:(?i:[a-z]+ \d+ ?: ))?(?i:(?:i'm |we're |i am |we are |still )*waiting for) [^,;:]{1,60}? to \w+"
+    r"|^\W*(?:(?i:i|we) )?(?i:(?:still )?need) (?i:the|an?|my|our|his|her|their|your)\b"
+    r"(?=[^,;:]*\b(?:by|before|no later than|at the latest)\s)"
+    r"|(?i:\b(?:was|were|has been|have been) promised)\b(?! by\b)(?=[^,;:]*\b(?:by|before|within)\s)"
+    rf"|^\W*(?i:i'm|we're|i am|we are) to (?i:{DEED})"
+    rf"|^\s*{WHO} (?:(?i:said|says|asked|asks|told me|told us|reminded me|reminds me)(?: (?:me|us))? to {DEED}"
+    rf"|(?i:wants) to (?:see|have|get))(?={OBJECT_BEGINS})"
+    rf"|^\s*{WHO} (?i:is|are) (?i:coming|stopping by|dropping by)\b[^.,;:]*\bto (?i:{DEED})"
+    rf"|^\s*(?!(?:{NO_NAMES})\b)[A-Z]\w+(?: [A-Z]\w+)?: (?=[a-z][^,;:]*\b(?:by|before|no later than)\s)"
+    rf"(?!.*\b{PAST_FORM}\b)"
+    rf"|^\W*(?!(?i:{NO_DEEDS})\b)[A-Z]?[a-z]{{2,}}ing(?: (?:up|over|off|out|back|in|down))?"
+    rf"(?= (?:the|my|our|his|her|their|an?|it|them|[A-Z]\w+)\b)(?!.*\b(?:{PAST_FORM}|went|was|were|is|are|took|made)\b)"
 )
 # A word in the place of an order that is none: it begins a clause, names a thing, or only sets a scene.
 NO_ORDERS = """
@@ -449,7 +475,7 @@ def _is_duty(clause: str, found: re.Match[str]) -> bool:
 
 # "From now on Ravi empties the bins every Monday"
 ASSIGNED = patterns.late(rf"^\s*{WHO}\s+(?i:{DEED_NOW})\b")
-ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, FIRST_PRESENT)
+ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, FIRST_PRESENT, AWAITED)
 LEAD_END = re.compile(r"^\s*,")
 
 
