@@ -510,10 +510,17 @@ def is_in_words(text: str, start: int, end: int) -> bool:
     return not _is_mixed(_BREAK.sub("", text[start:end]))
 
 
-def is_in_words_32(text: str, start: int, end: int) -> bool:
-    """Whether the run of base32's letters with a part of it from ``start`` to ``end`` is no more than words."""
-    runs = (each for each in _BASE32.finditer(text) if each.start() <= start and end <= each.end())
-    return not any(_MORE_THAN_WORDS.search(each[0]) for each in runs)
+def is_in_words_32(text: str, parts: Iterable[tuple[int, int]]) -> bool:
+    """Whether ``parts`` of a text, from one place to another and in order, stand in runs of base32's letters that are
+    no more than words."""
+    runs = (each for each in _BASE32.finditer(text) if _MORE_THAN_WORDS.search(each[0]))
+    run = next(runs, None)
+    for start, end in parts:
+        while run and run.end() < end:
+            run = next(runs, None)
+        if run and run.start() <= start:
+            return False
+    return True
 
 
 def broken_runs(text: str) -> Iterator[list[tuple[int, int]]]:

@@ -330,7 +330,7 @@ def shadows(terms: tuple[str, ...], text: str) -> bool:
     return (
         known.other.search(text) is not None
         or any(not encodings.is_in_words(text, *found.span()) for found in known.payload.finditer(text))
-        or any(not encodings.is_in_words_32(text, *found.span()) for found in known.in_base32.finditer(text))
+        or not encodings.is_in_words_32(text, (found.span() for found in known.in_base32.finditer(text)))
     )
 
 

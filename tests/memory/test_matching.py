@@ -435,6 +435,15 @@ def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
     assert time.process_time() - began < 6
 
 
+def test_a_name_in_many_words_of_base32_is_looked_for_in_a_moment() -> None:
+    """Each may be no more than a word, since it has no digit."""
+    word = base64.b32encode(b"\0Ada Lovelace\0\0").decode().rstrip("=")
+    began = time.process_time()
+    assert not shadows(("Ada Lovelace",), f"{word}. " * 10_000)
+    assert shadows(("Ada Lovelace",), f"{word}. " * 10_000 + f"2{word}")
+    assert time.process_time() - began < 3
+
+
 def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
     began = time.process_time()
     assert hidden_form("\\" * 65_000) == ""
