@@ -122,7 +122,7 @@ def second(half: str) -> Texts:
 
 
 def third(half: str) -> Texts:
-    """Written like the second, later; of the ``unread`` half the rates were printed twice, and nothing else."""
+    """Written like the second, later; of the ``unread`` half rates and counts of misses alone were printed."""
     return _by_another_hand("third", f"by a third hand, {half}", half)
 
 
