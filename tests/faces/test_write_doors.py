@@ -142,7 +142,7 @@ DOORS: dict[Callable[[Caller], None], dict[str, Any] | None] = {
     Caller.imported: EVERY_TEXT,
     Caller.imported_with_an_address: EVERY_TEXT,
     Caller.langgraph: {"system": "langgraph", "runId": SHOWN, "threadId": SHOWN, "node": SHOWN, "step": 1},
-    Caller.agents_sdk: {"system": "openai-agents", "threadId": PERSON},
+    Caller.agents_sdk: {"system": "openai-agents", "threadId": PERSON, "node": "user"},
     Caller.openintent_batch: None,
     Caller.run: None,
 }

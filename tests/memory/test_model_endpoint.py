@@ -1,6 +1,5 @@
 """The distiller behind an endpoint, against a small server of our own that speaks its protocol, well or badly."""
 
-import asyncio
 import contextlib
 import ipaddress
 import json
@@ -25,7 +24,7 @@ from memory.host.errors import EndpointFailed
 from memory.host.models import SecretScope
 from memory.memory_policy import Policy
 from openwop_console import settings as configured
-from tests import building
+from tests import awaiting, building
 from tests.serving import Answers, answers
 
 pytestmark = pytest.mark.django_db
@@ -274,7 +273,7 @@ def test_a_line_in_as_many_pieces_as_bytes_takes_time_by_its_length() -> None:
         return [line async for line in outbound.lines(cast("Any", Pieces()), most=1_048_576)]
 
     began = time.process_time()
-    assert asyncio.run(read()) == ["a" * 200_000 + "b", "c", "d"]
+    assert awaiting.awaited(read()) == ["a" * 200_000 + "b", "c", "d"]
     assert time.process_time() - began < 1.5
 
 
