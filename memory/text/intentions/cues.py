@@ -155,6 +155,8 @@ NO_DEEDS = (
     "during|according|regarding|concerning|including|following|starting|beginning|being|having|nothing|something|anything"
     "|everything|morning|evening|waiting|expecting|assuming|given|looking|depending|considering|barring|opening|closing"
     "|running|building|meeting|parking|training|missing|using|spring|string|king|ring|thing|bring|sing|ping"
+    "|celebrating|enjoying|loving|liking|hating|feeling|owning|losing|winning|turning|growing|wedding|outstanding|fearing"
+    "|hoping|seeing|hearing|knowing|dreading|leaving"
 )
 PROMISED = patterns.late(
     rf"(?:^\s*|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|'s going to|\s+(?i:will|shall|must|has to|have to"
@@ -218,6 +220,17 @@ FIRST_PRESENT = patterns.late(
     rf"|let)\b){KNOWN_DEED}(?={OBJECT_BEGINS})",
     re.IGNORECASE,
 )
+# What is told of a place, a time or a person, and is nothing to hand in: "Rome: warm by Friday".
+NO_TASK = (
+    "at|in|on|from|until|till|about|around|near|with|without|under|over|no|not|away|out|off|back|home|up|down|open|closed"
+    "|free|busy|sick|ill|well|fine|ready|stable|warm|cold|hot|dry|wet|sunny|cloudy|rainy|windy|foggy|rain|snow|sun|late"
+    "|early|full|empty|available|gone|asleep|awake|happy|sad|tired|better|worse|the same|as|if|when|while|because|since"
+)
+# Verbs by which it is said how that is, and not what one is about to do: "painting the house takes until Friday".
+TELLING = (
+    "went|was|were|is|are|took|takes?|made|makes?|costs?|helps?|saves?|hurts?|seems?|would|will|could|can|may|might|must"
+    "|should|remains?|suffices|means|requires|becomes|has|have|had|does|did|we|i|he|she|they|you"
+)
 # What is waited for or was promised, who is named for what by a day, what a person asked for, and a note of what one is
 # about to do.
 AWAITED = patterns.late(
@@ -227,12 +240,15 @@ AWAITED = patterns.late(
     r"|(?i:\b(?:was|were|has been|have been) promised)\b(?! by\b)(?=[^,;:]*\b(?:by|before|within)\s)"
     rf"|^\W*(?i:i'm|we're|i am|we are) to (?i:{DEED})"
     rf"|^\s*{WHO} (?:(?i:said|says|asked|asks|told me|told us|reminded me|reminds me)(?: (?:me|us))? to {DEED}"
-    rf"|(?i:wants) to (?:see|have|get))(?={OBJECT_BEGINS})"
+    r"|(?i:wants) to (?:see|(?:have|get)(?=[^,;:]*\b(?:by|before|no later than)\s)))"
+    rf"(?={OBJECT_BEGINS})"
     rf"|^\s*{WHO} (?i:is|are) (?i:coming|stopping by|dropping by)\b[^.,;:]*\bto (?i:{DEED})"
-    rf"|^\s*(?!(?:{NO_NAMES})\b)[A-Z]\w+(?: [A-Z]\w+)?: (?=[a-z][^,;:]*\b(?:by|before|no later than)\s)"
+    rf"|^\s*(?!(?:{NO_NAMES})\b)[A-Z]\w+(?: [A-Z]\w+)?: (?!(?:{NO_TASK})\b)"
+    rf"(?=[a-z][^,;:]*\b(?:by|before|no later than)\s)"
     rf"(?!.*\b{PAST_FORM}\b)"
     rf"|^\W*(?!(?i:{NO_DEEDS})\b)[A-Z]?[a-z]{{2,}}ing(?: (?:up|over|off|out|back|in|down))?"
-    rf"(?= (?:the|my|our|his|her|their|an?|it|them|[A-Z]\w+)\b)(?!.*\b(?:{PAST_FORM}|went|was|were|is|are|took|made)\b)"
+    rf"(?= (?:the|my|our|his|her|their|an?|it|them|[A-Z]\w+)\b)(?!.*\b(?:{PAST_FORM}|{TELLING})\b)"
+    rf"(?!.*(?:day|\d|noon|week|month|tomorrow|today) [a-z]+(?:s|rt)\b)"
 )
 # A word in the place of an order that is none: it begins a clause, names a thing, or only sets a scene.
 NO_ORDERS = """
