@@ -25,6 +25,7 @@ from rest_framework.settings import api_settings
 
 from memory.host import denials, errors, ids, pages, request_slots
 from memory.host.errors import Forbidden, Refusal
+from memory.host.http import NulInBody
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
 from memory.host.vault import SealTampered, VaultLocked
@@ -236,6 +237,8 @@ def refusal_of(problem: Exception) -> Refusal:
         return problem
     if isinstance(problem, drf.ValidationError):
         return errors.Invalid(errors=_field_errors(problem.detail))
+    if isinstance(problem, NulInBody):
+        return errors.Invalid(str(problem.detail), errors=[{"field": problem.field, "message": "holds a NUL"}])
     if isinstance(problem, drf.ParseError):
         return errors.Invalid(str(problem.detail))
     if is_unavailable(problem):

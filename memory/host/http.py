@@ -21,7 +21,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 
 from memory.host import ids
-from memory.host.errors import Invalid, TooLarge
+from memory.host.errors import TooLarge
 from memory.host.json_types import JSONObject
 from memory.host.paging import Page, cursor
 
@@ -201,6 +201,14 @@ def depth_of(text: str) -> int:
     return deepest
 
 
+class NulInBody(ParseError):
+    """A text or name of the body holds a NUL, which no database keeps; ``field`` names it."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__("The body holds a NUL character.")
+        self.field = field
+
+
 class StrictJSONParser(BaseParser):
     """The parser of all faces. An empty body is an empty object."""
 
@@ -234,7 +242,7 @@ class StrictJSONParser(BaseParser):
         if depth_of(raw.decode()) > MAX_DEPTH:
             raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
         if b"\\u0000" in raw and (place := _place_of_nul(value)) is not None:
-            raise Invalid("The body holds a NUL character.", errors=[{"field": place, "message": "holds a NUL"}])
+            raise NulInBody(place)
         return value
 
 
