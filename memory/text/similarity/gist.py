@@ -650,7 +650,7 @@ def _is_a_name(token: Token, at: int) -> bool:
 
 
 def is_about_facts(tokens: Sequence[Token], raws: set[str]) -> bool:
-    """Whether it tells how things are: neither what may be, nor what will be, nor what somebody reports."""
+    """Whether it tells how things are: neither what may be, nor what will be, nor what is reported."""
     return NO_FACTS.isdisjoint(raws) and not _lies_ahead(tokens, raws)
 
 
