@@ -48,7 +48,7 @@ def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now
     if not 1 <= len(chosen) <= MOST:
         message = f"Select 1 to {MOST} entries."
         raise Unprocessable(message, errors=[_error("id", f"must be 1 to {MOST}")])
-    found = adapter.entries_by_id(scope, [each for each in chosen if each], now=now)
+    found = adapter.entries_with_writers(scope, [each for each in chosen if each], now=now)
     if len(found) < len(chosen):
         raise NotFound("Not all of these entries are there.")
     return [found[each] for each in chosen if each]

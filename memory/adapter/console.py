@@ -17,7 +17,7 @@ from memory.adapter.runs import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
 from memory.host import ids, sql
 from memory.host.expiry import has_expired
-from memory.host.models import TenantOwned
+from memory.host.models import Run, TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress, in_order
@@ -27,6 +27,7 @@ from memory.origins import Origin
 COUNTED = 10_000
 FEW = 20_000
 EXPORTED = 2000
+OF_RUNS = ("tenant_id", "id", "workflow_id", "system", "external")  # what says who wrote, and nothing that can be long
 Owned = TypeVar("Owned", bound=TenantOwned)
 
 
@@ -331,6 +332,16 @@ def entries_by_id(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -
     """The unexpired entries among ``entry_ids``, with their addresses."""
     found = with_addresses(scope, list(visible_entries(scope, now=now).filter(id__in=entry_ids)))
     return {row.id: row for row in found}
+
+
+def entries_with_writers(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
+    """The same with their runs and the stated origins of their last writes, for who shows the writers."""
+    found = entries_by_id(scope, entry_ids, now=now)
+    known = Run.objects.of(scope.tenant_id).only(*OF_RUNS).in_bulk_by_id({row.run_id for row in found.values()})
+    for row in found.values():
+        row.run = known[row.run_id]
+    with_origins(scope, list(found.values()))
+    return found
 
 
 def rows_naming_live_entries(

@@ -246,7 +246,8 @@ def page(
     rows = _with_entry(_open(scope, now=now), entry_id)
     rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
     found = read_page(rows, after, size)
-    texts = adapter.entries_by_id(scope, [each for row in found.rows for each in (row.older_id, row.newer_id)], now=now)
+    wanted = [each for row in found.rows for each in (row.older_id, row.newer_id)]
+    texts = adapter.entries_with_writers(scope, wanted, now=now)
     return found.with_rows(
         [
             Pair(row, texts[row.older_id], texts[row.newer_id])

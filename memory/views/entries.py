@@ -423,9 +423,8 @@ def _run(origin: Provenance) -> LineageMark:
     assert origin.writer is not None, "an entry that no event tells of has no run to draw"
     write = origin.writer
     url = f"{reverse('run', args=[write.run_id])}?at={write.sequence}#seq-{write.sequence}"
-    return LineageMark(
-        write.run.workflow_id, f"written by {write.node_id}" if write.node_id else "written by this run", url
-    )
+    by = f"{'stated' if write.origin else 'written'} by {write.node_id}" if write.node_id else "written by this run"
+    return LineageMark(write.run.workflow_id, by, url)
 
 
 def _side(kin: list[Kin], total: int, mem_id: str, side: str) -> list[LineageMark]:

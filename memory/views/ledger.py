@@ -20,6 +20,7 @@ from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import FacetCounts, LedgerFilter, LedgerPage
 from memory.models import Pass
+from memory.run_timeline import OPENINTENT
 from memory.templatetags.memory_words import last_part
 
 FIELDS = {
@@ -317,11 +318,16 @@ def _facet(name: str, chosen: str, counted: FacetCounts) -> Facet | None:
     values = most if chosen in {"", *most} else [chosen, *most]
     if not values:
         return None
-    short = last_part if name == "agent" else str
+    short = {"agent": last_part, "node": _node_name}.get(name, str)
     options = [
         Option(each, short(each), each == chosen, counted.of.get(each, 0), counted.is_bound, each) for each in values
     ]
     return Facet(name, LABELS[name], [Option("", "Any", not chosen), *options], folded=name in FOLDED and not chosen)
+
+
+def _node_name(node_id: str) -> str:
+    """What a facet calls a node; what an agent writes over OpenIntent, outside of a task, no node wrote."""
+    return "None: over OpenIntent" if node_id == OPENINTENT else node_id
 
 
 CONTENT_TYPES = {

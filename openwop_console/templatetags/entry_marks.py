@@ -40,7 +40,10 @@ STATED = (
     '<span class="stated" title="{0}, stated by the agent: it ran elsewhere, and this host has not seen it">{1}</span>'
     '<span class="sub">{0}, stated by the agent</span>'
 )
-OVER_OPENINTENT = '<code title="{}">{}</code><span class="sub">over OpenIntent{}</span>'
+OVER_OPENINTENT = (
+    '<span class="stated" title="{}, over OpenIntent: the agent wrote this itself, not a node of this host">'
+    '<code>{}{}</code></span><span class="sub">over OpenIntent{}</span>'
+)
 UNATTRIBUTED = '<span class="badge badge-absent" title="The write named no node">{}unattributed</span>'
 PLACE = (
     '<a class="badge" href="{}?namespace={}" title="Namespace and key: {} / {}">{}'
@@ -228,11 +231,11 @@ def _namespace(name: str) -> tuple[str, SafeString, SafeString]:
 
 @register.simple_tag
 def writer(entry: "MemoryEntry") -> SafeString:
-    """Render who wrote an entry, never blank; a writer that its agent only states is marked as such."""
+    """Render who wrote an entry, never blank. In a row of one line the mark alone tells an agent, and a node that an
+    agent states, from a node that this host has executed."""
     if entry.origin:
         node = entry.origin.node or entry.agent_id
         system, name = show_bidi(shortened(entry.origin.system, 40)), show_bidi(shortened(node, 60))
-        # In a row of one line the mark alone tells a stated node from one that this host has executed.
         mark = icon_of("bot", "stated by the agent: ")
         return markup(
             STATED, system, markup("<code>{}{}</code>", mark, name) if node else SafeString("an agent elsewhere")
@@ -240,9 +243,24 @@ def writer(entry: "MemoryEntry") -> SafeString:
     if entry.address:
         name = entry.address.created_by or entry.agent_id
         task = "" if entry.node_id == "openintent" else ", in a task"
-        return markup(OVER_OPENINTENT, show_bidi(name), show_bidi(middle(last_part(name), 24)), task)
+        mark, short = icon_of("bot", "agent, over OpenIntent: "), show_bidi(middle(last_part(name), 24))
+        return markup(OVER_OPENINTENT, show_bidi(name), mark, short, task)
     if entry.node_id:
         return markup("<code>{}</code>", show_bidi(entry.node_id))
     if entry.run.system or "run-summary" in entry.tags:
         return markup(HOST, icon_of("server"))
     return markup(UNATTRIBUTED, icon_of("circle-question-mark"))
+
+
+@register.simple_tag
+def written_by(entry: "MemoryEntry") -> SafeString:
+    """Say in a sentence who wrote an entry: "by node plan of langgraph, stated by the agent"; blank where no node
+    did."""
+    name = markup("<code>{}</code>", show_bidi(middle(entry.origin.node if entry.origin else entry.node_id, 32)))
+    if entry.origin:
+        node = markup("by node {}", name) if entry.origin.node else SafeString("by an agent elsewhere")
+        system = show_bidi(shortened(entry.origin.system, 40))
+        return markup("{} of {}, stated by the agent", node, system) if system else markup("{}, stated", node)
+    if entry.address:
+        return SafeString("over OpenIntent")
+    return markup("by node {}", name) if entry.node_id else SafeString("")

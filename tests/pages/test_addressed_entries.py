@@ -12,8 +12,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from memory import external_runs, origins
 from memory.addresses import Address, Tier
 from memory.commitments import inference
+from memory.entry_drafts import EntryDraft
 from memory.host import ids
 from memory.host.models import AuditRecord, Run
 from memory.ledger import Given
@@ -69,6 +71,31 @@ def test_an_entry_of_a_run_has_none_of_these_badges(ada: Client) -> None:
     shown = body_of(ada.get("/memory")).split("<tbody>")[1]
     assert "over OpenIntent" not in shown
     assert 'class="badge' not in shown.split("</td>")[0].replace('class="badges"', "")
+
+
+def test_a_row_of_one_line_tells_an_agent_and_a_stated_node_from_a_node_of_this_host(ada: Client) -> None:
+    owner, now = building.scope(), timezone.now()
+    stated = origins.of_document({"system": "crew", "node": "plan"})
+    made = {
+        "": ids.wire("mem", building.write(owner, building.open_run(owner), "observed", node_id="triage").id),
+        "agent, over OpenIntent: ": remember(),
+        "stated by the agent: ": ids.wire(
+            "mem", external_runs.write_entry(owner, "notes", EntryDraft("elsewhere"), stated, now=now).id
+        ),
+    }
+    for url in ("/memory", "/memory/selected?action=retire&" + "&".join(f"id={each}" for each in made.values())):
+        shown = body_of(ada.get(url))
+        for (mark, mem_id), name in zip(made.items(), ("triage", "billing-01", "plan"), strict=True):
+            row = next(each for each in shown.split("<tr data-item") if f"/memory/{mem_id}" in each)
+            cell = row.partition('data-label="Written by">')[2].partition("</td>")[0]
+            said = re.search(r"<code>(.*?)</code>", cell)
+            assert said is not None, (url, name)
+            assert re.sub(r'<svg[^>]* aria-label="([^"]*)".*?</svg>', r"\1", said[1]) == f"{mark}{name}", url
+    openintent = page(ada, made["agent, over OpenIntent: "])
+    assert 'data-label="Node"><span class="faint">none: over OpenIntent</span>' in openintent
+    assert '<text x="0" y="26">agent</text>' in openintent
+    assert '<text x="0" y="26">node stated</text>' in page(ada, made["stated by the agent: "])
+    assert '<text x="0" y="26">node</text>' in page(ada, made[""])
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import ledger
+from memory import external_runs, ledger, origins
+from memory.entry_drafts import EntryDraft
 from memory.host import ids
 from memory.passes import lookalikes
 from memory.passes.lookalikes import Pair
 from tests import building
-from tests.memory.test_look_alikes import HELD, KEPT, Desk
+from tests.memory.test_look_alikes import HELD, HERE, KEPT, Desk
 from tests.pages.conftest import SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +47,14 @@ def test_both_texts_stand_side_by_side_with_their_differing_words_and_their_writ
         assert words in shown
     assert shown.count("stays when merged") == 2
     assert "by node <code>node</code>" in shown
+
+
+def test_a_node_that_an_agent_states_is_said_to_be_stated_beside_its_text(ada: Client) -> None:
+    desk, stated = Desk(), origins.of_document({"system": "crew", "node": "plan"})
+    desk.say(KEPT)
+    external_runs.write_entry(desk.owner, HERE, EntryDraft(HELD), stated, now=timezone.now())
+    desk.look()
+    assert "by node <code>plan</code> of crew, stated by the agent in run" in body_of(ada.get(URL))
 
 
 @pytest.mark.parametrize(
