@@ -199,11 +199,6 @@ def check(
         raise refusal
 
 
-def can(action: str, scope: TenantScope, proposal: Proposal, gate: Gate | None, *, now: datetime) -> bool:
-    """Whether ``check`` would pass."""
-    return refusal_to(action, scope, proposal, gate, now=now) is None
-
-
 def refusals(
     scope: TenantScope, proposal: Proposal, gate: Gate | None, *, policy: Policy, now: datetime
 ) -> dict[str, Refusal | None]:

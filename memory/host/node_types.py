@@ -265,7 +265,3 @@ def tools_of(type_id: str, config: Mapping[str, object]) -> Sequence[str]:
 def missing_for(type_id: str) -> Sequence[str]:
     """Return the runtime capabilities that the type requires and this host does not provide."""
     return _requires.get(type_id, ())
-
-
-def list_node_types() -> list[str]:
-    return sorted(_types)

@@ -46,7 +46,6 @@ def wire(value: UUID, prefix: str) -> str:
     return ids.wire(prefix, value)
 
 
-@register.filter
 def is_soon(moment: datetime | None, now: datetime) -> bool:
     """Whether ``moment`` comes within a day."""
     return moment is not None and moment - now < SOON

@@ -338,7 +338,6 @@ def elapsed(length: timedelta | float | None) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-@register.filter
 def iso(moment: datetime | None) -> str:
     """Return the machine-readable instant in UTC, for ``<time datetime>``."""
     return "" if moment is None else f"{moment.astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
@@ -352,7 +351,6 @@ def stamp(moment: datetime | None, precision: str = "minutes") -> str:
     return f"{moment.astimezone(UTC).isoformat(' ', precision)[:-6]} UTC"
 
 
-@register.filter
 def ago(moment: datetime | None, now: datetime | None = None) -> str:
     """Format as ``3 h ago``; within a minute, or slightly in the future by a skewed clock, as ``just now``."""
     if moment is None:

@@ -221,7 +221,8 @@ with __import__("contextlib").suppress(SystemExit):
 heavy = "httpx jsonschema memory.passes memory.text numpy openwop_console.runtime.nodes rest_framework.serializers"
 print([name for name in heavy.split() if name in sys.modules])
 from memory.host import erasure, interrupts, node_types, registry
-print([bool(each()) for each in (registry.kinds, erasure.registered, registry.builtin_ids, node_types.list_node_types)])
+found = (registry.kinds(), erasure.registered(), registry.builtin_ids(), node_types.function_of("core.noop"))
+print([bool(each) for each in found])
 print(registry.installer_of("agent-pack") is not None, interrupts.resolver_of("core.approvalGate") is not None)
 """
 

@@ -510,7 +510,7 @@ def test_what_the_agents_propose_could_be_applied_as_it_stands(acme, globex):
 @pytest.mark.engines
 def test_ada_may_vote_and_then_a_later_run_uses_what_she_approved(acme, folder):
     ada, (found, gate) = signed_in("ada@acme.example"), waiting(acme)
-    assert rules.can("decide", ada, found, gate, now=timezone.now())
+    assert rules.refusal_to("decide", ada, found, gate, now=timezone.now()) is None
     before = registry.by_ref(acme.id, "prompt:triage.summary@1.0.0")
     assert registry.count_uses(acme.id, [before.id]) == 26
 
@@ -534,7 +534,7 @@ def test_neither_the_author_nor_the_viewer_may_vote(acme):
     found, gate = waiting(acme)
 
     for email in ("sam@acme.example", "vera@acme.example"):
-        assert not rules.can("decide", signed_in(email), found, gate, now=timezone.now())
+        assert rules.refusal_to("decide", signed_in(email), found, gate, now=timezone.now())
 
 
 # --- seeding again ----------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def test_what_needs_me_is_exactly_what_the_rules_let_me_vote_on(role: str) -> No
     allowed = {
         row.proposal.id
         for row in inbox.export_rows(me, InboxFilter(), now=now)
-        if row.under_way and rules.can("decide", me, row.proposal, row.under_way, now=now)
+        if row.under_way and rules.refusal_to("decide", me, row.proposal, row.under_way, now=now) is None
     }
     assert shown == allowed
     assert (owners.id in shown) == (role == "owner")

@@ -141,9 +141,9 @@ def test_what_a_page_offers_ends_with_the_gate() -> None:
     made, gate, end = waiting()
     ada, there = building.scope(), review.find(building.scope(), made.id)
     for action in ("decide", "override"):
-        assert rules.can(action, ada, there, gate, now=end - JUST)
-        assert not rules.can(action, ada, there, gate, now=end)
-    assert rules.can("withdraw", ada, there, gate, now=end)
+        assert rules.refusal_to(action, ada, there, gate, now=end - JUST) is None
+        assert rules.refusal_to(action, ada, there, gate, now=end)
+    assert rules.refusal_to("withdraw", ada, there, gate, now=end) is None
 
 
 def test_whoever_asks_again_after_the_end_gets_a_gate_of_its_own_and_the_old_run_still_ends_by_timeout() -> None:
