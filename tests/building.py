@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from unittest import mock
 from uuid import UUID
 
+import pytest
 from django.db import transaction
 from django.utils import timezone
 
 from memory import adapter, agents, ledger, ledger_search
 from memory.entry_drafts import EntryDraft
-from memory.host import access, audit_chain, event_log, ids, registrations, runs, tenancy
+from memory.host import access, audit_chain, event_log, ids, registrations, registry, runs, tenancy
 from memory.host.audit_chain import Finding
 from memory.host.errors import KeyExpired
-from memory.host.models import Installation, Membership, Run, Tenant
+from memory.host.models import ArtifactKind, Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
-from openwop_console.runtime import engine, workflows
+from openwop_console.runtime import calls, engine, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunRequest
 
@@ -114,6 +116,13 @@ def install(slug: str, document: dict[str, Any]) -> None:
     workflows.install(tenant(slug), json.dumps(document), installed_by="host", now=timezone.now())
 
 
+def install_prompt(template_id: str, text: str, *, version: str = "1.0.0") -> None:
+    """The prompt template is installed in Acme in that version."""
+    document = {"templateId": template_id, "version": version, "kind": "system", "text": text}
+    made = registry.Artifact(ArtifactKind.PROMPT_TEMPLATE, template_id, version, json.dumps(document))
+    registry.install(tenant().id, made, source="host", installed_by="host", now=timezone.now())
+
+
 def remember_node(
     content: str, *, node_id: str = "remember", memory_ref: str = "notes", **config: Any
 ) -> dict[str, Any]:
@@ -138,6 +147,27 @@ def advance(run: Run) -> Run:
 def advance_at(run: Run, now: datetime) -> Run:
     """The run as it is after a worker had it at ``now``."""
     engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    return runs.find(run.tenant_id, run.id)
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing of the process goes on."""
+
+
+def killed_at_answer(run: Run, answer: int = 1) -> Run:
+    """The run as it is after a worker was killed before it kept that answer of a call, and another took over."""
+    now, record, kept = timezone.now(), calls.record, []
+
+    def dies(*given: Any, **more: Any) -> None:
+        kept.append(1)
+        if len(kept) == answer:
+            raise Killed
+        record(*given, **more)
+
+    with mock.patch.object(calls, "record", dies), pytest.raises(Killed):
+        engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    later = runs.LEASE.end(now)
+    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: later)
     return runs.find(run.tenant_id, run.id)
 
 

@@ -8,15 +8,15 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import event_log, runs
+from memory.host import event_log
 from memory.host.errors import Forbidden, Invalid
 from memory.host.models import Run
-from openwop_console.runtime import calls, engine, interrupts
+from openwop_console.runtime import interrupts
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
-from tests.memory.test_completions import Killed, point_at
+from tests.memory.test_completions import point_at
 from tests.serving import Server
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +93,7 @@ def test_what_an_agent_begins_with_keeps_to_its_budget(model: Server) -> None:
 @pytest.mark.engines
 @pytest.mark.parametrize("call", [1, 2])
 def test_an_agent_with_an_approval_in_the_middle_survives_a_killed_worker_and_does_nothing_twice(
-    model: Server, monkeypatch: pytest.MonkeyPatch, call: int
+    model: Server, call: int
 ) -> None:
     install_agent(SEARCH, WRITE)
     building.remember("acme", "Ada drinks tea", memory_ref=REF)
@@ -109,21 +109,7 @@ def test_an_agent_with_an_approval_in_the_middle_survives_a_killed_worker_and_do
 
     model.answers = answer
     run = run_service.create_run(building.scope(), RunRequest("serve", inputs={"who": "Ada"}), now=timezone.now())
-    now, record, made = timezone.now(), calls.record, []
-
-    def dies(*given: Any, **more: Any) -> None:
-        made.append(1)
-        if len(made) == call:
-            raise Killed
-        record(*given, **more)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(calls, "record", dies)
-        with pytest.raises(Killed):
-            engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
-    later = runs.LEASE.end(now)
-    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: later)
-    assert runs.find(run.tenant_id, run.id).status == "waiting-approval"
+    assert building.killed_at_answer(run, call).status == "waiting-approval"
     accept(run)
     done = building.advance(run)
     assert done.status == "completed", done.error

@@ -4,7 +4,6 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -16,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from memory import memory_policy
 from memory.forget import execution
-from memory.host import event_log, runs, vault
+from memory.host import event_log, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.models import KeptCall
@@ -307,15 +306,9 @@ def test_a_conversation_ends_with_its_turns_of_which_the_last_offers_no_tool(mod
     assert "tools" not in model.asked[-1].json
 
 
-class Killed(BaseException):
-    """Stands for kill -9: nothing of the process goes on."""
-
-
 @pytest.mark.engines
 @pytest.mark.parametrize("turn", [1, 2, 3])
-def test_a_worker_killed_in_any_turn_is_continued_once_and_nothing_is_doubled(
-    model: Server, monkeypatch: pytest.MonkeyPatch, turn: int
-) -> None:
+def test_a_worker_killed_in_any_turn_is_continued_once_and_nothing_is_doubled(model: Server, turn: int) -> None:
     replies = [
         serving.uses(("memory_write", {"content": "first"})),
         serving.uses(("memory_write", {"content": "second"})),
@@ -329,21 +322,7 @@ def test_a_worker_killed_in_any_turn_is_continued_once_and_nothing_is_doubled(
     model.answers = answer_of
     install({**PROMPT, "tools": [WRITE]}, agent=True)
     run = run_service.create_run(building.scope(), RunRequest("chat", inputs={"name": "Ada"}), now=timezone.now())
-    now, record, turns = timezone.now(), calls.record, []
-
-    def dies(*given: Any, **more: Any) -> None:
-        turns.append(1)
-        if len(turns) == turn:
-            raise Killed
-        record(*given, **more)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(calls, "record", dies)
-        with pytest.raises(Killed):
-            engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
-    later = runs.LEASE.end(now) + timedelta(seconds=1)
-    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: later)
-    assert runs.find(run.tenant_id, run.id).status == "completed"
+    assert building.killed_at_answer(run, turn).status == "completed"
     assert sorted(building.contents(building.scope(), "helper/notes")) == ["first", "second"]
     keys = [asked.headers["idempotency-key"] for asked in model.asked]
     assert len(keys) == 4

@@ -208,27 +208,13 @@ def test_a_failure_is_tried_again_as_the_node_says_each_attempt_under_its_own_ke
     assert [event.payload["attempt"] for event in log_of(run) if event.type == "console.call.sent"] == [1, 2]
 
 
-class Killed(BaseException):
-    """Stands for kill -9: nothing of the process goes on."""
-
-
 @pytest.mark.engines
 def test_a_worker_killed_during_the_call_leaves_it_to_be_sent_again_under_the_same_key(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: Server,
 ) -> None:
     install({"url": server.url, "method": "POST"}, building.remember_node("written once"))
-    run, now = created(), timezone.now()
-
-    def dies(*_: Any, **__: Any) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(calls, "record", dies)
-        with pytest.raises(Killed):
-            engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
-    after = runs.LEASE.end(now)
-    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: after)
-    assert runs.find(run.tenant_id, run.id).status == "completed"
+    run = building.killed_at_answer(created())
+    assert run.status == "completed"
     keys = [asked.headers["idempotency-key"] for asked in server.asked]
     assert len(keys) == 2
     assert len(set(keys)) == 1

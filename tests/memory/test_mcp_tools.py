@@ -12,18 +12,17 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import runs, vault
+from memory.host import vault
 from memory.host.errors import Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord, Run
 from memory.models import KeptCall
-from openwop_console.runtime import calls, engine, mcp_servers, replay
+from openwop_console.runtime import mcp_servers, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import McpServer, Step
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
 from tests.building import types_of
-from tests.memory.test_completions import Killed
 from tests.serving import Server
 
 pytestmark = pytest.mark.django_db
@@ -206,22 +205,12 @@ def test_an_agent_needs_the_tool_of_that_server_on_its_allowlist(server: Server)
 
 
 def test_a_killed_worker_s_call_is_made_again_and_a_replay_makes_none(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: Server,
 ) -> None:
     put(server.url)
     install()
     run = run_service.create_run(building.scope(), RunRequest("using", inputs={"a": 1}), now=timezone.now())
-    now = timezone.now()
-
-    def dies(*_: Any, **__: Any) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(calls, "record", dies)
-        with pytest.raises(Killed):
-            engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
-    later = runs.LEASE.end(now)
-    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: later)
+    building.killed_at_answer(run)
     made = [asked.headers["idempotency-key"] for asked in server.asked if b"tools/call" in asked.body]
     assert (len(made), len(set(made))) == (2, 1)
     again = building.advance(replay.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now()))

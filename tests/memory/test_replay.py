@@ -25,9 +25,8 @@ from memory.host.errors import (
 )
 from memory.host.event_log import Recorded
 from memory.host.events import CustomAsk, NodeStarted
-from memory.host.models import ArtifactKind, Interrupt, Resolution, Run, RunEvent
+from memory.host.models import Interrupt, Resolution, Run, RunEvent
 from memory.host.node_types import Done, NodeContext, NodeFailure, OnReplay, Outcome, Sleep, Wait
-from memory.host.registry import Artifact
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.models import KeptContent, KeptRead, WorkspaceFile
@@ -347,11 +346,6 @@ def test_a_replay_reads_the_values_of_no_node_but_those_that_it_comes_to(monkeyp
 
 @pytest.mark.engines
 def test_an_interrupt_is_told_with_its_own_ids_and_nobody_is_asked_again(typed: Callable[..., None]) -> None:
-    def asks(ctx: NodeContext) -> Outcome:
-        if ctx.resume_value is None:
-            return Wait("custom", "colour", CustomAsk("colour"))
-        return Done(outputs=ctx.resume_value)
-
     typed("core.noop", asks, OnReplay.RECORDED)
     source = executed("asking", node("ask", "core.noop"))
     assert source.status == "waiting-input"
@@ -370,11 +364,16 @@ def answer(run: Run, value: dict) -> None:
         interrupts.answer(locked, interrupts.open_at(locked)[0], value, now=timezone.now())
 
 
+def asks(ctx: NodeContext) -> Outcome:
+    """A node that asks for a colour, and gives what it is answered."""
+    if ctx.resume_value is None:
+        return Wait("custom", "colour", CustomAsk("colour"))
+    return Done(outputs=ctx.resume_value)
+
+
 def prompt(version: str) -> None:
     """The prompt template ``t`` is installed in that version."""
-    text = f'{{"templateId": "t", "version": "{version}", "kind": "system", "text": "say {version}"}}'
-    artifact = Artifact(ArtifactKind.PROMPT_TEMPLATE, "t", version, text)
-    registry.install(building.tenant().id, artifact, source="host", installed_by="host", now=timezone.now())
+    building.install_prompt("t", f"say {version}", version=version)
 
 
 @pytest.mark.engines
@@ -886,11 +885,6 @@ def test_a_branch_is_not_paused_because_its_source_was() -> None:
 
 
 def test_what_was_asked_and_not_answered_is_asked_anew_and_an_answer_is_kept(typed: Callable[..., None]) -> None:
-    def asks(ctx: NodeContext) -> Outcome:
-        if ctx.resume_value is None:
-            return Wait("custom", "colour", CustomAsk("colour"))
-        return Done(outputs=ctx.resume_value)
-
     typed("core.noop", asks, OnReplay.RECORDED)
     source = executed("asking", node("ask", "core.noop"))
     answer(source, {"colour": "red"})

@@ -12,9 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import provenance, run_timeline
-from memory.host import ids, pages, registry, runs
-from memory.host.models import ArtifactKind, Run
-from memory.host.registry import Artifact
+from memory.host import ids, pages, runs
+from memory.host.models import Run
 from memory.host.runs import RunOrder
 from memory.models import Archive
 from memory.models.entry import MemoryEntry
@@ -295,9 +294,7 @@ def test_what_a_lineage_costs_does_not_grow_with_its_sources(ada: Client) -> Non
 @pytest.mark.engines
 def test_the_inputs_and_the_prompt_that_a_node_wrote_from_stand_behind_the_verdict(ada: Client) -> None:
     building.remember("acme", "The parcel is late")
-    text = {"templateId": "greeting", "version": "1.0.0", "kind": "system", "text": "Dear <{{name}}>,"}
-    prompt = Artifact(ArtifactKind.PROMPT_TEMPLATE, "greeting", "1.0.0", json.dumps(text))
-    registry.install(building.tenant().id, prompt, source="host", installed_by="host", now=timezone.now())
+    building.install_prompt("greeting", "Dear <{{name}}>,")
     building.install(
         "acme",
         building.definition(

@@ -14,9 +14,8 @@ from django.utils import timezone
 
 from memory import external_runs, ledger
 from memory.entry_drafts import EntryDraft
-from memory.host import access, ids, registry
-from memory.host.models import ArtifactKind, Run
-from memory.host.registry import Artifact
+from memory.host import access, ids
+from memory.host.models import Run
 from memory.origins import Origin
 from openwop_console.runtime import engine, runs
 from openwop_console.runtime import runs as run_service
@@ -73,9 +72,7 @@ def test_the_time_in_which_a_node_waited_is_drawn_apart(ada: Client) -> None:
 
 def test_a_row_has_the_inputs_the_prompt_and_the_reads_of_its_node(ada: Client) -> None:
     building.remember("acme", "The parcel is late")
-    text = {"templateId": "greeting", "version": "1.0.0", "kind": "system", "text": "Dear {{name}}, as you know:"}
-    prompt = Artifact(ArtifactKind.PROMPT_TEMPLATE, "greeting", "1.0.0", json.dumps(text))
-    registry.install(building.tenant().id, prompt, source="host", installed_by="host", now=timezone.now())
+    building.install_prompt("greeting", "Dear {{name}}, as you know:")
     building.install(
         "acme",
         building.definition(
@@ -352,12 +349,7 @@ def test_a_replay_that_came_to_the_same_is_said_to_be_the_same(ada: Client) -> N
 
 
 def test_a_branch_is_compared_with_its_source_by_output_and_by_what_it_wrote(ada: Client) -> None:
-    def workflow(text: str) -> None:
-        prompt = {"templateId": "greeting", "version": text, "kind": "system", "text": f"Hello {text}"}
-        found = Artifact(ArtifactKind.PROMPT_TEMPLATE, "greeting", text, json.dumps(prompt))
-        registry.install(building.tenant().id, found, source="host", installed_by="host", now=timezone.now())
-
-    workflow("1.0.0")
+    building.install_prompt("greeting", "Hello 1.0.0")
     building.install(
         "acme",
         building.definition(
@@ -369,7 +361,7 @@ def test_a_branch_is_compared_with_its_source_by_output_and_by_what_it_wrote(ada
         ),
     )
     source = building.execute(building.scope(), "letter")
-    workflow("2.0.0")
+    building.install_prompt("greeting", "Hello 2.0.0", version="2.0.0")
     answer = ada.get(forked(ada, source, "branch", 3))
     rows = rows_of(answer)
     assert "Nothing" in rows["wait"]
