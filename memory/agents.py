@@ -23,6 +23,7 @@ from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependency
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
+from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState
 from memory.text.matching import texts_in
@@ -175,17 +176,9 @@ def _problems_of(problem: ValidationError) -> list[tuple[str, str]]:
     if problem.validator == "additionalProperties":
         extra = set(problem.instance) - set(problem.schema.get("properties", {}))
         return [(_under(place, name[:100]), "is not a field of a manifest") for name in extra]
-    wanted = problem.validator_value
-    sentences = {
-        "type": f"must be of type {wanted}",
-        "enum": f"must be one of {wanted}",
-        "pattern": "has a form that is not allowed",
-        "not": "is a reserved name" if wanted else NOT_OFFERED,
-        "maxLength": f"is longer than {wanted} characters",
-        "minLength": "is too short",
-        "uniqueItems": "names something twice",
-    }
-    return [(place or "manifest", sentences.get(str(problem.validator), f"does not satisfy {problem.validator}"))]
+    if problem.validator == "not":
+        return [(place or "manifest", "is a reserved name" if problem.validator_value else NOT_OFFERED)]
+    return [(place or "manifest", requirement(problem))]
 
 
 def _under(place: str, name: str) -> str:

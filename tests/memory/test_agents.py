@@ -143,6 +143,16 @@ def test_what_is_no_manifest_is_refused_by_its_fields_and_not_echoed(client: Cli
     assert listed(client) == []
 
 
+def test_a_refusal_says_what_the_schema_asks_for(client: Client) -> None:
+    wrong = {"confidence": {"defaultThreshold": 1.5}, "requiresCapabilities": [""], "agentId": "roster"}
+    errors = put(client, manifest(**wrong), agent_id="roster").json()["details"]["errors"]
+    assert {error["field"]: error["message"] for error in errors} == {
+        "agentId": "is a reserved name",
+        "confidence.defaultThreshold": "is more than 1",
+        "requiresCapabilities[0]": "is empty",
+    }
+
+
 @pytest.mark.parametrize("body", [[], "x", manifest(agentId="private.acme.other"), {}])
 def test_a_body_that_is_not_the_manifest_of_its_address_is_400(client: Client, body: Any) -> None:
     answer = put(client, body, agent_id=AGENT)
