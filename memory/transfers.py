@@ -1,9 +1,9 @@
 """Entries as files: JSON and CSV exports, and the JSON lines that another host imports with the same ids.
 
-A line is one entry. Imported entries are written by a run of the host, or on the log of their agent, without a node:
-this host did not see which run wrote them, and an origin that their agent stated stays a statement. An entry that
-exists here, or existed and was removed, is skipped, so an interrupted import can be started again. Exports are made
-from raw rows, in parts.
+A line is one entry. The command and the page import through ``import_lines``. Imported entries are written by a run of
+the host, or on the log of their agent, without a node: this host did not see which run wrote them, and an origin that
+their agent stated stays a statement. An entry that exists here, or existed and was removed, is skipped, so an
+interrupted import can be started again. Exports are made from raw rows, in parts.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -23,7 +23,7 @@ from memory.adapter import Exported
 from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, exports, ids, runs, sql, tenancy
-from memory.host.errors import Invalid
+from memory.host.errors import Invalid, Refusal
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
@@ -48,7 +48,10 @@ DEFINITION = {
     "metadata": {},
     "settings": {},
 }
-STORED, THERE = "stored", "already here"
+STORED, THERE, WOULD_BE_STORED, REFUSED = "stored", "already here", "would be stored", "refused"
+LONGEST = 1_000_000  # bytes of a line
+NO_ENTRY = "The line is not an entry of this form."
+Kind = TypeVar("Kind")
 
 
 # Out.
@@ -78,6 +81,19 @@ MOST = {
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What a file is a file of: its form, one of ``FORMS``, and where entries go of which it does not say so.
+
+    ``memory_ref`` takes the place of ``mem0`` and of the ``langgraph`` before a prefix; ``agent_id`` is the agent of
+    plain entries that name none.
+    """
+
+    form: str = "jsonl"
+    memory_ref: str = ""
+    agent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Incoming:
     """An entry read from a line, with its ref when it has no address."""
 
@@ -85,56 +101,119 @@ class Incoming:
     memory_ref: str
 
 
-def read_line(line: str, form: str, *, now: datetime) -> Incoming:
-    """Parse a line of a file of that form; raises ``Invalid`` for a line that is no entry."""
+@dataclass(frozen=True, slots=True)
+class LineResult:
+    """Of a line: ``STORED``, why it was skipped, or ``REFUSED``, with a ``reason`` that repeats none of it."""
+
+    number: int
+    outcome: str
+    reason: str = ""
+    entry_id: UUID | None = None
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
+
+
+def lines_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, with their numbers; of a longer one ``LONGEST`` bytes and one more."""
+    number, going_on = 0, False
+    while line := file.readline(LONGEST + 1):
+        begins, going_on = not going_on, not line.endswith(b"\n") and len(line) > LONGEST
+        number += begins
+        if begins and not line.isspace():
+            yield number, line.rstrip(b"\r\n")
+
+
+def check_source(scope: TenantScope, source: Source) -> None:
+    """Refuse an unknown form, and a ref or an agent under which no entry can be written."""
+    problems = {"format": "" if source.form in FORMS else f"must be one of {', '.join(sorted(FORMS))}"}
+    if source.memory_ref:
+        place = tenancy.memory_scope(scope, source.memory_ref)
+        is_plain = place is not None and not source.memory_ref.startswith(addresses.PREFIX)
+        problems["memoryRef"] = "" if is_plain else "cannot be written"
+    if source.agent_id and not addresses.is_agent_id(source.agent_id):
+        problems["agentId"] = "is not an id of an agent"
+    if errors := [{"field": field, "message": message} for field, message in problems.items() if message]:
+        raise Invalid("Nothing can be imported this way.", errors=errors)
+
+
+def read_line(line: bytes, source: Source, *, now: datetime) -> Incoming:
+    """Parse a line of a file; raises ``Invalid`` for a line that is no entry."""
+    said = _parsed(line)
     try:
-        said = json.loads(line)
-        if not isinstance(said, dict):
-            raise TypeError
-        return FORMS[form](said, now)
+        return FORMS[source.form](said, source, now)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise Invalid("The line is not an entry of this form.") from None
+        raise Invalid(NO_ENTRY) from None
 
 
-def _of_ours(said: JSONObject, now: datetime) -> Incoming:
-    entry_id = ids.parse("mem", said["id"])
+def _parsed(line: bytes) -> JSONObject:
+    if len(line) > LONGEST:
+        raise Invalid(f"The line has more than {LONGEST:,} bytes.")
+    try:
+        text = line.decode()
+        said = json.loads(text)
+    except UnicodeDecodeError as problem:
+        raise Invalid(f"The line is not UTF-8 from its byte {problem.start + 1:,} on.") from None
+    except json.JSONDecodeError as problem:
+        why = "it holds a NUL" if "\0" in text else f"{problem.msg} at character {problem.pos + 1:,}"
+        raise Invalid(f"The line is not JSON: {why}.") from None
+    except (ValueError, RecursionError):
+        raise Invalid("The line is not JSON that this host reads.") from None
+    if not isinstance(said, dict):
+        raise Invalid("The line is not a JSON object.")
+    return said
+
+
+def _of_ours(said: JSONObject, source: Source, now: datetime) -> Incoming:
+    entry_id = ids.parse("mem", _text(said, "id"))
     if entry_id is None:
-        raise ValueError
-    created_at, expires_at = _time(said["createdAt"], now), _time(said["expiresAt"]) if said.get("expiresAt") else None
-    tags = tuple(map(_text, said.get("tags", [])))
+        raise _wrong("id", "is not the id of an entry")
+    created_at, expires_at = _time(said, "createdAt", now), _time(said, "expiresAt") if said.get("expiresAt") else None
+    tags = _texts(said, "tags")
     origin = origins.parse(said["origin"]) if "origin" in said else None
     if "address" in said:
-        given = Given(_address(said["address"]), _object(said["value"]), tags, expires_at)
+        given = Given(_address(_object(said, "address")), _object(said, "value"), tags, expires_at)
         return Incoming(Imported(entry_id, created_at, given, origin), "")
-    draft = EntryDraft(
-        _text(said["content"]), tags, _text(said.get("subject", "")), _text(said.get("agentId", "")), expires_at
-    )
-    return Incoming(Imported(entry_id, created_at, draft, origin), _text(said["memoryRef"]))
+    agent_id = _text(said, "agentId", "") or source.agent_id
+    draft = EntryDraft(_text(said, "content"), tags, _text(said, "subject", ""), agent_id, expires_at)
+    return Incoming(Imported(entry_id, created_at, draft, origin), _text(said, "memoryRef"))
 
 
-def _of_mem0(said: JSONObject, now: datetime) -> Incoming:
+def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
     """A memory of mem0, as ``get_all`` answers it."""
     metadata = said.get("metadata") or {}
-    tags = tuple(map(_text, said.get("categories") or metadata.get("categories") or ()))
-    draft = EntryDraft(_text(said["memory"]), tags, said.get("user_id") or "", said.get("agent_id") or "")
-    created_at = _time(said["created_at"], now)
-    return Incoming(Imported(_id_of(created_at, "mem0", _text(said["id"])), created_at, draft), "mem0")
+    tags = _texts(said if said.get("categories") else metadata, "categories")
+    agent_id = said.get("agent_id") or source.agent_id
+    draft = EntryDraft(_text(said, "memory"), tags, said.get("user_id") or "", agent_id)
+    created_at = _time(said, "created_at", now)
+    entry_id = _id_of(created_at, "mem0", _text(said, "id"))
+    return Incoming(Imported(entry_id, created_at, draft), source.memory_ref or "mem0")
 
 
-def _of_langgraph(said: JSONObject, now: datetime) -> Incoming:
+def _of_langgraph(said: JSONObject, source: Source, now: datetime) -> Incoming:
     """An item of a store of LangGraph: its value is the content, and its key a tag."""
-    prefix, key, value = said["prefix"], _text(said["key"]), _object(said["value"])
-    parts = prefix.split(".") if isinstance(prefix, str) else list(map(_text, prefix))
-    created_at, memory_ref = _time(said["created_at"], now), "/".join(("langgraph", *parts))
-    entry_id = _id_of(created_at, "langgraph", memory_ref, key)
-    return Incoming(Imported(entry_id, created_at, EntryDraft(addresses.canonical(value), (key,))), memory_ref)
+    key, value, created_at = _text(said, "key"), _object(said, "value"), _time(said, "created_at", now)
+    parts = said["prefix"].split(".") if isinstance(said.get("prefix"), str) else _texts(said, "prefix")
+    draft = EntryDraft(addresses.canonical(value), (key,), "", source.agent_id)
+    entry_id = _id_of(created_at, "langgraph", "/".join(("langgraph", *parts)), key)
+    return Incoming(Imported(entry_id, created_at, draft), "/".join((source.memory_ref or "langgraph", *parts)))
 
 
-FORMS: Mapping[str, Callable[[JSONObject, datetime], Incoming]] = {
+FORMS: Mapping[str, Callable[[JSONObject, Source, datetime], Incoming]] = {
     "jsonl": _of_ours,
     "mem0": _of_mem0,
     "langgraph": _of_langgraph,
 }
+# The members by which a line is known to be of a form.
+KNOWN_BY = {"langgraph": {"prefix", "key", "value"}, "mem0": {"memory"}, "jsonl": {"createdAt"}}
+
+
+def detect_form(line: bytes) -> str:
+    """Return the form of the file that begins with this line; refuses a line of none of them."""
+    said = _parsed(line)
+    if found := next((form for form, members in KNOWN_BY.items() if members <= said.keys()), ""):
+        return found
+    raise Invalid("The first line is neither an entry of an export, nor a memory of mem0, nor an item of LangGraph.")
 
 
 def _id_of(created_at: datetime, *names: str) -> UUID:
@@ -146,11 +225,11 @@ def _id_of(created_at: datetime, *names: str) -> UUID:
 
 
 def _address(said: JSONObject) -> Address:
-    texts = {name: _text(said.get(name, "")) for name in ADDRESS if name not in ("tier", "pinned")}
-    priority, sensitivity = _text(said.get("priority", "normal")), _text(said.get("sensitivity", ""))
+    texts = {name: _text(said, name, "") for name in ADDRESS if name not in ("tier", "pinned")}
+    priority, sensitivity = _text(said, "priority", "normal"), _text(said, "sensitivity", "")
     fits = all(len(text) <= MOST.get(name, addresses.MAX_AGENT) and text.isprintable() for name, text in texts.items())
     if priority not in addresses.PRIORITIES or not addresses.is_agent_id(texts["agent_id"]) or not fits:
-        raise ValueError
+        raise _wrong("address", "is none that an entry can have")
     return Address(
         Tier(said["tier"]),
         pinned=said.get("pinned", False) is True,
@@ -160,25 +239,81 @@ def _address(said: JSONObject) -> Address:
     )
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+def _wrong(member: str, message: str) -> Invalid:
+    return Invalid(NO_ENTRY, errors=[{"field": member, "message": message}])
 
 
-def _object(value: object) -> JSONObject:
-    if not isinstance(value, dict):
-        raise TypeError
-    return value
+def _text(said: JSONObject, member: str, otherwise: str | None = None) -> str:
+    return _member(said, member, str, "a text", otherwise)
 
 
-def _time(text: str, until: datetime | None = None) -> datetime:
+def _object(said: JSONObject, member: str) -> JSONObject:
+    return _member(said, member, dict, "a JSON object")
+
+
+def _texts(said: JSONObject, member: str) -> tuple[str, ...]:
+    found = said.get(member) or []
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise _wrong(member, "is not a list of texts")
+    return tuple(found)
+
+
+def _member(said: JSONObject, member: str, kind: type[Kind], words: str, otherwise: Kind | None = None) -> Kind:
+    """Return the member, or what it is ``otherwise``, where it may be missing; refuses one of another kind."""
+    found: Any = said.get(member, otherwise)
+    if isinstance(found, kind):
+        return found
+    raise _wrong(member, f"is not {words}" if member in said else "is missing")
+
+
+def _time(said: JSONObject, member: str, until: datetime | None = None) -> datetime:
     """Parse a time in a file, in UTC when it has no zone; refuses one after ``until``, the present."""
-    found = datetime.fromisoformat(text)
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    if until and found > until:
-        raise ValueError
+    try:
+        found = datetime.fromisoformat(_text(said, member))
+        found = found if found.tzinfo else found.replace(tzinfo=UTC)
+        is_ahead = until is not None and found > until
+    except (ValueError, OverflowError):
+        raise _wrong(member, "is not a time") from None
+    if is_ahead:
+        raise _wrong(member, "lies in the future")
     return found
+
+
+def import_lines(
+    scope: TenantScope, run: Run | None, lines: Iterable[tuple[int, bytes]], source: Source, *, now: datetime
+) -> list[LineResult]:
+    """Import the lines, with their numbers, and return the result of each. Without a run they are tried, and nothing
+    is stored.
+
+    They are imported together; where one is refused, the halves are, down to that line alone.
+    """
+    read: dict[int, Incoming] = {}
+    refused: list[LineResult] = []
+    for number, line in lines:
+        try:
+            read[number] = read_line(line, source, now=now)
+        except Refusal as refusal:
+            refused.append(LineResult(number, REFUSED, refusal.in_words))
+    return sorted([*refused, *_brought(scope, run, list(read.items()), now)], key=lambda each: each.number)
+
+
+def _brought(
+    scope: TenantScope, run: Run | None, read: Sequence[tuple[int, Incoming]], now: datetime
+) -> Iterator[LineResult]:
+    if not read:
+        return
+    incoming = [each for _, each in read]
+    try:
+        outcomes = import_entries(scope, run, incoming, now=now) if run else try_entries(scope, incoming, now=now)
+    except Refusal as refusal:
+        if len(read) == 1:
+            yield LineResult(read[0][0], REFUSED, refusal.in_words)
+            return
+        yield from _brought(scope, run, read[: len(read) // 2], now)
+        yield from _brought(scope, run, read[len(read) // 2 :], now)
+        return
+    for (number, each), outcome in zip(read, outcomes, strict=True):
+        yield LineResult(number, outcome, entry_id=each.entry.entry_id)
 
 
 @transaction.atomic
@@ -228,7 +363,7 @@ def try_entries(scope: TenantScope, incoming: Sequence[Incoming], *, now: dateti
         run = begin_import(scope, "", now=now)
         outcomes = import_entries(scope, run, incoming, now=now)
         transaction.set_rollback(True)
-    return [f"would be {each}" if each == STORED else each for each in outcomes]
+    return [WOULD_BE_STORED if each == STORED else each for each in outcomes]
 
 
 def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported], now: datetime) -> None:

@@ -17,6 +17,12 @@ class Refusal(Exception):
         self.details = details
         super().__init__(self.message)
 
+    @property
+    def in_words(self) -> str:
+        """The message, and every field that it is about, in one line."""
+        fields = "; ".join(f"{row['field']} {row['message']}" for row in self.details.get("errors", []))
+        return f"{self.message}{f' ({fields})' if fields else ''}"
+
 
 class Unauthenticated(Refusal):
     """No credential, or an unknown one; never says which."""

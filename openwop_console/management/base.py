@@ -44,18 +44,7 @@ def refusals_as_errors() -> Iterator[None]:
     try:
         yield
     except Refusal as refusal:
-        fields = "; ".join(f"{row['field']} {row['message']}" for row in refusal.details.get("errors", []))
-        raise CommandError(f"{refusal.message}{f' ({fields})' if fields else ''}") from None
-
-
-def refusal_of(act: Callable[[], object]) -> str:
-    """Return why ``act`` was refused, in one line; empty when it succeeded."""
-    try:
-        with refusals_as_errors():
-            act()
-    except CommandError as refused:
-        return str(refused)
-    return ""
+        raise CommandError(refusal.in_words) from None
 
 
 @transaction.atomic

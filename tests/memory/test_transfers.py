@@ -28,6 +28,7 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.origins import Origin
+from memory.transfers import Source
 from tests import building
 from tests.faces.test_origins import forget
 
@@ -177,7 +178,7 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.
     file.write_text("\n".join([*lines, lines[0]]))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     broken_off = transfers.begin_import(globex, digest, now=now)
-    read = [transfers.read_line(each, "jsonl", now=now) for each in lines[:2]]
+    read = [transfers.read_line(each.encode(), Source("jsonl"), now=now) for each in lines[:2]]
     assert transfers.import_entries(globex, broken_off, read, now=now) == ["stored", "stored"]
     ledger.remove_entries(globex.tenant_id, [read[0].entry.entry_id], reason="forgotten", now=now)
     outcomes = [
@@ -226,6 +227,53 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
         assert (told[0], told[-1]) == (f"1: {outcome}", f"16: {outcome}")
         assert all(": refused: " in each for each in told[1:-1]), told
         assert len(stored("globex")) == expected
+
+
+def test_a_refused_line_says_why_and_repeats_nothing_of_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reasons = {
+        b"x" * (transfers.LONGEST + 10): "has more than 1,000,000 bytes",
+        b'{"content": "\xff"}': "is not UTF-8 from its byte 14 on",
+        b'{"a\0": 1}': "it holds a NUL",
+        b'{"a": 1,}': "is not JSON: ",
+        b"7": "is not a JSON object",
+        line(1, createdAt="yesterday").encode(): "createdAt is not a time",
+        line(1, createdAt="2999-01-01T00:00:00Z").encode(): "createdAt lies in the future",
+        b'{"id": "%s", "createdAt": "2025-01-01"}' % ids.wire("mem", ids.new_id()).encode(): "content is missing",
+        line(1, tags="hunter2").encode(): "tags is not a list of texts",
+        line(1, content="").encode(): "content is empty",
+    }
+    (tmp_path / "memory").write_bytes(b"\n\n" + b"\r\n \n".join(reasons))
+    with pytest.raises(CommandError, match="10 lines"):
+        run_import(capsys, tmp_path / "memory")
+    told = capsys.readouterr().out.splitlines()
+    for place, (said, reason) in enumerate(zip(told, reasons.values(), strict=True)):
+        assert said.startswith(f"{3 + 2 * place}: refused: "), "blank lines count, as in an editor"
+        assert reason in said
+    assert "hunter2" not in str(told)
+
+
+def test_entries_of_other_stores_go_to_the_ref_and_the_agent_that_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = "2025-01-02T03:04:05Z"
+    mem0: dict[str, Any] = {"id": "1", "memory": "Likes tea", "created_at": at}
+    item: dict[str, Any] = {"prefix": "users.ana", "key": "k", "value": {"a": 1}, "created_at": at}
+    wanted = ("--memory-ref", "crm/notes", "--agent", "acme.bot")
+    for form, said in (("mem0", mem0), ("langgraph", item)):
+        (tmp_path / form).write_text(json.dumps(said))
+        assert transfers.detect_form(json.dumps(said).encode()) == form
+        assert run_import(capsys, tmp_path / form, "--format", form, *wanted) == ["1: stored"]
+        assert run_import(capsys, tmp_path / form, "--format", form) == ["1: already here"], "it keeps its id"
+    assert [(row[1], row[5]) for row in stored("globex")] == [
+        ("crm/notes", "acme.bot"),
+        ("crm/notes/users/ana", "acme.bot"),
+    ]
+    assert transfers.detect_form(line(1).encode()) == "jsonl"
+    for ref, agent in (("openintent/semantic/x", ""), ("../x", ""), ("tenant/acme/x", ""), ("", "a\nb")):
+        with pytest.raises(CommandError, match="Nothing can be imported this way"):
+            run_import(capsys, tmp_path / "mem0", "--memory-ref", ref, "--agent", agent)
 
 
 def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def imported(plan: Plan) -> Iterator[Outcome]:
     def ours() -> None:
         for part in sql.in_chunks(lines):
             now = timezone.now()
-            incoming = [transfers.read_line(each, "jsonl", now=now) for each in part]
+            incoming = [transfers.read_line(each.encode(), transfers.Source(), now=now) for each in part]
             transfers.import_entries(scope, run, incoming, now=now)
 
     measured = _share(ours, lambda: ground.fill(run, "bench/raw", size), plan, prepare=prepare)
