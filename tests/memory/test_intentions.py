@@ -371,6 +371,12 @@ Do końca miesiąca trzeba odnowić umowę.
 Napiszę do ciebie w środę.
 """
 NOT_MEANT = """
+I said I would ring the museum on Monday but forgot.
+Ana promised to send the keys on Friday, but she kept them.
+Je déjeune avec les voisins dimanche.
+Je visite le musée le lundi.
+I'm waiting for the paint to dry by Friday.
+We need a break before Friday.
 Book club meets on the second Thursday of every month.
 Fix for the login bug went live on Monday.
 Leave requests for December close on Friday.
@@ -555,6 +561,9 @@ def test_what_people_and_agents_order_and_promise_is_told_from_how_things_are() 
         ("Send the list in a couple of days.", "2026-11-20 09:00"),
         ("Send the list before the weekend.", "2026-11-20 09:00"),
         ("Send the list by close of business on the 27th.", "2026-11-27 17:00"),
+        ("Send the list by the end of Q1.", "2027-03-31 09:00"),
+        ("Send the list in Q2 2028.", "2028-04-01 09:00"),
+        ("Service the boiler before winter.", "2026-12-01 09:00"),
         ("Send the list in March 2031.", "2031-03-01 09:00"),
         ("Send the list on the third of December.", "2026-12-03 09:00"),
         ("Send the list on Christmas Eve at quarter past nine.", "2026-12-24 09:15"),
@@ -887,6 +896,23 @@ When Tom registers for the course, send the book.
 -Tom signed the course book.
 -Tom might sign up for the course.
 -Tom's wife signed up for the course.
+When the parcel lands, call Ana.
++The parcel landed.
+-Another parcel landed.
+-The wrong parcel landed.
+-Someone else's parcel landed.
+When the lease is signed, order the keys.
++The lease was signed.
++The lease was signed, but the keys are not here.
+-A copy of the lease was signed.
+-The draft lease was signed.
+When another lease is signed, tell Ben.
++Another lease was signed.
+When the copy of the deed is approved, tell Ben.
++The copy of the deed was approved.
+When the migration succeeds, tell Leo.
++The migration succeeded.
+-The migration succeeded on staging but failed in production.
 """
 
 

@@ -234,8 +234,11 @@ TELLING = (
 # What is waited for or was promised, who is named for what by a day, what a person asked for, and a note of what one is
 # about to do.
 AWAITED = patterns.late(
-    r"^\W*(?:(?i:[a-z]+ \d+ ?: ))?(?i:(?:i'm |we're |i am |we are |still )*waiting for) [^,;:]{1,60}? to \w+"
+    r"^\W*(?:(?i:[a-z]+ \d+ ?: ))?(?i:(?:i'm |we're |i am |we are |still )*waiting for) [^,;:]{1,60}? to"
+    rf" (?!(?:{verbs.listed(verbs.HAPPENING)}|dry|melt|cool|heal|load|boot|ripen|settle|start)\b)\w+"
     r"|^\W*(?:(?i:i|we) )?(?i:(?:still )?need) (?i:the|an?|my|our|his|her|their|your)\b"
+    r"(?! (?:\w+ )?(?:break|rest|nap|coffee|tea|drink|holiday|vacation|hand|minute|moment|sleep|toilet|bathroom|loo|win"
+    r"|miracle|walk|hug|laugh|shower|snack|meal)\b)"
     r"(?=[^,;:]*\b(?:by|before|no later than|at the latest)\s)"
     r"|(?i:\b(?:was|were|has been|have been) promised)\b(?! by\b)(?=[^,;:]*\b(?:by|before|within)\s)"
     rf"|^\W*(?i:i'm|we're|i am|we are) to (?i:{DEED})"

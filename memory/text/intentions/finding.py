@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from memory.text import patterns
 from memory.text.intentions import foreign, times
-from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, REQUESTING, WHO, cues_in, may_cue, own_times
+from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, PAST_FORM, REQUESTING, WHO, cues_in, may_cue, own_times
 from memory.text.intentions.occurrences import rewritten
 from memory.text.intentions.predicates import (
     DENIAL,
@@ -142,6 +142,14 @@ IMAGINED = re.compile(
 UNREAL = re.compile(
     r"^\W*if\b[^,]*\b(?:had|were|was|could|knew)\b.*\b(?:would|(?:i|you|he|she|we|they|it)'d)\b", re.IGNORECASE
 )
+# "I said I would leave on Friday but stayed": what was meant then did not happen.
+ABANDONED = re.compile(
+    r"\b(?:said|promised|planned|meant|agreed|wanted|intended|offered|thought|hoped|(?:was|were) (?:going|about"
+    r"|supposed))\b[^.;]*[,\s](?:but|yet|though|although|instead)\s+"
+    r"(?:(?:then|later|in the end|instead|i|he|she|we|they|it)\s+){0,2}(?:\w+ly\s+)?"
+    rf"(?:{PAST_FORM}|never|(?:did|could|was|were)(?:n't| not)|forgot|went|came|stayed|slept|lost|fell|kept|took)\b",
+    re.IGNORECASE,
+)
 HINT = re.compile(
     rf"\b(?:might|may|could|can|should|shall|would|{THINK[3:-1]}|considering|hopes?|plans?|intends?|wants?"
     rf"|how about|what about|why not)\b|{SURELY}|{CONVENIENT.removeprefix(BLANKS)}",
@@ -218,7 +226,7 @@ MAY_BE_WHEN = re.compile(
     r"|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
     r"|tomorrow|next|daily|weekly|quarterly|yearly|annually|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d"
     r"|(?:mon|tues|wednes|thurs|fri|satur"
-    r"|sun)days?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\b|@",
+    r"|sun)days?|q[1-4]|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\b|@",
     re.IGNORECASE,
 )
 
@@ -308,7 +316,7 @@ def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention |
 
 
 def _intention_in(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
-    if UNREAL.match(sentence.text) or EXCEPT.search(sentence.text):
+    if UNREAL.match(sentence.text) or ABANDONED.search(sentence.text) or EXCEPT.search(sentence.text):
         return None
     clause = _clause_of(sentence.text)
     main = _without(sentence.text, clause)

@@ -267,7 +267,8 @@ FRENCH = _tongue(
     r"|s'est engagée?) à \w+|je (?:vous |te |lui |leur |l[ea]s? |en |y )+(?!ai\b|a\b|avais\b|étais\b)\w+"
     r"|je (?:t'|l'|vous l'|te l'"
     r"|m'en)"
-    r"\s?(?!ai\b|avais\b)\w+|(?:je |j')(?!\w*(?:aime|préfère|adore|déteste|pense|cherche|trouve|habite|utilise|ais)\b)"
+    r"\s?(?!ai\b|avais\b)\w+|(?:je |j')(?!\w*(?:aime|préfère|adore|déteste|pense|cherche|trouve|habite|utilise|mange"
+    r"|déjeune|dîne|fête|joue|regarde|écoute|porte|passe|visite|rencontre|fume|ais)\b)"
     r"\w{2,}(?:e|ds|ts)\s+(?:l[ea]s?\b|l'|une?\b|des?\b|du\b|mon\b|ma\b|mes\b|notre\b|nos\b|M\.|Mme\b|(?-i:[A-ZÉ])[\w-]+)"
     r"(?! ?(?:\w+day|\d))(?!.*\b(?:every|daily|chaque|habituellement|souvent)\b)"
     r"|(?:je|j')\s?\w+rai|nous (?:vous |te |lui |leur |l[ea]s? )*\w+rons|on (?:vous |te "
@@ -318,6 +319,7 @@ FRENCH = _tongue(
         r"dans|d'ici|sous" + r"(?=\s+(?:\d+|one|two|three|four|five|six|ten)\s+\w+s\b)": "in",
         r"1er" + MONTH: "1",
         r"(?:d'ici(?: au| le| à)?|avant(?: le| la)?|pour(?: le)?|jusqu'(?:au|à)|au plus tard(?: le)?)" + AHEAD: "by",
+        r"le(?= \w+day(?! \d))": "every",
         r"(?:le|ce)" + AHEAD: "on",
     },
 )

@@ -189,6 +189,26 @@ APART = frozenset("ab an auf aus bei ein fest her hin los mit nach vor weg zu zu
 REVERSED = re.compile(
     r"\band (?:then |later |was |has been )*(?:reopened|reverted|rolled back|undone|withdrawn)\b", re.IGNORECASE
 )
+# Another one of the kind, or what only stands for it: "another package", "a copy of the contract".
+ANOTHER = re.compile(
+    r"\b(?:another|a (?:different|second|further)|(?:the|a) wrong|(?:some|the|every|an) other|someone else's|somebody"
+    r" else's)\s+((?:[\w-]+ ){0,2}?[\w-]+)\b",
+    re.IGNORECASE,
+)
+STANDS_IN = re.compile(
+    r"\b(copy|copies|draft|scan|photo|picture|page|excerpt|translation|summary|template|sample|mock-?up|replica"
+    r"|version|part|first half)s?\s+of\s+(?:the|an?|our|my|your|his|her|their|this|that)\b"
+    r"|\b(draft|mock|sample|dummy|test|fake|preliminary|provisional|partial|copied)\s+(?=([\w-]+))",
+    re.IGNORECASE,
+)
+# "Passed on staging but failed in production"; with another subject, "but" says nothing of the first.
+ON_BALANCE = re.compile(
+    r"\b(?:but|yet|although|though|however)\s+(?:(?:then|later|still|also|it|they|he|she)\s+)?"
+    r"(?:(?:was|were|has|have|is|are|had|been|got)\s+)*(?:then |later |still |again |immediately )?"
+    r"(?:fail(?:s|ed)?|broke|breaks|broken|crash(?:es|ed)|reject(?:s|ed)|refused|reverted|withdrawn|cancel(?:l?ed|s)"
+    r"|undone|rolled back|reopened|invalid|void|not\b)",
+    re.IGNORECASE,
+)
 OWNER = re.compile(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
 PIECE_END = re.compile(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
@@ -347,19 +367,23 @@ def _of_payment(found: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it."""
+    """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it.
+
+    ``said`` are the words of the condition, those that need not be said again among them."""
 
     words: frozenset[str]
     limit: float | None = None
     side: str = ""
     unit: str = ""
+    said: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=1024)
 def wanted_of(words: tuple[str, ...]) -> Wanted:
     """What a condition's words ask for; those that its other words say already are left out."""
+    said = frozenset(words)
     if words and words[0][0].isdigit() and (limit := _number(words[0])) is not None and len(words) > 1:
-        return Wanted(_needed(words[1:]), limit, "least")  # "once we have 50 registrations"
+        return Wanted(_needed(words[1:]), limit, "least", said=said)  # "once we have 50 registrations"
     for at, word in enumerate(words[1:], 1):
         before = words[at - 1] if words[at - 1] != "than" else words[at - 2]
         side = next((name for name, given in SIDES if before in given), "")
@@ -368,8 +392,8 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
             behind = words[at + 1 : at + 2]
             unit = behind[0] if behind and behind[0] in UNITS else ""
             rest += [each for each in words[at + 1 :] if each != unit]
-            return Wanted(_needed(rest), limit, side, unit)
-    return Wanted(_needed(words))
+            return Wanted(_needed(rest), limit, side, unit, said)
+    return Wanted(_needed(words), said=said)
 
 
 def _needed(words: Sequence[str]) -> frozenset[str]:
@@ -420,7 +444,9 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
     piece = next((each for each in PIECE_END.split(main) if _speaks_of(wanted.words, each, shared)), main)
     if REVERSED.search(main):
         return False
-    if _is_of_others(wanted.words, piece):
+    if _is_of_others(wanted.words, piece) or _is_another(wanted.said, piece):
+        return None
+    if (found := ON_BALANCE.search(main)) and wanted.said.isdisjoint(_all_words(found[0])):
         return None
     if NO_STATEMENT.search(piece) or (AHEAD.search(piece) and not PAST.search(denied)):
         return None
@@ -443,6 +469,16 @@ def _is_of_others(wanted: frozenset[str], piece: str) -> bool:
     return any(wanted.isdisjoint(_stems(found[1])) for found in OTHERS.finditer(piece))
 
 
+def _is_another(said: frozenset[str], piece: str) -> bool:
+    """Whether it is said of another one than what is waited for, or of what only stands for it, a copy or a draft."""
+    if any(not said.isdisjoint(_stems(found[1])) and "another" not in said for found in ANOTHER.finditer(piece)):
+        return True
+    return any(
+        said.isdisjoint(_stems(found[1] or found[2])) and (not found[3] or not said.isdisjoint(_stems(found[3])))
+        for found in STANDS_IN.finditer(piece)
+    )
+
+
 def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> bool | None:
     """Whether it is told by a noun, and a word that says that it is over: "the installation is complete"."""
     over = occurrences.OVER.search(said_as)
@@ -450,7 +486,8 @@ def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> 
         return None
     verbs = {stem(verb) for word in WORD.findall(main.casefold()) for verb in occurrences.verbs_of(word)}
     said = _all_words(main) | {STANDS_FOR.get(verb, verb) for verb in verbs}
-    if not (wanted.words & said and wanted.words <= said | shared) or _is_of_others(wanted.words, main):
+    others = _is_of_others(wanted.words, main) or _is_another(wanted.said, main)
+    if not (wanted.words & said and wanted.words <= said | shared) or others:
         return None
     return not _denies(wanted.words, main)
 

@@ -179,8 +179,16 @@ DAY = re.compile(
 IN_MONTH = re.compile(
     r"\b(?:(?:in|by|before|until|for|at)\s+(?:(?:early|late|mid|the beginning of|the start of)[- ])?"
     r"|(?:(?:by|before|until|at)\s+)?(?:the\s+)?(?P<close>end of)\s+)"
-    rf"(?P<month>{MONTH}|(?:spring|summer|autumn|winter)(?=,?\s+\d{{4}}))(?:,?\s+(?P<year>\d{{4}}))?(?!\w"
+    rf"(?P<month>{MONTH}|(?:spring|summer|autumn|winter)(?=,?\s+\d{{4}})"
+    r"|(?<=\bby )(?:spring|summer|autumn|winter)|(?<=\bbefore )(?:spring|summer|autumn|winter)"
+    rf"|(?<=\buntil )(?:spring|summer|autumn|winter))(?:,?\s+(?P<year>\d{{4}}))?(?!\w"
     rf"|\s+\d)(?!\s+of\b)",
+    re.IGNORECASE,
+)
+# "By the end of Q1", "in Q3 2027".
+QUARTER = re.compile(
+    r"\b(?:by|before|until|in|at|for|during)?\s*(?:the\s+)?(?P<close>(?:end|close) of\s+)?"
+    r"(?:(?:early|late|mid|the beginning of|the start of)[- ])?Q(?P<quarter>[1-4])(?:,?\s+(?P<year>\d{4}))?\b",
     re.IGNORECASE,
 )
 ORDINAL = re.compile(r"\b(?:on|by|before|until|for|than) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
@@ -356,7 +364,7 @@ class When:
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Where words of time stand in ``text``."""
-    rules = (RELATIVE, ABSOLUTE, NTH_DAY, IN_MONTH, NAMED, DAY, ORDINAL, HOLIDAY, CLOCK, *RULES)
+    rules = (RELATIVE, ABSOLUTE, NTH_DAY, IN_MONTH, QUARTER, NAMED, DAY, ORDINAL, HOLIDAY, CLOCK, *RULES)
     return sorted(found.span() for rule in rules for found in rule.finditer(text))
 
 
@@ -401,7 +409,7 @@ def _wall(text: str, local: datetime, zone: str) -> datetime | None:
     if digits := NUMERIC.search(text):
         day = _date_of(digits, zone)
         return datetime.combine(day, clock or MORNING) if day else None
-    for look in (_relative, _nth_day, _absolute, _in_month, _holiday, _named_time, _weekday, _ordinal):
+    for look in (_relative, _nth_day, _absolute, _in_month, _quarter, _holiday, _named_time, _weekday, _ordinal):
         found = look(text, local, clock)
         if found is not False:
             return found if isinstance(found, datetime) else None
@@ -534,6 +542,20 @@ def _in_month(text: str, local: datetime, clock: time | None) -> Found:
         return datetime.combine(after - timedelta(days=1), clock or MORNING)
     ahead = (month - first.month) % 12 or 12
     return datetime.combine(_months_on(first, ahead), clock or MORNING)
+
+
+def _quarter(text: str, local: datetime, clock: time | None) -> Found:
+    """The first day of the next quarter of that number, or the last one of it."""
+    found = QUARTER.search(text)
+    if found is None:
+        return False
+    month = 3 * int(found["quarter"]) - 2
+    year = int(found["year"] or local.year)
+    wanted = [date(each, month, 1) for each in ((year,) if found["year"] else (year, year + 1))]
+    if found["close"]:
+        wanted = [_months_on(each, 3) - timedelta(days=1) for each in wanted]
+    walls = [datetime.combine(each, clock or MORNING) for each in wanted]
+    return next((wall for wall in walls if wall > local), None)
 
 
 def _named_time(text: str, local: datetime, clock: time | None) -> Found:
