@@ -37,6 +37,7 @@ Leave the raw logs untouched.|Alter the raw logs.
 Copy Bettina on mails to suppliers.|Keep Bettina out of mails to suppliers.
 Copy Bettina on mails to suppliers.|Copy Marek on mails to suppliers.
 Quiero los informes como tabla.|No quiero los informes como tabla.
+Start with the outcome, then the history.|Start with the history, then the outcome.
 Always name the SLA.|Always name the ETA.
 You sent the offer without its date.|Send the offer without its date.
 """

@@ -334,7 +334,7 @@ NUMBER = re.compile(r"(?<![\w/.-])\d+(?![\w/-])")
 CAPITALS = re.compile(r"(?<![\w-])[A-Z]{2,}[A-Z0-9]*(?![\w-])")
 NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][a-z][\w-]*")
 LANGUAGES = frozenset("english german french spanish polish british american".split())
-CONDITION = "only-if"
+CONDITION, FOLLOWING = "only-if", "after"
 ACCENTS = str.maketrans("áéíóú", "aeiou")
 MEASURES = frozenset(("metric", "imperial"))
 GERMAN = search_words.language_of(["nicht", "wir"])
@@ -362,6 +362,8 @@ class Request:
                 return False  # "always link the ticket", "always close the ticket"
         if self.against != other.against or self.counted != other.counted or self._differs_from(other):
             return False
+        if self.about == other.about and FOLLOWING in self.about and self.order != other.order:
+            return False  # "start with the result, then the background", and the other way round
         shared = _weight(self.about & other.about)
         less, more = sorted((self.weight, other.weight))
         return (shared >= LEAST and shared >= OF_LESS * less and shared >= OF_MORE * more) or shared == less == more > 0
