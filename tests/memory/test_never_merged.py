@@ -95,6 +95,21 @@ NAMES = [
     ("Marck approved the budget of the team", "Mark approved the budget of the team"),
     ("The user marck has admin rights", "The user mark has admin rights"),
 ]
+# A value that only tells which one is meant, or of which there are several; a subject that only its own text names.
+WHICH = [
+    ("Ravi works for Philips.", "Ravi works at Eindhoven."),
+    ("The viewer runs on Android 12", "The viewer runs on Android 14"),
+    ("The official language of the fair is Dutch.", "The official language of the fair is German."),
+    ("The plugin supports Django 4.2", "The plugin supports Django 5.1"),
+    ("Dropped support for Node 16.2", "Dropped support for Node 18.1"),
+    ("Updated chart 12", "Updated chart 40"),
+    ("Lucía es de Lugo.", "Lucía es Lugo."),
+    ("This helper is stable.", "This helper is deprecated."),
+    ("It runs on MariaDB 10.", "It runs on MariaDB 11."),
+    ("These checks are enabled.", "These checks are disabled."),
+    ("Diese Regel ist aktiv.", "Diese Regel ist inaktiv."),
+    ("Changes in this edition", "This edition changes that."),
+]
 TASTES = [
     ("Sam likes tea.", "Sam likes coffee."),
     ("The customer wants a red chair", "The customer wants a blue chair"),
@@ -120,7 +135,7 @@ OTHER_LETTERS = [
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [*SWAPPED, *OTHER_WORDS, *PARTS, *AS_WRITTEN, *NAMES, *TASTES, *OTHER_LETTERS]
+    ("one", "other"), [*SWAPPED, *OTHER_WORDS, *PARTS, *AS_WRITTEN, *NAMES, *WHICH, *TASTES, *OTHER_LETTERS]
 )
 def test_each_of_the_two_is_kept(one: str, other: str) -> None:
     for pair in ((one, other), (other, one)):
@@ -165,6 +180,17 @@ def test_what_is_a_matter_of_style_still_is(one: str, other: str) -> None:
     for pair in ((one, other), (other, one)):
         said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]
         assert len(reconcile(said).merges) == 1, pair
+
+
+def test_what_there_is_one_of_around_an_entry_is_known_by_this() -> None:
+    for older, newer in (
+        ("This project runs on MariaDB 10", "This project runs on MariaDB 11"),
+        ("The laptop runs on Fedora 38", "The laptop runs on Fedora 40"),
+        ("Ravi works for Philips.", "Ravi now works for Siemens."),
+        ("The language of the fair is Dutch.", "The language of the fair is German."),
+    ):
+        said = [Statement(UUID(int=n + 1), text, START + timedelta(days=n)) for n, text in enumerate((older, newer))]
+        assert len(reconcile(said).superseded) == 1, older
 
 
 def test_another_taste_replaces_one_where_a_word_says_that_it_changed() -> None:

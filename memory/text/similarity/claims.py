@@ -90,6 +90,13 @@ DEFINITE = frozenset(
 # Where every noun has a capital, or none has an article.
 OTHER_ARTICLES = frozenset("der die das unser unsere mein".split())
 INDEFINITE = frozenset("a an some any every each this that these those one another ein eine un una une".split())
+# Of what is so there may be several.
+SHARED = frozenset(
+    """
+    official supported accepted available allowed approved spoken certified recognised recognized common typical
+    possible valid working permitted offered usual known popular amtliche offizielle oficial officielle urzędowym
+    """.split()
+)
 # Of these a person may have more than one.
 SEVERAL = frozenset(
     """
@@ -250,7 +257,9 @@ def defined(said: Spoken, raws: set[str]) -> Slot | None:
     if not after or len(_until_break(after)) < len(after):
         return None
     if _is_definite(before) and _sort_of(after):
-        return _defined(before, after)
+        slot = _defined(before, after)
+        slot.explicit = SHARED.isdisjoint([token.raw for token in before]) or not values.NOW.isdisjoint(raws)
+        return slot
     if after[0].raw in DEFINITE and _is_definite(after) and _is_named(before) and _is_office(after):
         return _defined(after, before)
     return None
@@ -628,6 +637,8 @@ def sort_at(tokens: list[Token], at: int) -> str:
     if not token.kind & VALUE:
         return ""
     before, after = tokens[at - 1] if at else None, tokens[at + 1] if at + 1 < len(tokens) else None
+    if _is_one_of_several(tokens, at):
+        return ""
     if before and before.raw in VERSIONS and token.raw[0].isdigit() and "." in token.raw:
         return "version"
     if before and before.kind & CAPITAL and token.raw[0].isdigit() and "." in token.raw:
@@ -642,6 +653,19 @@ def sort_at(tokens: list[Token], at: int) -> str:
     if any(each.word in values.MONTHS and each.kind & VALUE for each in near):
         return "date"
     return "" if before and _names(before) else "number"
+
+
+def _is_one_of_several(tokens: list[Token], at: int) -> bool:
+    """Whether the value tells which one is meant: "supports Python 3.8", "updated test 1621"."""
+    if at < 2:
+        return False
+    named = tokens[at - 1].kind & WORD and not tokens[at - 1].kind & PREPOSITION
+    if named and any(token.raw in SUPPORTING for token in tokens[max(0, at - 4) : at - 1]):
+        return True
+    return bool(named) and at == 2 and tokens[0].raw in values.CHANGES and tokens[1].raw not in VERSIONS
+
+
+SUPPORTING = frozenset("support supports supported supporting compatible unterstützt soporta".split())
 
 
 def _names(before: Token) -> bool:

@@ -41,7 +41,8 @@ NO_VALUES = frozenset(
 )
 # "Is insured with AXA", "works for Bosch".
 BOUND_TO = frozenset("insured hosted employed enrolled headquartered works employed banks".split())
-BINDING = frozenset("with by at for on".split())
+# For whom one works is not where.
+BINDING = {"with": "by", "by": "by", "on": "at", "at": "at", "for": "for"}
 MODALS = frozenset(
     "should must be are is written sent published kept paid billed invoiced quoted answered issued".split()
 )
@@ -72,6 +73,14 @@ PRODUCTS = frozenset(
     """.split()
 )
 PARTLY = frozenset("half most some many several part few two three others".split())
+# A program runs on several of these, a machine on one.
+SYSTEMS = frozenset("windows ubuntu debian fedora android ios macos".split())
+MACHINES = frozenset(
+    """
+    server servers host hosts machine machines laptop laptops computer desktop workstation box vm node nodes cluster pc
+    runner runners phone phones tablet tablets device devices gateway proxy fleet kiosk terminal
+    """.split()
+)
 NEWEST = 100  # a greater number is a model, or names a thing
 MOST_IN_A_VALUE = 3
 WORDS = BY_A_NAME | BOUND_TO | UNIQUE | OF_A_CLASS | RANKS
@@ -108,7 +117,7 @@ def framed(said: Spoken) -> list[Claim]:
     if not found:
         return []
     rest, given, sort = found
-    return topic(rest, given, f"frame {sort}", "value", explicit=True)
+    return topic(rest, given, f"frame {sort}", "value", explicit=sort != "version" or not _runs_on_several(tokens))
 
 
 Found = tuple[list[Token], list[Token], str] | None
@@ -144,7 +153,7 @@ def _bound(tokens: list[Token]) -> Found:
         return None
     if not all(token.kind & (CAPITAL | UNKNOWN) and token.kind & WORD for token in given):
         return None
-    return tokens[: at + 1], given, f"bound {tokens[at].raw}"
+    return tokens[: at + 1], given, f"bound {tokens[at].raw} {BINDING[tokens[at + 1].raw]}"
 
 
 def _in_a_kind(tokens: list[Token]) -> Found:
@@ -189,6 +198,13 @@ def _judges(token: Token) -> bool:
     return token.raw in JUDGING or (
         not token.kind & CAPITAL and len(token.raw) > 4 and token.raw.endswith(("ed", "able"))
     )
+
+
+def _runs_on_several(tokens: list[Token]) -> bool:
+    """Whether it may run on other systems as well: "the installer runs on Windows 11" is true of Windows 10 too."""
+    raws = {token.raw for token in tokens[:-2]}
+    on_a_system = tokens[-2].raw in SYSTEMS and tokens[-3].raw == "on"
+    return on_a_system and raws.isdisjoint(MACHINES) and raws.isdisjoint(CHANGED - values.IS)
 
 
 def _version(tokens: list[Token]) -> Found:

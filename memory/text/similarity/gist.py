@@ -93,6 +93,8 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return False
     if _conditions(a.tokens) != _conditions(b.tokens) or not _named_alike(a.tokens, b.tokens):
         return False
+    if _points_back(a.tokens) != _points_back(b.tokens):
+        return False
     if _differ_in_one_form(a.tokens, b.tokens) or own_otherwise(meant(a.tokens), meant(b.tokens)):
         return False
     if _is_clipped(a.tokens) or _is_clipped(b.tokens):
@@ -103,6 +105,14 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return True
     forms = [with_adverbs_last(possessed(tokens)) for tokens in (one, other)]
     return in_order(forms[0], forms[1], kinds)
+
+
+def _points_back(tokens: Sequence[Token]) -> bool:
+    """Whether it ends with what a verb acts on, as "this release fixes that" does and "fixes in this release" not."""
+    return tokens[-1].raw in POINTING_BACK
+
+
+POINTING_BACK = frozenset("that this it those these them".split())
 
 
 def _differ_in_one_form(one: Sequence[Token], other: Sequence[Token]) -> bool:
@@ -197,15 +207,15 @@ DAYS = frozenset("today tomorrow tonight yesterday daily weekly monthly annually
 def _led_alike(a: list[Part], b: list[Part]) -> bool:
     """Whether what leads each part says the same, as far as it says more than that it belongs to the rest."""
     pairs = zip(sorted(a, key=_code), sorted(b, key=_code), strict=False)
-    return all(
-        one.lead == other.lead
-        or (
-            one.lead in BELONGING
-            and other.lead in BELONGING
-            and not (one.token.kind & VALUE and "to" in (one.lead, other.lead))
-        )
-        for one, other in pairs
-    )
+    return all(one.lead == other.lead or _only_belong(one, other) for one, other in pairs)
+
+
+def _only_belong(one: Part, other: Part) -> bool:
+    """Whether what leads the two says only that they belong to the rest: not "is from Madrid" and "is Madrid"."""
+    leads = (one.lead, other.lead)
+    if any(lead not in BELONGING for lead in leads) or (one.token.kind & VALUE and "to" in leads):
+        return False
+    return "of" not in leads or not (one.after_verb and other.after_verb)
 
 
 def _code(part: Part) -> tuple[int, str]:
@@ -394,11 +404,11 @@ def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
     if not verb:
         return []
     moved = tokens[verb].raw in values.MOVES
-    sort = "place of work" if tokens[verb].raw in WORKS else "place"
     leads = TO_A_PLACE if moved else AT_A_PLACE
     place = next((at for at in range(verb + 1, min(len(tokens), verb + 4)) if tokens[at].raw in leads), 0)
     if not place or any(token.kind & VALUE for token in tokens[verb + 1 : place]):
         return []
+    sort = ("employer" if tokens[place].raw == "for" else "place of work") if tokens[verb].raw in WORKS else "place"
     where = [token for token in tokens[place + 1 :] if token.kind & SAID]
     known = tokens[place + 1].raw in DEFINITE or any(token.kind & CAPITAL for token in where) if where else False
     named = 0 < len(where) <= MOST_IN_A_PLACE and known

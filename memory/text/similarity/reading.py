@@ -24,6 +24,8 @@ from memory.text.similarity.statements import Spoken, parse_statement
 from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, REPLACES, Token, Tokens
 from memory.text.similarity.words import IDENTITY_TAGS
 
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
 OPPOSING = NEGATION | REPLACES
 BINDING = (NEGATION, DIRECTION)
 Keys = NDArray[np.uint64]
@@ -87,6 +89,31 @@ def owners(tags: Iterable[str]) -> dict[str, frozenset[str]]:
         if value and name.casefold() in IDENTITY_TAGS:
             found.setdefault(name.casefold(), set()).add(value.casefold())
     return {name: frozenset(values) for name, values in found.items()}
+
+
+def points_elsewhere(said: Spoken) -> bool:
+    """Whether its subject stands in another text, where only that tells which it is: "it is stable", "this method".
+
+    What there is one of where an entry is kept ("this project") is known.
+    """
+    if len(said.tokens) < 2 or said.tokens[0].raw not in POINTING:
+        return False
+    first, second = said.tokens[:2]
+    return first.raw in ITSELF or second.raw not in SURROUNDINGS
+
+
+ITSELF = frozenset("it they es ello ellos".split())
+POINTING = ITSELF | frozenset(
+    "this that these those dieser diese dieses este esta esto estos estas ese esa eso cette cet ces celui".split()
+)
+SURROUNDINGS = frozenset(
+    """
+    project repo repository team workspace company organisation organization account tenant user customer client
+    deployment environment machine server house home office shop site store firm household family service app agent
+    bot host cluster school class department database product website person patient projekt team firma proyecto equipo
+    empresa projet équipe entreprise
+    """.split()
+)
 
 
 def same_owner(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> bool:
@@ -178,6 +205,8 @@ class Reading:
         gist = gist_of(said)
         if gist:
             self.gists.add(number, gist)
+        if points_elsewhere(said):
+            return
         bag = bag_of(said)
         if bag:
             self.bags.add(number, bag, *parts_of_bag(said))
