@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -16,7 +16,8 @@ from django.db.models import Count
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory import adapter, artifact_stops, redaction
+from memory import adapter, artifact_stops, passes, redaction
+from memory.adapter import AgentUse
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import access, audit, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
@@ -25,7 +26,8 @@ from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
 from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
-from memory.models import Commitment, CommitmentState
+from memory.models import Commitment, CommitmentState, Pass
+from memory.provenance import Citation
 from memory.text.matching import texts_in
 
 SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
@@ -38,6 +40,9 @@ Manifest = JSONMapping
 _degraded: dict[tuple[str, str], bool] = {}
 KNOWN = 10_000
 OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
+# The kinds of passes of which each agent shows the last.
+PASSES = ("distill", "consolidate")
+UNUSED = AgentUse(0, 0, 0, False, None, frozenset())
 # What a manifest takes over from its pack, and what it is called there.
 INHERITED = {
     "packName": "name",
@@ -221,17 +226,42 @@ class AgentEntry:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An installed agent and its use of memory. With ``has_more``, ``entries`` is a lower bound.
+    """An installed agent, what it has in memory and what was last done to that.
 
-    ``armed`` are its commitments that may still fire; ``installed`` says whether it is disabled, by whom and why.
+    ``distilled`` and ``consolidated`` are the last passes over a ref of its newest entries. ``armed`` are its
+    commitments that may still fire, ``pending`` its proposals under review; ``installed`` says whether it is disabled,
+    by whom and why.
     """
 
     entry: AgentEntry
     installed: Installation
-    entries: int
-    has_more: bool
-    last_write: datetime | None
+    use: AgentUse = UNUSED
+    distilled: Pass | None = None
+    consolidated: Pass | None = None
     armed: int = 0
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposing:
+    """What the app of proposals says of agents: how many of each are under review, and the newest of one."""
+
+    count_pending: Callable[[TenantScope], Mapping[str, int]]
+    newest: Callable[[TenantScope, str, int], list[Citation]]
+
+
+_proposing: list[Proposing] = []
+
+
+def register_proposing(found: Proposing) -> None:
+    """Called once, from the ``apps.py`` of the app of proposals."""
+    _proposing[:] = [found]
+
+
+def proposals_of(scope: TenantScope, agent_id: str, *, limit: int) -> list[Citation]:
+    """The newest proposals of the agent."""
+    registrations.complete()
+    return [each for found in _proposing for each in found.newest(scope, agent_id, limit)]
 
 
 def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
@@ -270,14 +300,45 @@ def entry_of(installed: Installation, document: Document) -> AgentEntry:
     )
 
 
-def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list[AgentRow]:
-    """Return every installed agent of the tenant with its use of memory, in a fixed number of queries."""
+def agent_rows(scope: TenantScope, document: Document, *, only: str = "", now: datetime) -> list[AgentRow]:
+    """Return every installed agent of the tenant, or ``only`` one, with its use of memory, in a number of queries that
+    neither the ledger nor the agents change."""
     scope.check("agents:read")
-    found = {each.name: each for each in registry.agents(scope.tenant_id)}
-    names = list(found)
-    usage = adapter.agent_usage(scope, names, now=now) if scope.can("memory:read") else {}
-    armed = _armed(scope) if scope.can("memory:read") else {}
-    return [_row(each, entry_of(each, document), usage, armed) for each in found.values()]
+    found = {each.name: each for each in registry.agents(scope.tenant_id) if only in {"", each.name}}
+    reads = bool(found) and scope.can("memory:read")
+    usage = adapter.agent_usage(scope, list(found), now=now) if reads else {}
+    refs = {ref for use in usage.values() for ref in use.refs}
+    last = passes.last_done(scope.tenant_id, refs, PASSES) if refs else {}
+    armed = _armed(scope) if reads else {}
+    pending = _pending(scope) if found else {}
+    rows = []
+    for name, each in found.items():
+        use = usage.get(name, UNUSED)
+        distilled, consolidated = (_newest(last.get((ref, kind)) for ref in use.refs) for kind in PASSES)
+        shown = entry_of(each, document)
+        rows.append(AgentRow(shown, each, use, distilled, consolidated, armed.get(name, 0), pending.get(name, 0)))
+    return rows
+
+
+def _newest(found: Iterable[Pass | None]) -> Pass | None:
+    return max(filter(None, found), key=lambda row: row.id, default=None)
+
+
+def _pending(scope: TenantScope) -> Mapping[str, int]:
+    registrations.complete()
+    return _proposing[0].count_pending(scope) if _proposing else {}
+
+
+def degraded_rows(scope: TenantScope, document: Document) -> list[AgentRow]:
+    """Return the installed agents that lack something they require, without what they have in memory."""
+    scope.check("agents:read")
+    rows = [AgentRow(entry_of(each, document), each) for each in registry.agents(scope.tenant_id)]
+    return [row for row in rows if row.entry.health == "degraded"]
+
+
+def audit_refs(scope: TenantScope, agent_id: str) -> list[str]:
+    """Return what audit records call the agent: the ref of each of its versions."""
+    return [each.ref for each in registry.versions(scope.tenant_id, ArtifactKind.AGENT, agent_id)]
 
 
 def count_degraded(scope: TenantScope, document: Document) -> int:
@@ -299,18 +360,6 @@ def _armed(scope: TenantScope) -> dict[str, int]:
     """How many commitments of each agent may still fire."""
     mine = Commitment.objects.of(scope.tenant_id).filter(state__in=OPEN).order_by()
     return dict(mine.values_list("agent_id").annotate(found=Count("id")))
-
-
-def _row(
-    installed: Installation,
-    found: AgentEntry,
-    usage: Mapping[str, tuple[int, datetime]],
-    armed: Mapping[str, int],
-) -> AgentRow:
-    count, last_write = usage.get(found.agent_id, (0, None))
-    more = count > adapter.COUNTED
-    shown = min(count, adapter.COUNTED)
-    return AgentRow(found, installed, shown, more, last_write, armed.get(found.agent_id, 0))
 
 
 def _name_and_version(pack: Document) -> tuple[str, str]:

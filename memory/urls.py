@@ -87,6 +87,7 @@ run: list[URLPattern] = [
 agent: list[URLPattern] = [
     path("agents", agents.agents, name="agents"),
     path("agents/<str:agent_id>", agents.agent, name="agent"),
+    path("agents/<str:agent_id>/<slug:tab>", agents.agent_tab, name="agent-tab"),
 ]
 forgetting: list[URLPattern] = [
     path("forget", forget.forget, name="forget"),

@@ -183,7 +183,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         subjects={each.id: ", ".join(execution.terms_of(scope, each)) for each in previews.rows} if previews else {},
         sentences=commitments.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
         policies=approval_policies.awaiting_me(scope) if reads else None,
-        degraded=_degraded(scope, document, now) if scope.can("agents:read") else None,
+        degraded=agents.degraded_rows(scope, document) if scope.can("agents:read") else None,
         host=health.problems(now=now) if scope.can("passes:run") else [],
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],
         chain=pages.last_verdict(scope.tenant_id),
@@ -229,10 +229,6 @@ def _sum(counts: list[tuple[int, bool]]) -> str:
     total = sum(number for number, _ in counts)
     more = any(inexact for _, inexact in counts) or total > COUNTED
     return f"{min(total, COUNTED)}+" if more else str(total or "")
-
-
-def _degraded(scope: TenantScope, document: Mapping[str, object], now: datetime) -> list[AgentRow]:
-    return [row for row in agents.agent_rows(scope, document, now=now) if row.entry.health == "degraded"]
 
 
 def _writes(scope: TenantScope, days: list[date]) -> list[Writes]:

@@ -13,8 +13,9 @@ class ProposalsConfig(AppConfig):
         registrations.when_read(self._register)
 
     def _register(self) -> None:
-        """Register the activation nodes, the gate's resolver, the prompt installer, erasers, citations and titles."""
-        from memory import provenance
+        """Register the activation nodes, the gate's resolver, the prompt installer, erasers, citations, titles and the
+        proposals of agents."""
+        from memory import agents, provenance
         from memory.forget.erasers import declared
         from memory.host import audit_log, erasure, interrupts, registry
         from memory.host.events import ApprovalOverridden, ApprovalRejected
@@ -28,4 +29,5 @@ class ProposalsConfig(AppConfig):
         declared.register_tables("proposals")
         erasure.register(PROPOSALS)
         provenance.register_citing(inbox.citing_runs)
+        agents.register_proposing(agents.Proposing(inbox.count_pending, inbox.newest_of_agent))
         audit_log.register_titles("proposals", inbox.titles_of)

@@ -93,6 +93,7 @@ class InboxFilter:
     duplicates: tuple[str, ...] = ()
     purposes: tuple[str, ...] = ()
     text: str = ""
+    agent: str = ""
 
 
 def matching(scope: TenantScope, wanted: InboxFilter, *, now: datetime, besides: str = "") -> QuerySet[Proposal]:
@@ -123,8 +124,28 @@ def citing_runs(scope: TenantScope, run_ids: Collection[UUID], limit: int) -> li
     wanted = {ids.wire("run", each) for each in run_ids}
     rows = Proposal.objects.of(scope.tenant_id).order_by("-id").values_list("id", "title", "state", "source_run_ids")
     named = (row for row in rows[:SEARCHED] if wanted.intersection(row[3]))
-    told = ((ids.wire("prop", row_id), title, state) for row_id, title, state, _ in islice(named, limit))
-    return [Citation(wire_id, title, state, reverse("proposal", args=[wire_id])) for wire_id, title, state in told]
+    return [_citation(row_id, title, state) for row_id, title, state, _ in islice(named, limit)]
+
+
+def count_pending(scope: TenantScope) -> dict[str, int]:
+    """How many proposals of each agent are under review. Empty without ``proposals:read``."""
+    if not scope.can("proposals:read"):
+        return {}
+    rows = Proposal.objects.of(scope.tenant_id).filter(state__in=UNDER_REVIEW).exclude(agent_id="")
+    return _by("agent_id", rows)
+
+
+def newest_of_agent(scope: TenantScope, agent_id: str, limit: int) -> list[Citation]:
+    """The newest proposals of the agent. Empty without ``proposals:read``."""
+    if not scope.can("proposals:read"):
+        return []
+    rows = Proposal.objects.of(scope.tenant_id).filter(agent_id=agent_id).order_by("-id")
+    return [_citation(*row) for row in rows.values_list("id", "title", "state")[:limit]]
+
+
+def _citation(row_id: UUID, title: str, state: str) -> Citation:
+    wire_id = ids.wire("prop", row_id)
+    return Citation(wire_id, title, state, reverse("proposal", args=[wire_id]))
 
 
 def titles_of(scope: TenantScope, wire_ids: Collection[str]) -> dict[str, str]:
@@ -152,6 +173,7 @@ def _conditions(wanted: InboxFilter, now: datetime) -> dict[str, Q]:
         "duplicate": _duplicates(wanted.duplicates),
         "purpose": _any_of("purpose", wanted.purposes),
         "text": _text(wanted.text),
+        "agent": Q(agent_id=wanted.agent) if wanted.agent else Q(),
     }
 
 

@@ -1,7 +1,8 @@
 """Memory as an operator reads it: what the pages and the console API start from."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from datetime import datetime
+import json
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import starmap
 from typing import Any, NamedTuple, TypeVar
@@ -425,24 +426,75 @@ def is_every_row_visible(scope: TenantScope, *, now: datetime) -> bool:
     return not hidden and not MemoryEntry.objects.of(scope.tenant_id).expired(now).exists()
 
 
-def agent_usage(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:
-    """For each of these agents that has written: how many readable entries, counted up to ``COUNTED`` and one more, and
-    when the newest was made. Read from the agents' index, in a ledger of any size."""
+# Of an agent's newest entries, how many tell which memory it writes to; and how long before its end one is expiring.
+RECENT = 20
+EXPIRES_SOON = timedelta(days=7)
+
+
+class AgentUse(NamedTuple):
+    """What an agent has in memory: readable entries, those of them that expire within ``EXPIRES_SOON``, retired ones.
+
+    Counted among its newest ``COUNTED`` entries; ``has_more`` says that there are others. ``refs`` are those of its
+    ``RECENT`` newest entries.
+    """
+
+    entries: int
+    expiring: int
+    retired: int
+    has_more: bool
+    last_write: datetime | None
+    refs: frozenset[str]
+
+
+def agent_usage(scope: TenantScope, agent_ids: Sequence[str], *, now: datetime) -> dict[str, AgentUse]:
+    """What each of these agents that has written has in memory: one statement, which reads as much of the agents' index
+    in a ledger of any size."""
     scope.check("memory:read")
     if not agent_ids:
         return {}
-    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND {UNEXPIRED} AND {PRESENT}"
+    mine = "FROM memory_memoryentry e WHERE e.tenant_id = %s AND e.agent_id = a.agent"
+    live = f"{UNEXPIRED} AND {PRESENT}"
+    sums = (live, f"{live} AND e.expires_at <= %s", "e.retired_at IS NOT NULL")
+    columns = ", ".join(f"CASE WHEN {each} THEN 1 ELSE 0 END AS n{at}" for at, each in enumerate(sums))
+    # One text of four numbers: SQLite has no join that returns several columns of a limited query for each agent.
+    packed = " || ',' || ".join(f"COALESCE({each}, 0)" for each in ("SUM(n0)", "SUM(n1)", "SUM(n2)", "COUNT(*)"))
+    together = "json_agg(DISTINCT memory_ref)::text" if sql.is_postgres() else "json_group_array(DISTINCT memory_ref)"
     statement = (
         f"WITH a(agent) AS (VALUES {', '.join(['(%s)'] * len(agent_ids))}) SELECT a.agent, "  # noqa: S608
-        f"(SELECT COUNT(*) FROM (SELECT 1 FROM memory_memoryentry e WHERE {mine} LIMIT %s) AS counted), "
-        f"(SELECT {sql.time_column('e.created_at')} FROM memory_memoryentry e "
-        f"WHERE {mine} ORDER BY e.id DESC LIMIT 1) FROM a"
+        f"(SELECT {packed} FROM (SELECT {columns} {mine} ORDER BY e.id DESC LIMIT %s) AS newest), "
+        f"(SELECT {sql.time_column('e.created_at')} {mine} AND {live} ORDER BY e.id DESC LIMIT 1), "
+        f"(SELECT {together} FROM (SELECT e.memory_ref {mine} ORDER BY e.id DESC LIMIT %s) AS recent) FROM a"
     )
-    seen = [sql.key(scope.tenant_id), sql.instant(now)]
+    tenant, at, soon = sql.key(scope.tenant_id), sql.instant(now), sql.instant(now + EXPIRES_SOON)
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*agent_ids, *seen, COUNTED + 1, *seen])
+        cursor.execute(statement, [*agent_ids, at, at, soon, tenant, COUNTED + 1, tenant, at, tenant, RECENT])
         rows = cursor.fetchall()
-    return {agent: (count, sql.at(newest)) for agent, count, newest in rows if count}
+    return {agent: found for agent, *row in rows if (found := _agent_use(*row))}
+
+
+def _agent_use(packed: str, last_write: str | None, refs: str | None) -> AgentUse | None:
+    entries, expiring, retired, counted = map(int, packed.split(","))
+    if not counted:
+        return None
+    newest = sql.as_instant(last_write)
+    return AgentUse(entries, expiring, retired, counted > COUNTED, newest, frozenset(json.loads(refs or "[]")))
+
+
+def last_passes(tenant_id: UUID, refs: Collection[str], kinds: Collection[str]) -> list[UUID]:
+    """The last pass of each of these kinds that was carried out over each of these refs; one index step for each."""
+    last = (
+        "(SELECT p.id FROM memory_pass p WHERE p.tenant_id = %s AND p.memory_ref = r.ref AND p.kind = %s "
+        "AND p.state = 'done' AND NOT p.dry_run ORDER BY p.id DESC LIMIT 1)"
+    )
+    found: list[UUID] = []
+    with connection.cursor() as cursor:
+        for part in sql.in_chunks(sorted(refs)):
+            named = ", ".join(["(%s)"] * len(part))
+            statement = f"WITH r(ref) AS (VALUES {named}) SELECT {', '.join([last] * len(kinds))} FROM r"  # noqa: S608
+            asked = [value for kind in kinds for value in (sql.key(tenant_id), kind)]
+            cursor.execute(statement, [*part, *asked])
+            found += [sql.as_uuid(each) for row in cursor.fetchall() for each in row if each]
+    return found
 
 
 VALUES = {"ref": ("memory_memoryentry", "memory_ref"), "namespace": ("memory_namespace", "name")}

@@ -5,6 +5,7 @@ is changed by one pass at a time. What became of it is on record, and its small 
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -12,7 +13,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from memory.host import access, ids, outbox, runs
+from memory import adapter
+from memory.host import access, ids, outbox, runs, sql
 from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
@@ -270,6 +272,12 @@ def find_many(tenant_id: UUID, pass_ids: list[UUID]) -> list[Pass]:
 def latest(tenant_id: UUID, *, kinds: tuple[str, ...], limit: int) -> list[Pass]:
     """The passes of these kinds, newest first."""
     return list(of_kinds(tenant_id, kinds).order_by("-id")[:limit])
+
+
+def last_done(tenant_id: UUID, refs: Collection[str], kinds: Collection[str]) -> dict[tuple[str, str], Pass]:
+    """The last pass of each of these kinds that was carried out over each of these refs, by ref and kind."""
+    found = adapter.last_passes(tenant_id, refs, kinds)
+    return {(row.memory_ref, row.kind): row for part in sql.in_chunks(found) for row in find_many(tenant_id, part)}
 
 
 def of_kinds(tenant_id: UUID, kinds: tuple[str, ...], memory_ref: str = "") -> QuerySet[Pass]:

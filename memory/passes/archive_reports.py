@@ -5,7 +5,7 @@ Reads only. Texts are those of the archive itself; a source is shown by its id a
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -93,10 +93,18 @@ def list_archives(
 
 
 def list_outcomes(
-    scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int
+    scope: TenantScope,
+    *,
+    memory_ref: str = "",
+    among: Collection[str] | None = None,
+    before: UUID | None = None,
+    limit: int,
 ) -> paging.Page[ArchiveOutcome]:
-    """Archives, and distillations that were refused or failed, in one list, newest first."""
+    """Archives, and distillations that were refused or failed, in one list, newest first: of one ref when it is named,
+    or of the refs ``among`` which they are to be."""
     kept, missed = _archives(scope, memory_ref), _missed(scope, memory_ref)
+    if among is not None:
+        kept, missed = kept.filter(memory_ref__in=among), missed.filter(memory_ref__in=among)
     found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
     found.sort(key=lambda night: night.id, reverse=True)
     shown, last = paging.cut(found, limit)

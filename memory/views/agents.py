@@ -1,17 +1,27 @@
-"""Agents: what their memory looks like, and what this host gives them of what they ask for."""
+"""Agents: what their memory looks like, what this host gives them of what they ask for, and what belongs to them."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memory import agents as memory_agents
-from memory import artifact_stops, capabilities
+from memory import artifact_stops, capabilities, commitments, ledger_search
 from memory.agents import AgentRow
-from memory.host import exports, pages, registrations, tenancy
+from memory.commitments import Wanted
+from memory.host import access, audit_log, exports, ids, pages, registrations, tenancy
 from memory.host.errors import NotFound
+from memory.host.tenancy import TenantScope
+from memory.ledger_search import LedgerFilter
+from memory.models import Pass
+from memory.passes import archive_reports
 from memory.wire import instant
 
 COLUMNS = (
@@ -24,8 +34,14 @@ COLUMNS = (
     "degraded",
     "toolAllowlist",
     "entries",
+    "expiring",
+    "retired",
+    "entriesAreMore",
     "lastWrite",
+    "lastDistillation",
+    "lastConsolidation",
     "commitmentsArmed",
+    "proposalsPending",
 )
 
 
@@ -48,7 +64,7 @@ def agents(request: HttpRequest) -> HttpResponseBase:
 
 
 def _row(row: AgentRow) -> dict[str, object]:
-    entry, dimensions = row.entry, row.entry.degraded_dimensions
+    entry, dimensions, use = row.entry, row.entry.degraded_dimensions, row.use
     return {
         "agentId": entry.agent_id,
         "label": entry.label,
@@ -58,9 +74,71 @@ def _row(row: AgentRow) -> dict[str, object]:
         "degradedMemoryDimensions": None if dimensions is None else list(dimensions),
         "degraded": list(entry.degraded),
         "toolAllowlist": list(entry.tool_allowlist),
-        "entries": row.entries,
-        "lastWrite": instant(row.last_write),
+        "entries": use.entries,
+        "expiring": use.expiring,
+        "retired": use.retired,
+        "entriesAreMore": use.has_more,
+        "lastWrite": instant(use.last_write),
+        "lastDistillation": _pass_id(row.distilled),
+        "lastConsolidation": _pass_id(row.consolidated),
         "commitmentsArmed": row.armed,
+        "proposalsPending": row.pending,
+    }
+
+
+def _pass_id(found: Pass | None) -> str | None:
+    return ids.wire("pass", found.id) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A part of an agent's page with its own URL; ``everything`` is the section's page with all of it."""
+
+    name: str
+    label: str
+    url: str
+    everything: str = ""
+    count: int | None = None
+
+
+def _tabs(scope: TenantScope, row: AgentRow) -> list[Tab]:
+    agent_id = row.entry.agent_id
+
+    def tab(name: str, label: str, everything: str = "", count: int | None = None, **query: str) -> Tab:
+        url = reverse("agent-tab", args=[agent_id, name])
+        return Tab(name, label, url, everything and reverse(everything, query=query or {"agent": agent_id}), count)
+
+    found = [Tab("", "Requirements", reverse("agent", args=[agent_id]))]
+    if scope.can("memory:read"):
+        found += [
+            tab("memory", "Memory", "memory"),
+            tab("archives", "Archives"),
+            tab("commitments", "Commitments", "commitments", row.armed),
+        ]
+    if scope.can("proposals:read"):
+        found.append(tab("proposals", "Proposals", "proposals", row.pending))
+    if scope.can(audit_log.SCOPE):
+        found.append(tab("audit", "Audit", "audit", target=row.installed.ref))
+    return found
+
+
+def _found(request: HttpRequest, agent_id: str) -> tuple[TenantScope, datetime, AgentRow]:
+    scope, now, document = tenancy.scope_of(request), timezone.now(), registrations.advertised_capabilities()
+    for row in memory_agents.agent_rows(scope, document, only=agent_id, now=now):
+        return scope, now, row
+    raise NotFound("There is no installed agent by that id.")
+
+
+def _head(scope: TenantScope, row: AgentRow, tab: str, now: datetime) -> dict[str, object]:
+    """What stands above the tabs of an agent."""
+    tabs = _tabs(scope, row)
+    return {
+        "nav": "agents",
+        "now": now,
+        "agent": row,
+        "may_stop": artifact_stops.denial(scope) is None,
+        "tabs": tabs,
+        "tab": next((each for each in tabs if each.name == tab), None),
     }
 
 
@@ -68,21 +146,14 @@ def _row(row: AgentRow) -> dict[str, object]:
 @require_safe
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     """One agent: the eight dimensions, each with where it is advertised and what it means when it is missing."""
-    scope, now, document = tenancy.scope_of(request), timezone.now(), registrations.advertised_capabilities()
-    rows = memory_agents.agent_rows(scope, document, now=now)
-    found = next((row for row in rows if row.entry.agent_id == agent_id), None)
-    if found is None:
-        raise NotFound("There is no installed agent by that id.")
-    shape = found.entry.memory_shape
+    scope, now, found = _found(request, agent_id)
+    document, shape = registrations.advertised_capabilities(), found.entry.memory_shape
     declared = None if shape is None else dict(shape)
     if request.GET.get("format") == "json":
         return exports.document(_row(found) | {"memoryShape": declared})
     standings = capabilities.dimension_states(shape, document)
     context = {
-        "nav": "agents",
-        "now": now,
-        "agent": found,
-        "may_stop": artifact_stops.denial(scope) is None,
+        **_head(scope, found, "", now),
         "standings": standings,
         "lacking": [each for each in standings if each.verdict == "degraded"],
         "shape": "" if declared is None else json.dumps(declared, indent=2),
@@ -90,3 +161,55 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
         "as_json": pages.address(request, format="json"),
     }
     return pages.render(request, "memory/agent.html", context)
+
+
+@pages.parameters("after", "seen")
+@require_safe
+def agent_tab(request: HttpRequest, agent_id: str, tab: str) -> HttpResponse:
+    """The newest of what belongs to an agent: its memory, archives, commitments, proposals or audit records."""
+    scope, now, found = _found(request, agent_id)
+    if tab not in PARTS:
+        raise NotFound("An agent has no such tab.")
+    needed, prefix, part = PARTS[tab]
+    scope.check(needed)
+    context = _head(scope, found, tab, now) | part(scope, found, pages.Cursor.from_request(request, prefix), now)
+    return pages.render(request, "memory/agent_tab.html", context)
+
+
+def _memory(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: datetime) -> dict[str, object]:
+    wanted = LedgerFilter(agent=row.entry.agent_id)
+    page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
+    return {"page": page, **cursor.links(len(page.entries), page.after)}
+
+
+def _archives(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: datetime) -> dict[str, object]:
+    page = archive_reports.list_outcomes(scope, among=row.use.refs, before=cursor.after, limit=pages.PAGE)
+    return {"page": page, "refs": sorted(row.use.refs), **cursor.links(len(page.rows), page.after)}
+
+
+def _commitments(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: datetime) -> dict[str, object]:
+    wanted = Wanted(agent_id=row.entry.agent_id)
+    listed = commitments.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
+    shown = {"rows": listed.rows, "wanted": wanted, "open_states": commitments.OPEN}
+    return {"listed": listed, **shown, **cursor.links(len(listed.rows), listed.after)}
+
+
+def _proposals(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, _now: datetime) -> dict[str, object]:
+    return {"proposals": memory_agents.proposals_of(scope, row.entry.agent_id, limit=pages.PAGE)}
+
+
+def _audit(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, now: datetime) -> dict[str, object]:
+    refs = memory_agents.audit_refs(scope, row.entry.agent_id)
+    records = audit_log.list_records_about(scope, refs, limit=pages.PAGE, now=now)
+    return {"records": records, "names": access.names_of(scope.tenant_id, {each.actor for each in records})}
+
+
+Part = Callable[[TenantScope, AgentRow, pages.Cursor, datetime], dict[str, Any]]
+# Of each tab the permission it needs, what its cursor is, and what it shows.
+PARTS: dict[str, tuple[str, str, Part]] = {
+    "memory": ("memory:read", "mem", _memory),
+    "archives": ("memory:read", "arc", _archives),
+    "commitments": ("memory:read", "cmt", _commitments),
+    "proposals": ("proposals:read", "prop", _proposals),
+    "audit": (audit_log.SCOPE, "aud", _audit),
+}

@@ -55,7 +55,7 @@ SEVERAL = {
     "duplicate": "duplicates",
     "purpose": "purposes",
 }
-ONE = {"age": "age", "q": "text"}
+ONE = {"age": "age", "q": "text", "agent": "agent"}
 MOST_VALUES = 50
 COLUMNS = (
     "id",
@@ -172,6 +172,8 @@ def filter_chips(wanted: InboxFilter) -> list[Chip]:
         for group in GROUPS
         for value in _chosen(group, wanted)
     ]
+    if wanted.agent:
+        found.append(Chip("Agent", wanted.agent, replace(wanted, agent="")))
     return [*found, *([Chip("Text", wanted.text, replace(wanted, text=""))] if wanted.text else [])]
 
 

@@ -366,8 +366,13 @@ def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypa
     ledger.retire_entry(acme, rows[3].id, reason="", now=now)
     later = now + timedelta(seconds=2)
     asked = ["acme.bot", "acme.other", "acme.silent"]
-    assert adapter.agent_usage(acme, asked, now=later) == {"acme.bot": (3, now), "acme.other": (1, now)}
+    notes = frozenset({"notes"})
+    assert adapter.agent_usage(acme, asked, now=later) == {
+        "acme.bot": (3, 0, 1, False, now, notes),
+        "acme.other": (1, 0, 0, False, now, notes),
+    }
     assert adapter.agent_usage(building.scope("globex"), asked, now=later) == {}
     assert adapter.agent_usage(acme, [], now=later) == {}
     monkeypatch.setattr(console, "COUNTED", 1)
-    assert adapter.agent_usage(acme, asked, now=later)["acme.bot"] == (2, now)
+    bounded = adapter.agent_usage(acme, asked, now=later)
+    assert [bounded[each].has_more for each in asked[:2]] == [True, False]

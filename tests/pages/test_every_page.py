@@ -17,6 +17,7 @@ from memory.host.models import AuditRecord
 from memory.passes import orders, schedules
 from memory.passes.orders import Wanted
 from memory.passes.schedules import PassTimes
+from memory.views.agents import PARTS
 from memory.workspace import FileDraft
 from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
@@ -92,6 +93,7 @@ def objects() -> list[str]:
         f"/runs/{ids.wire('run', made.run.id)}",
         f"/runs/{ids.wire('run', made.run.id)}?format=json",
         f"/agents/{MANIFEST['agentId']}",
+        *(f"/agents/{MANIFEST['agentId']}/{tab}" for tab in PARTS),
         "/workspace/notes/a.md",
         "/workspace/notes/a.md?version=1",
         "/workspace/notes/a.md?format=json",
@@ -331,7 +333,7 @@ def test_an_agent_that_lacks_what_it_asks_for_needs_somebody(ada: Client, settin
         assert words in told
     building.install_agent("acme", {**MANIFEST, "agentId": "private.acme.a", "memoryShape": {"scratchpad": True}})
     listed = body_of(ada.get("/agents"))
-    assert listed.index("private.acme.triage") < listed.index(">private.acme.a<"), "what lacks something comes first"
+    assert listed.index(">private.acme.triage ") < listed.index(">private.acme.a "), "what lacks something comes first"
 
 
 def test_the_first_page_draws_what_agents_wrote(ada: Client) -> None:

@@ -26,12 +26,15 @@ from tests.budgets import THOROUGH
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 # More than any number of rows at which the ledger reads another way: 50,000, and 20,000 of half of them.
 SIZE = 100_000 if THOROUGH else 60_000
-ME, TASK = "agent-1", "task_1"
+ME, TASK, AGENT = "agent-1", "task_1", "private.acme.triage"
 GROWING = ("memory_memoryentry", "memory_entryaddress", "memory_entrytag")
 LISTED = "/api/v1/agents/agent-1/memory?limit=50"
 PAGES = (
     "/",
     "/agents",
+    "/agents/private.acme.triage",
+    "/agents/private.acme.triage/memory",
+    "/agents/private.acme.triage/archives",
     "/memory",
     "/memory?state=retired",
     "/memory?state=all",
@@ -189,6 +192,9 @@ def test_an_address_leads_to_its_entries_in_order_and_beside_a_tag_to_the_same(
 
 def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> None:
     fill(building.open_run(building.scope()))
+    building.install_agent("acme", {"agentId": AGENT, "persona": "Triage", "modelClass": "general"})
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE memory_memoryentry SET agent_id = %s WHERE agent_id = 'agent-7'", [AGENT])
     headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
     wrong = []
     for path in PAGES:
