@@ -19,7 +19,7 @@ from openwop_console import databases
 from openwop_console.process import data_folder
 
 env = Env()
-HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
+HOST_NAME = re.compile(r"\w([\w-]*\w)?(\.\w([\w-]*\w)?)*")  # in any alphabet
 
 
 def _one_of(name: str, *choices: str) -> str:

@@ -347,9 +347,13 @@ def admit_operator(
     """Make the person with that address, or ``fresh`` when there is none, an active operator of the tenant.
 
     By invitation, a person who can sign in already, or is known to another tenant, has to accept before they are one.
+    A person who cannot sign in yet gets the password of ``fresh``, if it has one: the link that another tenant gave for
+    the first password opens nothing any more.
     """
     lock_tenant(tenant.id)
     operator = operator_by_email(email) or _new_operator(fresh)
+    if fresh and operator.id != fresh.id and fresh.has_usable_password() and not can_sign_in(operator):
+        store_password(operator, fresh.password, action="operator.password_set", actor=actor, now=now)
     principal = ids.wire("usr", operator.id)
     membership = membership_of(tenant.id, operator.id)
     if membership and membership.is_active:
@@ -360,11 +364,12 @@ def admit_operator(
     invitation = Membership.OPEN if is_open else ""
     if membership:
         membership.is_active, membership.invitation = not is_open, invitation
+        membership.has_joined = membership.has_joined or not is_open
         membership.generation += 1
-        membership.save(by=WRITER, update_fields=["is_active", "invitation", "generation"])
+        membership.save(by=WRITER, update_fields=["is_active", "invitation", "has_joined", "generation"])
     else:
         membership = Membership(tenant_id=tenant.id, operator=operator, created_at=now)
-        membership.is_active, membership.invitation = not is_open, invitation
+        membership.is_active, membership.invitation, membership.has_joined = not is_open, invitation, not is_open
         membership.insert(by=WRITER)
     replace_roles(tenant.id, principal, role, now=now)
     action = "operator.invited" if is_open else "operator.created"
@@ -374,16 +379,24 @@ def admit_operator(
 
 def members_elsewhere(tenant_id: UUID, operator_ids: Collection[UUID]) -> set[UUID]:
     """Return those of these people who are or were operators of another tenant; an invitation alone does not count."""
-    rows = Membership.objects.filter(operator_id__in=operator_ids, invitation="").exclude(tenant_id=tenant_id)
+    rows = Membership.objects.filter(operator_id__in=operator_ids, has_joined=True).exclude(tenant_id=tenant_id)
     return set(rows.values_list("operator_id", flat=True))
+
+
+def can_sign_in(operator: Operator) -> bool:
+    """Whether the person has a password, or an account of the sign-in provider."""
+    linked = Operator.objects.filter(id=operator.id, socialaccount__isnull=False)
+    return operator.has_usable_password() or linked.exists()
 
 
 def prepare_operator(email: str, password: str | None, *, now: datetime) -> Operator | None:
     """Build a person with their hashed password, for ``admit_operator``; None when the address exists already.
 
+    A person who exists and cannot sign in yet is built when a password is given, which becomes theirs.
     Call it outside of transactions: hashing is slow and runs at low priority, and writers to SQLite would wait for it.
     """
-    if operator_by_email(email):
+    known = operator_by_email(email)
+    if known and (not password or can_sign_in(known)):
         return None
     operator = Operator(email=email_form(email), created_at=now)
     try:

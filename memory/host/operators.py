@@ -1,6 +1,7 @@
 """Management of a tenant's operators: list, invite, change roles, deactivate, reset a password or second factor."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -209,6 +210,20 @@ def join_by_groups(tenant: Tenant, email: str, *, role: str, now: datetime) -> O
 
 
 @transaction.atomic
+def renew_login(operator: Operator, *, now: datetime) -> None:
+    """Drop what opened the person's login: the password, second factors, sessions and the grants of clients.
+
+    For a person whom the sign-in provider vouches for from now on: another may have made their account. API keys stay.
+    """
+    nothing = access.encode_password(operator, None)
+    access.store_password(operator, nothing, action="operator.password_removed", actor="host", now=now)
+    with suppress(NotFound):
+        second_factors.reset(operator, actor="host", now=now)
+    rows = Membership.objects.written_by(access.WRITER).filter(operator=operator, invitation="")
+    rows.update(generation=F("generation") + 1)
+
+
+@transaction.atomic
 def follow_groups(operator: Operator, wanted: Mapping[Tenant, str], *, now: datetime) -> None:
     """Give the person the roles of their groups, by tenant.
 
@@ -310,7 +325,7 @@ def accept(operator: Operator, token: str, *, now: datetime) -> Membership:
     if offered is None:
         raise NotFound(LINK_IS_OVER)
     rows = _memberships(offered.tenant_id, operator.id)
-    rows.update(is_active=True, invitation="", generation=F("generation") + 1)
+    rows.update(is_active=True, invitation="", has_joined=True, generation=F("generation") + 1)
     who = ids.wire("usr", operator.id)
     audit.append(offered.tenant_id, actor=who, action="operator.invitation_accepted", target=who, now=now)
     accepted = access.membership_of(offered.tenant_id, operator.id)
@@ -373,10 +388,18 @@ def require_second_factor(scope: TenantScope, *, required: bool, now: datetime) 
 
 
 def invited(operator_id: UUID | None, token: str) -> Operator | None:
-    """Return the person whose password a link with this token sets; None when it was used or has expired."""
+    """Return the person whose password a link with this token sets; None when it was used or has expired.
+
+    A link sets no password any more once its person is an operator of a second tenant: it would be theirs there too.
+    """
     operator = Operator.objects.filter(id=operator_id).first() if operator_id else None
-    known = operator and not operator.has_usable_password() and _set_tokens.check_token(operator, token)
-    return operator if known else None
+    return operator if operator and _sets_password(operator, token) else None
+
+
+def _sets_password(operator: Operator, token: str) -> bool:
+    if operator.has_usable_password() or not _set_tokens.check_token(operator, token):
+        return False
+    return Membership.objects.filter(operator=operator, has_joined=True).count() == 1
 
 
 def set_first_password(operator_id: UUID, token: str, password: str, *, now: datetime) -> Operator:
@@ -392,6 +415,6 @@ def set_first_password(operator_id: UUID, token: str, password: str, *, now: dat
 def _holder(rows: QuerySet[Operator], token: str) -> Operator:
     """Return the person of the link; refused when it was used or has expired."""
     operator = rows.first()
-    if operator is None or not _set_tokens.check_token(operator, token):
+    if operator is None or not _sets_password(operator, token):
         raise NotFound(LINK_IS_OVER)
     return operator

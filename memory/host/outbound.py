@@ -134,17 +134,27 @@ def is_refused(problem: Exception) -> bool:
 def may_connect(host: str, address: Address) -> bool:
     """Whether ``host`` may be connected to at ``address``: one of them is listed, or the address is public."""
     plain = getattr(address, "ipv4_mapped", None) or address
-    listed = [each.strip().lower() for each in settings.OPENWOP_OUTBOUND_ALLOW]
-    return host.lower().rstrip(".") in listed or any(_covers(each, plain) for each in listed) or _is_public(plain)
+    listed = _listed()
+    return wire_name(host) in listed or any(_covers(each, plain) for each in listed) or _is_public(plain)
 
 
 def is_listed(host: str) -> bool:
     """Whether the administrator lists ``host``, a name or an address."""
-    listed = [each.strip().lower() for each in settings.OPENWOP_OUTBOUND_ALLOW]
-    address = literal_address(host)
-    return host.lower().rstrip(".") in listed or (
-        address is not None and any(_covers(each, address) for each in listed)
-    )
+    listed, address = _listed(), literal_address(host)
+    return wire_name(host) in listed or (address is not None and any(_covers(each, address) for each in listed))
+
+
+def _listed() -> list[str]:
+    return [wire_name(each.strip()) for each in settings.OPENWOP_OUTBOUND_ALLOW]
+
+
+def wire_name(host: str) -> str:
+    """Return ``host`` as requests spell it: in lower case, an international name in its ASCII form (``xn--``)."""
+    host = host.lower().rstrip(".")
+    try:
+        return host if host.isascii() else httpx.URL(scheme="https", host=host).raw_host.decode()
+    except httpx.InvalidURL:
+        return host  # which no request can be sent to
 
 
 def literal_address(host: str) -> Address | None:
@@ -179,7 +189,7 @@ class _Backend(httpcore.AnyIOBackend):
     """Connects to the first permitted address of a host that answers; all of the host ``listed`` are permitted."""
 
     def __init__(self, listed: str) -> None:
-        self._listed = listed.lower()
+        self._listed = wire_name(listed)
 
     async def connect_tcp(
         self,
@@ -198,7 +208,7 @@ class _Backend(httpcore.AnyIOBackend):
         raise failed
 
     def _permits(self, host: str, address: str) -> bool:
-        return host == self._listed or may_connect(host, ipaddress.ip_address(address.partition("%")[0]))
+        return wire_name(host) == self._listed or may_connect(host, ipaddress.ip_address(address.partition("%")[0]))
 
 
 async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:

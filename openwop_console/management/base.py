@@ -1,7 +1,10 @@
 """Shared by the management commands: a refusal is one line on standard error, and the exit status 1."""
 
+import getpass
 import json
+import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -159,3 +162,17 @@ def seen_through(row: Pass, carry_out: Callable[[UUID, UUID], Pass | None]) -> s
         figures = f" ({json.dumps(details, sort_keys=True)})" if details else ""
         raise CommandError(f"{row.state}: {row.code}: {(row.run.error or {}).get('message', '')}{figures}")
     return json.dumps(row.outcome, sort_keys=True)
+
+
+def new_password(variable: str = "") -> str:
+    """Return a password from the variable, or asked for twice at the terminal; raises ``CommandError``."""
+    if variable:
+        if not os.environ.get(variable):
+            raise CommandError(f"The environment variable {variable} is not set.")
+        return os.environ[variable]
+    if not sys.stdin.isatty():
+        raise CommandError("There is no terminal to ask for a password at; use --password-env VAR.")
+    first = getpass.getpass("Password: ")
+    if first != getpass.getpass("Again: "):
+        raise CommandError("The two passwords differ.")
+    return first

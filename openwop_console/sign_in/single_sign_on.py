@@ -239,11 +239,16 @@ def _turn_away(request: HttpRequest, refused: _Refused) -> HttpResponse:
 
 
 def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, object], *, now: datetime) -> Operator:
-    """Return the person of these claims, with the roles of their groups; raises ``_Refused`` without any membership."""
+    """Return the person of these claims, with the roles of their groups; raises ``_Refused`` without any membership.
+
+    An account is linked only to a person who comes in by it.
+    """
     wanted = _roles(claims.get(settings.OPENWOP_OIDC_GROUPS_CLAIM))
     with transaction.atomic():
         person = linked or _person(claims, wanted, now)
         operators.follow_groups(person, wanted, now=now)
+        if account.pk is None and not access.memberships_of(person.id):
+            raise _Refused(NO_ROLE, "groups", person)
         if account.pk is None:
             account.user = person
             account.save(force_insert=True)
@@ -256,7 +261,8 @@ def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, ob
 def _person(claims: dict[str, object], wanted: dict[Tenant, str], now: datetime) -> Operator:
     """Return the person with the address of the claims, if the provider has verified it; raises ``_Refused`` otherwise.
 
-    A new person is created when their groups have a role; an existing account is linked where the settings allow it.
+    A new person is created when their groups have a role. An existing account is linked where the settings allow it,
+    without what opened it before: another may have made it, and know its password.
     """
     email = claims.get("email")
     if not isinstance(email, str) or not email.strip():
@@ -267,6 +273,7 @@ def _person(claims: dict[str, object], wanted: dict[Tenant, str], now: datetime)
     if known and not settings.OPENWOP_OIDC_LINK:
         raise _Refused(TAKEN, "not linked", known)
     if known:
+        operators.renew_login(known, now=now)
         return known
     for tenant, role in wanted.items():
         return operators.join_by_groups(tenant, email, role=role, now=now)

@@ -151,11 +151,19 @@ def test_an_address_that_nothing_is_sent_to_is_refused(url: str) -> None:
 
 
 def test_plain_http_goes_to_hosts_that_the_administrator_lists_and_to_no_other(settings: Settings) -> None:
-    settings.OPENWOP_OUTBOUND_ALLOW = ["receiver.internal", "10.1.0.0/16"]
+    settings.OPENWOP_OUTBOUND_ALLOW = [
+        "receiver.internal",
+        "10.1.0.0/16",
+        "b\u00fccher.internal",
+        "xn--mnchen-3ya.internal",
+    ]
     owner = building.headers()
     for url, status in [
         ("http://receiver.internal/hook", 201),
         ("http://10.1.2.3:8080/hook", 201),
+        ("http://xn--bcher-kva.internal/hook", 201),
+        ("http://XN--mnchen-3ya.internal/hook", 201),
+        ("http://bucher.internal/hook", 400),
         ("https://10.1.2.3/hook", 201),
         ("http://10.2.0.1/hook", 400),
         ("http://other.internal/hook", 400),

@@ -17,8 +17,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import access, ids, tenancy, vault
-from memory.host.models import ApiKey, Membership, Operator, Secret, Tenant
+from memory.host import access, ids, operators, tenancy, vault
+from memory.host.models import ApiKey, AuditRecord, Membership, Operator, Secret, Tenant
 from openwop_console import passwords
 from tests import building, fixtures_console
 
@@ -85,6 +85,52 @@ def test_an_operator_signs_in_with_the_password_of_the_variable(
     answer = client.post("/login", {"login": "ada@acme.example", "password": building.PASSWORD})
     assert (answer.status_code, answer["Location"]) == (302, "/")
     assert client.get("/").status_code == 200
+
+
+def test_a_person_who_has_yet_to_set_a_password_gets_the_one_that_the_administrator_sets(
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else the owner who invited them first could set it by the link, and come in to the other tenant."""
+    monkeypatch.setenv("GIVEN", building.PASSWORD)
+    building.tenant()
+    file, operator = tmp_path / "world.json", {"email": "max@acme.example", "role": "owner"}
+    file.write_text(json.dumps({"tenants": [{"slug": "acme", "operators": [operator]}]}))
+    for email in ("eva@acme.example", operator["email"]):
+        link = operators.invite(building.scope("globex"), email, role="viewer", now=timezone.now())
+        if email == operator["email"]:
+            with pytest.raises(CommandError, match="set passwordEnv"):
+                manage("provision", str(file))
+            file.write_text(file.read_text().replace('"role"', '"passwordEnv": "GIVEN", "role"'))
+            manage("provision", str(file))
+        else:
+            with pytest.raises(CommandError, match="no terminal"):
+                manage("create_operator", email, tenant="acme", role="owner")
+            said = manage("create_operator", email, tenant="acme", role="owner", password_env="GIVEN")
+            assert "have" not in said
+        assert client.get(f"/set-password/{ids.wire('usr', link.operator.id)}/{link.token}").status_code == 404
+        assert client.post("/login", {"login": email, "password": building.PASSWORD}).status_code == 302
+        records = AuditRecord.objects.of(building.tenant("globex").id).filter(actor="host")
+        assert records.filter(action="operator.password_set", target=ids.wire("usr", link.operator.id)).exists()
+
+
+def test_a_changed_password_is_on_record_and_ends_the_sessions(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEAK", "password")
+    monkeypatch.setenv("GIVEN", building.PASSWORD[::-1])
+    rosa = building.operator(email="rosa@acme.example")
+    client.post("/login", {"login": rosa.email, "password": building.PASSWORD})
+    assert client.get("/memory").status_code == 200
+    with pytest.raises(CommandError, match="common"):
+        manage("changepassword", rosa.email, password_env="WEAK")
+    with pytest.raises(CommandError, match="no operator"):
+        manage("changepassword", "eva@acme.example", password_env="GIVEN")
+    assert client.get("/memory").status_code == 200
+    manage("changepassword", " Rosa@acme.example", password_env="GIVEN")
+    assert client.get("/memory").status_code == 302
+    assert client.post("/login", {"login": rosa.email, "password": building.PASSWORD[::-1]}).status_code == 302
+    (record,) = AuditRecord.objects.filter(action="operator.password_changed")
+    assert (record.actor, record.target) == ("host", ids.wire("usr", rosa.id))
+    with pytest.raises(CommandError, match="create_operator"):
+        manage("createsuperuser")
 
 
 @pytest.mark.parametrize(

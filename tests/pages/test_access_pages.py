@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from memory.host import access, audit, ids, operators, sessions, vault
-from memory.host.errors import NotFound
+from memory.host.errors import Conflict, NotFound
 from memory.host.models import ApiKey, Operator, OperatorSession
 from tests import building
 from tests.pages.conftest import SignIn, body_of
@@ -311,6 +311,28 @@ def test_a_reset_ends_sessions_and_the_old_password_and_spares_members_of_other_
     access.create_operator(building.tenant("globex"), person.email, role="viewer", now=timezone.now())
     assert ada.post(f"{operator_url(person.email)}/reset-password").status_code == 409
     assert signs_in("rosa@acme.example", GOOD)
+
+
+def test_a_link_sets_no_password_of_one_who_is_or_was_an_operator_elsewhere(ada: Client) -> None:
+    globex, now, gil = building.scope("globex"), timezone.now(), "gil@globex.example"
+    operators.invite(globex, gil, role="owner", now=now)
+    link = link_in(ada.post("/settings/operators", {"email": gil, "role": "viewer"}))
+    person = Operator.objects.get(email=gil)
+    operators.accept(person, link.rpartition("/")[2], now=now)
+    building.operator("acme", "owner", email="second@acme.example")
+    operators.change(building.scope(), person.id, active=False, now=now)
+    link_in(ada.post("/settings/operators", {"email": gil, "role": "viewer"}))
+    with pytest.raises(Conflict, match="another tenant"):
+        operators.reset_password(globex, person.id, now=now)
+    rosa = building.operator("acme", "reviewer", email="rosa@acme.example")
+    link = link_in(ada.post(f"{operator_url(rosa.email)}/reset-password"))
+    assert Client().get(link).status_code == 200
+    access.create_operator(building.tenant("globex"), rosa.email, role="viewer", password=None, now=now)
+    assert [Client().get(link).status_code, Client().post(link, {"password": GOOD, "again": GOOD}).status_code] == [
+        404,
+        404,
+    ]
+    assert not Operator.objects.get(email=rosa.email).has_usable_password()
 
 
 def test_a_person_is_signed_out_everywhere_and_can_sign_in_again(ada: Client, sign_in: SignIn) -> None:

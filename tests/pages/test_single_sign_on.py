@@ -1,6 +1,8 @@
 """Signing in by OpenID Connect: who is let in, with which role, and what becomes of them when their groups change."""
 
 import gzip
+import ipaddress
+import socket
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -16,7 +18,7 @@ from playwright.sync_api import Page
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from memory.host import access, ids, operators, second_factors
+from memory.host import access, ids, operators, outbound, second_factors
 from memory.host.models import AuditRecord, Membership, Operator, OperatorSession
 from memory.host.sessions import SessionStore
 from openwop_console import settings as console_settings
@@ -185,12 +187,50 @@ def test_a_password_account_is_linked_only_when_the_address_is_verified_and_the_
     browser, _ = go(provider)
     assert SocialAccount.objects.get().user == ada
     assert access.roles_of(building.tenant().id, ids.wire("usr", ada.id)) == ["operator"]
-    ada.refresh_from_db()
-    assert ada.check_password(building.PASSWORD), "she keeps her password"
     assert "operator.linked" in actions(ada)
     provider.person("s-9", ADA, "owners")
     assert SocialAccount.objects.count() == 1
     assert may(Client()) == ""
+
+
+@pytest.mark.engines
+def test_what_opened_an_account_before_it_was_linked_opens_it_no_more(provider: Provider, settings: Settings) -> None:
+    """The owner of another tenant may have made it, and still be signed in."""
+    settings.OPENWOP_OIDC_LINK, now = True, timezone.now()
+    link = operators.invite(building.scope("globex"), ADA, role="viewer", now=now)
+    ada = operators.set_first_password(link.operator.id, link.token, building.PASSWORD, now=now)
+    other = Client()
+    other.post("/login", {"login": ADA, "password": building.PASSWORD})
+    secret = second_factors.new_secret()
+    second_factors.enrol(ada, secret, code_of(secret), now=now)
+    assert may(other) == "globex:viewer"
+    provider.person("s-1", ADA, "others")
+    operators.change(building.scope("globex"), ada.id, active=False, now=now)
+    assert may(go(provider)[0]) == ""
+    ada.refresh_from_db()
+    assert (ada.has_usable_password(), SocialAccount.objects.exists()) == (True, False), (
+        "who is not let in loses nothing"
+    )
+    operators.change(building.scope("globex"), ada.id, active=True, now=now)
+    other.post("/login", {"login": ADA, "password": building.PASSWORD})
+    waiting = other
+    other = Client()
+    other.force_login(Operator.objects.get(email=ADA))
+    assert may(other) == "globex:viewer"
+    provider.person("s-1", ADA, "guests")
+    browser, _ = go(provider)
+    assert may(browser) in ("acme:viewer", "globex:viewer"), "no code is asked for that another's app shows"
+    ada.refresh_from_db()
+    assert not ada.has_usable_password()
+    assert not second_factors.enrolled([ada.id])
+    assert waiting.post("/login/code", {"code": code_of(secret)})["Location"] == "/login", "nor is it accepted"
+    assert [may(each) for each in (other, waiting)] == ["", ""]
+    steps = ["operator.password_removed", "operator.second_factor_reset", "operator.linked"]
+    assert [each for each in actions(ada, "globex") if each in steps] == steps
+    access.store_password(ada, access.encode_password(ada, building.PASSWORD), action="operator.password_set", now=now)
+    go(provider)
+    ada.refresh_from_db()
+    assert ada.check_password(building.PASSWORD), "a password of later stays"
 
 
 def test_an_unverified_address_makes_no_account_that_another_could_be_invited_into(provider: Provider) -> None:
@@ -260,6 +300,28 @@ def test_neither_redirects_nor_metadata_lead_the_secret_or_the_keys_to_another_h
             provider.elsewhere = {member: f"{other.url}/x"}
             assert may(go(provider)[0]) == "", member
         assert other.asked == []
+
+
+def test_an_issuer_on_a_private_network_may_have_an_international_name(
+    provider: Provider, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, looked_up = socket.getaddrinfo, {"xn--bcher-kva.example", b"xn--bcher-kva.example"}
+
+    def leading_here(host: Any, *given: Any, **named: Any) -> Any:
+        return real("127.0.0.1" if host in looked_up else host, *given, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", leading_here)
+    settings.OPENWOP_OIDC_ISSUER = provider.issuer.replace("127.0.0.1", "B\u00fccher.example")
+    provider.elsewhere = {"issuer": settings.OPENWOP_OIDC_ISSUER}
+    assert Client().get("/login/provider")["Location"].startswith(provider.issuer)
+    settings.OPENWOP_OUTBOUND_ALLOW = ["xn--mnchen-3ya.internal", "b\u00fccher.internal", "10.1.0.0/16"]
+    for host, listed in {
+        "M\u00dcNCHEN.internal": True,
+        "xn--bcher-kva.internal.": True,
+        "munchen.internal": False,
+    }.items():
+        assert outbound.is_listed(host) is listed, host
+        assert outbound.may_connect(host, ipaddress.ip_address("10.2.0.1")) is listed, host
 
 
 def test_an_answer_of_the_provider_is_bounded_in_time_and_in_size(
@@ -348,9 +410,10 @@ def test_a_required_second_factor_is_the_provider_s_business_and_one_s_own_is_st
     password = Client()
     password.post("/login", {"login": root.email, "password": building.PASSWORD})
     assert password.get("/memory").status_code == 302
+    provider.person("s-7", root.email, "owners")
+    assert may(go(provider)[0]) == "acme:owner"
     secret, now = second_factors.new_secret(), timezone.now()
     second_factors.enrol(root, secret, code_of(secret), now=now)
-    provider.person("s-7", root.email, "owners")
     browser, answer = go(provider)
     assert answer["Location"] == "/login/code"
     assert may(browser) == ""

@@ -70,7 +70,8 @@ class Membership(TenantOwned):
     """A person's membership in this tenant, which never sees their other memberships.
 
     A session carries the ``generation`` it began under and ends when that changes: with a new role or a deactivation.
-    The ``invitation`` of a person who had an account already is ``OPEN`` until they accept it, and gives no right.
+    The ``invitation`` of a person who had an account already is ``OPEN`` until they accept it, and gives no right. One
+    who ``has_joined`` is or was an operator here, also while they are invited again.
     """
 
     OPEN, WITHDRAWN = "open", "withdrawn"
@@ -83,6 +84,7 @@ class Membership(TenantOwned):
     # Whether the role follows the groups of the sign-in provider.
     from_groups = models.BooleanField(default=False, db_default=False)
     invitation = models.CharField(max_length=16, default="", db_default="", blank=True)
+    has_joined = models.BooleanField(default=True, db_default=True)
     created_at = models.DateTimeField()
 
     operator_id: UUID

@@ -252,7 +252,7 @@ def _without_name_of(tokens: list[Token]) -> list[Token]:
 
 def _owning(tokens: list[Token]) -> list[Token]:
     """ "The van belongs to Ana" is "Ana owns the van"."""
-    at = next(at for at, token in enumerate(tokens) if token.raw in ("belongs", "belong"))
+    at = next(at for at, token in enumerate(tokens) if token.raw == "belongs")
     owned, owner = tokens[:at], tokens[at + 2 :]
     if not owned or tokens[at + 1 : at + 2] == [] or tokens[at + 1].raw != "to" or not _is_a_doer(owner):
         return tokens
@@ -310,7 +310,6 @@ SHAPES: dict[str, Callable[[list[Token]], list[Token]]] = {
     "called": _without_called,
     "name": _without_name_of,
     "belongs": _owning,
-    "belong": _owning,
     "best": _preferring,
     "or": _limiting,
     "both": _paired,

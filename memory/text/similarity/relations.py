@@ -35,7 +35,6 @@ MEASURED_BY = {
     "old": "age", "heavy": "weight", "weighs": "weight", "weigh": "weight", "aged": "age",
 }  # fmt: skip
 YEARS = frozenset("year years".split())
-OLDEST = 130
 ROLES = {
     "manages": "manager", "leads": "leader", "heads": "head", "chairs": "chair", "directs": "director",
     "coordinates": "coordinator", "edits": "editor", "maintains": "maintainer", "coaches": "coach",
@@ -47,21 +46,6 @@ GOES = {"goes": "s", "travels": "s", "commutes": "s", "gets": "s", "comes": "s"}
 }  # fmt: skip
 RIDES = {"car": "drive", "bike": "cycle", "bicycle": "cycle", "foot": "walk", "plane": "fly", "air": "fly"}
 THIRD = {"drive": "drives", "cycle": "cycles", "walk": "walks", "fly": "flies"}
-# The second of each is rewritten as the first.
-CONTRARY = {
-    other: one
-    for one, other in (
-        pair.split("/")
-        for pair in """
-        older/younger bigger/smaller larger/smaller taller/shorter longer/shorter higher/lower faster/slower
-        later/earlier heavier/lighter better/worse stronger/weaker richer/poorer warmer/colder wider/narrower
-        harder/easier louder/quieter newer/older
-        """.split()
-    )
-    if other != "older"
-}
-LESS = frozenset("younger less fewer lower smaller".split())
-MORE = frozenset("older more greater higher larger".split())
 IMPERSONAL = frozenset("we they".split())
 FINITE = values.COPULAS | words.MODALS | frozenset("was were has have had do does did".split())
 MOVED_TO = {
@@ -152,29 +136,6 @@ def _bearing(tokens: list[Token]) -> list[Token]:
 BEARING = frozenset("carries bears features boasts earns offers".split())
 
 
-def _having(tokens: list[Token]) -> list[Token]:
-    """ "The pool has a length of 25 m" is "the pool's length is 25 m"."""
-    at = next(place for place, token in enumerate(tokens) if token.raw in MEASURED_BY.values())
-    noun = tokens[at].raw
-    if at > 2 and [token.raw for token in tokens[at - 2 : at]] == ["has", "a"] and tokens[at + 1 : at + 2]:
-        value = tokens[at + 2 :]
-        if tokens[at + 1].raw == "of" and value and value[0].kind & VALUE and _is_noun(tokens[: at - 2]):
-            return [*_owning(tokens[: at - 2], noun), token_of("is"), *_of_age(value, noun, tokens[-1])]
-    if noun == "age" and len(tokens) > 2 and tokens[-1].raw in YEARS and tokens[-2].kind & VALUE:
-        return [*tokens[:-2], *_of_age(tokens[-2:], noun, tokens[-1])]
-    return tokens
-
-
-def _turned(tokens: list[Token]) -> list[Token]:
-    """ "Ana turned 30" is "Ana's age is now 30"."""
-    at = _place(tokens, "turned")
-    if at + 2 != len(tokens) or not _is_noun(tokens[:at]):
-        return tokens
-    number = tokens[-1]
-    aged = number.kind & VALUE and number.word.isdecimal() and int(number.word) < OLDEST
-    return [*_owning(tokens[:at], "age"), *_words("is now"), number] if aged else tokens
-
-
 def _in_office(tokens: list[Token]) -> list[Token]:
     """ "Ana manages the shop" is "Ana is the manager of the shop"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in ROLES)
@@ -195,15 +156,6 @@ def _employed(tokens: list[Token]) -> list[Token]:
     return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("works for"), *tokens[at + 2 :]]
 
 
-def _working_as(tokens: list[Token]) -> list[Token]:
-    """ "Ana's job is nurse" is "Ana is a nurse"."""
-    at = next(place for place, token in enumerate(tokens) if token.raw in ("job", "occupation", "profession"))
-    of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "is"
-    if not of or not 0 < len(tokens[at + 2 :]) <= 3 or any(token.kind & VALUE for token in tokens[at + 2 :]):
-        return tokens
-    return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("is a"), *tokens[at + 2 :]]
-
-
 def _reporting(tokens: list[Token]) -> list[Token]:
     """ "Ana reports to Ben" is "Ana's manager is Ben"."""
     at = _place(tokens, "reports")
@@ -211,10 +163,6 @@ def _reporting(tokens: list[Token]) -> list[Token]:
     if not to or not _is_name(tokens[:at]) or not _is_name(tokens[at + 2 :]):
         return tokens
     return [*_owning(tokens[:at], "manager"), token_of("is"), *tokens[at + 2 :]]
-
-
-def _boss(tokens: list[Token]) -> list[Token]:
-    return [token_of("manager").with_kind(token.kind & BREAKING) if token.raw == "boss" else token for token in tokens]
 
 
 def _taking_over(tokens: list[Token]) -> list[Token]:
@@ -294,38 +242,6 @@ def _mutual(tokens: list[Token]) -> list[Token]:
     return _with_clause_end(whole, tokens[-1])
 
 
-def _compared(tokens: list[Token]) -> list[Token]:
-    """ "Ben is younger than Ana" is "Ana is older than Ben", and "younger than 12" is "under 12"."""
-    at = _place(tokens, "than")
-    how = tokens[at - 1].raw if at else ""
-    if at + 1 < len(tokens) and tokens[at + 1].kind & VALUE and how in LESS | MORE:
-        return [*tokens[: at - 1], token_of("under" if how in LESS else "over"), *tokens[at + 1 :]]
-    if how not in CONTRARY or at < 3 or any(token.kind & NEGATION for token in tokens):
-        return tokens
-    one, verb, other = tokens[: at - 2], tokens[at - 2], tokens[at + 1 :]
-    if not (verb.raw in IS or verb.raw.endswith("s")) or not _is_noun(one) or not _is_noun(other):
-        return tokens
-    contrary = "taller" if how == "shorter" and _is_name(one) else CONTRARY[how]
-    return _with_clause_end([*other, verb, token_of(contrary), tokens[at], *one], tokens[-1])
-
-
-def _cleft(tokens: list[Token]) -> list[Token]:
-    """ "Leeds is where Ana works" is "Ana works in Leeds", and "it is Ana who works" is "Ana works"."""
-    at = next(place for place, token in enumerate(tokens) if token.raw in ("where", "who"))
-    clause = tokens[at + 1 :]
-    if at < 2 or len(clause) < 2 or any(token.kind & BREAKING for token in tokens[:-1]):
-        return tokens
-    if tokens[at].raw == "where" and tokens[at - 1].raw == "is" and _is_noun(tokens[: at - 1]):
-        return _with_clause_end([*clause, token_of("in"), *tokens[: at - 1]], tokens[-1])
-    if tokens[at].raw == "who":
-        if [token.raw for token in tokens[:2]] == ["it", "is"] and _is_name(tokens[2:at]):
-            return [*tokens[2:at], *clause]
-        one = [token.raw for token in tokens[at - 3 : at]]
-        if one in (["is", "the", "one"], ["is", "the", "person"]) and _is_name(tokens[: at - 3]):
-            return [*tokens[: at - 3], *clause]
-    return tokens
-
-
 def _impersonal(tokens: list[Token]) -> list[Token]:
     """ "We hash passwords with X" is "passwords are hashed with X", with the pronoun kept for whose it is."""
     if tokens[0].raw not in IMPERSONAL or len(tokens) < 3 or any(token.kind & NEGATION for token in tokens):
@@ -378,40 +294,6 @@ def _participle(verb: str) -> str:
     return verb + verb[-1] + "ed" if verb in ("ship", "scan", "log", "tag") else verb + "ed"
 
 
-def _with_means(tokens: list[Token]) -> list[Token]:
-    """ "Are hashed using X" is "are hashed with X"."""
-    at = _place(tokens, "using")
-    passive = any(token.raw in IS for token in tokens[: at - 1]) and at > 1 and tokens[at - 1].raw.endswith("ed")
-    return [*tokens[:at], token_of("with"), *tokens[at + 1 :]] if passive else tokens
-
-
-def _renamed(tokens: list[Token]) -> list[Token]:
-    """ "The branch was renamed to main" is "the branch is now main"."""
-    at = _place(tokens, "renamed")
-    start = at
-    while start and tokens[start - 1].raw in ("was", "has", "been", "is", "got"):
-        start -= 1
-    name = tokens[at + 1 :]
-    name = name[1:] if name and name[0].raw in ("to", "as", "into") else name
-    named = 0 < start < at and 0 < len(name) <= 3 and _is_noun(tokens[:start])
-    return [*tokens[:start], *_words("is now"), *name] if named else tokens
-
-
-def _moved_its(tokens: list[Token]) -> list[Token]:
-    """ "Acme moved its office to Rome" is "Acme's office is now in Rome"."""
-    at = next(place for place, token in enumerate(tokens) if token.raw in ("moved", "relocated"))
-    own = at + 1
-    to = next((place for place in range(own, len(tokens)) if tokens[place].raw == "to"), 0)
-    what, where = tokens[own + 1 : to], tokens[to + 1 :]
-    if not to or tokens[own].raw not in ("its", "their", "his", "her", "the") or not _is_noun(tokens[:at]):
-        return tokens
-    if not 0 < len(what) <= 3 or not where or tokens[0].kind & PRONOUN or not all(each.kind & WORD for each in what):
-        return tokens
-    plural = what[-1].raw.endswith("s")
-    be = "are" if plural else "is"
-    return [*tokens[: at - 1], tokens[at - 1].with_kind(OWNS), *what, *_words(f"{be} now in"), *where]
-
-
 def _ordered(tokens: list[Token]) -> list[Token]:
     """ "The key must be left here" is "leave the key here", an order, and "keys can be lost" is "can lose keys"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in PASSIVE_AFTER)
@@ -461,31 +343,6 @@ LASTING = frozenset(
 )
 
 
-def _numbered(tokens: list[Token]) -> list[Token]:
-    """ "The number of seats in the hall is 40" is "the hall has 40 seats"."""
-    at = _place(tokens, "number")
-    verb = next((place for place in range(at, len(tokens)) if tokens[place].raw in IS), 0)
-    within = next((place for place in range(at, verb) if tokens[place].raw in ("in", "at", "on")), 0)
-    many = tokens[verb + 1 :]
-    if at > 1 or not within or tokens[at + 1].raw != "of" or len(many) != 1 or not many[0].kind & VALUE:
-        return tokens
-    what, where = tokens[at + 2 : within], tokens[within + 1 : verb]
-    if not _is_noun(what) or not _is_noun(where):
-        return tokens
-    return _with_clause_end([*where, token_of("has"), *many, *what], tokens[-1])
-
-
-def _without_called(tokens: list[Token]) -> list[Token]:
-    """ "Ana has a dog called Rex" is "Ana's dog is Rex"."""
-    at = next(place for place, token in enumerate(tokens) if token.raw in ("called", "named"))
-    has = next((place for place in range(at) if tokens[place].raw == "has"), 0)
-    what, name = tokens[has + 2 : at], tokens[at + 1 :]
-    one = has and tokens[has + 1].raw in ("a", "an") and _is_noun(tokens[:has])
-    if not one or not what or not _is_name(name):
-        return tokens
-    return [*tokens[: has - 1], tokens[has - 1].with_kind(OWNS), *what, token_of("is"), *name]
-
-
 def _has(tokens: Sequence[Token], raw: str) -> bool:
     return any(token.raw == raw for token in tokens)
 
@@ -500,16 +357,6 @@ def _included(tokens: list[Token]) -> list[Token]:
     return _with_clause_end([*where, token_of("includes"), *what], tokens[-1])
 
 
-def _studying(tokens: list[Token]) -> list[Token]:
-    """ "Ana is a law student" is "Ana studies law"."""
-    at = _place(tokens, "student")
-    plain = at > 2 and tokens[at - 3].raw == "is" and tokens[at - 2].raw in ("a", "an")
-    subject = tokens[at - 1] if plain else None
-    if subject is None or not subject.raw.endswith(("s", "y", "law", "art", "medicine", "ture", "ing")):
-        return tokens
-    return [*tokens[: at - 3], token_of("studies"), subject.with_kind(tokens[at].kind & BREAKING), *tokens[at + 1 :]]
-
-
 def _on_the_clock(tokens: list[Token]) -> list[Token]:
     """ "Half past seven" is 7:30."""
     for at in range(len(tokens) - 2):
@@ -520,19 +367,6 @@ def _on_the_clock(tokens: list[Token]) -> list[Token]:
             time = value_token(f"{total // 60}:{total % 60:02}", f"{total // 60}:{total % 60:02}", "time")
             start = at - (at > 0 and tokens[at - 1].raw == "a")
             return [*tokens[:start], time.with_kind(hour.kind & BREAKING), *tokens[at + 3 :]]
-    return tokens
-
-
-def _preferring(tokens: list[Token]) -> list[Token]:
-    """ "Prefers tea to coffee" is "prefers tea over coffee"."""
-    at = _place(tokens, "prefers")
-    for place in range(at + 2, len(tokens) - 1):
-        if tokens[place].kind & BREAKING:
-            break
-        if tokens[place].raw == "to":
-            return [*tokens[:place], token_of("over"), *tokens[place + 1 :]]
-        if tokens[place].raw == "rather" and tokens[place + 1].raw == "than":
-            return [*tokens[:place], token_of("over"), *tokens[place + 2 :]]
     return tokens
 
 
@@ -566,15 +400,6 @@ def _moved_abroad(tokens: list[Token]) -> list[Token]:
     return _with_clause_end(
         [*kept[:start], token_of(lives), token_of(now), token_of(within), *kept[where + 1 :]], tokens[-1]
     )
-
-
-def _employed_in_german(tokens: list[Token]) -> list[Token]:
-    """ "Ist bei X beschäftigt" is "arbeitet bei X"."""
-    last = tokens[-1]
-    at = next((place for place, token in enumerate(tokens) if token.raw == "ist"), 0)
-    if last.raw not in ("beschäftigt", "angestellt") or not at:
-        return tokens
-    return _with_clause_end([*tokens[:at], token_of("arbeitet"), *tokens[at + 1 : -1]], last)
 
 
 def _switched_as(tokens: list[Token]) -> list[Token]:
@@ -613,36 +438,22 @@ SHORTEST_STEP = 5
 # By the word without which there is no such form.
 RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(MEASURED_BY, _measuring),
-    **dict.fromkeys(MEASURED_BY.values(), _having),
     **dict.fromkeys(ROLES, _in_office),
     **dict.fromkeys(MUTUAL, _mutual),
     **dict.fromkeys(MOVED_TO, _moved_abroad),
-    **dict.fromkeys(("job", "occupation", "profession"), _working_as),
-    **dict.fromkeys(("where", "who"), _cleft),
     **dict.fromkeys(PASSIVE_AFTER, _ordered),
     **dict.fromkeys(("takes", "runs"), _lasting),
-    **dict.fromkeys(("called", "named"), _without_called),
     "due": _due,
     **dict.fromkeys(BEARING, _bearing),
     **dict.fromkeys(("wird", "wurde"), _active_in_german),
-    "number": _numbered,
     **dict.fromkeys(("half", "quarter"), _on_the_clock),
     **dict.fromkeys(RIDES, _riding),
-    **dict.fromkeys(("beschäftigt", "angestellt"), _employed_in_german),
     **dict.fromkeys(IMPERSONAL, _impersonal),
-    "turned": _turned,
     "employer": _employed,
     "reports": _reporting,
-    "boss": _boss,
     "over": _taking_over,
     **dict.fromkeys(("replaced", "succeeded"), _replacing),
     **dict.fromkeys(HANDING, _handed_over),
-    "than": _compared,
     "included": _included,
-    "student": _studying,
-    "prefers": _preferring,
-    "using": _with_means,
-    "renamed": _renamed,
     "switched": _switched_as,
-    **dict.fromkeys(("moved", "relocated"), _moved_its),
 }

@@ -1,15 +1,12 @@
 """``manage.py create_operator EMAIL --tenant SLUG --role ROLE [--password-env VAR]``."""
 
-import getpass
-import os
-import sys
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import access
-from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
+from openwop_console.management.base import DatabaseCommand, new_password, refusals_as_errors, tenant_named
 
 
 class Command(DatabaseCommand):
@@ -23,23 +20,11 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         tenant, email, role = tenant_named(options["tenant"]), options["email"], options["role"]
-        has_password = access.operator_by_email(email) is not None
-        password = "" if has_password else _password(options["password_env"])
+        known = access.operator_by_email(email)
+        comes_in = known is not None and access.can_sign_in(known)
+        password = "" if comes_in else new_password(options["password_env"])
         with refusals_as_errors():
             access.create_operator(tenant, email, role=role, password=password, now=timezone.now())
-        kept = " They sign in with the password they have." if has_password else ""
+        way = "with the password they have" if known and known.has_usable_password() else "by the sign-in provider"
+        kept = f" They sign in {way}." if comes_in else ""
         self.stdout.write(f"Operator {email} created in {tenant.slug} as {role}.{kept}")
-
-
-def _password(variable: str) -> str:
-    """From the variable, or asked for twice at the terminal."""
-    if variable:
-        if not os.environ.get(variable):
-            raise CommandError(f"The environment variable {variable} is not set.")
-        return os.environ[variable]
-    if not sys.stdin.isatty():
-        raise CommandError("There is no terminal to ask for a password at; use --password-env VAR.")
-    first = getpass.getpass("Password: ")
-    if first != getpass.getpass("Again: "):
-        raise CommandError("The two passwords differ.")
-    return first

@@ -69,17 +69,22 @@ class Command(DatabaseCommand):
 
 
 def _prepared(wanted: list[dict[str, str]], now: datetime) -> People:
-    """Build the people who have no login yet, by address, each with the first password named for them."""
+    """Build the people who cannot sign in yet, by address, each with the first password named for them."""
     people: People = {}
     for operator in wanted:
         email, variable = operator["email"], operator.get("passwordEnv", "")
         if access.email_form(email) in people:
             continue
         if not os.environ.get(variable) and access.operator_by_email(email) is None:
-            message = f"set passwordEnv to the name of a variable that holds the password of {email}"
-            raise CommandError(f"{message}; {variable!r} is not set" if variable else message)
+            raise _no_password(operator)
         people[access.email_form(email)] = access.prepare_operator(email, os.environ.get(variable), now=now)
     return people
+
+
+def _no_password(operator: dict[str, str]) -> CommandError:
+    message = f"set passwordEnv to the name of a variable that holds the password of {operator['email']}"
+    variable = operator.get("passwordEnv")
+    return CommandError(f"{message}; {variable!r} is not set" if variable else message)
 
 
 def _provision(wanted: JSONObject, people: People, now: datetime) -> list[dict[str, str]]:
@@ -102,7 +107,10 @@ def _create_operator(tenant: Tenant, wanted: dict[str, str], people: People, now
     known = access.operator_by_email(email)
     if known and Membership.objects.of(tenant.id).filter(operator=known, is_active=True).exists():
         return
-    access.admit_operator(tenant, email, people[access.email_form(email)], role=wanted["role"], now=now)
+    fresh = people[access.email_form(email)]
+    if known and fresh is None and not access.can_sign_in(known):
+        raise _no_password(wanted)
+    access.admit_operator(tenant, email, fresh, role=wanted["role"], now=now)
 
 
 def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> access.NewKey:
