@@ -225,6 +225,19 @@ def in_base32(value: str) -> set[str]:
     return found
 
 
+def in_letters_of_base32(value: str) -> set[str]:
+    """Patterns (RE2) for ``value`` in base32 that has no digit there, as a word has none, in either case. Few names
+    have one: of 32 letters six are digits."""
+    ways = [_ways(letter) for letter in value]
+    choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
+    found = set()
+    for each in _aligned(choices, SHORTEST_BASE32, bits=5):
+        letters = ["".join(filter(str.isalpha, one)) for one in each]
+        if all(letters):
+            found.add(f"(?i:{''.join(map(_one_of, letters))})")
+    return found
+
+
 def _aligned(choices: list[list[int]], shortest: int, *, bits: int = 6) -> Iterator[list[str]]:
     """The base64 letters (base32 with 5 ``bits``) of bytes with a few choices each, at each alignment; the first and
     the last letter share bits with neighbouring bytes. At least ``shortest`` letters do not."""

@@ -123,6 +123,8 @@ def mention(terms: tuple[str, ...], text: str) -> Mention:
                 return Mention.EXACT
             if not found and known.part.search(bare):
                 found = Mention.SUSPECTED
+        if not found and known.letters and known.letters.search(reading):
+            found = Mention.SUSPECTED
         if not found and not bare.isascii() and _OTHER_SCRIPTS.search(bare) and known.alike.search(bare):
             found = Mention.SUSPECTED
     if not found and any(known.part.search(encodings.bare(search_form(each))) for each in encodings.guesses(text)):
@@ -193,12 +195,18 @@ class _Patterns:
                 parts.add(rf"{_escaped(local)}\+[^\s@]*@{_escaped(domain)}")
                 parts.add(_escaped(local) + _AT + _escaped(domain).replace(r"\.", _DOT))
         self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
+        letters = {form for term in terms for each in (term, _bare(term)) for form in _in_letters(each)}
+        self.letters = _compiled(sorted(letters)) if letters else None
         self.alike = re.compile("|".join(map(_look_alike, sorted(map(_bare, terms), key=len, reverse=True))))
 
 
 @lru_cache(maxsize=64)
 def _patterns(terms: tuple[str, ...]) -> _Patterns:
     return _Patterns(terms)
+
+
+def _in_letters(name: str) -> set[str]:
+    return encodings.in_letters_of_base32(name[:LONGEST_SHADOW].rstrip())
 
 
 def _whole(names: Iterable[str]) -> re.Pattern[str]:
@@ -312,6 +320,7 @@ def _shadow(terms: tuple[str, ...]) -> _Shadow:
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
         for each in sorted({term, _bare(term)}):
             in_base32 |= dict.fromkeys(sorted(encodings.in_base32(each)))
+            found |= dict.fromkeys(sorted(_in_letters(each)))
             payloads |= dict.fromkeys(sorted(encodings.in_other_charsets(each, shortest=SURE_BASE64)))
         for each in sorted({form for one in plain for form in encodings.written_whole(one)} - plain):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64, twice=False)))

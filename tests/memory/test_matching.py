@@ -197,7 +197,9 @@ RARE = [
     ("in base32 of capitals", ANA, base64.b32encode(b"ANA@X.ORG").decode(), EXACT),
     ("in base32 of small letters", ANA, base64.b32encode(f"<{ANA}>".encode()).decode().lower(), EXACT),
     ("in base32, in groups", ANA, "MFXG CQDY FZXX EZY=", EXACT),
-    ("in base32 of small letters, without more than letters", ANA, "mfxgcqdyfzxxezy", NONE),
+    ("in base32 of small letters, without more than letters", ANA, "mfxgcqdyfzxxezy", SUSPECTED),
+    ("in base32 of capitals, without more than letters", ANA, "MFXGCQDYFZXXEZY", SUSPECTED),
+    ("words of small letters that are no name in base32", ANA, "implementation inconceivable", NONE),
     ("in base32 behind other letters", ANA, f"QQQ{base64.b32encode(ANA.encode()).decode()}", EXACT),
     ("a longer name in base32", ANA, base64.b32encode(b"joana@x.org").decode(), SUSPECTED),
     ("another in base32", ANA, base64.b32encode(b"ana@y.org").decode(), NONE),
@@ -436,8 +438,8 @@ def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
 
 
 def test_a_name_in_many_words_of_base32_is_looked_for_in_a_moment() -> None:
-    """Each may be no more than a word, since it has no digit."""
-    word = base64.b32encode(b"\0Ada Lovelace\0\0").decode().rstrip("=")
+    """Each may be no more than words, since it has no digit."""
+    word = " ".join(re.findall(".{1,4}", base64.b32encode(b"\0Ada Lovelace\0\0").decode().rstrip("=")))
     began = time.process_time()
     assert not shadows(("Ada Lovelace",), f"{word}. " * 10_000)
     assert shadows(("Ada Lovelace",), f"{word}. " * 10_000 + f"2{word}")
