@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 
 from memory import redaction
 from memory.host import erasure, ids, sql
-from memory.host.erasure import ENTRIES, Eraser, Holding
+from memory.host.erasure import ENTRIES, Eraser, Holding, Identifiers
 from memory.host.errors import Conflict
 from memory.models import ForgetRequest
 from memory.wire import instant
@@ -57,6 +57,7 @@ class SubjectCopy:
     def rows(self, eraser: Eraser, wanted: Sequence[UUID]) -> Iterator[list[CopiedRow]]:
         """The rows of a store in parts. Of a sealed value there is no text: it is opened on the page of its entry."""
         redact = redaction.for_tenant(self.request.tenant_id).redact
+        silent: set[UUID] = set()
         for part in sql.in_chunks(wanted):
             texts = eraser.texts(self.request.tenant_id, part)
             if eraser.store == ENTRIES and len(texts) < len(part):
@@ -66,11 +67,21 @@ class SubjectCopy:
                 CopiedRow(places.get(row, ""), [redact(text).text for text in texts.get(row, ()) if text])
                 for row in part
             ]
+            silent.update(row for row in part if not texts.get(row))
+        self._require_there(eraser, silent)
+
+    def _require_there(self, eraser: Eraser, silent: set[UUID]) -> None:
+        """Refuse where one of these rows, of which nothing was read, is no longer there, whatever deleted it."""
+        if silent:
+            found = eraser.find(self.request.tenant_id, Identifiers(self.terms))
+            if not silent.issubset({*found.erase, *found.suspected}):
+                raise _changed()
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes of the ZIP. Both files are written in one go, so they say the same.
 
-        Raises ``Conflict``, before the first byte, when rows went while it was made, as by a forget that was confirmed.
+        Raises ``Conflict``, before the first byte, when rows went while it was made, by a confirmed forget or by a
+        sweep.
         """
         with tempfile.SpooledTemporaryFile(IN_MEMORY) as made, tempfile.SpooledTemporaryFile(IN_MEMORY) as page:
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as bundle:

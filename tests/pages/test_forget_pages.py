@@ -16,7 +16,7 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory import ledger, memory_policy, passes, tasks
+from memory import ledger, memory_policy, passes, saved_filters, tasks
 from memory.forget import execution
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import access, ids, pages, vault
@@ -443,6 +443,19 @@ def test_a_copy_of_a_preview_that_fits_no_more_is_refused(ada: Client, memories:
     answer = ada.post(f"{url}/copy")
     assert answer.status_code == 409
     assert "memory entries: +1 rows to erase" in body_of(answer)
+
+
+def test_a_copy_during_which_something_else_deletes_a_row_is_refused(
+    ada: Client, memories: None, preview: Preview
+) -> None:
+    acme, now = building.scope(), timezone.now()
+    hers = saved_filters.save_filter(acme, "memory", name="hers", query=f"q={MARTA}", shared=True, now=now)
+    request_id = ids.parse("fgt", preview(ada).removeprefix("/forget/"))
+    first, second = (execution.open_copy(acme, request_id, now=now) for _ in range(2))
+    assert next(first.pieces())
+    saved_filters.remove_filter(acme, "memory", hers.id)
+    with pytest.raises(Conflict, match="while the copy was made"):
+        next(second.pieces())
 
 
 def test_a_copy_during_which_the_subject_is_forgotten_is_refused_and_not_half_a_copy(
