@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from memory import ledger, origins, redaction
 from memory.entry_drafts import EntryDraft
@@ -154,14 +154,25 @@ def statements_about(scope: TenantScope, found: Iterable[Run]) -> dict[UUID, Ext
     A run whose only writes with an origin are confidential is shown to those alone who may open these entries.
     """
     wanted = [run.id for run in found if run.external]
-    if not wanted or not scope.can("memory:read"):
-        return {}
-    rows = ExternalRun.objects.of(scope.tenant_id).filter(id__in=wanted)
-    if not scope.can("memory:retire"):
-        rows = rows.filter(
-            Exists(EntryOrigin.objects.filter(tenant_id=scope.tenant_id, run_id=OuterRef("id"), entry__sealed=False))
-        )
-    return {row.id: row for row in rows}
+    return {row.id: row for row in _shown_to(scope).filter(id__in=wanted)} if wanted else {}
+
+
+def find_named(scope: TenantScope, part: str) -> "QuerySet[ExternalRun]":
+    """Return those with ``part``, in letters of either case, in the name that lists show (``ExternalRun.name``)."""
+    system, colon, ref = part.partition(": ")
+    wanted = Q(system__icontains=part) | Q(ref__icontains=part)
+    return _shown_to(scope).filter(wanted | Q(system__iendswith=system, ref__istartswith=ref) if colon else wanted)
+
+
+def _shown_to(scope: TenantScope) -> "QuerySet[ExternalRun]":
+    rows: QuerySet[ExternalRun] = ExternalRun.objects.of(scope.tenant_id)
+    if not scope.can("memory:read"):
+        return rows.none()
+    if scope.can("memory:retire"):
+        return rows
+    return rows.filter(
+        Exists(EntryOrigin.objects.filter(tenant_id=scope.tenant_id, run_id=OuterRef("id"), entry__sealed=False))
+    )
 
 
 @transaction.atomic

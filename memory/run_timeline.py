@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from memory import adapter, event_notes, recordings
+from memory import adapter, event_notes, external_runs, recordings
 from memory.adapter import statistics
 from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs, sql
@@ -444,9 +444,10 @@ def _lane(
 class RunFilter:
     """Which runs to list; empty means all. Created at ``since`` or later, and before ``until``.
 
-    ``workflow_part`` is the id of a workflow, or else a part of one, in letters of either case. Runs of several
-    workflows, of an ``agent``, ``started_by`` a principal, or that took ``at_least`` so long have no index in the order
-    of the list: they are looked for among the newest ``SEARCHED``. ``started_by`` may be ``CLIENTS``: all but the
+    ``workflow_part`` is the id of a workflow, or else a part of one or of what the list calls a run elsewhere, in
+    letters of either case. Runs of several workflows, by a stated name, of an ``agent``, ``started_by`` a principal, or
+    that took ``at_least`` so long have no index in the order of the list: they are looked for among the newest
+    ``SEARCHED``. ``started_by`` may be ``CLIENTS``: all but the
     host's own workflows.
     """
 
@@ -506,19 +507,27 @@ def _runs(scope: TenantScope, wanted: RunFilter) -> tuple[QuerySet[Run], int]:
     """The runs that match, newest first, and among how many of the newest they were looked for; 0 is all of them."""
     scope.check("runs:read")
     rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables", "configurable", "metadata")
-    named = _workflows_named(scope, wanted.workflow_part) if wanted.workflow_part else [wanted.workflow]
+    part = wanted.workflow_part
+    named, or_stated = _workflows_named(scope, part) if part else ([wanted.workflow], False)
+    is_one = len(named) == 1 and not or_stated
     asked = {
-        "workflow_id": named[0] if len(named) == 1 else "",
+        "workflow_id": named[0] if is_one else "" if named else external_runs.WORKFLOW,
         "status": wanted.status,
         "created_at__gte": wanted.since,
         "created_at__lt": wanted.until,
     }
     rows = rows.filter(**{field: value for field, value in asked.items() if value}).order_by("-created_at", "-id")
-    if len(named) == 1 and not wanted.agent and not wanted.at_least and not wanted.started_by:
+    if is_one and not wanted.agent and not wanted.at_least and not wanted.started_by:
         return rows, 0
-    first = rows.values_list("created_at", flat=True)[SEARCHED : SEARCHED + 1].first()
-    rows = rows.filter(created_at__gte=first) if first else rows
-    rows = rows.filter(workflow_id__in=named) if len(named) > 1 else rows
+    first = rows.values_list("created_at", "id")[SEARCHED : SEARCHED + 1].first()
+    rows = rows.filter(created_at__gte=first[0]) if first else rows
+    if or_stated:
+        # The bound on their ids keeps either engine from reading more of these than of the runs.
+        stated = external_runs.find_named(scope, part).filter(id=OuterRef("id"))
+        stated = stated.filter(id__gte=first[1]) if first else stated
+        rows = rows.filter(Q(workflow_id__in=named) | Q(Exists(stated), workflow_id=external_runs.WORKFLOW))
+    elif not is_one:
+        rows = rows.filter(workflow_id__in=named)
     rows = rows.filter(agent_id=wanted.agent) if wanted.agent else rows
     rows = rows.filter(completed_at__gte=F("started_at") + wanted.at_least) if wanted.at_least else rows
     if wanted.started_by == CLIENTS:
@@ -528,12 +537,13 @@ def _runs(scope: TenantScope, wanted: RunFilter) -> tuple[QuerySet[Run], int]:
     return rows, SEARCHED if first else 0
 
 
-def _workflows_named(scope: TenantScope, part: str) -> list[str]:
-    """The id of a workflow that runs have, or those that ``part`` is in; the part itself when there is none."""
+def _workflows_named(scope: TenantScope, part: str) -> tuple[list[str], bool]:
+    """The id of a workflow that runs have, or those that ``part`` is in, and whether it can be in what agents elsewhere
+    state of their runs; the part itself when there is nothing that it can be in."""
     known = statistics.workflow_ids(scope.tenant_id)
-    if part in known:
-        return [part]
-    return [name for name in known if part.casefold() in name.casefold()] or [part]
+    named = [name for name in known if part.casefold() in name.casefold()]
+    or_stated = part not in known and external_runs.WORKFLOW in known
+    return ([part] if part in known or not (named or or_stated) else named), or_stated
 
 
 def _older(scope: TenantScope, rows: QuerySet[Run], before: UUID | None) -> QuerySet[Run]:

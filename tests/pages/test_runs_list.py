@@ -4,6 +4,7 @@ import json
 from datetime import datetime, timedelta
 from functools import partial
 from html import unescape
+from urllib.parse import quote
 
 import pytest
 from django.db import connection, transaction
@@ -11,9 +12,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import run_timeline
+from memory import external_runs, origins, run_timeline
+from memory.addresses import Address, Tier
+from memory.entry_drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.runs import RunOrder, open_run
+from memory.ledger import Given
+from memory.models.entry import MemoryEntry
+from memory.openintent import entries
+from memory.openintent.access import Caller
 from memory.passes import definition_of
 from openwop_console.runtime import engine, runs
 from openwop_console.runtime.runs import RunRequest
@@ -77,6 +84,50 @@ def test_a_part_of_the_name_of_a_workflow_is_enough(ada: Client) -> None:
     longer = run_of("night-report-2")
     assert listed(ada, "workflow=night-report") == [other]
     assert listed(ada, "workflow=night-rep") == [longer, other]
+
+
+@pytest.mark.engines
+def test_runs_elsewhere_are_found_by_the_names_that_the_list_shows(
+    ada: Client, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, elsewhere = building.scope(), {}
+    for system, ref in (("LangGraph", "t-7"), ("LangGraph", "t-8"), ("crew-summary", "r-100%")):
+        stated = origins.of_document({"system": system, "runId": ref, "node": "plan"})
+        written = external_runs.write_entry(owner, "notes", EntryDraft("far"), stated, now=timezone.now())
+        elsewhere[ref] = ids.wire("run", MemoryEntry.objects.get(id=written.id).run_id)
+    summary = run_of("support-summary")
+    newest = list(reversed(elsewhere.values()))
+    wanted = {
+        "langgraph": newest[1:],
+        "LangGraph: t-7": [elsewhere["t-7"]],
+        "graph: t-": newest[1:],
+        "T-8": [elsewhere["t-8"]],
+        "100%": newest[:1],
+        "%": newest[:1],
+        "summary": [summary, newest[0]],
+        "langgraph: r": [],
+        "external-run": newest,
+        "nothing": [],
+    }
+    for part, found in wanted.items():
+        assert listed(ada, f"workflow={quote(part)}") == found, part
+    assert listed(ada, "workflow=langgraph&status=completed") == []
+    shown = body_of(ada.get("/runs?workflow=langgraph"))
+    assert standing(1, 2, 2, "runs") in shown
+    assert listed(sign_in("globex"), "workflow=langgraph") == []
+    monkeypatch.setattr(run_timeline, "SEARCHED", 1)
+    assert listed(ada, "workflow=langgraph: t") == newest[1:2], "of the runs elsewhere, the newest are looked at"
+
+
+def test_a_run_elsewhere_whose_only_writes_are_confidential_is_found_by_those_who_may_open_them(
+    ada: Client, sign_in: SignIn
+) -> None:
+    place = Address(tier=Tier.EPISODIC, agent_id="far", namespace="n", key="k", sensitivity="confidential")
+    stated = origins.of_document({"system": "hush", "runId": "r-1"})
+    caller = Caller(building.scope(), "far")
+    entries.create(caller, Given(place, {"iban": 1}), origin=stated, now=timezone.now())
+    assert len(listed(ada, "workflow=hush")) == 1
+    assert listed(sign_in(role="viewer"), "workflow=hush") == []
 
 
 @pytest.mark.engines
