@@ -6,8 +6,9 @@ what was said.
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import accumulate, takewhile
 from typing import TypeVar
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from memory.api import serializers as memory_schemas
 from memory.api import serializers as memory_wire
 from memory.host import access, audit, denials, idempotency_keys, ids
 from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
-from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, nullable, words
+from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, listed, nullable, words
 from memory.host.idempotency_keys import StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
@@ -36,6 +37,9 @@ from proposals.api.serializers import CreateProposal, verbatim
 Answer = TypeVar("Answer")
 ACTION = "mcp.call"
 DEFAULT_LIMIT, MOST = 20, 100
+# Of the entries of one answer, as JSON: each is in it twice, for the model and as an object. One is always given, which
+# has a bound of its own (decision 158).
+MOST_BYTES = 512 * 1024
 DEFAULT_SECONDS, MOST_SECONDS = 300, 3600
 # How a question to a person ends.
 ANSWERED, TIMED_OUT, WITHDRAWN, INTERRUPTED = "answered", "timeout", "withdrawn", "interrupted"
@@ -215,21 +219,38 @@ def _list(call: Call) -> Result:
 
 def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     size = call.given.get("limit", DEFAULT_LIMIT)
-    page = ledger_search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
+    found = ledger_search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
+    texts = [resources.entry_text(row) for row in found.entries]
+    given = _fitting(texts, [memory_wire.entry_of(row) for row in found.entries])
+    page, left_out = replace(found, entries=found.entries[:given]), found.entries[given:]
+    if left_out and not wanted.text:
+        page = replace(page, after=page.entries[-1].id)
     document = memory_wire.page_document(page, wanted.memory_ref) | {"notice": resources.NOTICE}
     told = [ids.wire("mem", row.id) for row in page.entries]
-    pages_on = not wanted.text  # a search takes no place to go on from
-    return Result([*map(resources.entry_text, page.entries), _count(page, pages_on=pages_on)], document, told)
+    if not wanted.text:
+        return Result([*texts[:given], _count(page, "" if page.after is None else _go_on(page.after))], document, told)
+    others = [ids.wire("mem", row.id) for row in left_out]  # a search takes no place to go on from
+    more = f"read these by their ids, which were too long together: {', '.join(others)}" if others else ""
+    more = more or ("" if page.after is None else "use narrower words")
+    return Result([*texts[:given], _count(page, more)], document | {"leftOut": others}, told)
 
 
-def _count(page: LedgerPage, *, pages_on: bool) -> str:
+def _fitting(texts: list[str], documents: list[JSONObject]) -> int:
+    """How many of the entries are given: those that fit together, and the first in any case."""
+    sizes = (len(orjson.dumps([text, document])) for text, document in zip(texts, documents, strict=True))
+    fitting = takewhile(lambda total: total <= MOST_BYTES, accumulate(sizes))
+    return max(sum(1 for _ in fitting), 1)
+
+
+def _go_on(after: UUID) -> str:
+    return f"call again with after={ids.wire('mem', after)}"
+
+
+def _count(page: LedgerPage, more: str) -> str:
     if not page.entries:
         return f"No entries ({resources.NOTICE})."
-    how = f"call again with after={ids.wire('mem', page.after)}" if page.after and pages_on else "use narrower words"
-    more = "" if page.after is None else f" There is more: {how}."
-    return (
-        f"{len(page.entries)} of {page.total}{'' if page.total_is_exact else '+'} entries ({resources.NOTICE}).{more}"
-    )
+    counted = f"{len(page.entries)} of {page.total}{'' if page.total_is_exact else '+'} entries"
+    return f"{counted} ({resources.NOTICE}).{f' There is more: {more}.' if more else ''}"
 
 
 def _get(call: Call) -> Result:
@@ -294,9 +315,9 @@ def _propose(call: Call) -> Result:
 SEARCH = Tool(
     "memory_search",
     "Search memory",
-    "Find memory entries about some words, the best first.",
+    "Find memory entries about some words, the best first; leftOut are ids of those that were too long for one answer.",
     takes("query", query={"type": "string", "minLength": 1, "maxLength": 500}, limit=LIMIT, memoryRef=REF),
-    also(memory_schemas.MEMORY_PAGE, notice=NOTICE),
+    also(memory_schemas.MEMORY_PAGE, notice=NOTICE, leftOut=listed(TEXT)),
     ("memory:read",),
     _search,
     reads=True,

@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from memory.host import audit, ids, vault
 from memory.host.models import AuditRecord
 from memory.passes import archives
-from openwop_console.mcp.tools import TOOLS
+from openwop_console.mcp import tools
+from openwop_console.mcp.tools import MOST_BYTES, TOOLS
 from proposals import revisions
 from proposals.models import Proposal
 from tests import archiving, building, proposing
@@ -131,6 +132,40 @@ def test_a_list_says_how_to_go_on_and_a_search_how_to_find_less(model: Models) -
     found = texts(agent.call("memory_search", query="owl", limit=1))[-1]
     assert "There is more" in found
     assert "after" not in found
+
+
+@pytest.mark.engines
+def test_an_answer_is_bounded_in_bytes_and_nothing_is_lost_by_it(model: Models) -> None:
+    long = ["owl " + "é" * 30_000 + str(number) for number in range(12)]
+    kept, agent = building.remember("acme", *long, "a short owl", memory_ref="notes").entries, model()
+    page, seen = answered(agent, "memory_list", memoryRef="notes", limit=100), []
+    while page["next"]:
+        assert len(page["entries"]) < 6
+        assert page["total"] == 13
+        seen += page["entries"]
+        page = answered(agent, "memory_list", memoryRef="notes", limit=100, after=page["next"])
+    assert [each["id"] for each in [*seen, *page["entries"]]] == kept[::-1]
+    result = agent.call("memory_list", memoryRef="notes", limit=100)
+    assert len(json.dumps(result, ensure_ascii=False).encode()) < MOST_BYTES + 2_000
+    assert f"There is more: call again with after={result['structuredContent']['next']}." in texts(result)[-1]
+    found = agent.call("memory_search", query="owl", limit=100)
+    assert len(json.dumps(found, ensure_ascii=False).encode()) < MOST_BYTES + 2_000
+    given, others = found["structuredContent"]["entries"], found["structuredContent"]["leftOut"]
+    assert sorted([*(each["id"] for each in given), *others]) == sorted(kept)
+    assert all(each in texts(found)[-1] for each in others)
+    assert recorded()[0].details["ids"] == [each["id"] for each in given]
+    assert answered(agent, "memory_search", query="short")["leftOut"] == []
+
+
+def test_an_entry_that_is_too_long_for_an_answer_by_itself_is_given_alone(
+    model: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, agent = building.remember("acme", "one owl", "two owls", memory_ref="notes").entries, model()
+    monkeypatch.setattr(tools, "MOST_BYTES", 10)
+    page = answered(agent, "memory_list", memoryRef="notes")
+    rest = answered(agent, "memory_list", memoryRef="notes", after=page["next"])
+    assert [each["id"] for each in [*page["entries"], *rest["entries"]]] == kept[::-1]
+    assert rest["next"] is None
 
 
 def test_what_is_another_tenant_s_is_as_if_it_were_not_there(model: Models) -> None:
