@@ -27,7 +27,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from memory.host import http, pages, tenancy
+from memory.host import http, pages, request_ids, tenancy
 from memory.host.errors import (
     Forbidden,
     NotFound,
@@ -78,7 +78,8 @@ class ConsoleMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.monotonic()
-        response = self._answer(request)
+        with request_ids.under_way("req"):
+            response = self._answer(request)
         if (seconds := time.monotonic() - began) >= health.SLOW_S:
             _note_slow(request, response, seconds)
         return response

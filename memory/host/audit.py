@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Coalesce
 
-from memory.host import audit_chain, sql
+from memory.host import audit_chain, request_ids, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditReason, AuditRecord
 
@@ -49,6 +49,7 @@ def append(
         target=target,
         details=details or {},
         prev_hash=chain.head_hash,
+        request_id=request_ids.current(),
     )
     record.entry_hash = audit_chain.hash_of(record)
     record.insert(by=WRITER)
@@ -120,12 +121,14 @@ def _chain() -> sql.Prepared[AuditChain]:
 class AuditFilter:
     """Which records to list; empty means all.
 
-    ``target`` is the id of what was acted on. ``since`` is inclusive, ``until`` exclusive.
+    ``target`` is the id of what was acted on, ``request_id`` that of the request, task or command. ``since`` is
+    inclusive, ``until`` exclusive.
     """
 
     actor: str = ""
     action: str = ""
     target: str = ""
+    request_id: str = ""
     since: datetime | None = None
     until: datetime | None = None
 
@@ -176,16 +179,17 @@ def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
 def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
     """Return the matching records.
 
-    A target has few records, while an actor or an action may have most of them. With a target, SQLite, which has no
-    statistics, must not use the index on actor or action, so these are wrapped.
+    A request or a target has few records, while an actor or an action may have most of them. With one of the two,
+    SQLite, which has no statistics, must not use the index on actor or action, so these are wrapped.
     """
     rows, actor, action = AuditRecord.objects.of(tenant_id), "actor", "action"
-    if wanted.target:
+    if wanted.target or wanted.request_id:
         rows, actor, action = rows.alias(who=Coalesce(actor, Value("")), act=Coalesce(action, Value(""))), "who", "act"
     asked = {
         actor: wanted.actor,
         action: wanted.action,
         "target": wanted.target,
+        "request_id": wanted.request_id,
         "occurred_at__gte": wanted.since,
         "occurred_at__lt": wanted.until,
     }

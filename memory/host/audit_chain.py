@@ -51,8 +51,11 @@ class Step:
 
 
 def form_of(record: AuditRecord) -> JSONObject:
-    """Return the hashed form of the record, which includes the previous hash; verifiers are given the same."""
-    return {
+    """Return the hashed form of the record, which includes the previous hash; verifiers are given the same.
+
+    A record without a request id has the form of those that were written before there were such ids.
+    """
+    form: JSONObject = {
         "tenant": str(record.tenant_id),
         "seq": record.seq,
         "occurredAt": record.occurred_at.astimezone(UTC).isoformat(),
@@ -62,6 +65,7 @@ def form_of(record: AuditRecord) -> JSONObject:
         "details": record.details,
         "prevHash": record.prev_hash or None,
     }
+    return {**form, "requestId": record.request_id} if record.request_id else form
 
 
 def hash_of(record: AuditRecord) -> str:

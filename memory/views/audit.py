@@ -1,5 +1,7 @@
 """The audit log: what was done, by whom, in a chain that every reader of it can verify."""
 
+from dataclasses import dataclass
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -12,15 +14,16 @@ from memory.host import access, audit_log, exports, pages, tenancy
 from memory.host.audit import AuditFilter
 from memory.host.audit_chain import Finding
 from memory.host.audit_log import AuditPage
+from memory.host.models import AuditRecord
 from memory.text.matching import texts_in
 
 COLUMNS = (
-    "seq", "occurredAt", "actor", "actorName", "action", "target", "targetName", "details", "unhashed", "prevHash",
-    "entryHash", "tenant",
+    "seq", "occurredAt", "actor", "actorName", "action", "target", "targetName", "details", "requestId", "unhashed",
+    "prevHash", "entryHash", "tenant",
 )  # fmt: skip
 
 
-@pages.parameters("actor", "action", "target", "since", "until", "before", "seen", "format")
+@pages.parameters("actor", "action", "target", "request", "group", "since", "until", "before", "seen", "format")
 @require_safe
 def audit(request: HttpRequest) -> HttpResponseBase:
     """The records, newest first."""
@@ -38,6 +41,7 @@ def _read_filter(request: HttpRequest) -> AuditFilter:
         actor=pages.text_of(request, "actor"),
         action=pages.text_of(request, "action"),
         target=pages.text_of(request, "target"),
+        request_id=pages.text_of(request, "request"),
         since=pages.moment_of(request, "since"),
         until=pages.moment_of(request, "until", end=True),
     )
@@ -46,6 +50,7 @@ def _read_filter(request: HttpRequest) -> AuditFilter:
 def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     wanted, before = _read_filter(request), pages.number_of(request, "before")
+    grouped = pages.word_of(request, "group", ("request",)) == "request"
     found = audit_log.view(scope, wanted, before=before, limit=pages.PAGE, now=now)
     context = {
         "nav": "audit",
@@ -53,6 +58,9 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         "form": form,
         "found": found,
         "records": found.records,
+        "groups": _groups(found.records) if grouped else [Group("", found.records)],
+        "grouped": grouped,
+        "other_grouping": pages.address(request, group="" if grouped else "request"),
         "total": found.total,
         "wanted": wanted,
         "since": pages.text_of(request, "since"),
@@ -68,6 +76,22 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
     context["names"] = access.names_of(scope.tenant_id, called) | titles
     place = _place(request, found, wanted)
     return pages.render(request, "memory/audit.html", context | place, fragment="memory/audit_list.html", status=status)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records of a page that one request, task or command has appended; "" where that is not on record."""
+
+    request_id: str
+    records: list[AuditRecord]
+
+
+def _groups(records: list[AuditRecord]) -> list[Group]:
+    """Those of each request together, in the order of the newest of each; a record without a request stays alone."""
+    found: dict[str, Group] = {}
+    for record in records:
+        found.setdefault(record.request_id or record.entry_hash, Group(record.request_id, [])).records.append(record)
+    return list(found.values())
 
 
 def _place(request: HttpRequest, found: AuditPage, wanted: AuditFilter) -> dict[str, object]:

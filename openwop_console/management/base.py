@@ -16,7 +16,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, transaction
 
-from memory.host import access, denials, ids, tenancy
+from memory.host import access, denials, ids, request_ids, tenancy
 from memory.host.errors import Forbidden, Refusal
 from memory.host.models import ApiKey, Operator, Tenant
 from memory.host.tenancy import TenantScope
@@ -31,6 +31,10 @@ class DatabaseCommand(BaseCommand):
 
     requires_migrations_checks = True
     requires_system_checks: list[str] = []  # they import every view, which takes longer than the command
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        with request_ids.under_way("cmd"):
+            return super().execute(*args, **options)
 
     def check_migrations(self) -> None:
         try:

@@ -17,7 +17,7 @@ from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from memory import tasks as memory_tasks
-from memory.host import audit_chain, heartbeats, scheduling, webhooks
+from memory.host import audit_chain, heartbeats, request_ids, scheduling, webhooks
 from memory.host.scheduling import Timer
 from openwop_console.process import recovery
 from openwop_console.runtime import runs, schedules, tasks
@@ -154,7 +154,8 @@ def _tick_once(scheduler: Scheduler) -> bool:
     """Return whether the tick succeeded. A failure is logged and retried, and the worker goes on."""
     try:
         close_old_connections()
-        scheduler.tick(timezone.now())
+        with request_ids.under_way("task"):
+            scheduler.tick(timezone.now())
     except Exception:
         logger.exception("A tick of the clock failed; the next one comes in %s seconds", AFTER_A_FAILURE)
         return False

@@ -1,19 +1,25 @@
 """The audit page: a range is verified, checkpoints are shown and taken away, and looking leaves a trace."""
 
 import csv
+import hashlib
 import io
 import json
 import re
+from contextvars import copy_context
 from datetime import timedelta
 from html import unescape
+from typing import Any
 
 import pytest
+import rfc8785
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
 from memory import ledger
 from memory.host import access, audit, audit_chain, ids
 from memory.host.models import AuditRecord
+from openwop_console.management.commands.qcluster import _begin_task
 from tests import building, proposing
 from tests.memory.test_forgetting import MARTA, forget
 from tests.pages.conftest import SignIn, body_of, standing
@@ -258,3 +264,67 @@ def test_a_proposal_among_the_targets_is_called_by_its_title_by_who_may_read_it(
     assert link in body_of(ada.get("/audit?action=proposal.create"))
     assert "Shorter summary" not in body_of(sign_in(role="auditor").get("/audit?action=proposal.create"))
     assert "Shorter summary" not in body_of(ada.get("/audit?format=csv")), "a file outlives a forget of the title"
+
+
+def requests_of(browser: Client, query: str = "") -> list[tuple[str, str]]:
+    """Action and request of each record in the file, oldest first."""
+    rows = csv.DictReader(io.StringIO(body_of(browser.get(f"/audit?format=csv&{query}"))))
+    return [(row["action"], row["requestId"]) for row in rows if not row["action"].startswith("audit.")]
+
+
+@pytest.mark.engines
+def test_records_of_one_request_have_its_id_are_grouped_by_it_and_found_by_it(ada: Client) -> None:
+    grow(1)
+    made = building.remember("acme", "first", "second")
+    ids_of_both = [each for each in made.entries if each]
+    given = {"id": ids_of_both, "action": "retire", "reason": "wrong", "confirm": "yes"}
+    assert ada.post("/memory/selected", given).status_code == 302
+    ada.post(f"/memory/{ids_of_both[0]}/restore", {"reason": "right after all"})
+    acts = requests_of(ada)
+    assert ("act", "") in acts, "outside of any request"
+    both, restored = [each for each in acts if "retire" in each[0]], [each for each in acts if "restore" in each[0]]
+    assert (len(both), len(restored)) == (2, 1), acts
+    assert len({request for _, request in both}) == 1
+    request = both[0][1]
+    assert ids.parse("req", request)
+    assert restored[0][1] != request
+    assert requests_of(ada, f"request={request}") == both
+    shown = body_of(ada.get("/audit?group=request"))
+    group = shown.split('scope="rowgroup"')
+    assert [each.count("data-item") for each in group if f"request={request}" in each] == [2]
+    assert "Request not on record" in shown
+    listed = json.loads(body_of(ada.get(f"/audit?format=json&request={request}")))["records"]
+    assert {each["requestId"] for each in listed} == {request}
+    assert "The chain is intact" in verify(ada)
+
+
+def test_the_request_is_hashed_and_a_record_without_one_keeps_its_form(ada: Client) -> None:
+    """A verifier hashes all members but ``entryHash`` and those that are said to be unhashed."""
+    grow(1)
+    ada.get("/audit")
+    records = json.loads(body_of(ada.get("/audit?format=json")))["records"]
+    assert {each["action"]: "requestId" in each for each in records} == {
+        "operator.created": False,
+        "act": False,
+        "audit.viewed": True,
+        "audit.exported": True,
+    }
+    for record in records:
+        hashed = {name: value for name, value in record.items() if name != "entryHash"}
+        assert hashlib.sha256(rfc8785.dumps(hashed)).hexdigest() == record["entryHash"]
+    tamper("UPDATE host_auditrecord SET request_id = 'req_of_another' WHERE action = 'audit.viewed'")
+    assert "The chain breaks at record 2" in verify(ada)
+
+
+def test_a_command_and_a_task_have_ids_of_their_own() -> None:
+    call_command("create_api_key", tenant=building.tenant().slug, role="viewer", stdout=io.StringIO())
+    copy_context().run(_append_in_a_task, {"name": "run_" + "0" * 32, "id": "1" * 32})
+    copy_context().run(_append_in_a_task, {"name": "seven-red-otters", "id": "1" * 32})
+    by_command, *by_tasks = AuditRecord.objects.of(building.tenant().id).order_by("seq")
+    assert ids.parse("cmd", by_command.request_id)
+    assert [each.request_id for each in by_tasks] == ["run_" + "0" * 32, "task_" + "1" * 32]
+
+
+def _append_in_a_task(task: dict[str, Any]) -> None:
+    _begin_task("django_q", None, task)
+    grow(1)

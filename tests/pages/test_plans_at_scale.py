@@ -119,14 +119,14 @@ def fill(run: Run) -> None:
 def fill_log(tenant_id: UUID) -> None:
     """Ten acts on each of 10,000 entries, by a hundred people, of a hundred kinds."""
     text = "::text" if sql.is_postgres() else ""
-    actor, action, target = (
-        f"'{what}_' || ({n}){text}" for what, n in (("usr", "n %% 100"), ("act", "n / 100 %% 100"), ("mem", "n / 10"))
-    )
+    kinds = {"usr": "n %% 100", "act": "n / 100 %% 100", "mem": "n / 10", "req": "n / 5"}
+    actor, action, target, request = (f"'{what}_' || ({n}){text}" for what, n in kinds.items())
     digits = "lpad(to_hex(n), 32, '0')::uuid" if sql.is_postgres() else "printf('%%032x', n)"
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO host_auditrecord (tenant_id, id, seq, occurred_at, actor, action, target, details, prev_hash, "
-            f"entry_hash) SELECT %s, {digits}, n + 1000, %s, {actor}, {action}, {target}, '{{}}', '', '' "
+            "INSERT INTO host_auditrecord (tenant_id, id, seq, occurred_at, actor, action, target, request_id, "
+            f"details, prev_hash, entry_hash) SELECT %s, {digits}, n + 1000, %s, {actor}, {action}, {target}, "
+            f"{request}, '{{}}', '', '' "
             f"FROM ({NUMBERS}) AS numbered",
             [sql.key(tenant_id), sql.instant(timezone.now())],
         )
@@ -227,6 +227,8 @@ def test_a_filter_of_the_audit_log_is_answered_by_its_index_in_order(ada: Client
         ("target=mem_44&actor=usr_3", "target"),
         ("target=mem_44&action=act_4&since=2026-01-01", "target"),
         ("actor=usr_3&since=2026-01-01", "actor"),
+        ("request=req_44", "request_id"),
+        ("request=req_44&actor=usr_20", "request_id"),
         ("actor=usr_3&action=act_3", both),
     ):
         with CaptureQueriesContext(connection) as sent:

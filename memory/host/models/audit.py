@@ -22,12 +22,19 @@ class AuditChain(TenantOwned):
 class AuditRecord(TenantOwned):
     """One audited act, never changed and never removed (triggers on both engines).
 
-    ``details`` hold ids, names, numbers and codes. ``reason`` is text that a person typed, loaded from ``AuditReason``
-    by ``audit``; None where none was given.
+    ``details`` hold ids, names, numbers and codes. ``request_id`` is that of ``request_ids``; "" outside of a request,
+    and in records of before there were such ids. ``reason`` is text that a person typed, loaded from
+    ``AuditReason`` by ``audit``; None where none was given.
     """
 
     writer = "memory.host.audit"
-    impersonal = {"action": KIND, "actor": PRINCIPAL, "entry_hash": DIGEST, "prev_hash": DIGEST}
+    impersonal = {
+        "action": KIND,
+        "actor": PRINCIPAL,
+        "entry_hash": DIGEST,
+        "prev_hash": DIGEST,
+        "request_id": "the id of a request, a task, a run or a command",
+    }
 
     seq = models.BigIntegerField()
     occurred_at = models.DateTimeField()
@@ -37,6 +44,7 @@ class AuditRecord(TenantOwned):
     details = models.JSONField(default=dict)
     prev_hash = models.CharField(max_length=64, default="", blank=True)
     entry_hash = models.CharField(max_length=64)
+    request_id = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     reason: str | None = None
 
@@ -53,6 +61,7 @@ class AuditRecord(TenantOwned):
             models.Index(fields=("tenant", "occurred_at", "seq"), name="host_audit_time"),
             models.Index(fields=("tenant", "actor", "occurred_at", "seq"), name="host_audit_of_actor"),
             models.Index(fields=("tenant", "target", "occurred_at", "seq"), name="host_audit_of_target"),
+            models.Index(fields=("tenant", "request_id", "occurred_at", "seq"), name="host_audit_of_request"),
         )
 
 

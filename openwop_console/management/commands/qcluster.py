@@ -11,8 +11,10 @@ from django.db import connections
 from django.utils import timezone
 from django_q import cluster
 from django_q.management.commands import qcluster
+from django_q.signals import pre_execute
 
-from memory.host import registrations, scheduling
+from memory.host import ids, registrations, request_ids, scheduling
+from memory.host.json_types import JSONObject
 from openwop_console.management.base import DatabaseCommand
 from openwop_console.process import dispatcher, scheduler
 from openwop_console.process.sentinel import Sentinel
@@ -29,6 +31,7 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
         gc.freeze()  # as in ``apps``
         scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
         connections.close_all()  # a forked process must not share them
+        pre_execute.connect(_begin_task)
         cluster.Sentinel = Sentinel  # where django-q2's cluster looks for it
         super().handle(*args, run_once=run_once, **options)
         if run_once:
@@ -39,6 +42,12 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
                 signal.signal(number, _after((ticking, sending), signal.getsignal(number)))
             for process in multiprocessing.active_children():
                 process.join()
+
+
+def _begin_task(sender: object, func: object, task: JSONObject, **_: object) -> None:
+    """The audit records of a task have its id, those of a run's steps the id of the run."""
+    name = str(task["name"])
+    request_ids.begin(name if ids.parse("run", name) else f"task_{task['id']}")
 
 
 def _after(loops: tuple[Event, ...], stop_cluster: Any) -> Callable[[int, object], None]:

@@ -65,8 +65,8 @@ HASHED = closed(
     prevHash={"oneOf": [DIGEST, {"type": "null"}]},
     entryHash=DIGEST,
 )
-# The members of ``details`` that are not hashed, where there is one.
-AUDIT_RECORD = also(HASHED, unhashed=listed(TEXT))
+# The members of ``details`` that are not hashed, where there is one; the request, where there was one.
+AUDIT_RECORD = also(HASHED, unhashed=listed(TEXT), requestId=TEXT)
 AUDIT_RECORDS = closed(
     records={"type": "array", "items": AUDIT_RECORD},
     total=SEQUENCE,
@@ -89,7 +89,8 @@ AUDIT_PROOFS = closed(
 )
 TENANT_EVENTS = closed(events={"type": "array", "items": EVENT}, total=SEQUENCE)
 MOST_RECORDS = 1000
-FILTERS = ("actor", "action", "target", "since", "until")
+FILTERS = {"actor": "actor", "action": "action", "target": "target", "requestId": "request_id", "since": "since"}
+FILTERS |= {"until": "until"}
 
 
 def sequence() -> serializers.RegexField:
@@ -110,12 +111,13 @@ class AuditRange(Closed):
 
 
 class AuditQuery(Closed):
-    """Records older than number ``before``, newest first: of one actor, action or target, by its id; from ``since`` on,
-    before ``until``."""
+    """Records older than number ``before``, newest first: of one actor, action, target or request, by its id; from
+    ``since`` on, before ``until``."""
 
     actor = Text(required=False, max_length=64)
     action = Text(required=False, max_length=64)
     target = Text(required=False, max_length=256)
+    requestId = Text(required=False, max_length=64)
     since = Instant(required=False)
     until = Instant(required=False)
     before = sequence()
@@ -123,7 +125,7 @@ class AuditQuery(Closed):
 
     def wanted(self) -> AuditFilter:
         given = self.validated_data
-        return AuditFilter(**{name: given[name] for name in FILTERS if name in given})
+        return AuditFilter(**{field: given[name] for name, field in FILTERS.items() if name in given})
 
 
 class CheckpointsQuery(Closed):
