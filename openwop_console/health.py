@@ -142,6 +142,7 @@ class HostState:
     disk_free: int
     disk_total: int
     unapplied: list[str]
+    vault_locked: bool
     slow: list[Slow]
     now: datetime
 
@@ -164,11 +165,12 @@ def problems(*, now: datetime) -> list[str]:
     """Return in words what keeps this host from doing its work."""
     from django_q.models import OrmQ
 
-    from memory.host import runs
+    from memory.host import runs, vault
 
     disk, late = shutil.disk_usage(settings.OPENWOP_DATA_DIR), now - timedelta(seconds=LATE_S)
     found = {
         "No worker is running: runs and passes wait.": not is_worker_alive(),
+        "The vault is locked: this is not the OPENWOP_SECRET_KEY that it was sealed with.": vault.is_locked(),
         "The workers do not keep up: tasks have waited for more than a minute.": bool(runs.due(now=late))
         or OrmQ.objects.filter(lock__lt=late).exists(),
         "Less than a tenth of the disk is free.": _is_full(disk.free, disk.total),
@@ -180,7 +182,7 @@ def host_state(*, now: datetime) -> HostState:
     """Read the state of the whole host, not of one tenant, without caching."""
     from django_q.models import OrmQ
 
-    from memory.host import runs
+    from memory.host import runs, vault
 
     tasks = OrmQ.objects.aggregate(
         waiting=Count("id", filter=Q(lock__lte=now)),
@@ -200,6 +202,7 @@ def host_state(*, now: datetime) -> HostState:
         disk_free=disk.free,
         disk_total=disk.total,
         unapplied=unapplied_migrations(),
+        vault_locked=vault.is_locked(),
         slow=caches["default"].get(SLOW) or [],
         now=now,
     )

@@ -412,6 +412,7 @@ def _health_document(state: HostState) -> JSONObject:
             "bytes": state.database_bytes,
             "unappliedMigrations": state.unapplied,
         },
+        "vaultLocked": state.vault_locked,
         "disk": {"freeBytes": state.disk_free, "totalBytes": state.disk_total},
         "slowRequests": [
             {

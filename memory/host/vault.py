@@ -61,6 +61,15 @@ def unwrap(key: VaultKey) -> bytes:
     raise VaultLocked("the vault was sealed with another OPENWOP_SECRET_KEY")
 
 
+def is_locked() -> bool:
+    """Return whether a data key does not open, so that what is sealed under it cannot be read."""
+    try:
+        _unwrapped()
+    except VaultLocked:
+        return True
+    return False
+
+
 def wrapping_keys() -> list[bytes]:
     """Return the keys that wrap data keys: the first wraps new ones, all of them open."""
     configured = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]

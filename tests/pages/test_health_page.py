@@ -117,6 +117,27 @@ def test_a_page_that_needs_the_vault_says_that_it_was_sealed_with_another_key(
     assert "first-value" not in body_of(answer)
 
 
+@pytest.mark.engines
+def test_a_vault_that_the_key_does_not_open_is_locked_and_the_page_says_what_to_do(
+    ada: Client, settings: Settings
+) -> None:
+    caches["default"].set(health.HEARTBEAT, True, 45)
+    vault.set_secret(building.scope(), "crm", "first-value", kind="tenant", owner="", now=timezone.now())
+    assert state(ada)["vaultLocked"] is False
+    assert "The vault is locked" not in body_of(ada.get("/health"))
+    former = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another key", []
+    browser = Client()  # sessions are signed with the key as well
+    browser.force_login(building.operator("acme", "owner", email="eve@acme.example"))
+    assert state(browser)["vaultLocked"] is True
+    shown = body_of(browser.get("/health"))
+    for words in ("The vault is locked", "not ready", "OPENWOP_SECRET_KEY_FALLBACKS", "rotate_vault_key"):
+        assert words in shown
+    assert "The vault is locked" in body_of(browser.get("/"))
+    settings.SECRET_KEY_FALLBACKS = [former]
+    assert state(browser)["vaultLocked"] is False
+
+
 def test_work_that_waits_says_that_no_worker_is_running(ada: Client) -> None:
     acme, now = building.scope(), timezone.now()
     run = run_service.create_run(acme, RunRequest("conformance-noop"), now=now)
