@@ -81,6 +81,7 @@ workflows: list[URLPattern] = [
 run: list[URLPattern] = [
     path("runs", runs.runs, name="runs"),
     path("runs/<str:run_id>", runs.run, name="run"),
+    path("runs/<str:run_id>/verify", runs.verify, name="run-verify"),
     path("runs/<str:run_id>/compare", runs.compare, name="run-compare"),
     path("runs/<str:run_id>/events/<int:sequence>", runs.note, name="run-note"),
 ]

@@ -169,6 +169,21 @@ def _with_reasons(tenant_id: UUID, records: Iterable[AuditRecord]) -> list[Audit
     return found
 
 
+def numbers_between(tenant_id: UUID, since: datetime, until: datetime) -> tuple[int, int] | None:
+    """Return the numbers of the first and the last record from ``since`` to ``until``; None when there is none."""
+    rows = AuditRecord.objects.of(tenant_id).filter(occurred_at__gte=since, occurred_at__lte=until)
+    first = rows.order_by("occurred_at", "seq").values_list("seq", flat=True).first()
+    last = rows.order_by("-occurred_at", "-seq").values_list("seq", flat=True).first()
+    return None if first is None or last is None else (min(first, last), max(first, last))
+
+
+def last_number_at(tenant_id: UUID, moment: datetime) -> int | None:
+    """Return the number of the last record of that moment, or before it; None for none."""
+    rows = AuditRecord.objects.of(tenant_id).filter(occurred_at__lte=moment)
+    found: int | None = rows.order_by("-occurred_at", "-seq").values_list("seq", flat=True).first()
+    return found
+
+
 def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
     """Count the matching records, up to ``most``; without a filter the chain's length is returned."""
     if wanted.is_empty:

@@ -178,6 +178,23 @@ def verify(scope: TenantScope, *, first: int | None = None, last: int | None = N
     return audit_chain.verify(scope.tenant_id, first=start, last=until) if end >= 0 else Finding(0, 0)
 
 
+def verify_between(scope: TenantScope, since: datetime, until: datetime) -> Finding | None:
+    """Recompute the records that were appended from ``since`` to ``until``, the first ``COUNTED`` of them; None when
+    there is none."""
+    scope.check(SCOPE)
+    found = audit.numbers_between(scope.tenant_id, since, until)
+    if found is None:
+        return None
+    first, last = found
+    return audit_chain.verify(scope.tenant_id, first=first, last=min(last, first + COUNTED - 1))
+
+
+def place_of(scope: TenantScope, moment: datetime) -> int | None:
+    """Return the number of the last record that had been appended at ``moment``; None for none."""
+    scope.check(SCOPE)
+    return audit.last_number_at(scope.tenant_id, moment)
+
+
 def events(scope: TenantScope, *, after: int = -1, limit: int) -> tuple[list[Recorded], int]:
     """Return the events of the tenant's own log after ``after``, and its length."""
     scope.check(SCOPE)

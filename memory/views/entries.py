@@ -127,6 +127,7 @@ def _beside(
         "previous": before,
         "following": after,
         "acts": done,
+        "audited": audit_log.place_of(scope, found.created_at) if scope.can("audit:read") else None,
         "actors": access.names_of(scope.tenant_id, {each.actor for each in done}),
     }
 

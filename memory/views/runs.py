@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from memory import external_runs, interrupt_forms, recordings, run_timeline
+from memory import external_runs, interrupt_forms, recordings, run_integrity, run_timeline
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Refusal
@@ -22,11 +24,13 @@ from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.interrupt_forms import AnswerForm
 from memory.openintent import events
+from memory.run_integrity import RunFinding
 from memory.run_timeline import Lane, Question, RunFilter, Trail, TrailWrite
 from memory.wire import instant
 
 SAID = frozenset({"namespace", "key", "tags", "scope"})
 CALL_TEXTS = ("request", "answer", "inputs", "outcome")
+CHANGED_NAMED = 5
 SLOWER = ("1", "10", "60", "600", "3600")  # seconds
 COLUMNS = ("id", "workflowId", "status", "agentId", "startedBy", "system", "createdAt", "startedAt", "completedAt")
 
@@ -213,6 +217,34 @@ def render_run(
 
 def _form_at(question: Question, refused: AnswerForm | None) -> AnswerForm | None:
     return refused if refused and refused.interrupt.id == question.interrupt.id else None
+
+
+@require_POST
+def verify(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Verify the log of the run, its entries and the audit records of its time, and say what was found."""
+    found = run_integrity.verify(tenancy.scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    if found.intact:
+        messages.success(request, f"This run is intact: {', '.join(_intact(found))}.")
+    else:
+        messages.error(request, f"This run is not intact: {', '.join(_broken(found))}.")
+    return redirect("run", run_id)
+
+
+def _intact(found: RunFinding) -> Iterator[str]:
+    yield f"{found.events:,} events without a gap"
+    if found.entries:
+        yield f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'} with the text that was written"
+    if found.audit:
+        yield f"audit records {found.audit.first:,} to {found.audit.last:,}, which were appended meanwhile, verify"
+
+
+def _broken(found: RunFinding) -> Iterator[str]:
+    if found.broken_at is not None:
+        yield f"event {found.broken_at:,} is missing or out of order"
+    if found.changed:
+        yield f"the text of {', '.join(ids.wire('mem', each) for each in found.changed[:CHANGED_NAMED])} was changed"
+    if found.audit and not found.audit.intact:
+        yield f"the audit chain breaks at record {found.audit.broken_at:,}"
 
 
 @pages.parameters()

@@ -108,7 +108,7 @@ def test_a_page_asked_again_compiles_no_statement(ada: Client, url: str) -> None
     assert not compiled
 
 
-ENTRY = 37
+ENTRY = 38
 
 
 @pytest.mark.usefixtures("filled")

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memory import external_runs, ledger
 from memory.entry_drafts import EntryDraft
-from memory.host import access, ids
+from memory.host import access, audit, event_log, ids, sql
 from memory.host.models import Run
 from memory.origins import Origin
 from openwop_console.runtime import engine, runs
@@ -22,6 +22,7 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunRequest
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
+from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
 
@@ -401,3 +402,33 @@ def test_the_reason_that_a_person_gave_stands_at_its_event(ada: Client, sign_in:
     for browser in (ada, sign_in(role="viewer")):
         assert "The vendor is down" in body_of(browser.get(page))
     assert "The vendor is down" in body_of(ada.get(f"{page}?format=json"))
+
+
+@pytest.mark.engines
+def test_a_run_is_verified_on_its_page_and_what_does_not_hold_is_named(ada: Client) -> None:
+    made = building.remember("acme", "first", "second")
+    audit.append(made.run.tenant_id, actor="host", action="act", now=made.run.created_at)
+    url, run_id = f"/runs/{ids.wire('run', made.run.id)}", made.run.id
+    assert f'action="{url}/verify"' in body_of(ada.get(url))
+    told = body_of(ada.post(f"{url}/verify", follow=True))
+    length = event_log.length(made.run.tenant_id, run_id)
+    assert f"This run is intact: {length} events without a gap, 2 entries with the text that was written" in told
+    assert "which were appended meanwhile, verify" in told
+    digest = sql.key(ids.parse("mem", made.entries[1] or ""))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE memory_memoryentry SET content = 'other' WHERE id = %s", [digest])
+    tamper("DELETE FROM host_runevent WHERE stream_id = %s AND sequence = 3", sql.key(run_id), table="host_runevent")
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE action = 'act'")
+    told = body_of(ada.post(f"{url}/verify", follow=True))
+    assert "This run is not intact: event 3 is missing or out of order" in told
+    assert f"the text of {made.entries[1]} was changed" in told
+    assert "the audit chain breaks at record" in told
+
+
+def test_a_run_is_verified_without_what_a_role_may_not_read(sign_in: SignIn) -> None:
+    made = building.remember("acme", "first")
+    url = f"/runs/{ids.wire('run', made.run.id)}"
+    told = body_of(sign_in(role="viewer").post(f"{url}/verify", follow=True))
+    assert "This run is intact" in told
+    assert "were appended meanwhile" not in told
+    assert sign_in("globex").post(f"{url}/verify").status_code == 404
