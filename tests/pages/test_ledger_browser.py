@@ -2,12 +2,18 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from memory import external_runs, origins
+from memory.entry_drafts import EntryDraft
+from memory.host import ids
+from memory.models.entry import MemoryEntry
+from memory.origins import MAX_TEXT
 from tests import browsing, building
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,3 +65,20 @@ def test_by_keys_alone_a_row_or_all_that_match_are_retired(page: Page, live_serv
     page.get_by_role("button", name="Retire 51 entries").press("Enter")
     expect(page.get_by_text("51 entries are retired.").first).to_be_visible()
     expect(page.get_by_text("No memory entries yet")).to_be_visible()
+
+
+def test_the_longest_names_that_an_agent_states_leave_every_page_as_wide_as_its_window(
+    page: Page, live_server: LiveServer
+) -> None:
+    owner, long = building.scope(), "\N{HUGGING FACE}" * MAX_TEXT
+    for node in (long, long[1:] + "x"):
+        members = dict.fromkeys(("system", "runId", "threadId", "checkpointId"), long) | {"node": node}
+        draft = EntryDraft("far away", agent_id="m" * 256)
+        made = external_runs.write_entry(owner, "notes", draft, origins.of_document(members), now=timezone.now())
+    entry, run = ids.wire("mem", made.id), ids.wire("run", MemoryEntry.objects.get(id=made.id).run_id)
+    browsing.sign_in(page, live_server.url)
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        for path in ("/memory", f"/memory/{entry}", "/runs", f"/runs/{run}", f"/memory?system={quote(long)}"):
+            page.goto(live_server.url + path)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
