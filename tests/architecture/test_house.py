@@ -141,7 +141,7 @@ def test_sql_is_written_by_hand_in_the_adapter_the_ledger_and_the_log_alone() ->
     written = {place for place in places(r"\.execute(many)?\(") if not place.startswith(("tools/bench/", *HOT))}
     assert written <= {
         "memory/host/immutability.py",  # the triggers of migrations
-        "memory/host/models/statements.py",  # what a row's ``save`` writes, built from its fields
+        "memory/host/models/base.py",  # what a row's ``save`` writes, built from its fields
         "memory/host/sql.py",  # hands the statements of the three to the driver
         "openwop_console/management/commands/console.py",  # the lock under which hosts migrate
         "memory/host/wakeups.py",  # NOTIFY and LISTEN

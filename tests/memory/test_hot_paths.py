@@ -26,7 +26,7 @@ from memory.adapter import RunView
 from memory.addresses import Address, Tier
 from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import Forbidden, NotFound, StreamClosed
-from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, statements
+from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, base
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given
 from memory.ledger.entries import SAME_SECRETS, versions_text
@@ -137,7 +137,7 @@ def test_a_row_that_is_written_by_a_kept_statement_is_the_one_that_the_orm_would
 
     fresh = Installation(tenant=acme_row(acme), ref="a@1", kind="agent", name="a", version="1", text="{}", sha256="0")
     fresh.installed_at, fresh.installed_by, fresh.source = timezone.now(), "host", Lower(Value("HOST"))
-    assert not statements.write(fresh, force_insert=True), "an expression is left to the ORM"
+    assert not base.write_row(fresh, force_insert=True), "an expression is left to the ORM"
     fresh.source = "host"
     by_hand, by_orm = copy(fresh), copy(fresh)
     by_hand.id, by_orm.id, by_orm.ref, by_orm.name = ids.new_id(), ids.new_id(), "b@1", "b"
