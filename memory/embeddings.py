@@ -6,7 +6,6 @@ position of the tenant's ``VectorSpace`` are waiting. A query waits ``QUERY_SECO
 words without one.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from uuid import UUID
 
 import numpy as np
 import orjson
+from django.core.cache import caches
 
 from memory import adapter, ledger, memory_policy, redaction
 from memory.host.errors import EndpointFailed
@@ -24,7 +24,6 @@ from memory.memory_policy import Policy
 from memory.models import VectorSpace
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Key = tuple[UUID, str, bytes]
 
 BATCH = 64
 LONGEST = 6_000  # characters of a text; models take some 8,000 tokens
@@ -34,8 +33,7 @@ MAX_BYTES = 16 * 1_048_576
 # How long a worker goes on with what waits; it is called every minute, and a task may take one.
 ROUND_SECONDS = 25.0
 # An endpoint that failed is not asked for queries for so long, and the vector of a query is known for so long.
-REST_SECONDS, KNOWN_SECONDS = 30.0, 600.0
-MOST_KNOWN = 512
+REST_SECONDS, KNOWN_SECONDS = 30, 600
 # What an endpoint says of a text that it cannot take.
 NOT_TAKEN = frozenset({400, 413, 422})
 
@@ -51,10 +49,6 @@ WHY = {
     "malformed": "the embeddings endpoint gave no usable answer",
     "too_large": "the embeddings endpoint gave no usable answer",
 }
-
-_known: dict[Key, tuple[float, bytes]] = {}
-_resting: dict[tuple[UUID, str], tuple[float, str]] = {}
-_memory = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,46 +85,22 @@ def meaning_of(tenant_id: UUID, query: str) -> Meaning:
     if space is None or space.source != source or not space.dimension:
         return Meaning(reason=NOT_READY)
     text = _outbound_text(tenant_id, query)
-    key = (tenant_id, source, sha256(text.encode()).digest())
-    if found := _known_vector(key):
+    known, resting = caches["process"], f"resting:{tenant_id}:{source}"
+    key = f"vector:{tenant_id}:{source}:{sha256(text.encode()).hexdigest()}"  # later pages have the order of the first
+    if found := known.get(key):
         return Meaning(found)
-    if reason := _resting_for(tenant_id, source):
+    if reason := known.get(resting):  # so that an endpoint that failed does not slow down every search
         return Meaning(reason=reason)
     try:
         [vector] = _request_vectors(tenant_id, policy, [text], seconds=QUERY_SECONDS)
         if vector.size != space.dimension:
             raise EndpointFailed(reason=DIMENSION)
     except EndpointFailed as failed:
-        return Meaning(reason=_rest(tenant_id, source, str(failed.details["reason"])))
-    return Meaning(_cache(key, vector.tobytes()))
-
-
-def _known_vector(key: Key) -> bytes:
-    until, found = _known.get(key, (0.0, b""))
-    return found if until > time.monotonic() else b""
-
-
-def _cache(key: Key, vector: bytes) -> bytes:
-    """Cache the vector under a digest of the query, so that later pages of a search have the order of the first."""
-    with _memory:
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        _known[key] = time.monotonic() + KNOWN_SECONDS, vector
-    return vector
-
-
-def _resting_for(tenant_id: UUID, source: str) -> str:
-    until, reason = _resting.get((tenant_id, source), (0.0, ""))
-    return reason if until > time.monotonic() else ""
-
-
-def _rest(tenant_id: UUID, source: str, reason: str) -> str:
-    """Do not ask the endpoint for a while after a failure, so that it does not slow down every search."""
-    with _memory:
-        if len(_resting) >= MOST_KNOWN:
-            _resting.clear()
-        _resting[tenant_id, source] = time.monotonic() + REST_SECONDS, reason
-    return reason
+        reason = str(failed.details["reason"])
+        known.set(resting, reason, REST_SECONDS)
+        return Meaning(reason=reason)
+    known.set(key, vector.tobytes(), KNOWN_SECONDS)
+    return Meaning(vector.tobytes())
 
 
 # Entries.

@@ -295,6 +295,8 @@ DATABASES = {"default": _database()}
 CACHES = {
     # In the database because the limits on failed sign-ins must hold across processes.
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "console_cache"},
+    # What a process keeps for minutes of what others have answered: vectors of queries, a provider's metadata.
+    "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 512}},
     # django-q2 writes its statistics twice a second; they become the workers' heartbeat.
     "queue": {"BACKEND": "openwop_console.health.WorkerStatistics"},
 }

@@ -9,9 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
+from django.core.cache import caches
 from django.utils import timezone
 
-from memory import embeddings, memory_policy
+from memory import memory_policy
 from memory.host import vault
 from tests import building
 
@@ -89,8 +90,7 @@ def serving() -> Iterator[Endpoint]:
     server = Endpoint()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    embeddings._known.clear()
-    embeddings._resting.clear()
+    caches["process"].clear()
     yield server
     server.over.set()
     server.shutdown()

@@ -6,7 +6,6 @@ answers, that the address is verified, and that a group of the person has a role
 
 import asyncio
 import logging
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from io import BytesIO
@@ -24,6 +23,7 @@ from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnec
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
 from django.contrib import messages
+from django.core.cache import caches
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -51,8 +51,6 @@ TAKEN = "An account with your email address signs in with a password. Ask your a
 NO_ADDRESS = "The provider does not say your email address."
 FAILED = "The sign-in did not come through. Try again."
 UNREACHABLE = "The sign-in provider does not answer. Try again later."
-
-_metadata: dict[str, tuple[float, Any]] = {}
 
 
 class _Refused(Exception):
@@ -157,14 +155,13 @@ class Connection(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth i
     @property
     def openid_config(self) -> JSONObject:
         address = self.get_provider().server_url
-        until, found = _metadata.get(address, (0.0, None))
-        if time.monotonic() >= until:
+        found: dict[str, object] | None = caches["process"].get(address)
+        if found is None:
             found = super().openid_config
-            if found.get("issuer", "").rstrip("/") != settings.OPENWOP_OIDC_ISSUER:
+            if str(found.get("issuer", "")).rstrip("/") != settings.OPENWOP_OIDC_ISSUER:
                 raise OAuth2Error("The metadata is of another issuer")
-            _metadata[address] = (time.monotonic() + METADATA_KEPT, found)
-        known: dict[str, object] = found
-        return known
+            caches["process"].set(address, found, METADATA_KEPT)
+        return found
 
     def get_callback_url(self, request: HttpRequest, app: object) -> str:
         return f"{pages.public_url(request)}{reverse('single-sign-on-callback')}"

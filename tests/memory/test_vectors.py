@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -423,7 +424,7 @@ def test_an_answer_that_is_none_leaves_the_order_by_words(endpoint: Endpoint) ->
     tasks.embed_entries()
     write_each(acme, "later")
     for reason, status, raw in RUBBISH:
-        embeddings._resting.clear()
+        caches["process"].clear()
         endpoint.asked.clear()
         endpoint.answers = partial(constant, (status, raw))
         shown = page(acme, "apple automobile")
@@ -445,7 +446,7 @@ def test_a_slow_endpoint_and_one_at_a_private_address_leave_the_order_by_words(
     monkeypatch.setattr(embeddings, "QUERY_SECONDS", 0.5)
     endpoint.answers = lambda _: (endpoint.over.wait(5), (200, b""))[1]
     assert page(acme, "apple").meaning == embeddings.Meaning(reason="timeout")
-    embeddings._resting.clear()
+    caches["process"].clear()
     settings.OPENWOP_OUTBOUND_ALLOW = []
     shown = page(acme, "apple")
     assert (shown.meaning, [row.content for row in shown.entries]) == (

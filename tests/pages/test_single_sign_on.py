@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 from allauth.socialaccount.models import SocialAccount, SocialToken
 from cryptography.hazmat.primitives.asymmetric import rsa
+from django.core.cache import caches
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page
@@ -284,7 +285,7 @@ def test_neither_redirects_nor_metadata_lead_the_secret_or_the_keys_to_another_h
         other.answers = serving.says(provider.jwks())
         for path in ("token", "jwks", "userinfo", ".well-known/openid-configuration"):
             for elsewhere in ({}, {f"/{path}": f"{other.url}/{path}"}):
-                single_sign_on._metadata.clear()
+                caches["process"].clear()
                 provider.person("s-1", "rosa@acme.example", "owners")
                 provider.moved = elsewhere
                 asked = Client().get("/login/provider")
@@ -296,7 +297,7 @@ def test_neither_redirects_nor_metadata_lead_the_secret_or_the_keys_to_another_h
                     assert may(go(provider)[0]) == "", path
         provider.moved = {}
         for member in ("token_endpoint", "jwks_uri", "userinfo_endpoint"):
-            single_sign_on._metadata.clear()
+            caches["process"].clear()
             provider.elsewhere = {member: f"{other.url}/x"}
             assert may(go(provider)[0]) == "", member
         assert other.asked == []
@@ -342,7 +343,7 @@ def test_an_answer_of_the_provider_is_bounded_in_time_and_in_size(
             serving.answers(bomb, Content_Type="application/json", Content_Encoding="gzip"),
             serving.answers(b" " * 2_000_000, Content_Type="application/json"),
         ):
-            single_sign_on._metadata.clear()
+            caches["process"].clear()
             other.answers, provider.elsewhere = answers, {"jwks_uri": f"{other.url}/jwks"}
             began = time.monotonic()
             assert may(go(provider)[0]) == ""
