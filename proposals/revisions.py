@@ -43,9 +43,9 @@ def add(proposal: Proposal, sealed: Sealed, texts: Texts, *, against: str = "", 
     ).insert(by=WRITER)
 
 
-def require_current(revision: Revision, expected: int | None, sha256: str | None = None) -> None:
-    """Refuse a request about another revision number or digest than the current ones; None skips a check."""
-    if expected not in (None, revision.number) or sha256 not in (None, revision.sha256):
+def require_current(revision: Revision, expected: int | None) -> None:
+    """Refuse a request about another revision number than the current one; None skips the check."""
+    if expected not in (None, revision.number):
         raise Conflict(
             f"Revision {revision.number} is the current one; look at it first.",
             revision=revision.number,

@@ -61,7 +61,6 @@ def run(number: int, workflow: str = "flow", *nodes: NodeTrace, **changes: Any) 
     given: dict[str, Any] = {
         "run_id": f"run_{workflow}_{number:05}",
         "workflow_id": workflow,
-        "definition_sha256": workflow,
         "origin": Origin.HOST,
         "created_at": NOW - timedelta(days=number % 28, minutes=number),
         "status": "completed",

@@ -320,9 +320,7 @@ def email_form(email: str) -> str:
         return written
 
 
-def create_operator(
-    tenant: Tenant, email: str, *, role: str, password: str | None = "", actor: str = "host", now: datetime
-) -> Operator:
+def create_operator(tenant: Tenant, email: str, *, role: str, password: str | None = "", now: datetime) -> Operator:
     """Create an operator of ``tenant`` with one role; with the password None they have to set one before they sign in.
 
     A person whose address exists becomes a member of this tenant too and keeps their password; one who was deactivated
@@ -330,7 +328,7 @@ def create_operator(
     """
     require_role_name(role)
     fresh = prepare_operator(email, password, now=now)
-    return admit_operator(tenant, email, fresh, role=role, actor=actor, now=now)
+    return admit_operator(tenant, email, fresh, role=role, now=now)
 
 
 @transaction.atomic

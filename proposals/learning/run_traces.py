@@ -106,7 +106,6 @@ class Sieve:
 class Workflow:
     """A definition that runs have pinned, parsed once for all of them; ``before`` has each node's ancestors."""
 
-    sha256: str
     nodes: dict[str, Document]
     edges: tuple[tuple[str, str], ...]
     conditional: tuple[tuple[str, str], ...]
@@ -167,17 +166,17 @@ def runs_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> list[Executed]:
 def _workflows(tenant_id: UUID, definition_ids: Collection[UUID], sieve: Sieve) -> dict[UUID, Workflow]:
     rows = Definition.objects.of(tenant_id)
     return {
-        row: _workflow(sha256, json.loads(text))
+        row: _workflow(json.loads(text))
         for part in sql.in_chunks(definition_ids)
-        for row, sha256, text in rows.filter(id__in=part).values_list("id", "sha256", "text")
+        for row, text in rows.filter(id__in=part).values_list("id", "text")
         if sieve.passes(text)
     }
 
 
-def _workflow(sha256: str, definition: Document) -> Workflow:
+def _workflow(definition: Document) -> Workflow:
     edges = tuple((edge["sourceNodeId"], edge["targetNodeId"]) for edge in definition["edges"])
     nodes = {node["id"]: node for node in definition["nodes"]}
-    return Workflow(sha256, nodes, edges, _deciding(definition), {node: _ancestors(node, edges) for node in nodes})
+    return Workflow(nodes, edges, _deciding(definition), {node: _ancestors(node, edges) for node in nodes})
 
 
 def _deciding(definition: Document) -> tuple[tuple[str, str], ...]:
@@ -237,7 +236,6 @@ def traced(executed: Executed, sieve: Sieve, programs: Collection[str]) -> RunTr
     return RunTrace(
         run_id=executed.run_id,
         workflow_id=run.workflow_id,
-        definition_sha256=executed.workflow.sha256,
         origin=origin_of(run, programs),
         created_at=run.created_at,
         status=run.status,

@@ -56,7 +56,6 @@ class RunTrace:
 
     run_id: str
     workflow_id: str
-    definition_sha256: str
     origin: Origin
     created_at: datetime
     status: str
