@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from memory import entry_drafts, saved_filters
-from memory.addresses import is_agent_id
+from memory.addresses import MAX_AGENT, is_agent_id
+from memory.entry_drafts import MAX_LABEL
 from memory.host import events, webhooks
 from memory.host.pages import Cleaned, PlainForm
 
@@ -407,6 +409,58 @@ class ExportForm(PlainForm):
         choices=(("csv", "CSV, for a spreadsheet"), ("jsonl", "JSON lines, to import on another host")),
         widget=forms.RadioSelect,
     )
+
+
+class ImportForm(PlainForm):
+    """A file of memory, what it is, and where its entries go when it does not say so."""
+
+    file = forms.FileField(
+        label="File",
+        allow_empty_file=True,
+        widget=forms.FileInput(attrs={"accept": ".jsonl,.ndjson,.json,.txt,application/jsonl,text/plain"}),
+    )
+    form = forms.ChoiceField(
+        label="Format",
+        required=False,
+        choices=(
+            ("", "Detect it"),
+            ("jsonl", "Export of a console (JSON lines)"),
+            ("mem0", "mem0, one memory a line"),
+            ("langgraph", "LangGraph store, one item a line"),
+        ),
+    )
+    memory_ref = forms.CharField(
+        label="Memory ref",
+        required=False,
+        max_length=MAX_LABEL,
+        widget=forms.TextInput(attrs={**PLAIN, "placeholder": "mem0, or langgraph"}),
+        help_text="Where memories of mem0 go, and what stands before the prefixes of LangGraph. An export has its own.",
+    )
+    agent_id = forms.CharField(
+        label="Agent",
+        required=False,
+        max_length=MAX_AGENT,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="The agent of entries that name none.",
+    )
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        most = settings.OPENWOP_IMPORT_BYTES
+        self.fields["file"].help_text = f"UTF-8, one JSON object a line, at most {most // 2**20:,} MiB."
+
+    def clean_file(self) -> Any:
+        file, most = self.cleaned_data["file"], settings.OPENWOP_IMPORT_BYTES
+        if file.size > most:
+            raise forms.ValidationError(f"has {file.size:,} bytes; at most {most:,} are imported at once")
+        return file
+
+
+class ImportConfirmForm(PlainForm):
+    """Which dry run, over which bytes, a person has read."""
+
+    check = forms.CharField(required=False, widget=forms.HiddenInput)
+    sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
 class SavedFilterForm(PlainForm):

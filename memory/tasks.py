@@ -14,6 +14,7 @@ from memory import (
     external_runs,
     ledger,
     ledger_exports,
+    ledger_imports,
     ledger_search,
     memory_policy,
     passes,
@@ -25,7 +26,10 @@ from memory.host.leases import worker_name
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
 from memory.passes import consolidation, lookalikes, nights, orders, schedules
+from memory.passes.orders import Flow
 
+# Kinds of passes that go over no ref.
+FLOWS: dict[str, Flow] = {entry_selection.KIND: entry_selection, ledger_imports.KIND: ledger_imports}
 # Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
 TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
 
@@ -57,6 +61,7 @@ def forget(tenant: str, request: str) -> None:
 def sweep() -> int:
     throttle.purge(now=timezone.now())
     ledger_exports.sweep(now=timezone.now())
+    ledger_imports.sweep(now=timezone.now())
     return retention.sweep(now=timezone.now())
 
 
@@ -114,7 +119,7 @@ def _enqueue(row: Pass) -> None:
         async_task("memory.tasks.forget", row.tenant_id.hex, request_id, timeout=settings.PASS_TIMEOUT)
     elif row.kind == execution.PREVIEW:
         async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=settings.PASS_TIMEOUT)
-    elif row.kind in orders.KINDS or row.kind == entry_selection.KIND:
+    elif row.kind in orders.KINDS or row.kind in FLOWS:
         enqueue_pass(row)
     elif row.kind == ledger_exports.KIND:
         enqueue_export(row)
@@ -140,7 +145,7 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     Queues the next pass that waits for the same ref.
     """
     work = passes.find(tenant_id, pass_id)
-    flow = entry_selection if work and work.kind == entry_selection.KIND else None
+    flow = FLOWS.get(work.kind) if work else None
     ended = orders.run_pass(tenant_id, pass_id, holder=worker_name(), flow=flow, clock=timezone.now)
     following = passes.next_waiting(tenant_id, pass_id, now=timezone.now())
     if following is not None:

@@ -6,6 +6,7 @@ their agent stated stays a statement. An entry that exists here, or existed and 
 interrupted import can be started again. Exports are made from raw rows, in parts.
 """
 
+import codecs
 import hashlib
 import json
 import re
@@ -24,7 +25,7 @@ from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, exports, ids, runs, sql, tenancy
 from memory.host.errors import Invalid, Refusal
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
 from memory.host.runs import RunOrder
@@ -120,6 +121,7 @@ def lines_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     while line := file.readline(LONGEST + 1):
         begins, going_on = not going_on, not line.endswith(b"\n") and len(line) > LONGEST
         number += begins
+        line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         if begins and not line.isspace():
             yield number, line.rstrip(b"\r\n")
 
@@ -208,12 +210,28 @@ FORMS: Mapping[str, Callable[[JSONObject, Source, datetime], Incoming]] = {
 KNOWN_BY = {"langgraph": {"prefix", "key", "value"}, "mem0": {"memory"}, "jsonl": {"createdAt"}}
 
 
-def detect_form(line: bytes) -> str:
-    """Return the form of the file that begins with this line; refuses a line of none of them."""
-    said = _parsed(line)
-    if found := next((form for form, members in KNOWN_BY.items() if members <= said.keys()), ""):
-        return found
-    raise Invalid("The first line is neither an entry of an export, nor a memory of mem0, nor an item of LangGraph.")
+def detect_form(lines: Iterable[bytes]) -> str:
+    """Return the form of the first of the lines that has one; refuses lines of which none has, by the first."""
+    problem = ""
+    for line in lines:
+        try:
+            members = _parsed(line).keys()
+        except Refusal as refusal:
+            problem = problem or refusal.message
+            continue
+        if found := next((form for form, known_by in KNOWN_BY.items() if known_by <= members), ""):
+            return found
+    why = problem or "A line is neither an entry of an export, nor a memory of mem0, nor an item of LangGraph."
+    raise Invalid(errors=[{"field": "format", "message": f"is none that is known. {why}"}])
+
+
+def read_entries(lines: Iterable[bytes], source: Source, *, now: datetime) -> Iterator[Incoming]:
+    """Yield the entries of the lines, without those that are refused."""
+    for line in lines:
+        try:
+            yield read_line(line, source, now=now)
+        except Refusal:
+            continue
 
 
 def _id_of(created_at: datetime, *names: str) -> UUID:
@@ -386,13 +404,17 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported],
 def end_import(scope: TenantScope, run: Run, counts: Mapping[str, int], *, now: datetime) -> None:
     """Complete the run and audit the number of lines by result."""
     runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
-    target = ids.wire("run", run.id)
+    record_import(scope, run.id, counts, now=now)
+
+
+def record_import(scope: TenantScope, run_id: UUID, details: JSONMapping, *, now: datetime) -> None:
+    """Audit what the run has imported: the number of lines by result."""
     audit.append(
         scope.tenant_id,
         actor=scope.principal.id,
         action="memory.imported",
-        target=target,
-        details=dict(counts),
+        target=ids.wire("run", run_id),
+        details=dict(details),
         now=now,
     )
 

@@ -11,6 +11,7 @@ from memory.views import (
     consolidation,
     entries,
     forget,
+    imports,
     ledger,
     namespaces,
     passes,
@@ -107,6 +108,13 @@ audits: list[URLPattern] = [
     path("audit/verify", audit.verify, name="audit-verify"),
     path("audit/checkpoints", audit.checkpoints, name="audit-checkpoints"),
 ]
+importing: list[URLPattern] = [
+    path("settings/import", imports.imports, name="memory-imports"),
+    path("settings/import/<str:import_id>", imports.one_import, name="memory-import"),
+    path("settings/import/<str:import_id>/confirm", imports.confirm, name="memory-import-confirm"),
+    path("settings/import/<str:import_id>/check", imports.check_again, name="memory-import-check"),
+    path("settings/import/<str:import_id>/remove", imports.remove, name="memory-import-remove"),
+]
 hooks: list[URLPattern] = [
     path("settings/webhooks", webhooks.webhook_list, name="webhooks"),
     path("settings/webhooks/<str:webhook_id>", webhooks.webhook, name="webhook"),
@@ -153,5 +161,6 @@ urlpatterns = [
     *forgetting,
     *audits,
     *entrances,
+    *importing,
     *hooks,
 ]

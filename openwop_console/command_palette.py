@@ -64,6 +64,7 @@ SECTIONS = (
     Section("Namespaces", "namespaces", "agents:manage", "openintent"),
     Section("Workspace files", "workspace", "workspace:read"),
     Section("Workflow files", "workflow-files", "agents:manage", "import yaml"),
+    Section("Import memory", "memory-imports", "agents:manage", "upload jsonl mem0 langgraph"),
     Section("Forget a subject", "forget", "memory:forget", "erase gdpr"),
     Section("Audit", "audit", "audit:read", "log chain verify"),
     Section("Settings", "settings", "manifest:read", "roles permissions policies"),

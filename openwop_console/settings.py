@@ -115,6 +115,10 @@ OPENWOP_TELEMETRY = _telemetry()  # by the variables of OpenTelemetry itself
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
 # The largest body in bytes, and the seconds that any body may take, whatever its size.
 OPENWOP_BODY_BYTES = env.int("OPENWOP_BODY_BYTES", default=16 * 1024 * 1024, validate=validate.Range(min=1024 * 1024))
+# The largest file of memory that a person may upload for an import; only the address of that form takes as much.
+OPENWOP_IMPORT_BYTES = env.int(
+    "OPENWOP_IMPORT_BYTES", default=64 * 1024 * 1024, validate=validate.Range(min=1024 * 1024)
+)
 OPENWOP_BODY_SECONDS = env.int("OPENWOP_BODY_SECONDS", default=20, validate=validate.Range(min=1, max=600))
 # The OpenID Connect provider for sign-in, in addition to passwords, and the roles of its groups by tenant.
 OPENWOP_OIDC_ISSUER = env.str("OPENWOP_OIDC_ISSUER", default="").rstrip("/")

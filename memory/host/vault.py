@@ -440,17 +440,27 @@ def open_value(key: VaultKey, tenant_id: UUID, row_id: UUID, sealed: bytes) -> s
 
 def seal_note(binding: UUID, text: str) -> bytes:
     """Seal a short text for one row, outside the rotation of data keys, for work in progress."""
-    return seal(wrapping_keys()[0], text.encode(), binding.bytes)
+    return seal_bytes(binding, text.encode())
 
 
 def open_note(binding: UUID, sealed: bytes) -> str:
     """Open the result of ``seal_note``; raises ``VaultLocked`` when no configured key opens it."""
+    return open_bytes(binding, sealed).decode()
+
+
+def seal_bytes(binding: UUID, body: bytes) -> bytes:
+    """``seal_note`` for what is no text."""
+    return seal(wrapping_keys()[0], body, binding.bytes)
+
+
+def open_bytes(binding: UUID, sealed: bytes) -> bytes:
+    """Open the result of ``seal_bytes``; raises ``VaultLocked`` when no configured key opens it."""
     for key in wrapping_keys():
         try:
-            return opened(key, sealed, binding.bytes).decode()
+            return opened(key, sealed, binding.bytes)
         except InvalidTag:
             continue
-    raise VaultLocked("a sealed note does not open with the configured OPENWOP_SECRET_KEY")
+    raise VaultLocked("what was sealed does not open with the configured OPENWOP_SECRET_KEY")
 
 
 def _current_key(now: datetime) -> VaultKey:

@@ -19,6 +19,7 @@ from memory.models.passes import (
     PassState,
     Reconciled,
     Trigger,
+    UploadPart,
     Verb,
 )
 from memory.models.vectors import VectorSpace
@@ -64,6 +65,7 @@ __all__ = [
     "Suspect",
     "Task",
     "Trigger",
+    "UploadPart",
     "VectorSpace",
     "Verb",
     "Workspace",

@@ -116,6 +116,37 @@ class ExportPart(TenantOwned):
         indexes = (models.Index(fields=("tenant", "expires_at"), name="memory_export_expires"),)
 
 
+class UploadPart(TenantOwned):
+    """Lines of an uploaded file that an import reads, sealed, and what became of them.
+
+    ``number`` counts the parts, ``first_line`` is the number of their first line. ``body`` is emptied once its lines
+    are imported. ``report`` counts the lines by result and says why lines are refused; ``reported_by`` is the pass that
+    wrote it. ``entry_ids`` are those of the entries of the lines, 16 bytes each.
+    """
+
+    writer = "memory.ledger_imports"
+    impersonal = {
+        "entry_ids": "ids of entries",
+        "report": "counts, numbers of lines, and words of this host that repeat nothing of a line",
+    }
+
+    upload_id = models.UUIDField()
+    number = models.PositiveIntegerField()
+    first_line = models.PositiveIntegerField()
+    body = models.BinaryField()
+    entry_ids = models.BinaryField(default=b"")
+    report = models.JSONField(default=dict)
+    refused = models.PositiveIntegerField(default=0)
+    reported_by = models.UUIDField(null=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "upload_id", "number"), name="a_part_of_an_upload_is_there_once"),
+        )
+        indexes = (models.Index(fields=("tenant", "expires_at"), name="memory_upload_expires"),)
+
+
 class PassSchedule(TenantOwned):
     """A pass of one kind over one ref at every tick of ``cron`` in ``timezone``; ``next_at`` is null while it is
     disabled.

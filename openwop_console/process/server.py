@@ -23,6 +23,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.http import FileResponse
+from django.urls import reverse
 
 from memory.host import errors, http, request_slots
 from memory.host.errors import Refusal
@@ -54,6 +55,8 @@ BODIES_TOGETHER = 256 * 1024 * 1024
 # The lowest speed, in bytes a second, of a client that sends or reads; OPENWOP_BODY_SECONDS come on top.
 SLOWEST = 16 * 1024
 CHUNK = 64 * 1024
+# What a form with a file has beside it.
+FORM_BYTES = 64 * 1024
 # A client's buffers empty by fits and starts: a reader may take nothing for this many times OPENWOP_BODY_SECONDS.
 STALLS = 3
 JOINED = {"HTTP_COOKIE": "; "}
@@ -131,6 +134,7 @@ class Console:
         # Downloads are generated one at a time, which leaves slots to the pages.
         self._preparing = threading.Lock()
         self._incoming = 0
+        self._upload_path = reverse("memory-imports")
         self._hears_of_the_end = False
         self._keep_health()
 
@@ -195,7 +199,7 @@ class Console:
         sent = environ.get("CONTENT_LENGTH", "")
         if not sent and "HTTP_TRANSFER_ENCODING" not in environ:
             return body
-        most = settings.OPENWOP_BODY_BYTES
+        most = self._largest_body(environ)
         length = 0
         try:
             if sent.isdecimal() and int(sent[:19]) > most:
@@ -212,6 +216,12 @@ class Console:
             environ["CONTENT_LENGTH"] = ""
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         return body
+
+    def _largest_body(self, environ: Environ) -> int:
+        """A file of memory may be larger than any other body; its form has further fields."""
+        is_upload = environ["PATH_INFO"] == self._upload_path
+        most: int = settings.OPENWOP_BODY_BYTES
+        return max(most, settings.OPENWOP_IMPORT_BYTES + FORM_BYTES) if is_upload else most
 
     async def _chunks(self, receive: Receive) -> Any:
         began, length, more = asyncio.get_running_loop().time(), 0, True

@@ -54,11 +54,11 @@ UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 WORDS = {
     "good": {
         "circle-check": "satisfied completed applied installed current active fired healthy done erased present live "
-        "delivered",
+        "delivered imported checked",
         "shield-check": "verified granted approved",
     },
     "info": {
-        "loader": "running cancelling started",
+        "loader": "running cancelling started checking importing",
         "merge": "merged",
         "archive-restore": "archived-from",
         "pencil": "revised",

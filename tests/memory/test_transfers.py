@@ -263,14 +263,14 @@ def test_entries_of_other_stores_go_to_the_ref_and_the_agent_that_are_named(
     wanted = ("--memory-ref", "crm/notes", "--agent", "acme.bot")
     for form, said in (("mem0", mem0), ("langgraph", item)):
         (tmp_path / form).write_text(json.dumps(said))
-        assert transfers.detect_form(json.dumps(said).encode()) == form
+        assert transfers.detect_form([b"{", json.dumps(said).encode()]) == form
         assert run_import(capsys, tmp_path / form, "--format", form, *wanted) == ["1: stored"]
         assert run_import(capsys, tmp_path / form, "--format", form) == ["1: already here"], "it keeps its id"
     assert [(row[1], row[5]) for row in stored("globex")] == [
         ("crm/notes", "acme.bot"),
         ("crm/notes/users/ana", "acme.bot"),
     ]
-    assert transfers.detect_form(line(1).encode()) == "jsonl"
+    assert transfers.detect_form([line(1).encode()]) == "jsonl"
     for ref, agent in (("openintent/semantic/x", ""), ("../x", ""), ("tenant/acme/x", ""), ("", "a\nb")):
         with pytest.raises(CommandError, match="Nothing can be imported this way"):
             run_import(capsys, tmp_path / "mem0", "--memory-ref", ref, "--agent", agent)

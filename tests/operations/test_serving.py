@@ -248,6 +248,11 @@ def test_a_body_larger_than_the_host_reads_is_refused_unread(client: httpx.Clien
     assert answer.headers["Connection"] == "close"
     told.close()
     assert client.post("/v1/runs", content=endless()).status_code == 413
+    assert client.post("/settings/password", content=endless()).status_code == 413
+    upload = client.post("/settings/import", content=endless())  # a visitor's, who is sent to sign in
+    assert (upload.status_code, upload.headers["Location"][:7]) == (302, "/login?")
+    big = {"Content-Length": str(65 * 2**20)}
+    assert client.post("/settings/import", content=b"", headers=big).status_code == 413
 
 
 def test_a_body_in_chunks_is_read_like_any_other(client: httpx.Client) -> None:

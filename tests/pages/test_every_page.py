@@ -60,6 +60,7 @@ LISTS += [
     "/go-to",
     "/health",
     "/settings/webhooks",
+    "/settings/import",
     "/workflow-files",
 ]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
@@ -217,6 +218,7 @@ def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
         ("auditor", "/archives", "memory:read"),
         ("auditor", "/retention", "memory:read"),
         ("operator", "/settings/webhooks", "webhooks:manage"),
+        ("author", "/settings/import", "memory:write"),
     ],
 )
 def test_who_may_not_is_told_which_permission_is_missing(sign_in: SignIn, role: str, url: str, scope: str) -> None:

@@ -105,6 +105,9 @@ ONE_BY_RULE = {
         *("proposal-archive", "proposal-override", "approval-change-confirm", "approval-change-refuse"),
     ),
     "a person has one answer": ("run-answer", "proposal-decide"),
+    "the same file is one upload, its dry run one at a time, and its import one": (
+        *("memory-imports", "memory-import-check", "memory-import-confirm"),
+    ),
     "it names the version that it changes": ("namespace", "approval-policy", "key-rotate", "webhook-rotate"),
     "it sets a value, which is the same again": (
         *("retention", "pass-schedule", "secrets", "memory-entry-protect", "forget-suspects", "operator-change"),
@@ -116,7 +119,14 @@ ONE_BY_RULE = {
         *("single-sign-on-callback",),
     ),
     "it removes or ends": (
-        *("memory-export-remove", "memory-view-remove", "pass-schedule-remove", "key-revoke", "operator-sign-out"),
+        *(
+            "memory-export-remove",
+            "memory-import-remove",
+            "memory-view-remove",
+            "pass-schedule-remove",
+            "key-revoke",
+            "operator-sign-out",
+        ),
         *("operator-reset-factor", "secret-remove", "webhook-remove", "proposals-filter-remove", "grant-revoke"),
         *("passkey-remove", "second-factor-off", "account_logout", "sessions", "operator-sessions"),
     ),

@@ -103,7 +103,17 @@ def everything() -> list[str]:
         "/forget/holds",
         "/audit",
     ]
-    pages += ["/settings", "/runs", "/retention", "/namespaces", "/workspace", "/workflow-files", "/api", "/glossary"]
+    pages += [
+        "/settings",
+        "/runs",
+        "/retention",
+        "/namespaces",
+        "/workspace",
+        "/workflow-files",
+        "/settings/import",
+        "/api",
+        "/glossary",
+    ]
     pages += [f"/proposals/{ids.wire('prop', each.id)}" for each in (draft, asked, done)]
     return [*pages, f"/runs/{ids.wire('run', failed.id)}", f"/runs/{ids.wire('run', world.run.id)}"]
 

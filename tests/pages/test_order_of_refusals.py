@@ -27,6 +27,7 @@ VALUES: dict[str, Callable[[World], str]] = {
     "filter_id": lambda world: ids.wire("flt", ids.new_id()),
     "forget_id": lambda world: world.forget,
     "hold_id": lambda world: world.hold,
+    "import_id": lambda world: ids.wire("imp", ids.new_id()),
     "intent_id": lambda world: world.openintent["intent"],
     "interrupt_id": lambda world: ids.wire(
         "int", Interrupt.objects.of(world.run.tenant_id).get(run_id=world.run.id).id
@@ -72,6 +73,10 @@ NEEDS = {
     "memory-export": "memory:read",
     "memory-export-file": "memory:read",
     "memory-export-remove": "memory:read",
+    "memory-imports": "agents:manage",
+    "memory-import-confirm": "agents:manage",
+    "memory-import-check": "agents:manage",
+    "memory-import-remove": "agents:manage",
     "memory-selected": "memory:retire",
     "memory-view": "memory:read",
     "memory-view-remove": "memory:read",

@@ -6,16 +6,16 @@ that it went into, and by the stems of the name in its predicate. The eraser wai
 ledger.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from django.db import transaction
 from django_q.models import Task
 
-from memory import adapter, event_notes, ledger_exports, provenance, workspace
+from memory import adapter, event_notes, ledger_exports, ledger_imports, provenance, workspace
 from memory.forget.erasers.declared import Declared
 from memory.forget.erasers.entries import naming, traces
 from memory.host import audit, event_log, registry, sql
@@ -278,21 +278,30 @@ class OperatorAccounts(Kept):
 OPERATOR_ACCOUNTS = OperatorAccounts()
 
 
-# Files of exports as a store of a forget: every file of the tenant goes.
+# Files as stores of a forget: every file of the tenant goes.
 #
-# A file has entries as they were when it was made, of which one may be about the subject without its name. It is made
-# again by who needs it. The name of the store sorts after that of the entries: what is erased in turn is gone from the
-# ledger before, so that an export which begins again finds it no more.
+# A file has entries as they were when it was made, of which one may be about the subject without its name. An export is
+# made again by who needs it, and who uploaded a file has it. The names of the stores sort after that of the entries:
+# what is erased in turn is gone from the ledger before, so that an export which begins again finds it no more, and an
+# import has stored what it had read.
 
 
-class ExportedFiles:
-    """Files that exports of the ledger have made, and exports under way."""
+class FilesModule(Protocol):
+    """The module that keeps the files."""
 
-    store = "saved exports"
-    covers: Mapping[str, tuple[str, ...]] = {"memory_exportpart": ("body",)}
+    def with_files(self, tenant_id: UUID) -> list[UUID]: ...
+    def forget(self, tenant_id: UUID, rows: Iterable[UUID], /, *, now: datetime) -> int: ...
+    def texts(self, tenant_id: UUID) -> Iterator[tuple[UUID, str]]: ...
+
+
+class StoredFiles:
+    """Files that exports of the ledger have made and exports under way, or files that were uploaded to be imported."""
+
+    def __init__(self, store: str, module: FilesModule, covers: Mapping[str, tuple[str, ...]]) -> None:
+        self.store, self._module, self.covers = store, module, covers
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        return Holding(self.store, tuple(ledger_exports.with_files(tenant_id)))
+        return Holding(self.store, tuple(self._module.with_files(tenant_id)))
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         return {}
@@ -303,19 +312,20 @@ class ExportedFiles:
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        return ledger_exports.forget(tenant_id, rows, now=now)
+        return self._module.forget(tenant_id, rows, now=now)
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """By what the files say. One that was made since has what is still in the ledger, which its store answers
         for."""
-        named = {row for row, text in ledger_exports.texts(tenant_id) if mention(subject.terms, text) is Mention.EXACT}
+        named = {row for row, text in self._module.texts(tenant_id) if mention(subject.terms, text) is Mention.EXACT}
         return Remains(left=len(named))
 
 
-EXPORTED_FILES = ExportedFiles()
-STORES = (EXPORTED_FILES, FAILED_TASKS, INSTALLED, EVENT_NAMES, AUDIT_NAMES, OPERATOR_ACCOUNTS)
+EXPORTED_FILES = StoredFiles("saved exports", ledger_exports, {"memory_exportpart": ("body",)})
+UPLOADED_FILES = StoredFiles("uploaded imports", ledger_imports, {"memory_uploadpart": ("body",)})
+STORES = (EXPORTED_FILES, UPLOADED_FILES, FAILED_TASKS, INSTALLED, EVENT_NAMES, AUDIT_NAMES, OPERATOR_ACCOUNTS)
 
 
 LONGEST_LINEAGE = 20
