@@ -121,7 +121,8 @@
   });
 
   /* --- keys: data-list around rows marked data-item; data-open on a row's link; data-key="a" on anything ---------------
-     A letter goes to the bar of the chosen rows, to the current row, then to the page; what has data-aim is only focused, and Enter does it. One
+     A letter goes to the bar of the chosen rows, to the current row, then to the page, then to the first row with a link of
+     that letter when none is current; what has data-aim is only focused, and Enter does it. One
      switch turns all single keys off but "?", which leads to that switch. */
 
   const typing = (element) => element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
@@ -148,7 +149,9 @@
     const row = document.activeElement.closest("[data-item]") ?? document.querySelector("[data-current]");
     const selector = `[data-key="${CSS.escape(key)}"]`;
     const chosen = all(selector).find((found) => shown(found) && found.closest(".bulk-bar"));
-    const target = chosen ?? (row && all(selector, row).find(shown)) ?? all(selector).find((found) => shown(found) && !found.closest("[data-item]"));
+    const own = row && all(selector, row).find(shown);
+    const ofPage = all(selector).find((found) => shown(found) && !found.closest("[data-item]"));
+    const target = chosen ?? own ?? ofPage ?? (row ? undefined : all(`a${selector}`).find(shown));
     if (!target) return false;
     if (typing(target)) { target.focus(); target.select?.(); } else if ("aim" in target.dataset) point(target); else target.click();
     return true;

@@ -139,7 +139,6 @@ def test_by_keyboard_alone_the_list_is_searched_opened_approved_and_rejected(
     expect(page.get_by_role("heading", level=1)).to_contain_text("prompt 1")
     page.go_back()
     expect(page.locator("[data-item]")).to_have_count(1)
-    press("j")
     press("a")
     expect(page.get_by_role("button", name="Approve")).to_be_focused()
     expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()

@@ -94,7 +94,6 @@ def test_from_the_inbox_to_the_installation_by_keyboard_alone(
     expect(page.locator("#decision-reason")).to_be_focused()
     page.keyboard.type("a comma is missing")
     page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Request changes")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".aside")).to_contain_text("a comma is missing")
@@ -215,6 +214,24 @@ def test_no_page_of_it_is_wider_than_a_phone(page: Page, live_server: LiveServer
     sign_in(page, live_server.url, f"{path_of(made)}{tab}")
     expect(page.get_by_role("heading", level=1)).to_contain_text(re.compile("x{200}"))
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_on_a_phone_the_bar_has_one_row_and_the_other_decisions_open_above_it(
+    page: Page, live_server: LiveServer
+) -> None:
+    made = proposing.propose(title="Shorter summaries")
+    proposing.opened(made)
+    page.set_viewport_size({"width": 390, "height": 844})
+    sign_in(page, live_server.url, path_of(made))
+    bar, changes = page.locator("#decision"), page.get_by_role("button", name="Request changes")
+    box = bar.bounding_box()
+    assert box
+    assert box["height"] < 100
+    expect(changes).to_be_hidden()
+    page.get_by_role("button", name="More decisions").click()
+    page.locator("#decision-reason").fill("a comma is missing")
+    changes.click()
+    expect(page.locator(".aside")).to_contain_text("a comma is missing")
 
 
 def test_a_long_ref_and_two_sides_fit_a_phone(page: Page, live_server: LiveServer) -> None:
