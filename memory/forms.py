@@ -16,6 +16,21 @@ from memory.host.pages import Cleaned, PlainForm
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
 
+class PlainField(forms.CharField):
+    """A text that a browser neither completes nor corrects."""
+
+    widget = forms.TextInput(attrs=PLAIN)
+
+
+class RefField(PlainField):
+    """A memory ref, with those that there are as suggestions."""
+
+    widget = forms.TextInput(attrs={**PLAIN, "list": "refs"})
+
+    def __init__(self) -> None:
+        super().__init__(label="Memory ref", max_length=256, strip=False)
+
+
 class ReasonForm(forms.Form):
     """Why an entry is retired."""
 
@@ -100,10 +115,9 @@ class SnoozeForm(forms.Form):
 class SubjectForm(forms.Form):
     """Whom or what to forget: a name and its aliases."""
 
-    subject = forms.CharField(
+    subject = PlainField(
         label="Subject",
         max_length=256,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="The name, address or number of the subject as memory has it. You will type it again to confirm.",
     )
     aliases = forms.CharField(
@@ -147,10 +161,9 @@ class EndHoldForm(ReasonForm):
 class ConfirmForm(forms.Form):
     """The last question before a subject is forgotten."""
 
-    typed = forms.CharField(
+    typed = PlainField(
         label="Type the subject",
         max_length=256,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="Exactly as you entered it in step 1. You can paste it.",
     )
     reason = forms.CharField(
@@ -180,9 +193,7 @@ class PassForm(forms.Form):
     kind = forms.ChoiceField(
         label="Kind", choices=[("consolidate", "Consolidate"), ("compact", "Compact")], initial="consolidate"
     )
-    ref = forms.CharField(
-        label="Memory ref", max_length=256, strip=False, widget=forms.TextInput(attrs={**PLAIN, "list": "refs"})
-    )
+    ref = RefField()
     dry_run = forms.BooleanField(
         label="Dry run", required=False, initial=True, help_text="Shows what would happen and changes nothing."
     )
@@ -198,21 +209,17 @@ class PassScheduleForm(forms.Form):
         choices=[("consolidate", "Consolidate"), ("compact", "Compact"), ("distill", "Distill")],
         initial="consolidate",
     )
-    ref = forms.CharField(
-        label="Memory ref", max_length=256, strip=False, widget=forms.TextInput(attrs={**PLAIN, "list": "refs"})
-    )
-    cron = forms.CharField(
+    ref = RefField()
+    cron = PlainField(
         label="Cron",
         max_length=120,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="Five fields: minute, hour, day, month, weekday. 0 3 * * * is every night at three.",
     )
-    timezone = forms.CharField(
+    timezone = PlainField(
         label="Time zone",
         required=False,
         max_length=64,
         initial="UTC",
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="An IANA name such as Europe/Berlin.",
     )
     budget = forms.IntegerField(
@@ -240,13 +247,8 @@ class PolicyForm(forms.Form):
         label="What passes took away can be restored for (days)", help_text="Then it is removed for good."
     )
     stale_days = forms.IntegerField(label="Commitments go stale after (days)")
-    timezone = forms.CharField(label="Time zone", max_length=64, widget=forms.TextInput(attrs=PLAIN))
-    commitment_workflow = forms.CharField(
-        label="Workflow that a fired commitment starts",
-        required=False,
-        max_length=128,
-        widget=forms.TextInput(attrs=PLAIN),
-    )
+    timezone = PlainField(label="Time zone", max_length=64)
+    commitment_workflow = PlainField(label="Workflow that a fired commitment starts", required=False, max_length=128)
     distiller = forms.ChoiceField(
         label="Distiller",
         choices=[("extractive", "Extractive, on this host"), ("endpoint", "OpenAI-compatible endpoint")],
@@ -256,32 +258,25 @@ class PolicyForm(forms.Form):
         required=False,
         help_text="Left empty, a quarter of what there is to read.",
     )
-    endpoint_url = forms.CharField(
-        label="Endpoint", required=False, max_length=500, widget=forms.TextInput(attrs=PLAIN)
-    )
-    endpoint_model = forms.CharField(label="Model", required=False, max_length=128, widget=forms.TextInput(attrs=PLAIN))
-    endpoint_secret = forms.CharField(
+    endpoint_url = PlainField(label="Endpoint", required=False, max_length=500)
+    endpoint_model = PlainField(label="Model", required=False, max_length=128)
+    endpoint_secret = PlainField(
         label="Secret with its key",
         required=False,
         max_length=128,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="The name of a secret of the vault, never its value.",
     )
-    embedding_url = forms.CharField(
+    embedding_url = PlainField(
         label="Embeddings endpoint",
         required=False,
         max_length=500,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="Texts of entries and queries go there, redacted. Left empty, a search goes by words alone.",
     )
-    embedding_model = forms.CharField(
-        label="Embeddings model", required=False, max_length=128, widget=forms.TextInput(attrs=PLAIN)
-    )
-    embedding_secret = forms.CharField(
+    embedding_model = PlainField(label="Embeddings model", required=False, max_length=128)
+    embedding_secret = PlainField(
         label="Secret with its key",
         required=False,
         max_length=128,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="The name of a secret of the vault, never its value.",
     )
     nightly = forms.BooleanField(
@@ -289,11 +284,10 @@ class PolicyForm(forms.Form):
         required=False,
         help_text="What is new in a memory is consolidated, and a memory that has grown is distilled.",
     )
-    night_at = forms.CharField(
+    night_at = PlainField(
         label="Nightly passes start at",
         required=False,
         max_length=5,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="For example 03:00, in the time zone above. Left empty, 03:00.",
     )
     distill_above = forms.IntegerField(
@@ -320,9 +314,7 @@ class PolicyForm(forms.Form):
 class DistillForm(forms.Form):
     """A distillation to be carried out now."""
 
-    ref = forms.CharField(
-        label="Memory ref", max_length=256, strip=False, widget=forms.TextInput(attrs={**PLAIN, "list": "refs"})
-    )
+    ref = RefField()
     budget = forms.IntegerField(
         label="Token budget",
         required=False,
@@ -504,10 +496,9 @@ class KeyForm(RoleForm):
     """A new API key."""
 
     name = forms.CharField(label="Name", max_length=200, required=False, help_text="What it is for, e.g. night-agent.")
-    agents = forms.CharField(
+    agents = PlainField(
         label="Agents",
         required=False,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="Agent ids with spaces between them. A key bound to agents acts as these alone; empty: as any agent.",
     )
     person = forms.EmailField(
@@ -539,7 +530,7 @@ class InviteForm(RoleForm):
 class SecretForm(PlainForm):
     """A secret that runs resolve by its name."""
 
-    name = forms.CharField(label="Name", max_length=128, widget=forms.TextInput(attrs=PLAIN))
+    name = PlainField(label="Name", max_length=128)
     value = forms.CharField(
         label="Value",
         strip=False,
@@ -557,11 +548,10 @@ class WebhookForm(PlainForm):
         widget=forms.URLInput(attrs=PLAIN),
         help_text="Begins with https:// and leads to a public host, unless the administrator lists it.",
     )
-    tags = forms.CharField(
+    tags = PlainField(
         label="Only runs with one of these tags",
         required=False,
         max_length=1000,
-        widget=forms.TextInput(attrs=PLAIN),
         help_text="Separated by commas.",
     )
     events = forms.MultipleChoiceField(
