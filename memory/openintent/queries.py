@@ -348,7 +348,7 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     caller = replace(caller, agent_id=sql.Text(caller.agent_id))
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
-    plain, first, meaning, words = _plain(caller, wanted, selections[0].rare), wanted.offset, None, None
+    plain, first, meaning, words = _plain(caller, wanted, selections[0]), wanted.offset, None, None
     is_exact, scores = True, dict[UUID, float]()
     if wanted.q:
         meaning = embeddings.meaning_of(caller.tenant_id, wanted.q)
@@ -451,8 +451,9 @@ def _selection(caller: Caller, wanted: Wanted, now: datetime) -> Selection:
     )
 
 
-def _plain(caller: Caller, wanted: Wanted, rare: tuple[str, ...]) -> Selection | None:
-    """What is asked of the entries that the agent wrote through OpenWOP; None when none of them can fit."""
+def _plain(caller: Caller, wanted: Wanted, addressed: Selection) -> Selection | None:
+    """What is asked of the entries that the agent wrote through OpenWOP, when it asks that of ``addressed`` ones; None
+    when none of them can fit."""
     agent_id = wanted.agent_id or caller.agent_id
     named = wanted.agent_id or not (wanted.task_id or wanted.memory_type)
     fits = wanted.memory_type in (None, Tier.EPISODIC) and not (wanted.task_id or wanted.intent_id or wanted.pinned)
@@ -460,18 +461,9 @@ def _plain(caller: Caller, wanted: Wanted, rare: tuple[str, ...]) -> Selection |
         return None
     if not adapter.has_plain(caller.tenant_id, agent_id):
         return None
-    begins = wanted.namespace.endswith("*")
-    return Selection(
-        tenant_id=caller.tenant_id,
-        agent_id=agent_id,
-        namespace="" if begins else wanted.namespace,
-        prefix=wanted.namespace[:-1] if begins else "",
-        key=wanted.key,
-        after=wanted.updated_after,
-        before=wanted.updated_before,
-        tags=wanted.tags,
-        tags_any=wanted.tags_any,
-        rare=rare,
+    # They have no tier, no task and no pin, and are the agent's own.
+    return replace(
+        addressed, seen=Seen(), tier="", owned=False, agent_id=agent_id, task_id="", intent_id="", pinned=None
     )
 
 
