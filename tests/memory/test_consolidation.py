@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.test import override_settings
@@ -23,7 +22,8 @@ from memory.models.entry import MemoryEntry, Tombstone
 from memory.passes import LostClaim, consolidation, orders
 from memory.passes.orders import Wanted
 from memory.text.similarity import reading, reconciling
-from tests import building
+from tests import building, desks
+from tests.desks import counts, told
 
 pytestmark = pytest.mark.django_db
 SAME = ("The Pro plan includes weekly reports", "Please note that the pro plan includes weekly reports.")
@@ -31,28 +31,11 @@ OLD, NEW = "The Pro plan costs $49 per month", "The Pro plan now costs $59 per m
 HERE = "notes"
 
 
-class Desk:
-    """Ada at Acme, with a run to write in the name of; entries are a second apart."""
-
-    def __init__(self) -> None:
-        self.owner = building.scope()
-        self.run = building.open_run(self.owner)
-        self.now = timezone.now() - timedelta(hours=1)
-
-    def say(self, *texts: str, **draft: Any) -> list[UUID]:
-        return [self._say(text, **draft) for text in texts]
-
-    def _say(self, text: str, **draft: Any) -> UUID:
-        self.now += timedelta(seconds=1)
-        return building.write(self.owner, self.run, text, now=self.now, **draft).id
+class Desk(desks.Desk):
+    """One that consolidates."""
 
     def order(self, **options: Any) -> Pass:
         return orders.order(self.owner, Wanted("consolidate", HERE, **options), now=timezone.now())
-
-    def work(self, row: Pass, at: datetime | None = None) -> Pass:
-        done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=(lambda: at) if at else timezone.now)
-        assert done is not None
-        return done
 
     def consolidate(self, **options: Any) -> Pass:
         done = self.work(self.order(**options))
@@ -66,15 +49,6 @@ class Desk:
 @pytest.fixture
 def desk() -> Desk:
     return Desk()
-
-
-def told(done: Pass) -> list[dict[str, Any]]:
-    found = event_log.read(done.tenant_id, done.run_id)
-    return [event.payload for event in found if event.type == "agent.memory.consolidated"]
-
-
-def counts(done: Pass) -> tuple[int, int]:
-    return done.outcome["inputCount"], done.outcome["outputCount"]
 
 
 def test_what_says_the_same_becomes_one_and_an_older_value_rests(desk: Desk) -> None:
@@ -296,7 +270,7 @@ def test_an_expired_entry_does_not_count(desk: Desk) -> None:
     desk.say("Ben prefers tea")
     desk.consolidate()
 
-    assert counts(desk.work(desk.order(), at=now + timedelta(minutes=1))) == (1, 1)
+    assert counts(desk.work(desk.order(), lambda: now + timedelta(minutes=1))) == (1, 1)
 
 
 def test_what_was_merged_away_can_be_restored_and_is_then_left_alone(desk: Desk) -> None:
@@ -430,7 +404,7 @@ def test_a_pass_that_is_taken_over_comes_to_the_same_end_and_tells_it_once(
     later = timezone.now() + timedelta(minutes=5)
     assert 6 < len(desk.texts()) < 19
 
-    done = desk.work(order, at=later)
+    done = desk.work(order, lambda: later)
 
     assert done.state == PassState.DONE
     assert desk.texts() == sorted([*(f"Customer {number} prefers email" for number in range(4)), NEW, SAME[0]])
@@ -458,7 +432,7 @@ def test_a_pass_keeps_in_a_word_why_each_was_superseded_when_it_was_taken_over_t
         assert orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
     assert 4 < len(desk.texts()) < 8
 
-    done = desk.work(order, at=timezone.now() + timedelta(minutes=5))
+    done = desk.work(order, lambda: timezone.now() + timedelta(minutes=5))
 
     assert done.outcome["reasons"] == dict.fromkeys((ids.wire("mem", each) for each in older), "amount")
     assert "reasons" not in desk.consolidate().outcome
@@ -475,7 +449,7 @@ def test_a_pass_that_is_stopped_leaves_what_it_has_done(desk: Desk, monkeypatch:
     assert done.state == PassState.CANCELLED
     assert 4 < len(desk.texts()) < 12
     [event] = told(done)
-    assert (event["inputCount"], event["outputCount"]) == counts(done) == (12, len(desk.texts()))
+    assert (event["inputCount"], event["outputCount"]) == counts(done, PassState.CANCELLED) == (12, len(desk.texts()))
     assert counts(desk.consolidate())[1] == 4
 
 

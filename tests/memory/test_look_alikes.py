@@ -18,7 +18,7 @@ from memory.passes import PassOrder, lookalikes, orders
 from memory.passes.lookalikes import Choice, Pair
 from memory.passes.orders import Wanted
 from memory.text.similarity import likeness
-from tests import building
+from tests import building, desks
 from tests.memory.test_forgetting import forget
 
 pytestmark = pytest.mark.django_db
@@ -26,25 +26,14 @@ KEPT, HELD = "The invoices are kept in the blue cabinet.", "Our blue cabinet in 
 HERE = "notes"
 
 
-class Desk:
-    """Ada at Acme, with a run to write in the name of; entries are a second apart."""
-
-    def __init__(self, slug: str = "acme") -> None:
-        self.owner = building.scope(slug)
-        self.run = building.open_run(self.owner)
-        self.now = timezone.now() - timedelta(hours=1)
+class Desk(desks.Desk):
+    """One that looks for entries alike."""
 
     def say(self, *texts: str, **draft: Any) -> list[UUID]:
-        found = []
-        for text in texts:
-            self.now += timedelta(seconds=1)
-            found.append(building.write(self.owner, self.run, text, now=self.now, **{"memory_ref": HERE} | draft).id)
-        return found
+        return super().say(*texts, **{"memory_ref": HERE} | draft)
 
     def consolidate(self, memory_ref: str = HERE) -> Pass:
-        row = orders.order(self.owner, Wanted("consolidate", memory_ref), now=timezone.now())
-        done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
-        assert done
+        done = self.work(orders.order(self.owner, Wanted("consolidate", memory_ref), now=timezone.now()))
         assert done.state == PassState.DONE
         return done
 

@@ -2,19 +2,19 @@
 
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
 from memory import adapter, memory_policy, passes
-from memory.host import event_log, ids
+from memory.host import ids
 from memory.host.errors import Conflict, PassCancelled
 from memory.models import Pass, PassState
 from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders
 from memory.passes.orders import Wanted
-from tests import building
+from tests import building, desks
+from tests.desks import counts, told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 SAME = ("The Pro plan includes weekly reports", "The Pro plan includes weekly reports.")
@@ -26,26 +26,11 @@ OLD, ALSO_OLD, NEW = (
 SOON, LATER = timedelta(days=2), timedelta(days=3)
 
 
-class Desk:
-    """Ada at Acme, with a run to write in the name of; entries are a second apart."""
-
-    def __init__(self) -> None:
-        self.owner = building.scope()
-        self.run = building.open_run(self.owner)
-        self.start = timezone.now()
-        self.now = self.start - timedelta(hours=1)
-
-    def say(self, text: str, **draft: Any) -> UUID:
-        self.now += timedelta(seconds=1)
-        return building.write(self.owner, self.run, text, now=self.now, **draft).id
+class Desk(desks.Desk):
+    """One that has passes of all kinds carried out."""
 
     def order(self, kind: str = "consolidate", **options: Any) -> Pass:
         return orders.order(self.owner, Wanted(kind, "notes", options), now=timezone.now())
-
-    def work(self, row: Pass, clock: Any = timezone.now) -> Pass:
-        done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=clock)
-        assert done is not None
-        return done
 
     def carried_out(self, kind: str = "consolidate", **options: Any) -> Pass:
         return self.work(self.order(kind, **options))
@@ -63,16 +48,6 @@ class Desk:
 @pytest.fixture
 def desk() -> Desk:
     return Desk()
-
-
-def told(done: Pass) -> list[dict[str, Any]]:
-    found = event_log.read(done.tenant_id, done.run_id)
-    return [event.payload for event in found if event.type == "agent.memory.consolidated"]
-
-
-def counts(done: Pass) -> tuple[int, int]:
-    assert done.state == PassState.DONE, done.outcome
-    return done.outcome["inputCount"], done.outcome["outputCount"]
 
 
 # --- how long ---------------------------------------------------------------------------------------------------------
@@ -140,7 +115,7 @@ def test_what_expires_while_a_pass_goes_on_is_left_out_and_the_rest_is_done(
 def test_an_equal_that_outlives_the_one_that_expires_meanwhile_stays_as_it_was(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = desk.say(SAME[0], tags=("a",))
+    [first] = desk.say(SAME[0], tags=("a",))
     desk.say(SAME[1], expires_at=desk.start + timedelta(seconds=30), tags=("b",))
 
     desk.work(desk.order(), Slow(desk, monkeypatch))
