@@ -7,7 +7,7 @@ about, the address when a key is named, a tag that few entries have, the task, t
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -66,6 +66,13 @@ SOURCE = (
     "FROM memory_entryaddress a JOIN memory_memoryentry e ON e.tenant_id = a.tenant_id AND e.id = a.id "
     "WHERE a.tenant_id = %s AND "
 )
+# Many rows on PostgreSQL: each through its key, as in ``Listing``.
+KEYED = "SELECT * FROM {0} WHERE tenant_id = {1} AND id >= {2}.id AND id <= {2}.id ORDER BY id LIMIT 1"
+LED = (
+    "FROM unnest(%s::uuid[]) AS wanted(id) "
+    f"CROSS JOIN LATERAL ({KEYED.format('memory_entryaddress', '%s', 'wanted')}) AS a "
+    f"CROSS JOIN LATERAL ({KEYED.format('memory_memoryentry', 'a.tenant_id', 'a')}) AS e"
+)
 EPISODIC = (
     "SELECT COUNT(*) FROM memory_entryaddress "
     "WHERE tenant_id = %s AND agent_id = %s AND tier = 'episodic' AND pinned IN (FALSE, TRUE)"
@@ -120,6 +127,14 @@ class Counted(NamedTuple):
     is_exact: bool = True
 
 
+class Held(Exists):
+    """Whether there is such a row, asked of each row that the other conditions leave. PostgreSQL would make it a join,
+    and with no statistics of a tenant yet compare each of its rows with each other."""
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(compiler, connection, template="EXISTS(%(subquery)s OFFSET 0)", **more)
+
+
 class Aside(Func):
     """A column that must not lead an index: SQLite would take the first index that offers itself."""
 
@@ -135,7 +150,8 @@ class Listing:
     """The entries of a selection. ``rows`` holds lapsed ones too; without any (``lapsing``) no entry is looked at for
     its end. Of a ``short`` one the whole is read at once, which tells how many they are. ``shape`` and ``values`` are
     those of its statements (``sql.statement_of_shape``). ``untagged`` is the list without the ``tags`` by which a long
-    one is narrowed: it has one of each group."""
+    one is narrowed: it has one of each group. ``led_by`` are the tags that lead to a list on PostgreSQL, and
+    ``query`` is then about the ``tagged`` entry."""
 
     query: Callable[[], AddressQuerySet | EntryQuerySet]
     moment: str
@@ -147,12 +163,13 @@ class Listing:
     values: Sequence[object]
     tags: Sequence[tuple[str, ...]] = ()
     untagged: "Listing | None" = None
+    led_by: Sequence[str] = ()
     _told: dict[str, int] = field(default_factory=dict)
 
     def keys(self, first: int, last: int) -> list[Key]:
         """When each was changed, and its id, in the order of the list, from ``first`` to before ``last``."""
         try:
-            statement, given = self.written("keys", lambda: self._live.order_by().values_list(self.moment, "id"))
+            statement, given = self._every("keys", self.moment, "id")
         except EmptyResultSet:  # the ORM knows without asking that nothing fits
             self._told["whole"] = 0
             return []
@@ -170,7 +187,7 @@ class Listing:
         """How many there are: all up to ``COUNTED``, among the first ``LOOKED_AT`` where tags are to be looked up, less
         the few that have lapsed and are not swept yet."""
         if self.short:
-            return Counted(self._told["whole"] if "whole" in self._told else int(self._live.count()))
+            return Counted(self._told["whole"] if "whole" in self._told else len(self.ids()))
         source, most = (self.untagged, LOOKED_AT) if self.untagged else (self, COUNTED)
         statement, given = source.written("count", lambda: source.rows.order_by().values("id"))
         if self.tags:
@@ -196,12 +213,32 @@ class Listing:
         return sql.statement_of_shape(self.shape and (part, self.lapsing, *self.shape), self.values, query)
 
     def ids(self) -> list[UUID]:
-        return list(self._live.values_list("id", flat=True))
+        try:
+            return [sql.as_uuid(entry_id) for (entry_id,) in sql.rows(*self._every("ids", "id"))]
+        except EmptyResultSet:
+            return []
 
     def positions(self, most: int) -> list[int]:
         """The positions of ``most`` of them in the ledger, in no order."""
         position = "entry__position" if isinstance(self.rows, AddressQuerySet) else "position"
-        return list(self._live.order_by().values_list(position, flat=True)[:most])
+        try:
+            statement, given = self._every("positions", position)
+        except EmptyResultSet:
+            return []
+        return [found for (found,) in sql.rows(f"{statement} LIMIT %s", [*given, most])]
+
+    def _every(self, part: str, *columns: str) -> sql.Statement:
+        """The statement of these columns of all entries, in no order. Where tags lead, each of their entries is looked
+        up by its key, since statistics that do not know the tenant yet would have PostgreSQL compare every tag with
+        every entry. The order leads it to the key, where any index of the tenant looks as good to it."""
+        statement, given = self.written(part, lambda: self._live.order_by().values_list(*columns))
+        if not self.led_by:
+            return statement, given
+        marks = ", ".join(["%s"] * len(self.led_by))
+        tagged = f"SELECT DISTINCT id FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks})"  # noqa: S608
+        one = f"{statement} ORDER BY {self.rows.model._meta.db_table}.id LIMIT 1"
+        each = f"SELECT found.* FROM ({tagged}) AS tagged CROSS JOIN LATERAL ({one}) AS found"  # noqa: S608
+        return each, [sql.key(self.tenant_id), *self.led_by, *given]
 
     @cached_property
     def rows(self) -> AddressQuerySet | EntryQuerySet:
@@ -216,16 +253,17 @@ def list_addressed(wanted: Selection, *, lapsing: bool = True, now: datetime) ->
     """The addressed entries of the selection, without retired ones. ``lapsing`` is ``has_lapsed_entries``, for a caller
     that has asked already."""
     short = bool(wanted.among or wanted.rare) or _names_address(wanted)
+    led_by = wanted.rare if sql.is_postgres() and not (wanted.among or _names_address(wanted)) else ()
     tags = () if short else _groups_of(wanted.tags, wanted.tags_any)
     untagged = list_addressed(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
     wanted, shape, values = _shaped("addressed", wanted, now)
-    return Listing(
-        partial(_addressed, wanted), "updated_at", short, wanted.tenant_id, now, lapsing, shape, values, tags, untagged
-    )
+    about = wanted.tenant_id, now, lapsing, shape, values, tags, untagged, led_by
+    return Listing(partial(_addressed, wanted), "updated_at", short, *about)
 
 
 def _addressed(wanted: Selection) -> AddressQuerySet:
-    near = _among(wanted, EntryAddress) or _at_address(wanted) or _under_rare_tag(wanted)
+    apart = _among(wanted, EntryAddress) or _at_address(wanted)
+    near = apart or _under_rare_tag(wanted, EntryAddress)
     leads = "" if near else next((name for name in LEADING if getattr(wanted, name)), "")
     exact = [_exact(name, getattr(wanted, name), leads) for name in (*LEADING, "key") if getattr(wanted, name)]
     pinned = Q() if wanted.pinned is None else Q(pinned=wanted.pinned, tier=Tier.EPISODIC)
@@ -234,7 +272,7 @@ def _addressed(wanted: Selection) -> AddressQuerySet:
         *where,
         wanted.seen.condition(),
         pinned,
-        *_tagged(wanted),
+        *_tagged(wanted, all_of=apart is not None),
         *_with_phrases(wanted, "entry__search_text"),
         *(Q(entry__content__contains=each) | Q(sensitivity__in=SEALED) for each in wanted.holding),
         tenant_id=wanted.tenant_id,
@@ -276,18 +314,20 @@ def list_plain(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Lis
     """What the agent wrote in runs, without an address, as if the ref were the namespace and the id the key. Such
     entries are episodic, of no task, and never pinned."""
     short = bool(wanted.among or wanted.rare)
+    led_by = wanted.rare if sql.is_postgres() and not wanted.among else ()
     tags = () if short else _groups_of(wanted.tags, wanted.tags_any)
     untagged = list_plain(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
     wanted, shape, values = _shaped("plain", wanted, now)
-    return Listing(
-        partial(_plain_rows, wanted), "created_at", short, wanted.tenant_id, now, lapsing, shape, values, tags, untagged
-    )
+    about = wanted.tenant_id, now, lapsing, shape, values, tags, untagged, led_by
+    return Listing(partial(_plain_rows, wanted), "created_at", short, *about)
 
 
 def _plain_rows(wanted: Selection) -> EntryQuerySet:
-    near = _among(wanted, MemoryEntry) or _under_rare_tag(wanted)
+    apart = _among(wanted, MemoryEntry)
+    near = apart or _under_rare_tag(wanted, MemoryEntry)
+    tagged = _tagged(wanted, all_of=apart is not None)
     own = _exact("agent_id", wanted.agent_id, "" if near else "agent_id")
-    where = [PLAIN, near or Q(), own, *_limits(wanted, "memory_ref", "created_at"), *_tagged(wanted)]
+    where = [PLAIN, near or Q(), own, *_limits(wanted, "memory_ref", "created_at"), *tagged]
     rows: EntryQuerySet = MemoryEntry.objects.of(wanted.tenant_id).filter(*where, *_with_phrases(wanted, "search_text"))
     if wanted.namespace:
         rows = rows.filter(Exact(Substr("memory_ref", 1, MAX_NAME), wanted.namespace))
@@ -295,18 +335,6 @@ def _plain_rows(wanted: Selection) -> EntryQuerySet:
         entry_id = ids.parse("mem", wanted.key)
         rows = rows.filter(id=entry_id) if entry_id else rows.none()
     return rows
-
-
-def has_lapsed_entries(tenant_id: UUID, *, now: datetime) -> bool:
-    """Whether entries of the tenant have lapsed and are not swept yet."""
-    return bool(_lapsed_asked().fetch(tenant_id, now))
-
-
-@cache
-def _lapsed_asked() -> sql.Written:
-    """For one tenant at one time."""
-    tenant_id, now = UUID(int=0), datetime.min.replace(tzinfo=UTC)
-    return sql.Written(MemoryEntry.objects.of(tenant_id).expired(now).values_list("tenant_id")[:1], tenant_id, now)
 
 
 def search_listed(
@@ -399,12 +427,13 @@ def _limits(wanted: Selection, name: str, moment: str) -> list[Q]:
     return [begins, after, Q(**{f"{moment}__lt": wanted.before}) if wanted.before else Q()]
 
 
-def _tagged(wanted: Selection) -> list[Exists]:
-    """Entries with the tags; rare tags were checked when the entries were selected by them."""
+def _tagged(wanted: Selection, *, all_of: bool) -> list[Held]:
+    """Entries with the tags; unless ``all_of`` them are asked for, without the rare ones, by which the entries were
+    selected."""
     tags = EntryTag.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("id"))
-    every = [Exists(tags.filter(tag=tag)) for tag in wanted.tags if (tag,) != wanted.rare]
-    one_of = bool(wanted.tags_any) and wanted.tags_any != wanted.rare
-    return [*every, Exists(tags.filter(tag__in=wanted.tags_any))] if one_of else every
+    every = [Held(tags.filter(tag=tag)) for tag in wanted.tags if all_of or (tag,) != wanted.rare]
+    one_of = bool(wanted.tags_any) and (all_of or wanted.tags_any != wanted.rare)
+    return [*every, Held(tags.filter(tag__in=wanted.tags_any))] if one_of else every
 
 
 def _with_phrases(wanted: Selection, text: str) -> list[Q]:
@@ -413,14 +442,13 @@ def _with_phrases(wanted: Selection, text: str) -> list[Q]:
 
 
 def _among(wanted: Selection, model: type[EntryAddress | MemoryEntry]) -> Q | None:
-    """The entries that a search asks about, besides those that a rare tag leads to; None when it asks about none."""
+    """The entries that a search asks about; None when it asks about none."""
     if not wanted.among:
         return None
     condition, given = sql.among(f"{model._meta.db_table}.id", [sql.key(each) for each in wanted.among])
     # A hint to SQLite that these are few; otherwise it may scan everything the reader sees.
     few = f"({condition})" if sql.is_postgres() else f"likelihood({condition}, 0.0001)"
-    found = Q(RawSQL(few, [given], output_field=BooleanField()))  # noqa: S611
-    return found & (_under_rare_tag(wanted) or Q())
+    return Q(RawSQL(few, [given], output_field=BooleanField()))  # noqa: S611
 
 
 def _at_address(wanted: Selection) -> Q | None:
@@ -457,27 +485,34 @@ def _having(tenant_id: UUID, groups: Sequence[tuple[str, ...]], entry: str) -> s
     for group in groups:
         marks = ", ".join(["%s"] * len(group))
         tags = f"SELECT 1 FROM memory_entrytag t WHERE t.tenant_id = %s AND t.id = {entry} AND t.tag IN ({marks})"  # noqa: S608
-        tests.append(f"EXISTS ({tags})")
+        tests.append(f"EXISTS ({tags} LIMIT 1 OFFSET 0)")  # as ``Held`` asks
         given += [sql.key(tenant_id), *group]
     return " AND ".join(tests), given
 
 
 def _counts_of_tags(tenant_id: UUID, groups: Sequence[tuple[str, ...]], most: int) -> tuple[int, ...]:
-    """How often entries have one of the tags of each group; more than ``most`` are many."""
+    """How often entries have one of the tags of each group; more than ``most`` are many. The order leads PostgreSQL to
+    the index, where without the tags' frequency it would read the tags of every tenant for the first of these."""
     counts, given = [], list[Any]()
     for group in groups:
         marks = ", ".join(["%s"] * len(group))
-        source = f"SELECT 1 FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks}) LIMIT %s"  # noqa: S608
-        counts.append(f"(SELECT COUNT(*) FROM ({source}) AS counted)")  # noqa: S608
-        given += [sql.key(tenant_id), *group, most + 1]
+        rows = f"SELECT 1 FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks}) ORDER BY tag, id"  # noqa: S608
+        counts.append(f"(SELECT COUNT(*) FROM ({rows} LIMIT {most + 1}) AS counted)")  # noqa: S608
+        given += [sql.key(tenant_id), *group]
     (found,) = sql.rows(f"SELECT {', '.join(counts)}", given)
     return tuple(found)
 
 
-def _under_rare_tag(wanted: Selection) -> Q | None:
-    """The entries with one of the rare tags; None when there are no rare tags."""
-    rows = EntryTag.objects.of(wanted.tenant_id).filter(tag__in=wanted.rare)
-    return Q(id__in=rows.values("id")) if wanted.rare else None
+def _under_rare_tag(wanted: Selection, model: type[EntryAddress | MemoryEntry]) -> Q | None:
+    """The entries with one of the rare tags; None when there are no rare tags. On PostgreSQL the one that is
+    ``tagged``, to which the ``Listing`` leads."""
+    if not wanted.rare:
+        return None
+    if sql.is_postgres():
+        own = f"{model._meta.db_table}.id"
+        between = f"({own} >= tagged.id AND {own} <= tagged.id)"  # an order by what is equal would be none
+        return Q(RawSQL(between, [], output_field=BooleanField()))  # noqa: S611
+    return Q(id__in=EntryTag.objects.of(wanted.tenant_id).filter(tag__in=wanted.rare).values("id"))
 
 
 class AccessOf(Func):
@@ -527,21 +562,25 @@ def count_by_namespace(tenant_id: UUID, names: "QuerySet[Any] | Sequence[str]", 
 
 def addressed_rows(tenant_id: UUID, wanted: Sequence[UUID]) -> dict[UUID, EntryAddress]:
     """The addressed entries of these ids, each with its entry and, where it is sealed, the key of its seal."""
-    condition, keys = sql.among("a.id", [sql.key(each) for each in wanted])
-    return _read(tenant_id, condition, keys) if wanted else {}
+    if not wanted:
+        return {}
+    keys = [sql.key(each) for each in wanted]
+    if sql.is_postgres():
+        return _read(tenant_id, LED, [keys, sql.key(tenant_id)])
+    condition, among = sql.among("a.id", keys)
+    return _read(tenant_id, f"{SOURCE}{condition}", [sql.key(tenant_id), among])
 
 
 def addressed_row(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
     """The addressed entry of that id, or None."""
-    return _read(tenant_id, "a.id = %s", sql.key(entry_id)).get(entry_id)
+    return _read(tenant_id, f"{SOURCE}a.id = %s", [sql.key(tenant_id), sql.key(entry_id)]).get(entry_id)
 
 
-def _read(tenant_id: UUID, condition: str, parameter: object) -> dict[UUID, EntryAddress]:
+def _read(tenant_id: UUID, source: str, given: Sequence[Any]) -> dict[UUID, EntryAddress]:
     """The rows and the keys of their seals. A key that is missing was rotated away meanwhile: the rows are then read
     once more, and have another."""
-    statement = f"SELECT {_columns()} {SOURCE}{condition}"
     for _ in range(READINGS):
-        found = [_row(tenant_id, values) for values in sql.rows(statement, [sql.key(tenant_id), parameter])]
+        found = [_row(tenant_id, values) for values in sql.rows(f"SELECT {_columns()} {source}", given)]
         if _has_all_keys(found):
             break
     return {row.id: row for row in found}

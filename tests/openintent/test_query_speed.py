@@ -266,6 +266,21 @@ def test_a_rare_tag_leads_to_its_entries_and_to_no_others(
 
 
 @pytest.mark.engines
+def test_a_rare_tag_is_asked_for_beside_an_address_and_a_search_too(
+    caller: Caller, remember: Callable[..., None]
+) -> None:
+    remember(2)
+    besides: tuple[dict[str, Any], ...] = ({"namespace": "ns", "key": "working-0-"}, {"q": "0"})
+    for beside in besides:
+        for tag, keys in {"tag-0": ["working-0-"], "tag-1": [], "nowhere": []}.items():
+            for wanted in (Wanted(agent_id=ME, tags=(tag,)), Wanted(agent_id=ME, tags_any=(tag,))):
+                page = queries.page(caller, replace(wanted, **beside), now=timezone.now())
+                assert ([row.key for row in page.rows], page.total) == (keys, len(keys)), (beside, tag)
+    named = Wanted(agent_id=ME, namespace="ns", key="working-0-", tags=("tag-1",))
+    assert not queries.ids_matching(caller, named, now=timezone.now())
+
+
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "wanted",
     [Wanted(), Wanted(agent_id=ME, tags=("common",)), Wanted(task_id=TASK), Wanted(agent_id=ME, namespace="n*")],

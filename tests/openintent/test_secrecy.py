@@ -294,7 +294,7 @@ def test_R93_who_reads_beside_a_rotation_is_given_the_value(client: Any, monkeyp
 
     def then_rotated(statement: str, parameters: Any) -> Any:
         found = reading(statement, parameters)
-        if openintent.SOURCE in statement and not rotated:
+        if any(each in statement for each in (openintent.SOURCE, openintent.LED)) and not rotated:
             rotated.append(vault.rotate(reseal=ledger.reseal, now=timezone.now()))
         return found
 

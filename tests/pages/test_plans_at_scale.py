@@ -18,8 +18,9 @@ from memory.host import sql
 from memory.host.models import Run
 from memory.ledger import Given
 from memory.ledger_search import LedgerFilter
-from memory.openintent import entries
+from memory.openintent import entries, queries
 from memory.openintent.access import Caller
+from memory.openintent.queries import Wanted
 from tests import building
 from tests.budgets import THOROUGH
 
@@ -73,15 +74,30 @@ PAGES = (
     "/api/v1/memory?memory_type=semantic&limit=50",
     "/api/v1/memory?memory_type=semantic&namespace=ns-1&limit=50",
 )
-NUMBERS = (
-    f"SELECT n FROM generate_series(1, {SIZE}) AS n"
-    if sql.is_postgres()
-    else f"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {SIZE}) SELECT n FROM c"
+OFTEN = (
+    "/memory",
+    "/memory?state=retired",
+    "/memory?agent=agent-1",
+    "/memory?tag=common",
+    "/memory?age=24h",
+    "/memory?tier=working",
+    "/memory?sensitivity=confidential",
+    LISTED,
+    f"{LISTED}&tags=common,rare",
+    f"{LISTED}&tags=common,half",
+    f"{LISTED}&scope.task_id={TASK}",
 )
 
 
-def fill(run: Run) -> None:
+def _numbers(size: int) -> str:
+    if sql.is_postgres():
+        return f"SELECT n FROM generate_series(1, {size}) AS n"
+    return f"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {size}) SELECT n FROM c"
+
+
+def fill(run: Run, size: int = SIZE) -> None:
     """Every second entry is OpenIntent's, in the memory of 100 agents; one in a hundred is retired."""
+    numbers = _numbers(size)
     digits = "lpad(to_hex(n), 32, '0')::uuid" if sql.is_postgres() else "printf('%%032x', n)"
     number = "n::text" if sql.is_postgres() else "CAST(n AS TEXT)"
     group = "(n %% 100)::text" if sql.is_postgres() else "CAST(n %% 100 AS TEXT)"
@@ -94,7 +110,7 @@ def fill(run: Run) -> None:
             "run_id, node_id, agent_id, created_at, retired_at, retired_reason, tokens, sha256, redactions, "
             f"secret_shapes) SELECT %s, {digits}, {place}, '{{}}', 'entry ' || {number}, '[\"common\"]', '', n, %s, "
             f"'node-' || {group}, 'agent-' || {group}, %s, CASE WHEN n %% 100 = 4 THEN %s END, '', 3, '', 0, 0 "
-            f"FROM ({NUMBERS}) AS numbered",
+            f"FROM ({numbers}) AS numbered",
             [tenant, key, at, at],
         )
         cursor.execute(
@@ -104,15 +120,19 @@ def fill(run: Run) -> None:
             "CASE WHEN n %% 10 = 1 THEN 'semantic' ELSE 'working' END, "
             f"'agent-' || {group}, 'ns-' || {group}, {number}, 1, "
             f"CASE WHEN n %% 1000 = 101 THEN '{TASK}' ELSE '' END, '', {false}, 1, '', '', '', '', %s, %s, %s, 2, "
-            f"{false} FROM ({NUMBERS}) AS numbered WHERE n %% 2 = 1",
+            f"{false} FROM ({numbers}) AS numbered WHERE n %% 2 = 1",
             [tenant, at, at, at],
         )
         for tag, every in (("common", 1), ("half", 2), ("rare", 1000)):
             cursor.execute(
                 f"INSERT INTO memory_entrytag (tenant_id, id, tag) SELECT %s, {digits}, %s "
-                f"FROM ({NUMBERS}) AS numbered WHERE n %% {every} = {0 if every == 1 else 1}",
+                f"FROM ({numbers}) AS numbered WHERE n %% {every} = {0 if every == 1 else 1}",
                 [tenant, tag],
             )
+
+
+def analyze() -> None:
+    with connection.cursor() as cursor:
         cursor.execute("ANALYZE" if sql.is_postgres() else "SELECT 1")
 
 
@@ -127,7 +147,7 @@ def fill_log(tenant_id: UUID) -> None:
             "INSERT INTO host_auditrecord (tenant_id, id, seq, occurred_at, actor, action, target, request_id, "
             f"details, prev_hash, entry_hash) SELECT %s, {digits}, n + 1000, %s, {actor}, {action}, {target}, "
             f"{request}, '{{}}', '', '' "
-            f"FROM ({NUMBERS}) AS numbered",
+            f"FROM ({_numbers(SIZE)}) AS numbered",
             [sql.key(tenant_id), sql.instant(timezone.now())],
         )
         cursor.execute("ANALYZE" if sql.is_postgres() else "SELECT 1")
@@ -195,6 +215,7 @@ def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> No
     building.install_agent("acme", {"agentId": AGENT, "persona": "Triage", "modelClass": "general"})
     with connection.cursor() as cursor:
         cursor.execute("UPDATE memory_memoryentry SET agent_id = %s WHERE agent_id = 'agent-7'", [AGENT])
+    analyze()
     headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
     wrong = []
     for path in PAGES:
@@ -213,6 +234,67 @@ def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> No
         for statement, plan in explained(about):
             wrong += [f"{path}: {fault}\n{statement[:400]}\n{plan}" for fault in faults(statement, plan)]
     assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.only_db("postgres")
+def test_a_page_that_is_asked_for_often_reads_no_ledger_whole(ada: Client) -> None:
+    """From the sixth time on PostgreSQL plans a statement of a connection without its values, where that looks no more
+    expensive to it; here as long as nothing has been vacuumed."""
+    fill(building.open_run(building.scope()))
+    analyze()
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+    driver: Any = connection.connection
+    driver.prepare_threshold, driver.prepared_max = 0, 1000
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pg_class SET relallvisible = 0 WHERE relname = ANY(%s)", [list(GROWING)])
+        for path in OFTEN:
+            client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
+            for _ in range(8):
+                assert client.get(path, **given).status_code == 200, path
+        cursor.execute("SELECT name, statement, parameter_types FROM pg_prepared_statements WHERE generic_plans > 0")
+        asked = [each for each in cursor.fetchall() if each[1].startswith(("SELECT", "WITH"))]
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        wrong = []
+        for name, statement, types in asked:
+            nothing = f"({', '.join(['NULL'] * len(types))})" if types else ""
+            cursor.execute(f"EXPLAIN EXECUTE {name}{nothing}")
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+            if re.search(rf"Seq Scan on (?:{'|'.join(GROWING)})\b", plan):
+                wrong.append(f"{statement}\n{plan}")
+    assert asked
+    assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.only_db("postgres")
+def test_tags_of_a_tenant_that_is_in_no_statistics_yet_lead_to_its_entries_one_by_one() -> None:
+    """PostgreSQL expects one row of it, and would compare each entry with each tag: 2,000 with 3,000 here."""
+    fill(building.open_run(building.scope()), 2000)
+    analyze()
+    fill(building.open_run(building.scope("globex")), 2000)
+    caller = Caller(building.scope("globex", "operator"), ME)
+    asked: list[tuple[str, Any]] = []
+
+    def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any) -> Any:
+        asked.append((statement, parameters))
+        return execute(statement, parameters, many, context)
+
+    for wanted in (
+        Wanted(agent_id=ME, tags=("rare", "common")),
+        Wanted(memory_type=Tier.SEMANTIC, tags=("half", "common")),
+        Wanted(agent_id=ME, tags_any=("rare", "half")),
+    ):
+        with connection.execute_wrapper(note):
+            assert queries.page(caller, wanted, now=timezone.now()).total
+    for statement, given in asked:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", given)
+            ((plan,),) = cursor.fetchall()
+        assert rows_looked_at(plan[0]["Plan"]) < 10_000, (statement, plan)
+
+
+def rows_looked_at(plan: Any) -> float:
+    dropped = sum(plan.get(f"Rows Removed by {each}", 0) for each in ("Filter", "Join Filter"))
+    return (plan["Actual Rows"] + dropped) * plan["Actual Loops"] + sum(map(rows_looked_at, plan.get("Plans", ())))
 
 
 def test_a_filter_of_the_audit_log_is_answered_by_its_index_in_order(ada: Client) -> None:
