@@ -10,17 +10,19 @@ namespace is on the event log, which is never erased, so it has a digest of the 
 
 import asyncio
 import hashlib
+import json
 import time
 from itertools import count
 from typing import Any, TypeVar
 
 import httpx
 
-from openwop_console_client.errors import body_of, raise_for
+from openwop_console_client.errors import MemoryInvalidError, body_of, raise_for
 from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request, as_stated, carry_out_async
 
 SYSTEM = "openai-agents"
 PAGE = 1000
+MAX_BYTES = 65_536  # of an item, as the server counts it
 DIGITS = 32  # of the digest: 128 bits, so that no two sessions share a namespace
 T = TypeVar("T")
 
@@ -61,9 +63,13 @@ class ConsoleSession:
         return [each["value"] for each in found]
 
     async def add_items(self, items: list[Any]) -> None:
-        """Add the items behind those that are there."""
-        for item in items:
-            await self._run(self._add(dict(item)))
+        """Add the items behind those that are there; none of them when one is too long."""
+        added = [dict(item) for item in items]
+        for item in added:
+            if len(json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_BYTES:
+                raise MemoryInvalidError(f"An item has at most {MAX_BYTES} bytes. None of them is added.")
+        for item in added:
+            await self._run(self._add(item))
 
     async def pop_item(self) -> Any:
         """Remove the latest item and return it; None when there is none."""
@@ -89,16 +95,18 @@ class ConsoleSession:
         return await carry_out_async(self._http[1], flow)
 
     def _entries(self) -> Flow[list[Json]]:
-        """All entries of the session by their keys, which rise with the time they were added."""
-        found: list[Json] = []
-        while True:
-            params = {"memory_type": SEMANTIC, "namespace": self._namespace, "limit": PAGE, "offset": len(found)}
+        """All entries of the session by their keys, which rise with the time they were added. One that is added
+        meanwhile moves another to the next page, where it comes again."""
+        found: dict[str, Json] = {}
+        for offset in count(0, PAGE):
+            params = {"memory_type": SEMANTIC, "namespace": self._namespace, "limit": PAGE, "offset": offset}
             answer = yield Request("GET", ENTRIES, params=params)
             raise_for(answer)
             page: list[Json] = body_of(answer).get("entries", [])
-            found += page
+            found |= {str(each["key"]): each for each in page}
             if len(page) < PAGE:
-                return sorted(found, key=lambda each: str(each["key"]))
+                break
+        return [found[key] for key in sorted(found)]
 
     def _add(self, item: Json) -> Flow[None]:
         thread = as_stated(self.session_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from openwop_console_client import MemoryInvalidError, agents
 from openwop_console_client.agents import ConsoleSession
 from tests import building, in_process
 from tests.awaiting import awaited
@@ -125,3 +126,45 @@ def test_a_session_of_any_id_is_a_conversation_of_its_own(transport: in_process.
 
     found = transport.run(lambda: asyncio.run(talk()))
     assert [[item["content"] for item in items] for items in found] == [["0"], ["1"], ["2"], ["3"]]
+
+
+def test_with_an_item_that_is_too_long_none_is_added(transport: in_process.Crossing) -> None:
+    session = session_of(transport)
+
+    async def talk() -> list[Any]:
+        fits, too_long = ({"role": "tool", "content": "é" * size} for size in (32_750, 32_760))
+        await session.add_items([fits])
+        with pytest.raises(MemoryInvalidError, match="65536 bytes"):
+            await session.add_items([{"role": "user", "content": "kept with it"}, too_long])
+        found = await session.get_items()
+        await session.close()
+        return found
+
+    assert [each["role"] for each in transport.run(lambda: asyncio.run(talk()))] == ["tool"]
+
+
+def test_an_item_that_is_added_between_two_pages_makes_none_come_twice(
+    transport: in_process.Crossing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "PAGE", 2)
+    session, other = session_of(transport), session_of(transport)
+
+    async def talk() -> list[str]:
+        await session.add_items([{"role": "user", "content": str(number)} for number in range(5)])
+        flow = session._entries()  # the pages, one by one
+        assert session._http is not None
+        request, answers = next(flow), 0
+        try:
+            while True:
+                answer = await session._http[1].request(request.method, request.path, params=request.params)
+                answers += 1
+                if answers == 1:
+                    await other.add_items([{"role": "user", "content": "meanwhile"}])
+                request = flow.send(answer)
+        except StopIteration as end:
+            found = [str(each["value"]["content"]) for each in end.value]
+        for each in (session, other):
+            await each.close()
+        return found
+
+    assert transport.run(lambda: asyncio.run(talk())) == ["0", "1", "2", "3", "4"]
