@@ -51,10 +51,13 @@ def test_no_template_declares_text_safe() -> None:
     assert [name for name, text in TEMPLATES.items() if re.search(r"\|\s*safe\b|autoescape off|safeseq", text)] == []
 
 
-def test_every_icon_that_a_template_names_is_in_the_sprite() -> None:
+def test_the_sprite_has_every_icon_that_a_template_names_and_none_that_nothing_names() -> None:
     sprite = set(re.findall(r'<symbol id="([^"]+)"', (ROOT / "static" / "icons.svg").read_text()))
     named = {icon for text in TEMPLATES.values() for icon in re.findall(r'(?:{% icon |icon=)"([^"]+)"', text)}
     assert named <= sprite
+    product = [path for app in ("memory", "openwop_console", "proposals") for path in (ROOT / app).rglob("*.py")]
+    said = [*TEMPLATES.values(), *(path.read_text() for path in product)]
+    assert sprite <= {word for text in said for word in re.findall(r'"([a-z-]+)"', text)}
 
 
 def test_every_fragment_link_works_without_scripts() -> None:
