@@ -55,9 +55,23 @@ def test_the_sprite_has_every_icon_that_a_template_names_and_none_that_nothing_n
     sprite = set(re.findall(r'<symbol id="([^"]+)"', (ROOT / "static" / "icons.svg").read_text()))
     named = {icon for text in TEMPLATES.values() for icon in re.findall(r'(?:{% icon |icon=)"([^"]+)"', text)}
     assert named <= sprite
+    assert sprite <= {word for text in texts_that_name() for word in re.findall(r'"([a-z-]+)"', text)}
+
+
+def test_the_style_sheet_has_no_class_that_nothing_names() -> None:
+    sheet = (ROOT / "static" / "console.css").read_text()
+    bare = re.sub(r'/\*.*?\*/|"[^"]*"|url\([^)]*\)', "", sheet, flags=re.DOTALL)
+    texts = [*texts_that_name(), *(path.read_text() for path in (ROOT / "static").glob("*.js"))]
+    named = {word for text in texts for word in re.findall(r"[a-z][\w-]*", text)} | {"htmx-request"}
+    built = {start for text in texts for start in re.findall(r"([a-z][a-z-]*-)\$?\{", text)}  # "badge-{}"
+    classes = set(re.findall(r"\.([a-z][\w-]*)", bare))
+    assert [each for each in sorted(classes - named) if not each.startswith(tuple(built))] == []
+
+
+def texts_that_name() -> list[str]:
+    """Templates, and the Python that renders them."""
     product = [path for app in ("memory", "openwop_console", "proposals") for path in (ROOT / app).rglob("*.py")]
-    said = [*TEMPLATES.values(), *(path.read_text() for path in product)]
-    assert sprite <= {word for text in said for word in re.findall(r'"([a-z-]+)"', text)}
+    return [*TEMPLATES.values(), *(path.read_text() for path in product)]
 
 
 def test_every_fragment_link_works_without_scripts() -> None:
