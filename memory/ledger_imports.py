@@ -8,13 +8,14 @@ with the command. A person has one open import per tenant, and the upload for a 
 
 import hashlib
 import json
+import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 from typing import IO
 from uuid import UUID
 
@@ -39,7 +40,9 @@ KIND = "import"
 # An import writes under any ref and for any agent, and makes agents and namespaces that are not there.
 SCOPES = ("memory:write", "agents:manage")
 KEPT = timedelta(hours=24)
-AT_ONCE = 200  # lines in one transaction: other writers wait that long
+AT_ONCE = 50  # lines of a part
+# Seconds after which a transaction takes up no further part, and the pause behind it: other writers wait that long.
+HOLD_S, BREATH_S = 0.05, 0.003
 PART_BYTES = 1_000_000
 MOST_LINES = 500_000
 MOST_REFUSED = 10_000  # refused lines after which a dry run gives up
@@ -416,21 +419,27 @@ def _go_through(scope: TenantScope, work: Pass, upload_id: UUID, clock: Clock) -
     """Return the number of lines by result, and of those with another result than in the dry run."""
     rows, total = _parts(work.tenant_id, upload_id), work.options["lines"]
     doing = "checking lines" if work.dry_run else "importing"
-    counts, changed, seen = Counter[str](), 0, set[bytes]()
-    for number in range(work.options["parts"]):
+    counts, changed, seen, number = Counter[str](), 0, set[bytes](), 0
+    while number < work.options["parts"]:
+        done = []
         with transaction.atomic():
             passes.progress(work, done=counts.total(), total=total, doing=doing, now=clock())
-            part: UploadPart | None = rows.select_for_update().filter(number=number).first()
-            if part is None:
-                raise Gone(ERASED)
-            if part.reported_by != work.id:
-                _look_through(scope, work, part, seen, clock())
-        counts.update(part.report["results"])
-        changed += part.report["changed"]
-        if work.dry_run:
-            seen.update(_entry_ids(part))
-            if counts["r"] > MOST_REFUSED:
-                raise Invalid(f"More than {MOST_REFUSED:,} lines are refused.")
+            began = time.perf_counter()
+            while number < work.options["parts"] and (not done or time.perf_counter() < began + HOLD_S):
+                part: UploadPart | None = rows.select_for_update().filter(number=number).first()
+                if part is None:
+                    raise Gone(ERASED)
+                if part.reported_by != work.id:
+                    _look_through(scope, work, part, seen, clock())
+                if work.dry_run:
+                    seen.update(_entry_ids(part))
+                done.append(part.report)
+                number += 1
+        counts.update(chain.from_iterable(report["results"] for report in done))
+        changed += sum(report["changed"] for report in done)
+        if work.dry_run and counts["r"] > MOST_REFUSED:
+            raise Invalid(f"More than {MOST_REFUSED:,} lines are refused.")
+        time.sleep(BREATH_S)
     return counts, changed
 
 
@@ -438,8 +447,8 @@ def _look_through(scope: TenantScope, work: Pass, part: UploadPart, seen: set[by
     """Try or import the lines of a part, and record what became of them."""
     if not part.body:
         raise Gone(ERASED)
-    run = None if work.dry_run else work.run
-    results = transfers.import_lines(scope, run, _lines(part), _source(work.options), now=now)
+    source, dry_run = _source(work.options), work.dry_run
+    results = transfers.import_lines(scope, work.run, _lines(part), source, dry_run=dry_run, now=now)
     letters = "".join("h" if each.entry_id and each.entry_id.bytes in seen else _letter(each) for each in results)
     before = part.report.get("results", letters)
     changed = sum(old != new for old, new in zip(before, letters, strict=True))

@@ -298,13 +298,25 @@ def _time(said: JSONObject, member: str, until: datetime | None = None) -> datet
 
 
 def import_lines(
-    scope: TenantScope, run: Run | None, lines: Iterable[tuple[int, bytes]], source: Source, *, now: datetime
+    scope: TenantScope,
+    run: Run | None,
+    lines: Iterable[tuple[int, bytes]],
+    source: Source,
+    *,
+    dry_run: bool = False,
+    now: datetime,
 ) -> list[LineResult]:
-    """Import the lines, with their numbers, and return the result of each. Without a run they are tried, and nothing
-    is stored.
+    """Import the lines, with their numbers, and return the result of each; in a dry run, which needs no run, the result
+    that it would have, and nothing is stored.
 
     They are imported together; where one is refused, the halves are, down to that line alone.
     """
+
+    def act(incoming: Sequence[Incoming]) -> list[str]:
+        if dry_run or run is None:
+            return try_entries(scope, incoming, run=run, now=now)
+        return import_entries(scope, run, incoming, now=now)
+
     read: dict[int, Incoming] = {}
     refused: list[LineResult] = []
     for number, line in lines:
@@ -312,23 +324,23 @@ def import_lines(
             read[number] = read_line(line, source, now=now)
         except Refusal as refusal:
             refused.append(LineResult(number, REFUSED, refusal.in_words))
-    return sorted([*refused, *_brought(scope, run, list(read.items()), now)], key=lambda each: each.number)
+    return sorted([*refused, *_results(act, list(read.items()))], key=lambda each: each.number)
 
 
-def _brought(
-    scope: TenantScope, run: Run | None, read: Sequence[tuple[int, Incoming]], now: datetime
+def _results(
+    act: Callable[[Sequence[Incoming]], list[str]], read: Sequence[tuple[int, Incoming]]
 ) -> Iterator[LineResult]:
     if not read:
         return
-    incoming = [each for _, each in read]
     try:
-        outcomes = import_entries(scope, run, incoming, now=now) if run else try_entries(scope, incoming, now=now)
+        outcomes = act([each for _, each in read])
     except Refusal as refusal:
         if len(read) == 1:
             yield LineResult(read[0][0], REFUSED, refusal.in_words)
             return
-        yield from _brought(scope, run, read[: len(read) // 2], now)
-        yield from _brought(scope, run, read[len(read) // 2 :], now)
+        half = len(read) // 2
+        yield from _results(act, read[:half])
+        yield from _results(act, read[half:])
         return
     for (number, each), outcome in zip(read, outcomes, strict=True):
         yield LineResult(number, outcome, entry_id=each.entry.entry_id)
@@ -375,11 +387,12 @@ def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *
     return outcomes
 
 
-def try_entries(scope: TenantScope, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
-    """Return the result that each entry would have; stores nothing."""
+def try_entries(
+    scope: TenantScope, incoming: Sequence[Incoming], *, run: Run | None = None, now: datetime
+) -> list[str]:
+    """Return the result that each entry would have, written by ``run`` or by one of its own; stores nothing."""
     with transaction.atomic():
-        run = begin_import(scope, "", now=now)
-        outcomes = import_entries(scope, run, incoming, now=now)
+        outcomes = import_entries(scope, run or begin_import(scope, "", now=now), incoming, now=now)
         transaction.set_rollback(True)
     return [WOULD_BE_STORED if each == STORED else each for each in outcomes]
 

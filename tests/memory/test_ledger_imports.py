@@ -37,6 +37,7 @@ def ada() -> TenantScope:
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_imports, "AT_ONCE", 2)
+    monkeypatch.setattr(ledger_imports, "HOLD_S", 0)  # each in a transaction of its own
 
 
 def operator_scope(slug: str = "acme", role: str = "operator") -> TenantScope:

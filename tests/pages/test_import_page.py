@@ -24,6 +24,7 @@ PAGE = "/settings/import"
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_imports, "AT_ONCE", 2)
+    monkeypatch.setattr(ledger_imports, "HOLD_S", 0)  # each in a transaction of its own
 
 
 def sent(browser: Client, *lines: str, name: str = "memory.jsonl", **form: str) -> Any:
