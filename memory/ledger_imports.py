@@ -421,7 +421,7 @@ def _go_through(scope: TenantScope, work: Pass, upload_id: UUID, clock: Clock) -
     doing = "checking lines" if work.dry_run else "importing"
     counts, changed, seen, number = Counter[str](), 0, set[bytes](), 0
     while number < work.options["parts"]:
-        done = []
+        done: list[JSONObject] = []
         with transaction.atomic():
             passes.progress(work, done=counts.total(), total=total, doing=doing, now=clock())
             began = time.perf_counter()

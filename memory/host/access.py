@@ -118,8 +118,8 @@ class Key:
     @property
     def scopes(self) -> frozenset[str]:
         """The scopes of the key's roles, limited to those of its person."""
-        own = _scopes_given(self.roles)
-        return own & _scopes_given(self.owner_roles) if self.owner_id else own
+        own = scopes_given(self.roles)
+        return own & scopes_given(self.owner_roles) if self.owner_id else own
 
 
 def scopes_of(tenant_id: UUID, principal: str) -> frozenset[str]:
@@ -129,10 +129,11 @@ def scopes_of(tenant_id: UUID, principal: str) -> frozenset[str]:
     except DatabaseError:
         log.exception("roles could not be resolved; access is denied")
         return frozenset()
-    return _scopes_given(role for (role,) in roles)
+    return scopes_given(role for (role,) in roles)
 
 
-def _scopes_given(roles: Iterable[str]) -> frozenset[str]:
+def scopes_given(roles: Iterable[str]) -> frozenset[str]:
+    """Return the scopes of these roles together."""
     return frozenset().union(*(ROLES.get(role, frozenset()) for role in roles))
 
 
@@ -721,7 +722,7 @@ def scopes_of_keys(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime)
     """Return the current scopes of the good keys among these, by secret digest, in one query."""
     found: dict[str, frozenset[str]] = {}
     for digest, owner_id, *roles in _scopes_asked().fetch(tenant_id, list(key_ids), now) if key_ids else ():
-        own, of_owner = (_scopes_given(sql.as_document(each) or ()) for each in roles)
+        own, of_owner = (scopes_given(sql.as_document(each) or ()) for each in roles)
         found[digest] = own if owner_id is None else own & of_owner
     return found
 

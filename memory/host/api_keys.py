@@ -23,12 +23,14 @@ STATES = (ACTIVE, EXPIRED, REVOKED)
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key as it is listed. ``person`` is the address of its person, ``""`` for a service account."""
+    """A key as it is listed. ``person`` is the address of its person, ``""`` for a service account; ``scopes`` are what
+    it may do now, sorted: those of its roles, limited to those of its person."""
 
     row: ApiKey
     roles: list[str]
     person: str
     state: str
+    scopes: list[str]
 
 
 def list_keys(scope: TenantScope, *, after: UUID | None = None, limit: int, now: datetime) -> Page[KeyRecord]:
@@ -194,14 +196,15 @@ def _row(scope: TenantScope, key_id: UUID | None, *, lock: bool = False) -> ApiK
 
 def _records(tenant_id: UUID, rows: Iterable[ApiKey], now: datetime) -> list[KeyRecord]:
     listed = list(rows)
-    held = access.roles_held(tenant_id, [ids.wire("key", row.id) for row in listed])
     people = Operator.objects.in_bulk({row.owner_id for row in listed if row.owner_id})
-    return [
-        KeyRecord(
-            row,
-            held.get(ids.wire("key", row.id), []),
-            people[row.owner_id].email if row.owner_id else "",
-            state_of(row, now=now),
-        )
-        for row in listed
-    ]
+    owners = {row.id: ids.wire("usr", row.owner_id) for row in listed if row.owner_id}
+    held = access.roles_held(tenant_id, [*(ids.wire("key", row.id) for row in listed), *set(owners.values())])
+
+    def record(row: ApiKey) -> KeyRecord:
+        roles, state = held.get(ids.wire("key", row.id), []), state_of(row, now=now)
+        scopes = access.scopes_given(roles) if state == ACTIVE else frozenset()
+        if row.owner_id:
+            scopes &= access.scopes_given(held.get(owners[row.id], []))
+        return KeyRecord(row, roles, people[row.owner_id].email if row.owner_id else "", state, sorted(scopes))
+
+    return [record(row) for row in listed]

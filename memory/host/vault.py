@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Length
 
 from memory.host import audit, ids, sql, tenancy
@@ -501,9 +501,21 @@ def remove_secret(scope: TenantScope, name: str, *, kind: str, owner: str, now: 
         raise NotFound("The vault holds no secret by that name.")
 
 
-def list_secrets(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[Secret]:
-    """Return the tenant's and users' secrets, sealed, newest first; without those of single runs and webhooks."""
+class SecretRecord(NamedTuple):
+    """A secret as it is listed, sealed; when a run resolved it last, and that run."""
+
+    row: Secret
+    used_at: datetime | None
+    used_by: UUID | None
+
+
+def list_secrets(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[SecretRecord]:
+    """Return the tenant's and users' secrets, newest first; without those of single runs and webhooks."""
     scope.check("secrets:manage")
+    used = SecretResolution.objects.filter(tenant_id=OuterRef("tenant_id"), secret_id=OuterRef("id"))
+    last = used.order_by("-resolved_at")
     rows = Secret.objects.of(scope.tenant_id).filter(scope__in=(SecretScope.TENANT, SecretScope.USER))
     rows = rows.exclude(owner__startswith="removed:")  # kept for redaction alone
-    return read_page(rows, after, limit)
+    uses = {"used_at": Subquery(last.values("resolved_at")[:1]), "used_by": Subquery(last.values("run_id")[:1])}
+    page: Page[Any] = read_page(rows.annotate(**uses), after, limit)
+    return page.with_rows([SecretRecord(each, each.used_at, each.used_by) for each in page.rows])

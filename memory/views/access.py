@@ -1,6 +1,6 @@
 """Who and what may come in: operators, API keys, and the secrets that runs resolve by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar, cast
@@ -9,23 +9,29 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memory.api.access import KEY, OPERATOR
 from memory.forms import InviteForm, KeyForm, SecretForm
-from memory.host import access, api_keys, ids, operators, pages, sessions, tenancy, vault
+from memory.host import access, api_keys, exports, ids, operators, pages, sessions, tenancy, vault
 from memory.host.access import NewKey
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator
 from memory.host.operators import Invitation
 from memory.host.pages import Cleaned
 from memory.host.paging import Page
+from memory.host.sql import CHUNK
 from memory.host.tenancy import TenantScope
+from memory.host.vault import SecretRecord
+from memory.wire import instant
 
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
 CONNECT = "manifest:read"
+SECRET_COLUMNS = ("name", "scope", "owner", "version", "setAt", "lastUsedAt", "lastUsedBy")
 Row = TypeVar("Row")
 
 
@@ -52,12 +58,15 @@ LINK_MISSED = "The link was shown then; reset the password for a new one if you 
 
 
 @pages.creates(shown_at="keys", words=KEY_MISSED)
-@pages.parameters("after", "id", "seen")
+@pages.parameters("after", "id", "seen", "format")
 @require_http_methods(["GET", "HEAD", "POST"])
-def key_list(request: HttpRequest) -> HttpResponse:
+def key_list(request: HttpRequest) -> HttpResponseBase:
     """The API keys, the newest first; a POST makes one, whose text the answer shows once."""
-    scope = tenancy.scope_of(request)
+    scope, now = tenancy.scope_of(request), timezone.now()
     api_keys.check_manager(scope, api_keys.SCOPE)
+    if wanted := _file_format(request):
+        records = _every(lambda after: api_keys.list_keys(scope, after=after, limit=CHUNK, now=now))
+        return exports.listing(wanted, "keys", map(KEY.document, records), columns=tuple(KEY["properties"]))
     form, made, status = _submitted_key(request, scope)
     return _keys_page(request, scope, form, made=made, status=status)
 
@@ -118,9 +127,26 @@ def _keys_page(
         "form": form,
         "made": made,
         "names": access.names_of(scope.tenant_id, {each.row.made_by for each in page.rows}),
+        **pages.files(request),
         **place,
     }
     return pages.render(request, "memory/keys.html", context, status=status)
+
+
+def _file_format(request: HttpRequest) -> str:
+    """The format of a file that a list is wanted in, or ``""``."""
+    wanted = request.GET.get("format", "")
+    return wanted if wanted in exports.FORMATS and request.method != "POST" else ""
+
+
+def _every(read: Callable[[UUID | None], Page[Row]]) -> Iterator[Row]:
+    """All rows of a list, page by page."""
+    after: UUID | None = None
+    while True:
+        page = read(after)
+        yield from page.rows
+        if not (after := page.after):
+            return
 
 
 def _one_or_page(
@@ -162,12 +188,17 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
 
 
 @pages.creates(shown_at="operators", words=LINK_MISSED)
-@pages.parameters("after", "id", "seen")
+@pages.parameters("after", "id", "seen", "format")
 @require_http_methods(["GET", "HEAD", "POST"])
-def operator_list(request: HttpRequest) -> HttpResponse:
+def operator_list(request: HttpRequest) -> HttpResponseBase:
     """The operators in the order they joined; a POST invites one, and the answer shows the link once."""
     scope, now = tenancy.scope_of(request), timezone.now()
     api_keys.check_manager(scope, operators.SCOPE)
+    if wanted := _file_format(request):
+        records = _every(lambda after: operators.list_operators(scope, after=after, limit=CHUNK))
+        return exports.listing(
+            wanted, "operators", map(OPERATOR.document, records), columns=tuple(OPERATOR["properties"])
+        )
     form = _invite_form(scope, request.POST if request.method == "POST" else None)
     if not form.is_bound:
         return _operators_page(request, scope, form)
@@ -210,6 +241,7 @@ def _operators_page(
         "form": form,
         "made": made,
         "link": request.build_absolute_uri(link) if link else "",
+        **pages.files(request),
         **place,
     }
     return pages.render(request, "memory/operators.html", context, status=status)
@@ -333,12 +365,15 @@ def second_factor_policy(request: HttpRequest) -> HttpResponse:
     return redirect("operators")
 
 
-@pages.parameters("after", "seen")
+@pages.parameters("after", "seen", "format")
 @require_http_methods(["GET", "HEAD", "POST"])
-def secret_list(request: HttpRequest) -> HttpResponse:
+def secret_list(request: HttpRequest) -> HttpResponseBase:
     """The secrets by name; a POST sets the value of one, which no page shows."""
     scope = tenancy.scope_of(request)
     scope.check("secrets:manage")
+    if wanted := _file_format(request):
+        rows = map(_secret_row, _every(lambda after: vault.list_secrets(scope, after=after, limit=CHUNK)))
+        return exports.listing(wanted, "secrets", rows, columns=SECRET_COLUMNS)
     form = SecretForm(request.POST if request.method == "POST" else None)
     if not form.is_bound:
         return _secrets_page(request, scope, form)
@@ -354,6 +389,18 @@ def secret_list(request: HttpRequest) -> HttpResponse:
     return redirect("secrets")
 
 
+def _secret_row(secret: SecretRecord) -> JSONObject:
+    return {
+        "name": secret.row.name,
+        "scope": secret.row.scope,
+        "owner": secret.row.owner or None,
+        "version": secret.row.version,
+        "setAt": instant(secret.row.updated_at),
+        "lastUsedAt": instant(secret.used_at),
+        "lastUsedBy": ids.wire("run", secret.used_by) if secret.used_by else None,
+    }
+
+
 def _secrets_page(request: HttpRequest, scope: TenantScope, form: SecretForm, *, status: int = 200) -> HttpResponse:
     cursor = pages.Cursor.from_request(request, "sec")
     page = vault.list_secrets(scope, after=cursor.after, limit=pages.PAGE)
@@ -363,7 +410,8 @@ def _secrets_page(request: HttpRequest, scope: TenantScope, form: SecretForm, *,
         "rows": page.rows,
         "total": page.total,
         "form": form,
-        "names": access.names_of(scope.tenant_id, {each.owner for each in page.rows}),
+        "names": access.names_of(scope.tenant_id, {each.row.owner for each in page.rows}),
+        **pages.files(request),
         **cursor.links(len(page.rows), page.after),
     }
     return pages.render(request, "memory/secrets.html", context, status=status)

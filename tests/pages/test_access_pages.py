@@ -1,5 +1,6 @@
 """Operators, API keys, secrets and passwords, each managed on its page: nothing of it needs a shell."""
 
+import json
 import re
 from datetime import timedelta
 from io import StringIO
@@ -482,6 +483,52 @@ def test_a_secret_is_set_and_removed_by_name_and_its_value_is_on_no_page(ada: Cl
 def test_a_secret_that_no_vault_can_hold_is_not_there(ada: Client, field: str) -> None:
     given = {"name": "CRM_KEY", "scope": "user", "owner": "usr_x", field: "a\x00b"}
     assert ada.post("/settings/secrets/remove", given).status_code == 404
+
+
+@pytest.mark.engines
+def test_a_secret_says_when_a_run_used_it_last_and_which(ada: Client) -> None:
+    acme, now = building.scope(), timezone.now()
+    for name in ("CRM_KEY", "OTHER"):
+        vault.set_secret(acme, name, "hunter2-hunter2", kind="tenant", owner="", now=now)
+    used = [building.open_run(acme) for _ in range(2)]
+    for hours, run in zip((2, 3), used, strict=True):
+        vault.resolve(run, "CRM_KEY", now=now - timedelta(hours=hours))
+    shown = body_of(ada.get("/settings/secrets"))
+    assert f'href="/runs/{ids.wire("run", used[0].id)}"' in shown
+    assert ids.wire("run", used[1].id) not in shown
+    assert 'data-label="Last used"><span class="faint">never</span>' in shown
+    rows = json.loads(body_of(ada.get("/settings/secrets?format=json")))["secrets"]
+    assert {row["name"]: row["lastUsedBy"] for row in rows} == {"CRM_KEY": ids.wire("run", used[0].id), "OTHER": None}
+    assert "hunter2" not in str(rows)
+
+
+# --- lists as files -------------------------------------------------------------------------------------------------
+
+
+def test_keys_and_operators_as_files_are_what_the_api_answers_and_hold_all_of_them(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.views.access.CHUNK", 2)
+    made = [access.create_api_key(building.tenant(), role="owner", name=f"=k{n}", now=timezone.now()) for n in range(3)]
+    building.operator("acme", "viewer", email="vera@acme.example")
+    asked = {"x-api-key": made[0].text}
+    Client().get("/v1/host/console/keys", headers=asked)  # its first use, which the list tells
+    for page, address, name in (("keys", "keys", "keys"), ("operators", "operators", "operators")):
+        answer = Client().get(f"/v1/host/console/{address}", headers=asked).json()
+        file = json.loads(body_of(ada.get(f"/settings/{page}?format=json")))
+        assert file == {name: answer[name], "total": answer["total"]}
+        assert len(body_of(ada.get(f"/settings/{page}?format=csv")).splitlines()) == answer["total"] + 1
+    assert ",'=k0," in body_of(ada.get("/settings/keys?format=csv")), "no spreadsheet computes it"
+
+
+def test_a_key_lists_what_it_may_do_which_is_no_more_than_its_person(ada: Client) -> None:
+    vera = building.operator("acme", "viewer", email="vera@acme.example")
+    made = access.create_api_key(building.tenant(), role="viewer", name="watch", owner=vera, now=timezone.now())
+    there = f"/settings/keys?id={ids.wire('key', made.key_id)}"
+    assert f"{len(access.ROLES['viewer'])} permissions" in body_of(ada.get(there))
+    assert '<code class="small">memory:read</code>' in body_of(ada.get(there))
+    operators.change(building.scope(), vera.id, role="auditor", now=timezone.now())
+    assert "no permission: its person has none of them" in body_of(ada.get(there))
 
 
 # --- one's own password ---------------------------------------------------------------------------------------------

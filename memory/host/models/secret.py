@@ -71,4 +71,4 @@ class SecretResolution(TenantOwned):
             TenantFK(column="run_id", to="host_run", name="a_resolution_belongs_to_a_run_of_its_tenant"),
             TenantFK(column="secret_id", to="host_secret", name="a_resolution_names_a_secret_of_its_tenant"),
         )
-        indexes = (models.Index(fields=("tenant", "secret_id"), name="host_resolution_secret"),)
+        indexes = (models.Index(fields=("tenant", "secret_id", "resolved_at"), name="host_resolution_of_secret"),)
