@@ -38,12 +38,19 @@ DONE = {
     "untag": "no longer tagged",
 }
 TAGGING = ("tag", "untag")
+# Leads to the page that forgets a subject; nothing is done with the entries themselves.
+FORGET = "forget"
+LOOKED_AT = 500
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
     """Return the entries with these wire ids, each once; refuses an unknown id, and fewer than 1 or more than
     ``MOST``."""
     require_possible(scope, action)
+    return _entries(scope, texts, now)
+
+
+def _entries(scope: TenantScope, texts: Iterable[str], now: datetime) -> "list[MemoryEntry]":
     chosen = list(dict.fromkeys(ids.parse("mem", text) for text in texts))
     if not 1 <= len(chosen) <= MOST:
         message = f"Select 1 to {MOST} entries."
@@ -52,6 +59,55 @@ def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now
     if len(found) < len(chosen):
         raise NotFound("Not all of these entries are there.")
     return [found[each] for each in chosen if each]
+
+
+@dataclass(slots=True)
+class Subject:
+    """A subject that selected entries are about, its number of them, and one of these."""
+
+    name: str
+    entries: int
+    newest: "MemoryEntry"
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """The subjects of selected entries, those of most entries first, and the entries without one; ``total`` match, of
+    which the newest ``LOOKED_AT`` were read."""
+
+    named: list[Subject]
+    unnamed: "list[MemoryEntry]"
+    looked_at: int
+    total: int
+
+
+def subjects_of(scope: TenantScope, texts: Iterable[str], *, now: datetime) -> Subjects:
+    """Return what the entries with these wire ids are about."""
+    scope.check("memory:forget")
+    found = _entries(scope, texts, now)
+    return _by_subject(found, len(found))
+
+
+def subjects_of_all(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Subjects:
+    """Return what the entries that match are about."""
+    scope.check("memory:forget")
+    page = ledger_search.ledger_page(scope, wanted, size=LOOKED_AT, now=now)
+    return _by_subject(page.entries, page.total)
+
+
+def _by_subject(found: "Iterable[MemoryEntry]", total: int) -> Subjects:
+    named: dict[str, Subject] = {}
+    unnamed, looked_at = [], 0
+    for entry in found:
+        looked_at += 1
+        if not entry.subject:
+            unnamed.append(entry)
+        elif entry.subject in named:
+            named[entry.subject].entries += 1
+        else:
+            named[entry.subject] = Subject(entry.subject, 1, entry)
+    most_first = sorted(named.values(), key=lambda each: (-each.entries, each.name))
+    return Subjects(most_first, unnamed, looked_at, total)
 
 
 def require_possible(scope: TenantScope, action: str) -> None:

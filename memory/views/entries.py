@@ -312,6 +312,8 @@ def selected(request: HttpRequest) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     given = request.POST if request.method == "POST" else request.GET
     action, back = given.get("action", ""), pages.back(request, reverse("memory"))
+    if action == entry_selection.FORGET and request.method != "POST":
+        return _subjects(request, given, back)
     if given.get("all") == "yes":
         return _all_that_match(request, action, given, back)
     chosen = entry_selection.select_entries(scope, action, given.getlist("id"), now=now)
@@ -327,6 +329,21 @@ def selected(request: HttpRequest) -> HttpResponse:
     context = {"nav": "memory", "now": now, "entries": chosen, "action": action, "back": back, "form": form}
     context |= {"conflict": conflict, "permalink": "", "is_tagging": action in entry_selection.TAGGING}
     return pages.render(request, "memory/selected.html", context, status=status)
+
+
+def _subjects(request: HttpRequest, given: QueryDict, back: str) -> HttpResponse:
+    """Lead to the forgetting of the subject that the entries have, or let one choose among several."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    if given.get("all") == "yes":
+        wanted = replace(ledger_pages.filter_of(given.get("matching", ""), now), order=ledger_search.NEWEST)
+        found = entry_selection.subjects_of_all(scope, wanted, now=now)
+    else:
+        found = entry_selection.subjects_of(scope, given.getlist("id"), now=now)
+    if len(found.named) == 1 and not found.unnamed and found.looked_at == found.total:
+        one = ids.wire("mem", found.named[0].newest.id)
+        return redirect(reverse("forget", query={"from": one}))
+    context = {"nav": "memory", "now": now, "found": found, "back": back, "permalink": ""}
+    return pages.render(request, "memory/selected_subjects.html", context)
 
 
 def _selection_form(request: HttpRequest, action: str) -> forms.Form:

@@ -218,11 +218,10 @@ def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, object]:
 
 def _acts(scope: TenantScope, wanted: LedgerFilter, page: ledger_search.LedgerPage, now: datetime) -> dict[str, object]:
     """What can be done with entries that are selected, and the filter of all that match, when a page is not all."""
-    of_subject = page.entries[0] if page.entries and wanted.subject and scope.can("memory:forget") else None
     return {
         "can_select": scope.can("memory:retire"),
         "matching": query_of(wanted) if page.total > len(page.entries) else None,
-        "of_subject": of_subject,
+        "can_forget": scope.can("memory:forget"),
     }
 
 

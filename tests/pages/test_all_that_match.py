@@ -145,13 +145,6 @@ def test_the_ledger_offers_all_that_match_where_a_page_is_not_all(ada: Client) -
     assert "that match</label>" not in body_of(ada.get("/memory?q=17"))
 
 
-def test_of_a_subject_a_forget_is_a_step_away(ada: Client) -> None:
-    (made,) = written("about marta", subject="customer:marta")
-    shown = body_of(ada.get("/memory?subject=customer:marta"))
-    assert f'href="/forget?from={made}"' in shown
-    assert 'href="/forget?from=' not in body_of(ada.get("/memory"))
-
-
 @pytest.mark.parametrize("upto", ["", "-1", "many"])
 def test_without_a_place_up_to_which_nothing_is_changed(ada: Client, upto: str) -> None:
     written("a red pump", tags=("red",))

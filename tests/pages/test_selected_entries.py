@@ -12,6 +12,7 @@ from memory.addresses import Address, Tier
 from memory.host import audit, ids, vault
 from memory.host.errors import NotFound
 from memory.ledger import Given
+from memory.models import ForgetRequest
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
@@ -66,7 +67,7 @@ def test_one_that_is_not_there_or_is_another_tenant_s_keeps_the_others_as_they_a
     assert [row.retired_at for row in rows([*made, theirs])] == [None, None]
 
 
-@pytest.mark.parametrize(("action", "number"), [("retire", 0), ("retire", 51), ("forget", 1)])
+@pytest.mark.parametrize(("action", "number"), [("retire", 0), ("retire", 51), ("burn", 1)])
 def test_no_entry_more_than_a_page_has_or_another_act_is_refused(ada: Client, action: str, number: int) -> None:
     given = {"action": action, "id": [ids.wire("mem", ids.new_id()) for _ in range(number)]}
     assert ada.get("/memory/selected", given).status_code == 422
@@ -154,3 +155,36 @@ def test_the_tags_of_an_openintent_entry_and_of_an_archive_are_not_a_person_s_to
     assert answer.status_code == 409
     assert "at its address" in body_of(answer)
     assert tags_of(made) == [[]]
+
+
+def about(subject: str, *texts: str) -> list[str]:
+    owner = building.scope()
+    run = building.open_run(owner)
+    return [ids.wire("mem", building.write(owner, run, text, subject=subject).id) for text in texts]
+
+
+def test_forgetting_selected_entries_leads_to_the_preview_of_their_subject_and_removes_nothing(ada: Client) -> None:
+    marta, hannes = about("Marta", "first", "second"), about("Hannes", "third")
+    [plain] = written("of nobody in particular")
+    assert 'value="forget"' in body_of(ada.get("/memory"))
+    alone = ada.get("/memory/selected", {"action": "forget", "id": marta})
+    assert alone["Location"] == f"/forget?from={marta[0]}"
+    assert 'value="Marta"' in body_of(ada.get(alone["Location"]))
+    shown = body_of(ada.get("/memory/selected", {"action": "forget", "id": [*marta, *hannes, plain]}))
+    assert shown.index("Marta") < shown.index("Hannes"), "that of most entries first"
+    assert f"/forget?from={hannes[0]}" in shown
+    assert "Entries without a subject" in shown
+    assert "of nobody in particular" in shown
+    matching = {"action": "forget", "all": "yes", "matching": "subject=Hannes"}
+    assert ada.get("/memory/selected", matching)["Location"] == f"/forget?from={hannes[0]}"
+    assert send(ada, "forget", marta).status_code == 422, "nothing is forgotten from here"
+    assert all(row.content for row in rows([*marta, *hannes]))
+    assert not ForgetRequest.objects.exists()
+
+
+def test_who_may_not_forget_is_not_offered_it(sign_in: SignIn) -> None:
+    made = about("Marta", "first")
+    operator = sign_in(role="operator")
+    listed = body_of(operator.get("/memory"))
+    assert ('value="retire"' in listed, 'value="forget"' in listed) == (True, False)
+    assert operator.get("/memory/selected", {"action": "forget", "id": made}).status_code == 403
