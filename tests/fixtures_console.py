@@ -253,15 +253,6 @@ def clients_console(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, 
     return process
 
 
-@pytest.fixture
-def empty_console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
-    """The same on a database that has no tables yet, as a new user's."""
-    with fresh_database(empty=True) as url:
-        process = ConsoleProcess(tmp_path / "data", url, empty=True)
-        yield process
-        process.end()
-
-
 @contextmanager
 def fresh_database(*, empty: bool = False) -> Iterator[str | None]:
     """A new PostgreSQL database, dropped at the end, with the tables there unless it is to be ``empty``; on SQLite

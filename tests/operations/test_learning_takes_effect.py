@@ -186,9 +186,6 @@ class Desk:
         self.call("reviewer", "post", f"/v1/runs/{run_id}/interrupts/gate", vote)
         assert self.ended(run_id)["status"] == "completed"
 
-    def applies(self, kind: str, artifact: str) -> None:
-        self.grants(self.asks(self.proposes(kind, artifact)))
-
     def agents(self) -> dict[str, str]:
         """The version of each listed agent's pack."""
         listed = self.call("owner", "get", "/v1/agents")["agents"]
