@@ -96,7 +96,7 @@ class CorrectionForm(RestoreForm):
 class AuditedForm(RestoreForm):
     """Why a pass is undone, or an installed artifact is disabled or enabled again."""
 
-    def __init__(self, *given: Any, **options: Any) -> None:
+    def __init__(self, *given: object, **options: object) -> None:
         super().__init__(*given, **options)
         self.fields["reason"].required = True
 
@@ -436,7 +436,7 @@ class ImportForm(PlainForm):
         help_text="The agent of entries that name none.",
     )
 
-    def __init__(self, *given: Any, **options: Any) -> None:
+    def __init__(self, *given: object, **options: object) -> None:
         super().__init__(*given, **options)
         most = settings.OPENWOP_IMPORT_BYTES
         self.fields["file"].help_text = f"UTF-8, one JSON object a line, at most {most // 2**20:,} MiB."
@@ -486,7 +486,7 @@ class RoleForm(PlainForm):
 
     role = forms.ChoiceField(label="Role")
 
-    def __init__(self, *given: Any, roles: Sequence[str], **options: Any) -> None:
+    def __init__(self, *given: object, roles: Sequence[str], **options: object) -> None:
         super().__init__(*given, **options)
         field: Any = self.fields["role"]
         field.choices = [(role, role) for role in roles]

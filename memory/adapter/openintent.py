@@ -576,7 +576,7 @@ def addressed_row(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
     return _read(tenant_id, f"{SOURCE}a.id = %s", [sql.key(tenant_id), sql.key(entry_id)]).get(entry_id)
 
 
-def _read(tenant_id: UUID, source: str, given: Sequence[Any]) -> dict[UUID, EntryAddress]:
+def _read(tenant_id: UUID, source: str, given: Sequence[object]) -> dict[UUID, EntryAddress]:
     """The rows and the keys of their seals. A key that is missing was rotated away meanwhile: the rows are then read
     once more, and have another."""
     for _ in range(READINGS):

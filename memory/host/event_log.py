@@ -131,7 +131,7 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
     return int(following) - 1
 
 
-def _insert_at_once(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:
+def _insert_at_once(tenant_id: UUID, stream_id: UUID, rows: list[list[object]], *, closing: bool, now: datetime) -> int:
     """PostgreSQL: number and insert the rows in one statement."""
     found = sql.rows(*_with_rows(tenant_id, stream_id, rows, "SELECT next_sequence FROM numbered", [], closing, now))
     if not found:
@@ -165,7 +165,7 @@ def with_facts(
 def _with_rows(
     tenant_id: UUID,
     stream_id: UUID,
-    rows: list[list[Any]],
+    rows: list[list[object]],
     change: str,
     parameters: list[object],
     closing: bool,

@@ -32,7 +32,7 @@ class DatabaseCommand(BaseCommand):
     requires_migrations_checks = True
     requires_system_checks: list[str] = []  # they import every view, which takes longer than the command
 
-    def execute(self, *args: Any, **options: Any) -> str | None:
+    def execute(self, *args: object, **options: object) -> str | None:
         with request_ids.under_way("cmd"):
             return super().execute(*args, **options)
 

@@ -9,7 +9,6 @@ import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
 from uuid import uuid4
 
 from django.db import Error, transaction
@@ -37,7 +36,7 @@ log = logging.getLogger(__name__)
 class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
     """Rows of ``OrmQ``, and runs. The setting ``poll`` is 0, because ``dequeue`` waits itself."""
 
-    def __init__(self, *given: Any, **named: object) -> None:
+    def __init__(self, *given: object, **named: object) -> None:
         super().__init__(*given, **named)
         self._waiter, self._process = Waiter(Topic.TASKS), 0
         self._runs = DueRuns()

@@ -40,7 +40,7 @@ CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck":
 class CodeForm(AuthenticateForm):  # type: ignore[misc]  # allauth is untyped
     """A code from the authenticator app, or a recovery code."""
 
-    def __init__(self, *given: Any, **options: object) -> None:
+    def __init__(self, *given: object, **options: object) -> None:
         super().__init__(*given, **options)
         self.fields["code"].widget = forms.TextInput(attrs={**CODE, "autofocus": True})
 

@@ -74,7 +74,7 @@ class _Session:
     def __exit__(self, *_: object) -> None:
         """Nothing is left open."""
 
-    def get(self, url: str, **given: Any) -> requests.Response:
+    def get(self, url: str, **given: object) -> requests.Response:
         return self.request("GET", url, **given)
 
     def request(self, method: str, url: str, **given: Any) -> requests.Response:

@@ -107,7 +107,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return nullcontext()
         return _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(min(until, time.monotonic() + IN_LINE_S))
 
-    def create_cursor(self, name: Any = None) -> "Cursor":
+    def create_cursor(self, name: object = None) -> "Cursor":
         cursor: Cursor = self.connection.cursor(factory=Cursor)
         cursor.wrapper = self
         return cursor

@@ -1,6 +1,5 @@
 """``manage.py createsuperuser``, which this host has no use for: a right is a role in a tenant."""
 
-from typing import Any
 
 from django.core.management.base import CommandError
 
@@ -10,5 +9,5 @@ from openwop_console.management.base import DatabaseCommand
 class Command(DatabaseCommand):
     help = "Refused: create_operator makes the operators of a tenant."
 
-    def handle(self, *args: object, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         raise CommandError("There are no superusers here; create an operator with: manage.py create_operator")
