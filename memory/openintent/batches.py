@@ -188,7 +188,7 @@ def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
     """Every item is an entry: a new one, or the next version of the one it names. The first refusal refuses all."""
     caller.scope.check(access.WRITE)
     if not 0 < len(items) <= MOST:
-        raise _refused("entries", f"must be a list of 1 to {MOST}")
+        raise refused("entries", f"must be a list of 1 to {MOST}")
     aimed = resolve_target(caller, items)
     made = entries.lock_namespaces(caller, [each.place for each in aimed if each.place], now=now)
     found = find_targets(caller, aimed, now=now)
@@ -212,7 +212,7 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
     """
     caller.scope.check(access.WRITE)
     if not wanted.narrows:
-        raise _refused("filter", "must say which entries are meant")
+        raise refused("filter", "must say which entries are meant")
     held = set(ledger.lock_entries(caller.tenant_id, entries=_writable(caller, wanted, now)))
     going = [row for row in _writable(caller, wanted, now) if row in held] if held else []
     for part in sql.in_chunks(going):
@@ -316,5 +316,5 @@ def _is_sealed(target: Target) -> bool:
     return given or target.item.named.get("sensitivity") in SEALED or (target.row is not None and target.row.is_sealed)
 
 
-def _refused(field: str, message: str) -> Invalid:
+def refused(field: str, message: str) -> Invalid:
     return Invalid("The batch cannot be understood.", errors=[{"field": field, "message": message}])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
@@ -30,6 +30,7 @@ from memory.models import Agent
 from memory.openintent import access, entries, work
 from memory.openintent.access import READ, Caller
 from memory.openintent.entries import instant
+from memory.text.matching import is_number
 from memory.text.search_words import Sought, sought
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _conditions(wanted: JSONObject, depth: int) -> Iterator[str]:
     for name, value in wanted.items():
         if operators and name not in OPERATORS:
             yield f"has {', '.join(OPERATORS)} as operators, and nothing beside them"
-        elif name in COMPARED and not _is_number(value):
+        elif name in COMPARED and not is_number(value):
             yield f"compares by {name} with a number"
         elif isinstance(value, dict) and not operators:
             yield from _conditions(value, depth + 1)
@@ -103,7 +104,7 @@ def _satisfies(value: object, operator: str, operand: Any) -> bool:
         return _same(value, operand)
     if operator == "$ne":
         return not _same(value, operand)
-    return _is_number(value) and COMPARED[operator](value, operand)
+    return is_number(value) and COMPARED[operator](value, operand)
 
 
 def _same(one: object, other: object) -> bool:
@@ -113,10 +114,6 @@ def _same(one: object, other: object) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     return isinstance(one, bool) == isinstance(other, bool) and one == other
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def anchors(wanted: JSONObject) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import cached_property, lru_cache
 from itertools import chain, product
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 import re2
@@ -360,11 +360,11 @@ def _collect(value: object, keep: Callable[[str], None]) -> None:
     elif isinstance(value, list):
         for item in value:
             _collect(item, keep)
-    elif _is_number(value):
+    elif is_number(value):
         keep(json.dumps(value))
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -383,7 +383,7 @@ def without_subject(terms: tuple[str, ...], value: object, rule: Rule) -> Any:
     """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too."""
     if isinstance(value, str):
         return FORGOTTEN if rule(terms, value) else value
-    if _is_number(value):
+    if is_number(value):
         return FORGOTTEN if rule(terms, json.dumps(value)) else value
     if isinstance(value, list):
         return [without_subject(terms, item, rule) for item in value]

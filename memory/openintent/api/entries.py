@@ -288,9 +288,9 @@ def _delete(request: Request) -> Response:
 def _entries_of(body: Any) -> list[object]:
     sent = body.get("entries") if isinstance(body, dict) else None
     if not isinstance(sent, list) or not 0 < len(sent) <= batches.MOST:
-        raise _refused("entries", f"must be a list of 1 to {batches.MOST}")
+        raise batches.refused("entries", f"must be a list of 1 to {batches.MOST}")
     for name in sorted(set(body) - {"entries"}):
-        raise _refused(name[:100], "is not a field of this request")
+        raise batches.refused(name[:100], "is not a field of this request")
     return sent
 
 
@@ -338,12 +338,12 @@ def _filter_of(request: Request) -> JSONObject:
     """The filter in the query string, or in ``{"filter": {...}}``; a name that is none would delete too much."""
     given, body = query_of(request), request.data
     if not isinstance(body, dict) or set(body) - {"filter"} or (given and body):
-        raise _refused("filter", "must be given once: in the query string, or as filter in the body")
+        raise batches.refused("filter", "must be given once: in the query string, or as filter in the body")
     found = body.get("filter", given)
     if not isinstance(found, dict) or not found:
-        raise _refused("filter", "must say which entries are meant")
+        raise batches.refused("filter", "must say which entries are meant")
     for name in sorted(set(_flat(found)) - NAMES):
-        raise _refused(name[:100], "is not a parameter that entries are found by")
+        raise batches.refused(name[:100], "is not a parameter that entries are found by")
     return found
 
 
@@ -352,10 +352,6 @@ def _flat(given: dict[str, object]) -> list[str]:
     scope = given.get("scope")
     inner = [f"scope.{name}" for name in scope] if isinstance(scope, dict) else []
     return [*(name for name in given if name != "scope" or not isinstance(scope, dict)), *inner]
-
-
-def _refused(field: str, message: str) -> Invalid:
-    return Invalid("The batch cannot be understood.", errors=[{"field": field, "message": message}])
 
 
 batch_urls: list[URLPattern] = [path("api/v1/memory/batch", batch, name="openintent-batch")]
