@@ -1,7 +1,9 @@
 """Builders. Ada operates Acme; Globex must never be seen. Memory is made by runs, through the engine and the ledger."""
 
 import json
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -10,7 +12,7 @@ from unittest import mock
 from uuid import UUID
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from memory import adapter, agents, ledger, ledger_search
@@ -171,14 +173,19 @@ def killed_at_answer(run: Run, answer: int = 1) -> Run:
     return runs.find(run.tenant_id, run.id)
 
 
+def log_of(run: Run) -> list[event_log.Recorded]:
+    """The events of the run, in order."""
+    return event_log.read(run.tenant_id, run.id)
+
+
 def types_of(run: Run) -> list[str]:
     """The types of the run's events, in order."""
-    return [event.type for event in event_log.read(run.tenant_id, run.id)]
+    return [event.type for event in log_of(run)]
 
 
 def payloads(run: Run, kind: str) -> list[dict[str, Any]]:
     """The payloads of the run's events of a type, in order."""
-    return [event.payload for event in event_log.read(run.tenant_id, run.id) if event.type == kind]
+    return [event.payload for event in log_of(run) if event.type == kind]
 
 
 def from_input(name: str) -> dict[str, Any]:
@@ -261,3 +268,24 @@ def install_agent(slug: str, manifest: dict[str, Any]) -> Installation:
     owner = tenancy.host_scope(tenant(slug), scopes=frozenset({"agents:manage"}))
     whole = {"persona": "Agent", "modelClass": "general", "systemPrompt": "You help.", **manifest}
     return agents.install(owner, whole, registrations.advertised_capabilities(), now=timezone.now())
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What happens inside has not happened afterwards: one world serves many forms."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def at_once(act: Callable[[int], Any], times: int) -> list[Any]:
+    """What ``act`` gave each time, run by eight threads with a connection each."""
+
+    def closing(number: int) -> Any:
+        try:
+            return act(number)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(closing, range(times)))

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
 from django.utils import timezone
 
 from memory.host import event_log
 from memory.models import Pass, PassState
-from memory.passes import orders
+from memory.passes import consolidation, orders
 from tests import building
 
 
@@ -46,3 +47,16 @@ def counts(done: Pass, state: PassState = PassState.DONE) -> tuple[int, int]:
     """How many entries a pass that ended so read, and how many are left."""
     assert done.state == state, done.outcome
     return done.outcome["inputCount"], done.outcome["outputCount"]
+
+
+def interrupted_at(monkeypatch: pytest.MonkeyPatch, call: int, act: Callable[[], Any]) -> None:
+    """Before the part of that number is made, something happens; once."""
+    make, calls = consolidation.Acting._make, [0]
+
+    def wrapped(self: consolidation.Acting, part: Any, now: datetime) -> None:
+        calls[0] += 1
+        if calls[0] == call:
+            act()
+        make(self, part, now)
+
+    monkeypatch.setattr(consolidation.Acting, "_make", wrapped)

@@ -158,3 +158,8 @@ def actions(proposal: Proposal) -> list[str]:
     """What the audit says about this proposal, oldest first."""
     target = ids.wire("prop", proposal.id)
     return [record.action for record in reversed(audit.newest(proposal.tenant_id)) if record.target == target]
+
+
+def page_of(proposal: Proposal) -> str:
+    """The address of its page."""
+    return f"/proposals/{ids.wire('prop', proposal.id)}"

@@ -15,6 +15,7 @@ from memory import tasks
 from tests.conformance import schemas
 from tests.conformance.conftest import KEYS, Host
 from tests.peopled import MANIFEST
+from tests.tampering import merkle_root
 
 
 def get(host: Host, path: str, key: str = "acme/auditor", **query: Any) -> httpx.Response:
@@ -34,14 +35,6 @@ def checkpointed(host: Host) -> dict[str, Any]:
     tasks.checkpoint_audit()
     found: dict[str, Any] = get(host, "/v1/audit/verify").json()
     return found
-
-
-def merkle_root(leaves: list[str]) -> str:
-    """RFC 0218 A.3: pairs of ASCII hex, and the last odd node promoted."""
-    while len(leaves) > 1:
-        pairs = [leaves[at : at + 2] for at in range(0, len(leaves), 2)]
-        leaves = [hashlib.sha256("".join(pair).encode()).hexdigest() if len(pair) == 2 else pair[0] for pair in pairs]
-    return leaves[0]
 
 
 def test_the_profile_is_advertised_with_a_key_and_the_pace(host: Host) -> None:

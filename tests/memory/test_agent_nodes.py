@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import event_log
 from memory.host.errors import Forbidden, Invalid
 from memory.host.models import Run
 from openwop_console.runtime import interrupts
@@ -16,6 +15,7 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
+from tests.building import log_of, types_of
 from tests.memory.test_completions import point_at
 from tests.serving import Server
 
@@ -46,14 +46,6 @@ def install(*more: dict[str, Any], **options: Any) -> None:
 
 def executed() -> Run:
     return building.execute(building.scope(), "serve", who="Ada")
-
-
-def log_of(run: Run) -> list[event_log.Recorded]:
-    return event_log.read(run.tenant_id, run.id)
-
-
-def types_of(run: Run) -> list[str]:
-    return [event.type for event in log_of(run)]
 
 
 @pytest.mark.engines

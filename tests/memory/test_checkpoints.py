@@ -26,7 +26,7 @@ from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
 from openwop_console import discovery
 from openwop_console.process import scheduler
 from tests import building
-from tests.tampering import tamper
+from tests.tampering import merkle_root, tamper
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -61,14 +61,6 @@ def mint(tenant_id: UUID) -> AuditCheckpoint:
     made = audit_chain.make_checkpoint(tenant_id, now=NOW)
     assert made
     return made
-
-
-def merkle_root(leaves: list[str]) -> str:
-    """RFC 0218 A.3, one level at a time."""
-    while len(leaves) > 1:
-        pairs = [leaves[at : at + 2] for at in range(0, len(leaves), 2)]
-        leaves = [hashlib.sha256("".join(pair).encode()).hexdigest() if len(pair) == 2 else pair[0] for pair in pairs]
-    return leaves[0]
 
 
 def leaves_of(tenant_id: UUID, first: int, last: int) -> list[str]:

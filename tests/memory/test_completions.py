@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from memory import memory_policy
 from memory.forget import execution
-from memory.host import event_log, vault
+from memory.host import vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.models import KeptCall
@@ -26,6 +26,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
+from tests.building import log_of
 from tests.serving import Server
 
 pytestmark = pytest.mark.django_db
@@ -67,10 +68,6 @@ def executed(config: dict[str, Any], **options: Any) -> Run:
 
 def outputs_of(run: Run) -> Any:
     return Step.objects.of(run.tenant_id).get(run_id=run.id, node_id="say").outputs
-
-
-def log_of(run: Run) -> list[event_log.Recorded]:
-    return event_log.read(run.tenant_id, run.id)
 
 
 def told(run: Run, event_type: str) -> list[Any]:

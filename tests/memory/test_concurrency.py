@@ -2,8 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -25,22 +23,10 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.runs import RunRequest
 from tests import building
+from tests.building import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
 AT_ONCE = 8
-
-
-def at_once(act: Callable[[int], Any], times: int) -> list[Any]:
-    """What ``act`` gave each time, run by eight threads with a connection each."""
-
-    def closing(number: int) -> Any:
-        try:
-            return act(number)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(closing, range(times)))
 
 
 def test_writers_at_once_number_their_changes_and_events_without_a_gap() -> None:

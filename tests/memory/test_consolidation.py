@@ -1,7 +1,6 @@
 """Consolidation: what says the same becomes one, nothing is lost, and a second pass finds nothing to do."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,7 +22,7 @@ from memory.passes import LostClaim, consolidation, orders
 from memory.passes.orders import Wanted
 from memory.text.similarity import reading, reconciling
 from tests import building, desks
-from tests.desks import counts, told
+from tests.desks import counts, interrupted_at, told
 
 pytestmark = pytest.mark.django_db
 SAME = ("The Pro plan includes weekly reports", "Please note that the pro plan includes weekly reports.")
@@ -370,19 +369,6 @@ def test_an_option_that_makes_no_sense_is_refused(desk: Desk, options: dict[str,
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consolidation, "ROOM", 3)
-
-
-def interrupted_at(monkeypatch: pytest.MonkeyPatch, call: int, act: Callable[[], Any]) -> None:
-    """Before the part of that number is made, something happens; once."""
-    make, calls = consolidation.Acting._make, [0]
-
-    def wrapped(self: consolidation.Acting, part: Any, now: datetime) -> None:
-        calls[0] += 1
-        if calls[0] == call:
-            act()
-        make(self, part, now)
-
-    monkeypatch.setattr(consolidation.Acting, "_make", wrapped)
 
 
 def crash() -> None:

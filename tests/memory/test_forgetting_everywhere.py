@@ -6,7 +6,6 @@ The stores and their columns are asked of the registered erasers, so one that is
 import base64
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
 from urllib.parse import quote
@@ -37,6 +36,7 @@ from memory.templatetags.memory_words import page_of
 from proposals import comments, policies
 from tests import building, proposing
 from tests.budgets import THOROUGH
+from tests.building import undone
 from tests.memory.test_forgetting import carry_out, everything_stored
 from tests.openintent.test_forgetting import a_task, an_intent, remembered
 from tests.openintent.test_forgetting import wire as wire_of
@@ -189,14 +189,6 @@ def stored(*texts: str) -> list[str]:
     """Those of the texts that any column of any table holds, as they are or escaped."""
     everywhere = everything_stored()
     return [text for text in texts if text in everywhere or json.dumps(text)[1:-1] in everywhere]
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    """What happens inside has not happened afterwards: one world serves many forms."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 def problems_of(done: ForgetRequest) -> dict[str, Any]:

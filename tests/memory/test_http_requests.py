@@ -17,7 +17,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory.forget import execution
-from memory.host import event_log, ids, runs, vault
+from memory.host import ids, runs, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.node_types import Call, Sending
@@ -30,6 +30,7 @@ from openwop_console.runtime.node_execution import Position
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.runs import RunRequest
 from tests import building, serving
+from tests.building import log_of, types_of
 from tests.serving import Server
 
 pytestmark = pytest.mark.django_db
@@ -60,14 +61,6 @@ def created() -> Run:
 
 def outputs_of(run: Run, node_id: str = "ask") -> Any:
     return Step.objects.of(run.tenant_id).get(run_id=run.id, node_id=node_id).outputs
-
-
-def log_of(run: Run) -> list[event_log.Recorded]:
-    return event_log.read(run.tenant_id, run.id)
-
-
-def types_of(run: Run) -> list[str]:
-    return [event.type for event in log_of(run)]
 
 
 def test_a_request_carries_inputs_and_its_answer_is_for_the_nodes_behind_it(server: Server) -> None:

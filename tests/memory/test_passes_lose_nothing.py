@@ -14,7 +14,7 @@ from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders
 from memory.passes.orders import Wanted
 from tests import building, desks
-from tests.desks import counts, told
+from tests.desks import counts, interrupted_at, told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 SAME = ("The Pro plan includes weekly reports", "The Pro plan includes weekly reports.")
@@ -267,18 +267,6 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consolidation, "ROOM", 3)
 
 
-def before_part(monkeypatch: pytest.MonkeyPatch, number: int, act: Any) -> None:
-    make, calls = consolidation.Acting._make, [0]
-
-    def wrapped(self: consolidation.Acting, part: Any, now: datetime) -> None:
-        calls[0] += 1
-        if calls[0] == number:
-            act()
-        make(self, part, now)
-
-    monkeypatch.setattr(consolidation.Acting, "_make", wrapped)
-
-
 @pytest.mark.usefixtures("_small_parts")
 @pytest.mark.parametrize("end", ["refused", "failed", "cancelled"])
 def test_a_pass_that_ends_short_says_what_it_did(desk: Desk, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
@@ -297,7 +285,7 @@ def test_a_pass_that_ends_short_says_what_it_did(desk: Desk, monkeypatch: pytest
         else:
             raise RuntimeError("a bug")
 
-    before_part(monkeypatch, 2, stop)
+    interrupted_at(monkeypatch, 2, stop)
     done = desk.work(row)
 
     assert done.state == end
@@ -325,7 +313,7 @@ def test_a_pass_whose_workers_die_again_and_again_says_what_they_did(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patching:
-        before_part(patching, 2, die)
+        interrupted_at(patching, 2, die)
         with pytest.raises(KeyboardInterrupt):
             desk.work(row)
     monkeypatch.setattr(passes, "MAX_ATTEMPTS", 1)
@@ -341,7 +329,7 @@ def test_a_pass_that_ends_before_it_did_anything_tells_of_nothing(desk: Desk, mo
     for text in SAME:
         desk.say(text)
     row = desk.order()
-    before_part(monkeypatch, 1, lambda: passes.request_stop(row.tenant_id, row.id, now=timezone.now()))
+    interrupted_at(monkeypatch, 1, lambda: passes.request_stop(row.tenant_id, row.id, now=timezone.now()))
     monkeypatch.setattr(consolidation.Acting, "_settle", cancelled)
 
     done = desk.work(row)

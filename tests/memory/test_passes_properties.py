@@ -4,8 +4,7 @@ Each example is a corpus of its own in one ref, beside another ref and another t
 undone at its end.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,6 +26,7 @@ from memory.passes.orders import Wanted
 from memory.text.encodings import forms_of
 from tests import building
 from tests.budgets import examples
+from tests.building import undone
 
 pytestmark = pytest.mark.django_db
 KINDS = ("compact", "consolidate", "distill")
@@ -104,13 +104,6 @@ def write(scope: TenantScope, ref: str, corpus: list[EntryDraft]) -> None:
     for number, draft in enumerate(corpus):
         at = START + timedelta(minutes=number)
         ledger.write_entry(building.ref(scope, ref), draft, run=run, node_id="node", now=at)
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 def of_any(kinds: tuple[str, ...] = KINDS) -> Callable[[Any], Any]:

@@ -23,7 +23,6 @@ from memory.host.errors import (
     NotFound,
     ReplayMemorySnapshotUnavailable,
 )
-from memory.host.event_log import Recorded
 from memory.host.events import CustomAsk, NodeStarted
 from memory.host.models import Interrupt, Resolution, Run, RunEvent
 from memory.host.node_types import Done, NodeContext, NodeFailure, OnReplay, Outcome, Sleep, Wait
@@ -39,23 +38,15 @@ from openwop_console.runtime.replay import ForkRequest, Overlay
 from openwop_console.runtime.runs import RunRequest
 from proposals import lifecycle
 from tests import building
-from tests.building import node
+from tests.building import advance_at, log_of, node, types_of
 
 pytestmark = pytest.mark.django_db
 NEVER = {"type": "equals", "left": "nothing", "right": "something"}
 
 
-def log_of(run: Run) -> list[Recorded]:
-    return event_log.read(run.tenant_id, run.id)
-
-
 def facts(run: Run) -> list[tuple]:
     """What the suite compares: the type, the node and the payload of every event."""
     return [(event.type, event.node_id, event.payload) for event in log_of(run)]
-
-
-def types_of(run: Run) -> list[str]:
-    return [event.type for event in log_of(run)]
 
 
 def at(run: Run, kind: str, node_id: str = "") -> int:
@@ -80,11 +71,6 @@ def replayed(run: Run, from_seq: int | None = None) -> Run:
 
 def branched(run: Run, from_seq: int, **overlay: Any) -> Run:
     return building.advance(forked(run, "branch", from_seq, **overlay))
-
-
-def advance_at(run: Run, now: Any) -> Run:
-    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
-    return runs.find(run.tenant_id, run.id)
 
 
 def executed(workflow_id: str, *nodes: dict, settings: dict | None = None, **inputs: Any) -> Run:

@@ -1,6 +1,5 @@
 """Workspace files: versions, preconditions, redaction, what a run sees, and forgetting (RFC 0059)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +21,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.node_execution import NodeFiles
 from openwop_console.runtime.runs import RunRequest
 from tests import building
+from tests.building import at_once
 
 pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
@@ -418,17 +418,6 @@ def test_a_file_whose_path_may_name_the_subject_stays_unless_it_is_ticked() -> N
 
 
 # --- several at once ------------------------------------------------------------------------------------------------
-
-
-def at_once(act: Any, times: int) -> list[Any]:
-    def closing(number: int) -> Any:
-        try:
-            return act(number)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        return list(pool.map(closing, range(times)))
 
 
 @pytest.mark.engines

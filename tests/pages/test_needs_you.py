@@ -27,6 +27,7 @@ from tests.memory.test_forgetting import MARTA, forget
 from tests.memory.test_look_alikes import HELD, KEPT, Desk
 from tests.pages.conftest import HTMX, SignIn, body_of
 from tests.pages.test_commitments_page import remembered
+from tests.proposing import page_of
 
 pytestmark = pytest.mark.django_db
 
@@ -45,10 +46,6 @@ def counted(browser: Client, section: str) -> str:
     assert link
     found = re.search(r'class="count">([^<]*)', link[1])
     return found[1] if found else ""
-
-
-def page_of(proposal: Proposal) -> str:
-    return f"/proposals/{ids.wire('prop', proposal.id)}"
 
 
 def failed_run(slug: str = "acme") -> Run:

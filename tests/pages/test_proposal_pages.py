@@ -15,12 +15,9 @@ from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
+from tests.proposing import page_of
 
 pytestmark = pytest.mark.django_db
-
-
-def url_of(proposal: Proposal) -> str:
-    return f"/proposals/{ids.wire('prop', proposal.id)}"
 
 
 def revise(proposal: Proposal, **changes: Any) -> Proposal:
@@ -32,7 +29,7 @@ def vote(browser: Client, proposal: Proposal, **more: Any) -> Any:
     fresh = proposing.fresh(proposal)
     sha256 = revisions.current_with_tenant(fresh).sha256
     form = {"revision": fresh.revision, "sha256": sha256, "decision": "granted", **more}
-    return browser.post(f"{url_of(proposal)}/decide", form)
+    return browser.post(f"{page_of(proposal)}/decide", form)
 
 
 def test_the_inbox_has_true_counts_and_four_kinds_of_nothing(ada: Client) -> None:
@@ -50,7 +47,7 @@ def test_what_awaits_my_vote_is_on_the_first_page_and_in_my_inbox(ada: Client) -
     for url in ("/", "/proposals?show=needs-me"):
         shown = body_of(ada.get(url))
         assert "Shorter summaries" in shown
-        assert url_of(made) in shown
+        assert page_of(made) in shown
 
 
 def test_a_longer_inbox_needs_no_more_queries(ada: Client) -> None:
@@ -66,53 +63,53 @@ def test_a_longer_inbox_needs_no_more_queries(ada: Client) -> None:
 
 def test_the_review_shows_the_difference_from_the_revision_before(ada: Client) -> None:
     made = revise(proposing.propose(), text="Summarise {{ticket}} in one sentence.")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "revision 1" in shown
     assert "<del>" in shown
     assert "<ins>" in shown
     assert "clearer" in shown
-    sides = body_of(ada.get(f"{url_of(made)}?from=nothing&to=1&mode=side"))
+    sides = body_of(ada.get(f"{page_of(made)}?from=nothing&to=1&mode=side"))
     assert "diff-side" in sides
     assert "<del>" not in sides
-    assert "These two are the same" in body_of(ada.get(f"{url_of(made)}?from=2&to=2"))
+    assert "These two are the same" in body_of(ada.get(f"{page_of(made)}?from=2&to=2"))
 
 
 def test_a_new_version_is_compared_with_what_is_installed(ada: Client) -> None:
     proposing.applied()
     made = proposing.propose(text=proposing.artifact(version="1.2.0"))
-    assert "installed prompt:triage.summary@1.1.0" in body_of(ada.get(url_of(made)))
+    assert "installed prompt:triage.summary@1.1.0" in body_of(ada.get(page_of(made)))
 
 
 def test_every_tab_is_an_address_of_its_own(ada: Client) -> None:
     source = building.remember("acme", "x").run
     run_id = ids.wire("run", source.id)
     made = proposing.propose(source_run_ids=(run_id,), rationale="<b>because</b>")
-    assert "The exact bytes" in body_of(ada.get(f"{url_of(made)}/artifact"))
-    evidence = body_of(ada.get(f"{url_of(made)}/evidence"))
+    assert "The exact bytes" in body_of(ada.get(f"{page_of(made)}/artifact"))
+    evidence = body_of(ada.get(f"{page_of(made)}/evidence"))
     assert run_id in evidence
     assert "&lt;b&gt;because&lt;/b&gt;" in evidence
-    assert "Approval has not been requested yet" in body_of(ada.get(f"{url_of(made)}/history"))
-    assert json.loads(ada.get(f"{url_of(made)}?format=json").content)["revisions"][0]["number"] == 1
+    assert "Approval has not been requested yet" in body_of(ada.get(f"{page_of(made)}/history"))
+    assert json.loads(ada.get(f"{page_of(made)}?format=json").content)["revisions"][0]["number"] == 1
 
 
 def test_from_asking_to_the_installed_digest(ada: Client, sign_in: SignIn) -> None:
     made = proposing.propose()
-    answer = ada.post(f"{url_of(made)}/ask", {"revision": 1}, follow=True)
+    answer = ada.post(f"{page_of(made)}/ask", {"revision": 1}, follow=True)
     assert "Approval requested. A vote decides." in body_of(answer)
     assert vote(sign_in(role="reviewer"), made, reason="fine").status_code == 302
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "A worker is installing revision 1" in shown
     assert 'hx-trigger="every 1s"' in shown
-    assert ada.get(url_of(made), **HTMX).status_code == 200
+    assert ada.get(page_of(made), **HTMX).status_code == 200
     gate = proposing.ask(made).gate
     assert gate
     building.advance(runs.find(gate.tenant_id, gate.run_id))
-    over = ada.get(url_of(made), **HTMX)
+    over = ada.get(page_of(made), **HTMX)
     assert over.status_code == 286
     shown = body_of(over)
     assert "prompt:triage.summary@1.1.0" in shown
     assert "Digests match" in shown
-    assert "No run has resolved it yet" in body_of(ada.get(f"{url_of(made)}/effect"))
+    assert "No run has resolved it yet" in body_of(ada.get(f"{page_of(made)}/effect"))
     assert "decision-bar" not in shown
 
 
@@ -128,7 +125,7 @@ def test_the_proof_names_the_runs_that_used_it_and_those_that_did_not(ada: Clien
     before = building.execute(building.scope(), "triage")
     made = proposing.applied()
     after = building.execute(building.scope(), "triage")
-    shown = body_of(ada.get(f"{url_of(made)}/effect"))
+    shown = body_of(ada.get(f"{page_of(made)}/effect"))
     used, _, others = shown.partition("Runs that used another version")
     assert ids.wire("run", after.id) in used
     assert ids.wire("run", before.id) in others
@@ -140,7 +137,7 @@ def test_a_decision_about_another_revision_is_a_conflict_that_says_what_changed(
     made = proposing.propose()
     before = revisions.current_with_tenant(made).sha256
     proposing.opened(revise(made, text="Summarise {{ticket}} at once."))
-    answer = ada.post(f"{url_of(made)}/decide", {"revision": 1, "sha256": before, "decision": "granted"})
+    answer = ada.post(f"{page_of(made)}/decide", {"revision": 1, "sha256": before, "decision": "granted"})
     shown = body_of(answer)
     assert answer.status_code == 409
     assert "Revision 2 arrived" in shown
@@ -154,14 +151,14 @@ def test_a_tampered_form_records_nothing(ada: Client) -> None:
     assert vote(ada, made, sha256="x").status_code == 422
     assert vote(ada, made, revision="").status_code == 422
     assert vote(ada, made, decision="maybe").status_code == 422
-    assert "No votes yet." in body_of(ada.get(url_of(made)))
+    assert "No votes yet." in body_of(ada.get(page_of(made)))
 
 
 def test_a_vote_against_it_leaves_the_proposal_under_review(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
     vote(ada, made, decision="rejected", reason="too long")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "too long" in shown
     assert "Approval refused" in shown
     assert "Request approval" in shown
@@ -169,18 +166,18 @@ def test_a_vote_against_it_leaves_the_proposal_under_review(ada: Client) -> None
 
 def test_rejecting_needs_a_reason_and_ends_the_review(ada: Client) -> None:
     made = proposing.propose()
-    assert "Reject" in body_of(ada.get(f"{url_of(made)}/reject"))
-    assert ada.post(f"{url_of(made)}/reject", {"reason": ""}).status_code == 422
-    answer = ada.post(f"{url_of(made)}/reject", {"reason": "not needed", "revision": 1}, follow=True)
+    assert "Reject" in body_of(ada.get(f"{page_of(made)}/reject"))
+    assert ada.post(f"{page_of(made)}/reject", {"reason": ""}).status_code == 422
+    answer = ada.post(f"{page_of(made)}/reject", {"reason": "not needed", "revision": 1}, follow=True)
     assert "not needed" in body_of(answer)
     assert "decision-bar" not in body_of(answer)
     applied = proposing.applied()
-    assert ada.post(f"{url_of(applied)}/reject", {"reason": "late", "revision": 1}).status_code == 409
+    assert ada.post(f"{page_of(applied)}/reject", {"reason": "late", "revision": 1}).status_code == 409
 
 
 def test_a_button_that_does_not_work_says_why(sign_in: SignIn) -> None:
     made = proposing.propose()
-    shown = body_of(sign_in(role="viewer").get(url_of(made)))
+    shown = body_of(sign_in(role="viewer").get(page_of(made)))
     assert "approvals:respond" in shown
     assert "proposals:request-activation" in shown
 
@@ -191,14 +188,14 @@ def test_who_wrote_a_proposal_sees_that_somebody_else_votes_on_it(client: Client
     author = tenancy.tenant_scope(tenancy.operator_principal(operator))
     made = proposing.propose(author)
     proposing.opened(made)
-    assert "you authored revision 1" in body_of(client.get(url_of(made)))
+    assert "you authored revision 1" in body_of(client.get(page_of(made)))
     assert vote(client, made).status_code == 403
 
 
 @pytest.mark.parametrize("query", ["from=9", "from=x", "to=99999999999999999999", "to=-1", "mode=x", "from=%00"])
 def test_no_value_makes_the_review_fail(ada: Client, query: str) -> None:
     made = proposing.propose()
-    assert ada.get(f"{url_of(made)}?{query}").status_code == 200
+    assert ada.get(f"{page_of(made)}?{query}").status_code == 200
     answer = ada.get(f"/proposals?{query}")
     assert (answer.status_code, query.partition("=")[0] in body_of(answer)) == (400, True)
 

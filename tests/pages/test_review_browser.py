@@ -15,13 +15,10 @@ from proposals.models import Gate, Proposal, Vote
 from tests import building, proposing
 from tests.browsing import sign_in
 from tests.fixtures_queue import Drain
+from tests.proposing import page_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "Incident 4711: the queue has been stuck since midnight"
-
-
-def path_of(proposal: Proposal) -> str:
-    return f"/proposals/{ids.wire('prop', proposal.id)}"
 
 
 def ben() -> TenantScope:
@@ -133,7 +130,7 @@ def test_from_the_inbox_to_the_installation_without_scripts(plain: Page, live_se
 def test_somebody_revises_while_the_reviewer_reads(page: Page, live_server: LiveServer, drain: Drain) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    sign_in(page, live_server.url, path_of(made))
+    sign_in(page, live_server.url, page_of(made))
     revised(made, ben(), "Somebody was faster.")
     page.get_by_role("button", name="Approve").click()
     panel = page.locator("#conflict")
@@ -151,7 +148,7 @@ def test_somebody_revises_while_the_reviewer_reads(page: Page, live_server: Live
 def test_a_revision_is_typed_and_nothing_of_it_is_lost_to_somebody_faster(page: Page, live_server: LiveServer) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    sign_in(page, live_server.url, path_of(made))
+    sign_in(page, live_server.url, page_of(made))
     page.keyboard.press("e")
     artifact = page.get_by_label("Artifact")
     artifact.fill(artifact.input_value().replace("two sentences", "one sentence"))
@@ -174,7 +171,7 @@ def test_an_override_by_keyboard_alone_leaves_its_mark(page: Page, live_server: 
     made = proposing.propose()
     proposing.opened(made)
     drain()
-    sign_in(page, live_server.url, path_of(made))
+    sign_in(page, live_server.url, page_of(made))
     page.keyboard.press("o")
     expect(page.get_by_role("link", name="Override…")).to_be_focused()
     page.keyboard.press("Enter")
@@ -196,7 +193,7 @@ def test_the_hunks_are_walked_with_j_and_k(page: Page, live_server: LiveServer) 
     texts[3], texts[50] = "first change", "second change"
     change = Change(artifact=proposing.artifact(text="\n".join(texts)))
     lifecycle.revise(ben(), made.id, change, now=timezone.now())
-    sign_in(page, live_server.url, path_of(made))
+    sign_in(page, live_server.url, page_of(made))
     expect(page.locator(".diff tbody[data-item]")).to_have_count(2)
     page.keyboard.press("j")
     expect(page.locator("tbody[data-current]")).to_contain_text("first change")
@@ -211,7 +208,7 @@ def test_no_page_of_it_is_wider_than_a_phone(page: Page, live_server: LiveServer
     made = proposing.propose(title="x" * 200, text=proposing.artifact(text="y" * 900))
     proposing.opened(made)
     page.set_viewport_size({"width": 360, "height": 740})
-    sign_in(page, live_server.url, f"{path_of(made)}{tab}")
+    sign_in(page, live_server.url, f"{page_of(made)}{tab}")
     expect(page.get_by_role("heading", level=1)).to_contain_text(re.compile("x{200}"))
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
@@ -222,7 +219,7 @@ def test_on_a_phone_the_bar_has_one_row_and_the_other_decisions_open_above_it(
     made = proposing.propose(title="Shorter summaries")
     proposing.opened(made)
     page.set_viewport_size({"width": 390, "height": 844})
-    sign_in(page, live_server.url, path_of(made))
+    sign_in(page, live_server.url, page_of(made))
     bar, changes = page.locator("#decision"), page.get_by_role("button", name="Request changes")
     box = bar.bounding_box()
     assert box
@@ -240,7 +237,7 @@ def test_a_long_ref_and_two_sides_fit_a_phone(page: Page, live_server: LiveServe
     change = Change(artifact=proposing.artifact(templateId=name, text="What is said now."))
     lifecycle.revise(ben(), made.id, change, now=timezone.now())
     page.set_viewport_size({"width": 390, "height": 840})
-    sign_in(page, live_server.url, path_of(made))
+    sign_in(page, live_server.url, page_of(made))
     page.get_by_role("link", name="Side by side").click()
     expect(page.locator(".stacked-sides")).to_be_visible()
     for words in ("What was said first.", "What is said now."):

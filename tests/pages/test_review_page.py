@@ -23,15 +23,12 @@ from proposals.drafts import Change
 from proposals.models import Comment, Gate, Proposal, Vote
 from tests import building, proposing
 from tests.pages.conftest import HTMX, SignIn, body_of
+from tests.proposing import page_of
 
 pytestmark = pytest.mark.django_db
 WHY = "Incident 4711: the queue has been stuck since midnight"
 HOSTILE = "<script>alert(1)</script> <b hx-get='/x'>b</b> \u202eevil"
 TABS = ("", "/artifact", "/evidence", "/discussion", "/history", "/effect")
-
-
-def url_of(proposal: Proposal) -> str:
-    return f"/proposals/{ids.wire('prop', proposal.id)}"
 
 
 def person(role: str, name: str) -> TenantScope:
@@ -63,7 +60,7 @@ def overridden(proposal: Proposal) -> Gate:
 
 def test_the_change_is_told_in_words_of_its_kind_before_its_lines(ada: Client) -> None:
     made = revise(proposing.propose(), variables=[])
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     words, lines = shown.index('id="summary"'), shown.index("diff-region")
     assert words < lines
     assert "summary-loss" in shown[words:lines]
@@ -74,26 +71,26 @@ def test_the_change_is_told_in_words_of_its_kind_before_its_lines(ada: Client) -
 def test_any_two_revisions_what_is_installed_and_nothing_can_be_compared(ada: Client) -> None:
     proposing.applied(text=proposing.artifact(version="1.0.0", text="Installed before."))
     made = revise(revise(proposing.propose(text=proposing.artifact(text="First."))), text="Third.")
-    first = body_of(ada.get(f"{url_of(made)}?from=1&to=3"))
+    first = body_of(ada.get(f"{page_of(made)}?from=1&to=3"))
     assert "First" in first
     assert "Third" in first
-    assert "Installed" in body_of(ada.get(f"{url_of(made)}?from=installed&to=1"))
-    assert "<del>" not in body_of(ada.get(f"{url_of(made)}?from=nothing"))
+    assert "Installed" in body_of(ada.get(f"{page_of(made)}?from=installed&to=1"))
+    assert "<del>" not in body_of(ada.get(f"{page_of(made)}?from=nothing"))
 
 
 def test_an_applied_proposal_is_compared_with_what_it_replaced(ada: Client) -> None:
     proposing.applied(text=proposing.artifact(version="1.0.0"))
     made = proposing.applied(text=proposing.artifact(version="1.1.0"))
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "prompt:triage.summary@1.0.0, which it replaced" in shown
     assert "<del>" in shown
 
 
 def test_the_artifact_tab_says_that_it_could_be_installed_now_or_why_not(ada: Client) -> None:
     made = proposing.propose(text=proposing.artifact(version="1.0.0"))
-    assert "installable now" in body_of(ada.get(f"{url_of(made)}/artifact"))
+    assert "installable now" in body_of(ada.get(f"{page_of(made)}/artifact"))
     proposing.applied(text=proposing.artifact(version="1.0.0", text="Taken."))
-    shown = body_of(ada.get(f"{url_of(made)}/artifact"))
+    shown = body_of(ada.get(f"{page_of(made)}/artifact"))
     assert "could not be installed now" in shown
     assert "give the artifact a new version" in shown
 
@@ -101,10 +98,10 @@ def test_the_artifact_tab_says_that_it_could_be_installed_now_or_why_not(ada: Cl
 def test_the_download_is_the_exact_bytes_of_the_revision(ada: Client) -> None:
     text = '{ "templateId":"a.b","version":"1.0.0","kind":"user","text":"\u00e9 \\u00e9 1.0" }'
     made = revise(proposing.propose(text=text))
-    answer = ada.get(f"{url_of(made)}/artifact/download?revision=1")
+    answer = ada.get(f"{page_of(made)}/artifact/download?revision=1")
     assert answer.content == text.encode()
     assert answer["Content-Disposition"] == f'attachment; filename="{ids.wire("prop", made.id)}-r1.json"'
-    assert ada.get(f"{url_of(made)}/artifact/download").content == proposing.artifact().encode()
+    assert ada.get(f"{page_of(made)}/artifact/download").content == proposing.artifact().encode()
 
 
 def test_evidence_opens_and_a_question_opens_the_run_that_asked_it(ada: Client) -> None:
@@ -120,7 +117,7 @@ def test_evidence_opens_and_a_question_opens_the_run_that_asked_it(ada: Client) 
     made = proposing.propose(
         text=proposing.artifact(templateId="e.e"), source_run_ids=(run_id,), evidence=evidence, pattern="a" * 64
     )
-    shown = body_of(ada.get(f"{url_of(made)}/evidence"))
+    shown = body_of(ada.get(f"{page_of(made)}/evidence"))
     assert f'href="/runs/{run_id}"' in shown
     assert f'href="/memory/{source.entries[0]}"' in shown
     assert f'href="/runs/{ids.wire("run", asked.id)}"' in shown
@@ -131,36 +128,36 @@ def test_a_duplicate_is_named_and_the_difference_from_it_is_a_link_away(ada: Cli
     first = proposing.applied(text=proposing.artifact(templateId="one.name"))
     made = proposing.propose(text=proposing.artifact(templateId="other.name"))
     assert made.duplicate_of
-    shown = body_of(ada.get(f"{url_of(made)}/evidence"))
-    assert f'href="{url_of(first)}"' in shown
-    assert f"{url_of(made)}?from=duplicate" in shown
-    assert "one.name" in body_of(ada.get(f"{url_of(made)}?from=duplicate"))
+    shown = body_of(ada.get(f"{page_of(made)}/evidence"))
+    assert f'href="{page_of(first)}"' in shown
+    assert f"{page_of(made)}?from=duplicate" in shown
+    assert "one.name" in body_of(ada.get(f"{page_of(made)}?from=duplicate"))
 
 
 def test_the_proof_of_inertness_counts_runs_and_becomes_the_effect(ada: Client) -> None:
     made = proposing.propose()
     building.remember("acme", "x")
-    shown = body_of(ada.get(f"{url_of(made)}/effect"))
+    shown = body_of(ada.get(f"{page_of(made)}/effect"))
     assert "1 run since it was proposed; none of them resolved it." in shown
     assert "no installation has the digest of any of its 1 revision" in shown
     proposing.decide(made, proposing.opened(made))
     proposing.advance(Gate.objects.get())
-    assert "No runs since it was installed." in body_of(ada.get(f"{url_of(made)}/effect"))
+    assert "No runs since it was installed." in body_of(ada.get(f"{page_of(made)}/effect"))
 
 
 def test_what_a_pack_brought_is_listed_as_its_parts(ada: Client) -> None:
     made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
-    shown = body_of(ada.get(f"{url_of(made)}/effect"))
+    shown = body_of(ada.get(f"{page_of(made)}/effect"))
     assert "agent:private.acme.clerk@1.0.0" in shown
 
 
 def test_history_has_the_audit_for_those_who_may_read_it(ada: Client, sign_in: SignIn) -> None:
     made = revise(proposing.propose())
     proposing.decide(made, proposing.opened(made))
-    shown = body_of(ada.get(f"{url_of(made)}/history"))
+    shown = body_of(ada.get(f"{page_of(made)}/history"))
     for action in ("proposal.create", "proposal.revise", "proposal.gate.open", "proposal.vote"):
         assert action in shown
-    others = body_of(sign_in(role="reviewer").get(f"{url_of(made)}/history"))
+    others = body_of(sign_in(role="reviewer").get(f"{page_of(made)}/history"))
     assert "proposal.vote" not in others
     assert "audit:read" in others
 
@@ -173,7 +170,7 @@ def test_the_aside_says_the_policy_of_the_gate_in_words_and_that_it_has_changed_
     proposing.policy(quorum=2, eligible_roles=("owner", "reviewer"), override_roles=(), expires_s=7200)
     proposing.opened(made)
     proposing.policy(quorum=3)
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "2 approvals by reviewers or owners who did not write or revise it." in shown
     assert "No role may override it." in shown
     assert "in 1 h" in shown
@@ -187,7 +184,7 @@ def test_the_aside_names_who_may_vote_and_why_the_others_may_not(ada: Client) ->
     made = revise(proposing.propose(), by=ben)
     proposing.policy(quorum=2)
     proposing.decide(made, proposing.opened(made), by=cleo, reason="fine")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     may, _, others = shown.partition("Who may vote")[2].partition("Why 3 others can't vote")
     assert "ada.owner@acme.example" in may
     assert "ben@acme.example" not in may
@@ -202,7 +199,7 @@ def test_a_void_vote_stays_and_is_marked_as_void(ada: Client) -> None:
     proposing.policy(quorum=2)
     proposing.decide(made, proposing.opened(made), reason="seen as it was")
     revise(made, text="Other.")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "seen as it was" in shown
     assert 'class="vote void"' in shown
     assert "Approval request void, and its votes with it" in shown
@@ -213,10 +210,10 @@ def test_neighbours_stand_in_the_order_of_the_inbox_and_are_of_this_tenant(ada: 
     first, second, third = (proposing.propose(text=proposing.artifact(templateId=f"t{n}")) for n in range(3))
     building.tenant("globex")
     foreign = proposing.propose(building.scope("globex", role="agent"))
-    shown = body_of(ada.get(url_of(second)))
-    assert f'href="{url_of(third)}" rel="prev"' in shown
-    assert f'href="{url_of(first)}" rel="next"' in shown
-    assert url_of(foreign) not in body_of(ada.get(url_of(third)))
+    shown = body_of(ada.get(page_of(second)))
+    assert f'href="{page_of(third)}" rel="prev"' in shown
+    assert f'href="{page_of(first)}" rel="next"' in shown
+    assert page_of(foreign) not in body_of(ada.get(page_of(third)))
 
 
 # Why a button does not work
@@ -224,29 +221,29 @@ def test_neighbours_stand_in_the_order_of_the_inbox_and_are_of_this_tenant(ada: 
 
 def test_each_reason_is_said_in_words(ada: Client, sign_in: SignIn) -> None:
     made = proposing.propose()
-    assert "no approval is requested; request it first" in body_of(ada.get(url_of(made)))
+    assert "no approval is requested; request it first" in body_of(ada.get(page_of(made)))
     proposing.policy(eligible_roles=("operator",), override_roles=())
     opened = proposing.opened(made)
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "only operators can vote" in shown
     assert "the policy allows no override" in shown
     operator = sign_in(role="operator")
-    assert "approvals:override" in body_of(operator.get(url_of(made)))
+    assert "approvals:override" in body_of(operator.get(page_of(made)))
     past = opened.opened_at - timedelta(hours=1)
     Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
-    shown = body_of(operator.get(url_of(made)))
+    shown = body_of(operator.get(page_of(made)))
     assert "the approval request has expired" in shown
     assert "Request approval" in shown
 
 
 def test_the_button_says_that_the_last_approval_installs(ada: Client, sign_in: SignIn) -> None:
     made = proposing.propose()
-    assert "Approve</button>" in body_of(ada.get(url_of(made)))
+    assert "Approve</button>" in body_of(ada.get(page_of(made)))
     proposing.policy(quorum=2)
     proposing.opened(made)
-    assert "Approve</button>" in body_of(ada.get(url_of(made)))
-    ada.post(f"{url_of(made)}/decide", seen(made, decision="granted"))
-    shown = body_of(sign_in(role="reviewer").get(url_of(made)))
+    assert "Approve</button>" in body_of(ada.get(page_of(made)))
+    ada.post(f"{page_of(made)}/decide", seen(made, decision="granted"))
+    shown = body_of(sign_in(role="reviewer").get(page_of(made)))
     assert "Approve and install</button>" in shown
     assert "Approve</button>" not in shown
 
@@ -255,8 +252,8 @@ def test_who_has_voted_is_told_so(ada: Client) -> None:
     made = proposing.propose()
     proposing.policy(quorum=2)
     proposing.opened(made)
-    ada.post(f"{url_of(made)}/decide", seen(made, decision="granted"))
-    shown = body_of(ada.get(url_of(made)))
+    ada.post(f"{page_of(made)}/decide", seen(made, decision="granted"))
+    shown = body_of(ada.get(page_of(made)))
     assert "you have approved revision 1 already" in shown
     assert "waiting 1 of 2" in shown
 
@@ -267,11 +264,11 @@ def test_who_has_voted_is_told_so(ada: Client) -> None:
 def test_requesting_changes_needs_a_reason_and_keeps_the_proposal_under_review(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    answer = ada.post(f"{url_of(made)}/decide", seen(made, decision="changes-requested"))
+    answer = ada.post(f"{page_of(made)}/decide", seen(made, decision="changes-requested"))
     assert answer.status_code == 422
     assert 'href="#decision-reason"' in body_of(answer)
-    ada.post(f"{url_of(made)}/decide", seen(made, decision="changes-requested", reason=HOSTILE))
-    shown = body_of(ada.get(url_of(made)))
+    ada.post(f"{page_of(made)}/decide", seen(made, decision="changes-requested", reason=HOSTILE))
+    shown = body_of(ada.get(page_of(made)))
     assert "&lt;script&gt;" in shown
     assert "\u202e" not in shown
     assert "Approval ended with a request for changes" in shown
@@ -285,11 +282,11 @@ def test_a_vote_on_what_was_revised_meanwhile_is_a_conflict_with_the_difference_
     proposing.opened(made)
     read = seen(made, decision="granted", reason="I read it twice")
     proposing.opened(revise(made, text="Somebody was faster."))
-    answer = ada.post(f"{url_of(made)}/decide", read)
+    answer = ada.post(f"{page_of(made)}/decide", read)
     shown = body_of(answer)
     assert answer.status_code == 409
     assert "Revision 2 arrived while you read revision 1" in shown
-    assert f'href="{url_of(made)}?from=1&amp;to=2">Compare revision 1 with 2</a>' in shown
+    assert f'href="{page_of(made)}?from=1&amp;to=2">Compare revision 1 with 2</a>' in shown
     assert "I read it twice" in shown
     assert not Vote.objects.exists()
 
@@ -297,16 +294,16 @@ def test_a_vote_on_what_was_revised_meanwhile_is_a_conflict_with_the_difference_
 def test_withdrawing_the_gate_leaves_the_proposal_as_it_was(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    answer = ada.post(f"{url_of(made)}/withdraw", seen(made), follow=True)
+    answer = ada.post(f"{page_of(made)}/withdraw", seen(made), follow=True)
     assert "The approval request is cancelled" in body_of(answer)
     assert Gate.objects.get().state == "cancelled"
-    assert ada.post(f"{url_of(made)}/withdraw", seen(made)).status_code == 409
+    assert ada.post(f"{page_of(made)}/withdraw", seen(made)).status_code == 409
 
 
 def test_rejecting_what_was_revised_meanwhile_rejects_nothing(ada: Client) -> None:
     made = revise(proposing.propose())
-    assert "Revision 2 arrived" in body_of(ada.get(f"{url_of(made)}/reject?revision=1"))
-    answer = ada.post(f"{url_of(made)}/reject", {"revision": 1, "reason": "no"})
+    assert "Revision 2 arrived" in body_of(ada.get(f"{page_of(made)}/reject?revision=1"))
+    answer = ada.post(f"{page_of(made)}/reject", {"revision": 1, "reason": "no"})
     assert answer.status_code == 409
     assert "Nothing was rejected" in body_of(answer)
     assert proposing.fresh(made).state == "revised"
@@ -317,7 +314,7 @@ def test_what_has_left_the_review_says_who_did_it_and_loses_no_second_reason_in_
     ada: Client, verb: str, state: str
 ) -> None:
     made = proposing.propose()
-    url = f"{url_of(made)}/{verb}"
+    url = f"{page_of(made)}/{verb}"
     assert ada.post(url, {"revision": 1, "reason": "the first reason"}).status_code == 302
     shown = body_of(ada.get(url))
     assert f"It is {state} already." in shown
@@ -334,15 +331,15 @@ def test_what_has_left_the_review_says_who_did_it_and_loses_no_second_reason_in_
 def test_what_is_archived_or_applied_cannot_be_rejected_and_says_since_when(ada: Client, end: str) -> None:
     made = proposing.applied() if end == "apply" else proposing.propose()
     if end == "archive":
-        ada.post(f"{url_of(made)}/archive", {"reason": "old"})
-    shown = body_of(ada.get(f"{url_of(made)}/reject"))
+        ada.post(f"{page_of(made)}/archive", {"reason": "old"})
+    shown = body_of(ada.get(f"{page_of(made)}/reject"))
     assert f"It is {proposing.fresh(made).state} already." in shown
     assert 'name="reason"' not in shown
 
 
 def test_every_missing_member_is_a_problem_that_leads_to_the_artifact(ada: Client) -> None:
     made = proposing.propose()
-    answer = ada.post(f"{url_of(made)}/revise", {**form_of(ada, made), "artifact": '{"templateId": 3}'})
+    answer = ada.post(f"{page_of(made)}/revise", {**form_of(ada, made), "artifact": '{"templateId": 3}'})
     summary = body_of(answer).partition('id="error-summary"')[2].partition("</div>")[0]
     for words in ("kind is required", "text is required", "version is required", "templateId must be of type string"):
         assert summary.count(f'<a href="#id_artifact">Artifact: {words}</a>') == 1
@@ -353,7 +350,7 @@ def test_every_missing_member_is_a_problem_that_leads_to_the_artifact(ada: Clien
 def test_without_the_right_revising_and_overriding_say_so_alike_and_once(sign_in: SignIn, verb: str) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    answer = sign_in(role="viewer").get(f"{url_of(made)}/{verb}")
+    answer = sign_in(role="viewer").get(f"{page_of(made)}/{verb}")
     seen_words = re.sub(r"<[^>]*>", "", body_of(answer).partition('class="error-page"')[2])
     scope = {"revise": "proposals:revise", "override": "approvals:override"}[verb]
     assert answer.status_code == 403
@@ -364,41 +361,41 @@ def test_a_reason_too_short_is_told_in_plain_words(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
     typed = ids.wire("prop", made.id)
-    shown = body_of(ada.post(f"{url_of(made)}/override", seen(made, reason="short", typed=typed)))
+    shown = body_of(ada.post(f"{page_of(made)}/override", seen(made, reason="short", typed=typed)))
     assert "Reason: must have at least 20 characters; it has 5" in shown
-    assert "Reason: is required" in body_of(ada.post(f"{url_of(made)}/archive", {"reason": ""}))
+    assert "Reason: is required" in body_of(ada.post(f"{page_of(made)}/archive", {"reason": ""}))
 
 
 def test_archiving_says_what_is_uninstalled_or_why_it_cannot_be(ada: Client) -> None:
     made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
-    assert "does not uninstall on archiving" in body_of(ada.get(f"{url_of(made)}/archive"))
-    assert ada.post(f"{url_of(made)}/archive", {"reason": "old"}).status_code == 409
+    assert "does not uninstall on archiving" in body_of(ada.get(f"{page_of(made)}/archive"))
+    assert ada.post(f"{page_of(made)}/archive", {"reason": "old"}).status_code == 409
     proposing.policy("agent-pack", uninstall_on_archive=True)
-    page = body_of(ada.get(f"{url_of(made)}/archive"))
+    page = body_of(ada.get(f"{page_of(made)}/archive"))
     assert "This uninstalls" in page
     assert "agent:private.acme.clerk@1.0.0" in page
-    shown = body_of(ada.post(f"{url_of(made)}/archive", {"reason": "old"}, follow=True))
+    shown = body_of(ada.post(f"{page_of(made)}/archive", {"reason": "old"}, follow=True))
     assert "was uninstalled with it" in shown
     assert "Roll back" in shown
 
 
 def test_archiving_a_draft_changes_nothing_that_runs_resolve(ada: Client) -> None:
     made = proposing.propose()
-    assert "Nothing that runs resolve changes" in body_of(ada.get(f"{url_of(made)}/archive"))
-    assert ada.post(f"{url_of(made)}/archive", {"reason": ""}).status_code == 422
-    assert "decision-bar" not in body_of(ada.post(f"{url_of(made)}/archive", {"reason": "done"}, follow=True))
+    assert "Nothing that runs resolve changes" in body_of(ada.get(f"{page_of(made)}/archive"))
+    assert ada.post(f"{page_of(made)}/archive", {"reason": ""}).status_code == 422
+    assert "decision-bar" not in body_of(ada.post(f"{page_of(made)}/archive", {"reason": "done"}, follow=True))
 
 
 def test_a_roll_back_opens_the_proposal_that_goes_back(ada: Client) -> None:
     first = proposing.applied(text=proposing.artifact(version="1.0.0"))
     made = proposing.applied(text=proposing.artifact(version="1.1.0"))
-    assert "Roll back" in body_of(ada.get(url_of(made)))
-    answer = ada.post(f"{url_of(made)}/roll-back", {"ref": first.installed_ref}, follow=True)
+    assert "Roll back" in body_of(ada.get(page_of(made)))
+    answer = ada.post(f"{page_of(made)}/roll-back", {"ref": first.installed_ref}, follow=True)
     shown = body_of(answer)
     assert "Roll triage.summary back from 1.1.0 to 1.0.0" in shown
     assert "a rollback" in shown
-    assert ada.post(f"{url_of(made)}/roll-back", {"ref": made.installed_ref}).status_code == 409
-    assert ada.post(f"{url_of(made)}/roll-back", {"ref": "prompt:nothing@1.0.0"}).status_code == 404
+    assert ada.post(f"{page_of(made)}/roll-back", {"ref": made.installed_ref}).status_code == 409
+    assert ada.post(f"{page_of(made)}/roll-back", {"ref": "prompt:nothing@1.0.0"}).status_code == 404
     assert Proposal.objects.count() == 3
 
 
@@ -408,7 +405,7 @@ def test_an_installation_that_failed_says_so_with_the_way_on(ada: Client) -> Non
     proposing.applied(text=proposing.artifact(version="1.0.0", text="Faster."))
     proposing.decide(made, opened)
     assert proposing.advance(opened).status == "failed"
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "Approved, and not installed" in shown
     assert "Request approval" in shown
 
@@ -418,19 +415,19 @@ def test_an_installation_that_failed_says_so_with_the_way_on(ada: Client) -> Non
 
 def form_of(browser: Client, proposal: Proposal) -> dict[str, Any]:
     """What a browser would send of the page as it was printed."""
-    form = browser.get(f"{url_of(proposal)}/revise").context["form"]
+    form = browser.get(f"{page_of(proposal)}/revise").context["form"]
     return {field.name: str(field.value() or "").replace("\n", "\r\n") for field in form if field.value()}
 
 
 def test_a_revision_by_form_keeps_the_artifact_byte_for_byte_unless_it_was_changed(ada: Client) -> None:
     made = proposing.propose()
-    answer = ada.post(f"{url_of(made)}/revise", {**form_of(ada, made), "title": "Another title"}, follow=True)
+    answer = ada.post(f"{page_of(made)}/revise", {**form_of(ada, made), "title": "Another title"}, follow=True)
     assert "Revision 2 stands" in body_of(answer)
     one, two = revisions.list_all(made)[::-1]
     assert (two.title, two.text) == ("Another title", one.text)
     form = form_of(ada, made)
     changed = {**form, "artifact": form["artifact"].replace("two sentences", "one sentence"), "note": "shorter"}
-    ada.post(f"{url_of(made)}/revise", changed)
+    ada.post(f"{page_of(made)}/revise", changed)
     three = revisions.list_all(made)[0]
     assert "one sentence" in three.text
     assert "\r" not in three.text
@@ -440,13 +437,13 @@ def test_a_revision_by_form_keeps_the_artifact_byte_for_byte_unless_it_was_chang
 def test_a_revision_that_is_not_valid_says_where_and_keeps_what_was_typed(ada: Client) -> None:
     made = proposing.propose()
     form = form_of(ada, made)
-    answer = ada.post(f"{url_of(made)}/revise", {**form, "artifact": form["artifact"].replace("string", "lorry")})
+    answer = ada.post(f"{page_of(made)}/revise", {**form, "artifact": form["artifact"].replace("string", "lorry")})
     shown = body_of(answer)
     assert answer.status_code == 422
     assert "variables[0].type must be one of" in shown
     assert "lorry" in shown
-    assert ada.post(f"{url_of(made)}/revise", {**form, "artifact": "{"}).status_code == 422
-    assert "Nothing was changed" in body_of(ada.post(f"{url_of(made)}/revise", form))
+    assert ada.post(f"{page_of(made)}/revise", {**form, "artifact": "{"}).status_code == 422
+    assert "Nothing was changed" in body_of(ada.post(f"{page_of(made)}/revise", form))
     assert proposing.fresh(made).revision == 1
 
 
@@ -454,24 +451,24 @@ def test_a_revision_of_what_moved_on_keeps_what_was_typed_and_can_be_sent_again(
     made = proposing.propose()
     typed = {**form_of(ada, made), "title": "What Ada typed"}
     revise(made, text="Somebody was faster.")
-    answer = ada.post(f"{url_of(made)}/revise", typed)
+    answer = ada.post(f"{page_of(made)}/revise", typed)
     shown = body_of(answer)
     assert answer.status_code == 409
     assert "Revision 2 arrived while you read revision 1" in shown
     assert "What Ada typed" in shown
     assert 'name="revision" value="2"' in shown
-    assert ada.post(f"{url_of(made)}/revise", {**typed, "revision": 2}).status_code == 302
+    assert ada.post(f"{page_of(made)}/revise", {**typed, "revision": 2}).status_code == 302
     assert proposing.fresh(made).title == "What Ada typed"
 
 
 def test_revising_under_a_gate_needs_the_tick_and_voids_it(ada: Client) -> None:
     made = proposing.propose()
     opened = proposing.opened(made)
-    assert "revising makes it void" in body_of(ada.get(f"{url_of(made)}/revise"))
+    assert "revising makes it void" in body_of(ada.get(f"{page_of(made)}/revise"))
     typed = {**form_of(ada, made), "title": "Another title"}
-    assert ada.post(f"{url_of(made)}/revise", typed).status_code == 409
+    assert ada.post(f"{page_of(made)}/revise", typed).status_code == 409
     assert Gate.objects.get(id=opened.id).state == "open"
-    assert ada.post(f"{url_of(made)}/revise", {**typed, "voids_gate": "on"}).status_code == 302
+    assert ada.post(f"{page_of(made)}/revise", {**typed, "voids_gate": "on"}).status_code == 302
     assert Gate.objects.get(id=opened.id).state == "void"
 
 
@@ -479,7 +476,7 @@ def test_a_rollback_offers_no_artifact_to_revise(ada: Client) -> None:
     proposing.applied(text=proposing.artifact(version="1.0.0"))
     proposing.applied(text=proposing.artifact(version="1.1.0"))
     made = lifecycle.propose(building.scope(), "prompt:triage.summary@1.0.0", now=timezone.now())
-    page = body_of(ada.get(f"{url_of(made)}/revise"))
+    page = body_of(ada.get(f"{page_of(made)}/revise"))
     assert 'name="artifact"' not in page
     assert "nothing of it to revise" in page
 
@@ -506,7 +503,7 @@ def test_laying_out_changes_white_space_alone(text: str) -> None:
 def test_an_override_asks_for_a_reason_and_the_id_and_marks_the_proposal_for_good(ada: Client) -> None:
     made = proposing.propose()
     opened = proposing.opened(made)
-    url, prop_id = f"{url_of(made)}/override", ids.wire("prop", made.id)
+    url, prop_id = f"{page_of(made)}/override", ids.wire("prop", made.id)
     short = ada.post(url, seen(made, reason="because", typed=prop_id))
     assert short.status_code == 422
     assert ada.post(url, seen(made, reason=WHY, typed="prop_x")).status_code == 422
@@ -516,7 +513,7 @@ def test_an_override_asks_for_a_reason_and_the_id_and_marks_the_proposal_for_goo
     assert any(record.action == lifecycle.OVERRIDE for record in audit.newest(made.tenant_id))
     proposing.advance(opened)
     for tab in TABS:
-        shown = body_of(ada.get(f"{url_of(made)}{tab}"))
+        shown = body_of(ada.get(f"{page_of(made)}{tab}"))
         assert WHY in shown
         assert "The approval was overridden." in shown
 
@@ -524,18 +521,18 @@ def test_an_override_asks_for_a_reason_and_the_id_and_marks_the_proposal_for_goo
 def test_without_the_permission_the_override_page_says_which(sign_in: SignIn) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    answer = sign_in(role="operator").get(f"{url_of(made)}/override")
+    answer = sign_in(role="operator").get(f"{page_of(made)}/override")
     assert answer.status_code == 403
     assert "approvals:override" in body_of(answer)
 
 
 def test_an_override_of_what_moved_on_is_a_conflict(ada: Client) -> None:
     made = proposing.propose()
-    assert "There is nothing to override" in body_of(ada.get(f"{url_of(made)}/override"))
+    assert "There is nothing to override" in body_of(ada.get(f"{page_of(made)}/override"))
     proposing.opened(made)
     read = seen(made, reason=WHY, typed=ids.wire("prop", made.id))
     proposing.opened(revise(made))
-    answer = ada.post(f"{url_of(made)}/override", read)
+    answer = ada.post(f"{page_of(made)}/override", read)
     assert answer.status_code == 409
     assert "Nothing was overridden" in body_of(answer)
     assert not Vote.objects.exists()
@@ -546,30 +543,30 @@ def test_an_override_of_what_moved_on_is_a_conflict(ada: Client) -> None:
 
 def test_a_comment_stands_at_its_revision_as_text_and_without_secrets(ada: Client) -> None:
     made = revise(proposing.propose())
-    answer = ada.post(f"{url_of(made)}/comment", {"text": HOSTILE}, follow=True)
+    answer = ada.post(f"{page_of(made)}/comment", {"text": HOSTILE}, follow=True)
     shown = body_of(answer)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert "\u202e" not in shown
     assert "at revision 2" in shown
     revise(made, text="Later.")
-    assert "which is not the current one" in body_of(ada.get(f"{url_of(made)}/discussion"))
+    assert "which is not the current one" in body_of(ada.get(f"{page_of(made)}/discussion"))
 
 
 def test_a_comment_on_a_line_stands_at_the_line_in_the_discussion_and_in_the_timeline(ada: Client) -> None:
     made = proposing.propose()
-    link = re.search(r'href="([^"]+line=4)#remark"', body_of(ada.get(url_of(made))))
+    link = re.search(r'href="([^"]+line=4)#remark"', body_of(ada.get(page_of(made))))
     assert link
     asked = body_of(ada.get(unescape(link[1])))
     assert 'name="line" value="4"' in asked
     form = {"revision": "1", "line": "4", "text": f"Which date? {HOSTILE}"}
-    answer = ada.post(f"{url_of(made)}/comment", form)
-    assert answer["Location"] == f"{url_of(made)}?to=1#line-4"
-    at_line = body_of(ada.get(url_of(made))).partition('id="line-4"')[2].partition("</tr>")[0]
+    answer = ada.post(f"{page_of(made)}/comment", form)
+    assert answer["Location"] == f"{page_of(made)}?to=1#line-4"
+    at_line = body_of(ada.get(page_of(made))).partition('id="line-4"')[2].partition("</tr>")[0]
     assert "Which date?" in at_line
     assert "<script>" not in at_line
-    assert "Commented on line 4" in body_of(ada.get(url_of(made)))
-    discussion = body_of(ada.get(f"{url_of(made)}/discussion"))
-    assert f'href="{url_of(made)}?to=1#line-4">line 4</a>' in discussion
+    assert "Commented on line 4" in body_of(ada.get(page_of(made)))
+    discussion = body_of(ada.get(f"{page_of(made)}/discussion"))
+    assert f'href="{page_of(made)}?to=1#line-4">line 4</a>' in discussion
     record = AuditRecord.objects.of(made.tenant_id).get(action="proposal.comment")
     assert (record.details["line"], "Which" in json.dumps(record.details)) == (4, False)
     assert proposing.fresh(made).state == "draft"
@@ -579,8 +576,8 @@ def test_a_comment_on_a_line_is_kept_with_its_revision(ada: Client) -> None:
     made = proposing.propose()
     comments.add(building.scope(), made.id, "Which date?", spot=Spot(1, 4), now=timezone.now())
     again = revise(made, text="Other {{ticket}}.")
-    assert "Which date?" not in body_of(ada.get(url_of(again)))
-    assert "Which date?" in body_of(ada.get(f"{url_of(again)}?to=1"))
+    assert "Which date?" not in body_of(ada.get(page_of(again)))
+    assert "Which date?" in body_of(ada.get(f"{page_of(again)}?to=1"))
 
 
 @pytest.mark.parametrize("spot", [Spot(1, 0), Spot(1, 9_999), Spot(2, 1)])
@@ -599,14 +596,14 @@ def test_a_comment_on_a_line_by_a_key_is_no_person_s_and_a_forget_takes_both(ada
     authors = set(Comment.objects.of(made.tenant_id).values_list("author", flat=True))
     assert {each for each in authors if each.startswith("usr_")} == {person.principal.id}
     comments.blank(made)
-    shown = body_of(ada.get(url_of(made))).partition('id="line-4"')[2].partition("</tr>")[0]
+    shown = body_of(ada.get(page_of(made))).partition('id="line-4"')[2].partition("</tr>")[0]
     assert "This one." not in shown
 
 
 def test_a_comment_that_says_nothing_is_refused_and_one_too_long_is_kept_in_the_form(ada: Client) -> None:
     made = proposing.propose()
-    assert ada.post(f"{url_of(made)}/comment", {"text": "  "}).status_code == 422
-    answer = ada.post(f"{url_of(made)}/comment", {"text": "long " * 900})
+    assert ada.post(f"{page_of(made)}/comment", {"text": "  "}).status_code == 422
+    answer = ada.post(f"{page_of(made)}/comment", {"text": "long " * 900})
     assert answer.status_code == 422
     assert "long long" in body_of(answer)
     assert not Comment.objects.exists()
@@ -615,8 +612,8 @@ def test_a_comment_that_says_nothing_is_refused_and_one_too_long_is_kept_in_the_
 def test_who_may_not_comment_is_told_which_permission_is_missing(sign_in: SignIn) -> None:
     made = proposing.propose()
     viewer = sign_in(role="viewer")
-    assert "proposals:comment" in body_of(viewer.get(f"{url_of(made)}/discussion"))
-    assert viewer.post(f"{url_of(made)}/comment", {"text": "x"}).status_code == 403
+    assert "proposals:comment" in body_of(viewer.get(f"{page_of(made)}/discussion"))
+    assert viewer.post(f"{page_of(made)}/comment", {"text": "x"}).status_code == 403
 
 
 # What holds for all of it
@@ -626,7 +623,7 @@ def test_no_content_of_a_proposal_is_markup_on_any_tab(ada: Client) -> None:
     made = proposing.propose(text=proposing.artifact(text=HOSTILE), title=HOSTILE[:60], rationale=HOSTILE)
     comments.add(building.scope(), made.id, HOSTILE, now=timezone.now())
     for tab in (*TABS, "/revise", "/reject", "/archive"):
-        shown = body_of(ada.get(f"{url_of(made)}{tab}"))
+        shown = body_of(ada.get(f"{page_of(made)}{tab}"))
         assert "<script>alert" not in shown, tab
         assert "<b hx-get" not in shown, tab
         assert "\u202e" not in shown or tab == "/revise", tab
@@ -637,7 +634,7 @@ def test_a_longer_history_needs_no_more_queries(ada: Client) -> None:
     proposing.policy(quorum=3)
     proposing.decide(made, proposing.opened(made))
     comments.add(building.scope(), made.id, "one", now=timezone.now())
-    few = {tab: queries_of(ada, f"{url_of(made)}{tab}") for tab in TABS}
+    few = {tab: queries_of(ada, f"{page_of(made)}{tab}") for tab in TABS}
     for number in range(4):
         revise(made, text=f"Revision {number}.")
         opened = proposing.opened(made)
@@ -646,7 +643,7 @@ def test_a_longer_history_needs_no_more_queries(ada: Client) -> None:
         comments.add(building.scope(), made.id, f"more {number}", now=timezone.now())
         person("reviewer", f"reviewer{number}")
     for tab in TABS:
-        assert queries_of(ada, f"{url_of(made)}{tab}") <= few[tab], tab
+        assert queries_of(ada, f"{page_of(made)}{tab}") <= few[tab], tab
 
 
 def queries_of(browser: Client, url: str) -> int:
@@ -660,7 +657,7 @@ def queries_of(browser: Client, url: str) -> int:
 def test_nothing_of_it_is_there_for_another_tenant(sign_in: SignIn, tab: str) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    assert sign_in("globex").get(f"{url_of(made)}{tab}").status_code == 404
+    assert sign_in("globex").get(f"{page_of(made)}{tab}").status_code == 404
 
 
 @pytest.mark.parametrize("act", ["decide", "ask", "withdraw", "revise", "override", "reject", "archive", "comment"])
@@ -669,7 +666,7 @@ def test_another_tenant_changes_nothing(sign_in: SignIn, act: str) -> None:
     if act != "archive":
         proposing.opened(made)
     gil, given = sign_in("globex"), seen(made, decision="granted", reason=WHY, text="x", title="t")
-    answer = gil.post(f"{url_of(made)}/{act}", {**given, "typed": ids.wire("prop", made.id)})
+    answer = gil.post(f"{page_of(made)}/{act}", {**given, "typed": ids.wire("prop", made.id)})
     assert answer.status_code == 404
     assert not Comment.objects.exists()
     assert Vote.objects.count() == (1 if act == "archive" else 0)
@@ -678,22 +675,22 @@ def test_another_tenant_changes_nothing(sign_in: SignIn, act: str) -> None:
 def test_a_host_without_gates_applies_on_a_word_and_says_so(ada: Client, settings: LazySettings) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     made = proposing.propose()
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "Apply</button>" in shown
     assert "Approve</button>" not in shown
     assert "installs directly, without approval" in shown
-    assert "prompt:triage.summary@1.1.0" in body_of(ada.post(f"{url_of(made)}/ask", seen(made), follow=True))
+    assert "prompt:triage.summary@1.1.0" in body_of(ada.post(f"{page_of(made)}/ask", seen(made), follow=True))
 
 
 def test_an_overridden_gate_that_still_waits_says_how_much_is_missing(ada: Client) -> None:
     proposing.policy(quorum=2)
     made = proposing.propose()
     overridden(made)
-    assert "which is still open with 1 of 2" in body_of(ada.get(url_of(made)))
+    assert "which is still open with 1 of 2" in body_of(ada.get(page_of(made)))
 
 
 def test_the_reason_of_a_proposal_stands_above_its_change(ada: Client) -> None:
-    shown = body_of(ada.get(url_of(proposing.propose(rationale="Customers ask twice for the same date."))))
+    shown = body_of(ada.get(page_of(proposing.propose(rationale="Customers ask twice for the same date."))))
     assert 0 < shown.index("Customers ask twice for the same date.") < shown.index("diff-region")
 
 
@@ -708,7 +705,7 @@ def test_an_installed_proposal_says_who_approved_it_how_soon_it_was_installed_an
     )
     made = proposing.applied()
     run = building.execute(building.scope(), "says", ticket="late")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     facts = shown.partition('id="installed"')[2].partition("</dl>")[0]
     assert re.search(r"<dt>Approved</dt><dd>by .*\(installed [0-9]+ (ms|s) later\)", facts, re.DOTALL)
     assert f'href="/runs/{ids.wire("run", run.id)}"' in facts
@@ -719,7 +716,7 @@ def test_the_chains_of_a_pack_are_drawn_and_listed_with_what_is_new_marked(ada: 
     edges = [*proposing.CHAIN["dag"]["edges"], {"from": "keep", "to": "third"}]
     proposing.applied(text=proposing.chain_pack(), kind="workflow-chain-pack")
     longer = proposing.chain_pack({"dag": {"nodes": nodes, "edges": edges}, "version": "1.1.0"}, version="1.1.0")
-    shown = body_of(ada.get(url_of(proposing.propose(text=longer, kind="workflow-chain-pack"))))
+    shown = body_of(ada.get(page_of(proposing.propose(text=longer, kind="workflow-chain-pack"))))
     graph = shown.partition('class="chain-graph"')[2].partition("</section>")[0]
     assert graph.count('class="arrow"') == 2
     assert graph.count('class="step') == 3
@@ -734,12 +731,12 @@ def test_a_prompt_is_filled_in_by_a_source_run_before_and_after(ada: Client, sig
     run = building.execute(building.scope(), "says", ticket="parcel 7 is late")
     text = proposing.artifact(version="1.1.0", text="Summarise {{ticket}} in one sentence.")
     made = proposing.propose(text=text, source_run_ids=(ids.wire("run", run.id),))
-    shown = body_of(ada.get(url_of(made))).partition('id="rendered-head"')[2]
+    shown = body_of(ada.get(page_of(made))).partition('id="rendered-head"')[2]
     told = re.findall(r"<(?:del|ins)>(.*?)</(?:del|ins)>", shown, re.DOTALL)
     lines = [re.sub(r"<[^>]+>", "", each).strip() for each in told]
     assert lines == ["Summarise parcel 7 is late in two sentences.", "Summarise parcel 7 is late in one sentence."]
     bare = proposing.propose(text=proposing.artifact(version="1.2.0"))
-    assert 'id="rendered-head"' not in body_of(ada.get(url_of(bare)))
+    assert 'id="rendered-head"' not in body_of(ada.get(page_of(bare)))
 
 
 # What production gains and loses
@@ -756,7 +753,7 @@ def alone() -> None:
 def test_a_pack_says_which_tools_its_agents_lose_that_are_installed_by_themselves(ada: Client) -> None:
     alone()
     made = proposing.propose(text=proposing.agent_pack(), kind="agent-pack")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     short = shown[shown.index('id="summary"') : shown.index("diff-region")]
     assert "Compared with installed agent:private.acme.clerk@1.0.0" in short
     lost = short.partition('class="summary-loss"')[2]
@@ -767,19 +764,19 @@ def test_a_pack_says_which_tools_its_agents_lose_that_are_installed_by_themselve
 
 def test_a_pack_that_takes_the_place_of_other_agents_warns_of_each_by_name(ada: Client) -> None:
     alone()
-    warned = body_of(ada.get(url_of(proposing.propose(text=proposing.agent_pack(), kind="agent-pack"))))
+    warned = body_of(ada.get(page_of(proposing.propose(text=proposing.agent_pack(), kind="agent-pack"))))
     warning = warned.partition('class="notice bad" role="alert"')[2].partition("</div></div>")[0]
     assert "agent:private.acme.clerk@1.0.0" in warning
     assert "installed on its own" in warning
     other = {"agentId": "private.acme.porter"}
     calm = proposing.propose(text=proposing.agent_pack(other, name="private.acme.porters"), kind="agent-pack")
-    assert 'role="alert"' not in body_of(ada.get(url_of(calm)))
+    assert 'role="alert"' not in body_of(ada.get(page_of(calm)))
 
 
 def test_a_pack_that_replaced_an_agent_says_so_and_that_no_proposal_goes_back(ada: Client) -> None:
     building.install_agent("acme", {"agentId": "private.acme.clerk", **BOTH, "packVersion": "0.9.0"})
     made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "First version of its name" not in shown
     assert "agent:private.acme.clerk@0.9.0" in shown.partition("Undo")[2].partition("</section>")[0]
     assert "manage.py install_agent" in shown
@@ -790,10 +787,10 @@ def test_after_a_revision_what_production_loses_is_told_before_what_the_revision
     proposing.applied(text=proposing.artifact(version="1.0.0"))
     made = revise(proposing.propose(text=proposing.artifact(variables=[])), variables=[], text="Other {{ticket}}.")
     for _ in range(2):
-        whole = body_of(ada.get(url_of(made)))
+        whole = body_of(ada.get(page_of(made)))
         assert 'value="installed" selected' in whole
         assert "Compared with revision 1" not in whole
-        shown = body_of(ada.get(f"{url_of(made)}?from=1"))
+        shown = body_of(ada.get(f"{page_of(made)}?from=1"))
         assert 'value="1" selected' in shown
         short = shown[shown.index('id="summary"') : shown.index("diff-region")]
         installed, _, revised = short.partition("Compared with revision 1")
@@ -807,18 +804,18 @@ def test_after_a_revision_what_production_loses_is_told_before_what_the_revision
 
 def test_without_an_installed_version_production_gains_everything(ada: Client) -> None:
     made = revise(proposing.propose(), text="Other {{ticket}}.")
-    short = body_of(ada.get(url_of(made))).partition('id="summary"')[2]
+    short = body_of(ada.get(page_of(made))).partition('id="summary"')[2]
     assert "New: nothing installed yet" in short
     assert "Variables: ticket" in short.partition("Compared with revision 1")[0]
 
 
 def test_the_runs_of_an_automation_are_foretold_for_what_is_or_may_become_installed(ada: Client) -> None:
     made = proposing.propose(text=proposing.automation(), kind="automation")
-    assert "Its next 5 runs, once it is installed" in body_of(ada.get(url_of(made)))
-    ada.post(f"{url_of(made)}/archive", {"reason": "old"})
-    assert "Its next" not in body_of(ada.get(url_of(made)))
+    assert "Its next 5 runs, once it is installed" in body_of(ada.get(page_of(made)))
+    ada.post(f"{page_of(made)}/archive", {"reason": "old"})
+    assert "Its next" not in body_of(ada.get(page_of(made)))
     done = proposing.applied(text=proposing.automation(), kind="automation")
-    shown = body_of(ada.get(url_of(done)))
+    shown = body_of(ada.get(page_of(done)))
     assert "Its next 5 runs" in shown
     assert "once it is installed" not in shown
 
@@ -831,11 +828,11 @@ def test_a_poll_brings_the_state_above_the_tabs_along(ada: Client) -> None:
     opened = proposing.opened(made)
     proposing.decide(made, opened)
     proposing.advance(opened)
-    fragment = body_of(ada.get(url_of(made), **HTMX))
+    fragment = body_of(ada.get(page_of(made), **HTMX))
     lede = fragment.partition('id="review-lede" hx-swap-oob="morph"')[2]
     assert "applied" in lede.partition("</div>")[0]
     assert 'id="review-steps" hx-swap-oob="morph"' in fragment
-    whole = body_of(ada.get(url_of(made)))
+    whole = body_of(ada.get(page_of(made)))
     assert whole.count('id="review-lede"') == whole.count('id="review-steps"') == 1
     assert "hx-swap-oob" not in whole
 
@@ -845,24 +842,24 @@ def test_a_withdrawn_gate_says_who_withdrew_it(ada: Client, sign_in: SignIn) -> 
     proposing.opened(made)
     lifecycle.withdraw(cleo, made.id, now=timezone.now())
     for browser in (ada, sign_in(role="reviewer")):
-        shown = body_of(browser.get(url_of(made)))
+        shown = body_of(browser.get(page_of(made)))
         empty = shown.partition("No vote came on revision 1 before")[2].partition("</p>")[0]
         assert "cleo@acme.example" in empty
         assert "withdrew it." in empty
         assert "cleo@acme.example" in shown.partition("Approval request cancelled by")[2].partition("</li>")[0]
         assert ">withdrawn</span>" in shown
-    assert "cleo@acme.example" in body_of(ada.get(f"{url_of(made)}/history")).partition(">withdrawn</span>")[2]
+    assert "cleo@acme.example" in body_of(ada.get(f"{page_of(made)}/history")).partition(">withdrawn</span>")[2]
 
 
 def test_a_gate_that_ended_without_a_vote_says_how(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
     revise(made, text="Other.")
-    assert "No vote came on revision 1 before it became void." in body_of(ada.get(url_of(made)))
+    assert "No vote came on revision 1 before it became void." in body_of(ada.get(page_of(made)))
     opened = proposing.opened(made)
     past = opened.opened_at - timedelta(hours=1)
     Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(page_of(made)))
     assert "No vote came before the request expired." in shown
     assert "No votes yet." not in shown
 
@@ -870,7 +867,7 @@ def test_a_gate_that_ended_without_a_vote_says_how(ada: Client) -> None:
 def test_an_override_stands_in_the_list_of_what_happened_as_such(ada: Client) -> None:
     made = proposing.propose()
     overridden(made)
-    assert "Approval overridden by" in body_of(ada.get(url_of(made)))
+    assert "Approval overridden by" in body_of(ada.get(page_of(made)))
 
 
 def test_a_reason_without_a_field_left_for_it_stands_beside_the_conflict(ada: Client) -> None:
@@ -878,7 +875,7 @@ def test_a_reason_without_a_field_left_for_it_stands_beside_the_conflict(ada: Cl
     proposing.opened(made)
     read = seen(made, decision="changes-requested", reason="I read it twice")
     revise(made, text="Somebody was faster.")
-    answer = ada.post(f"{url_of(made)}/decide", read)
+    answer = ada.post(f"{page_of(made)}/decide", read)
     shown = body_of(answer)
     assert answer.status_code == 409
     assert "1 line added, 1 removed" in shown or "(1 line added" in shown
@@ -897,7 +894,7 @@ def test_what_is_cited_twice_is_listed_once_with_its_whys(ada: Client) -> None:
         for why in ("corrected", "read-again")
     )
     made = proposing.propose(source_run_ids=(run_id,), evidence=evidence, pattern="a" * 64)
-    shown = body_of(ada.get(f"{url_of(made)}/evidence"))
+    shown = body_of(ada.get(f"{page_of(made)}/evidence"))
     assert shown.count(f'href="/runs/{run_id}"') == 1
     assert shown.count(f'href="/memory/{other}"') == 1
     assert shown.count("corrected, read-again") == 2
@@ -907,26 +904,26 @@ def test_a_duplicate_says_whether_it_has_the_same_bytes_or_only_does_the_same(ad
     proposing.applied(text=proposing.artifact(templateId="one.name"))
     twin = proposing.propose(text=proposing.artifact(templateId="one.name"))
     alike = proposing.propose(text=proposing.artifact(templateId="other.name"))
-    assert "It has the same bytes." in body_of(ada.get(f"{url_of(twin)}/evidence"))
-    assert "under another name" in body_of(ada.get(f"{url_of(alike)}/evidence"))
+    assert "It has the same bytes." in body_of(ada.get(f"{page_of(twin)}/evidence"))
+    assert "under another name" in body_of(ada.get(f"{page_of(alike)}/evidence"))
 
 
 def test_an_automation_whose_time_has_passed_could_not_be_installed_now(ada: Client) -> None:
     soon = timezone.now().replace(microsecond=0) + timedelta(minutes=1)
     made = proposing.propose(text=proposing.automation(fireAt=soon.isoformat()), kind="automation")
-    assert "installable now" in body_of(ada.get(f"{url_of(made)}/artifact"))
+    assert "installable now" in body_of(ada.get(f"{page_of(made)}/artifact"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("proposals.views.review.timezone.now", lambda: soon + timedelta(seconds=1))
-        shown = body_of(ada.get(f"{url_of(made)}/artifact"))
+        shown = body_of(ada.get(f"{page_of(made)}/artifact"))
     assert "could not be installed now" in shown
 
 
 def test_the_help_of_a_review_names_j_and_k_once(ada: Client) -> None:
-    shown = body_of(ada.get(url_of(proposing.propose())))
+    shown = body_of(ada.get(page_of(proposing.propose())))
     assert shown.count("<kbd>j</kbd>") == 1
 
 
 def test_an_override_at_a_gate_of_one_grants_the_one_that_is_needed(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
-    assert "the one approval that is needed" in body_of(ada.get(f"{url_of(made)}/override"))
+    assert "the one approval that is needed" in body_of(ada.get(f"{page_of(made)}/override"))

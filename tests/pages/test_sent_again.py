@@ -13,8 +13,8 @@ from memory.host.models import AuditRecord
 from tests import building, hooks, proposing
 from tests.pages.conftest import body_of
 from tests.pages.test_answering import APPROVAL, asking
-from tests.pages.test_review_page import seen, url_of
-from tests.proposing import propose
+from tests.pages.test_review_page import seen
+from tests.proposing import page_of, propose
 
 pytestmark = pytest.mark.django_db
 MARTA = "marta@example.com"
@@ -24,16 +24,16 @@ Form = tuple[str, dict[str, Any]]
 def approve() -> Form:
     proposal = propose()
     proposing.opened(proposal)
-    return f"{url_of(proposal)}/decide", seen(proposal, decision="granted", reason="")
+    return f"{page_of(proposal)}/decide", seen(proposal, decision="granted", reason="")
 
 
 def ask_for_approval() -> Form:
     proposal = propose()
-    return f"{url_of(proposal)}/ask", seen(proposal)
+    return f"{page_of(proposal)}/ask", seen(proposal)
 
 
 def reject() -> Form:
-    return f"{url_of(propose())}/reject", {"reason": "not needed"}
+    return f"{page_of(propose())}/reject", {"reason": "not needed"}
 
 
 def answer() -> Form:

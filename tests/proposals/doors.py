@@ -6,7 +6,6 @@ drawn: what they look like is for their own tests.
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -14,7 +13,7 @@ from io import StringIO
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import connection, transaction
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
@@ -191,14 +190,6 @@ class Everything:
 def undrawn(request: Any, template: str, context: Any = None, *, status: int | None = None, **_: Any) -> HttpResponse:
     """In the place of Django's ``render``: a page that nobody looks at."""
     return HttpResponse(status=status or 200)
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    """What happens inside has not happened afterwards."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 # States

@@ -371,7 +371,7 @@ def test_every_door_answers_everybody_in_every_state_as_the_tables_say_in_both_m
 def problems_in(world: World, surface: str, state: str, mode: str) -> list[str]:
     """Every cell of this state, tried, and what was wrong with it."""
     found = []
-    with doors.undone():
+    with building.undone():
         if state == "uninstallable":
             proposing.policy(uninstall_on_archive=True)
         before = world.everything()
@@ -381,7 +381,7 @@ def problems_in(world: World, surface: str, state: str, mode: str) -> list[str]:
                 for who in (each for each in standing_at(surface, world) if is_tried(action, each, state, mode)):
                     refused = denial(door, called, who)
                     expected = "403" if refused else outcome(surface, called, state)
-                    with doors.undone():
+                    with building.undone():
                         problem = judged(world, state, send(world, who, state), expected, refused, before)
                     found += [f"{door} / {action} / {who.role} / {state}: {problem}"] if problem else []
     return found

@@ -6,12 +6,9 @@ installed artifact as the API gives it.
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,6 +21,7 @@ from proposals.api.serializers import MAX_BODY
 from proposals.models import Kind, Proposal
 from tests import building
 from tests.budgets import examples
+from tests.building import undone
 
 pytestmark = pytest.mark.django_db
 EXTENSION, PROPOSALS = "/v1/host/console/proposals", "/v1/host/sample/proposals"
@@ -263,13 +261,6 @@ VALUES = st.recursive(
     lambda items: arrays(items) | objects(items),
     max_leaves=8,
 )
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))

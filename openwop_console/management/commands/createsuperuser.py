@@ -1,6 +1,5 @@
 """``manage.py createsuperuser``, which this host has no use for: a right is a role in a tenant."""
 
-
 from django.core.management.base import CommandError
 
 from openwop_console.management.base import DatabaseCommand
