@@ -86,7 +86,7 @@ class Source:
     """What a file is a file of: its form, one of ``FORMS``, and where entries go of which it does not say so.
 
     ``memory_ref`` takes the place of ``mem0`` and of the ``langgraph`` before a prefix; ``agent_id`` is the agent of
-    plain entries that name none.
+    plain entries that name none, and of items of LangGraph, whose store it is then.
     """
 
     form: str = "jsonl"
@@ -193,11 +193,18 @@ def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
 
 
 def _of_langgraph(said: JSONObject, source: Source, now: datetime) -> Incoming:
-    """An item of a store of LangGraph: its value is the content, and its key a tag."""
+    """An item of a store of LangGraph. Of an agent, and under no other ref, it is at the address where the client's
+    store finds it; else its value is the content of a plain entry, and its key a tag."""
     key, value, created_at = _text(said, "key"), _object(said, "value"), _time(said, "created_at", now)
     parts = said["prefix"].split(".") if isinstance(said.get("prefix"), str) else _texts(said, "prefix")
-    draft = EntryDraft(addresses.canonical(value), (key,), "", source.agent_id)
     entry_id = _id_of(created_at, "langgraph", "/".join(("langgraph", *parts)), key)
+    if source.agent_id and not source.memory_ref:
+        made_by = dict.fromkeys(("agent_id", "created_by", "curated_by"), source.agent_id)
+        if not parts or any(not each or "." in each for each in parts):
+            raise _wrong("prefix", "is not a namespace of LangGraph")
+        place = {"tier": Tier.SEMANTIC, "namespace": "".join(f"{each}." for each in parts), "key": key}
+        return Incoming(Imported(entry_id, created_at, Given(_address(place | made_by), value)), "")
+    draft = EntryDraft(addresses.canonical(value), (key,), "", source.agent_id)
     return Incoming(Imported(entry_id, created_at, draft), "/".join((source.memory_ref or "langgraph", *parts)))
 
 
@@ -406,9 +413,11 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported],
     redact = redaction.for_tenant(scope.tenant_id).redact
     agents = sorted({each.address.agent_id for each in given})
     logs = {name: work.agent(scope.tenant_id, redact(name).text, now=now).run_id for name in agents}
-    for name in sorted({each.address.namespace for each in given if each.address.tier == Tier.SEMANTIC}):
+    shared = [each.address for each in given if each.address.tier == Tier.SEMANTIC]
+    first = {each.namespace: redact(each.created_by or each.agent_id).text for each in reversed(shared)}
+    for name in sorted(first):
         namespaces.redacted_name(scope, name)
-        made = namespaces.ensure_readable(scope.tenant_id, name, (), scope.principal.id, now)
+        made = namespaces.ensure_readable(scope.tenant_id, name, (), scope.principal.id, now, writer=first[name])
         namespaces.audit_changes(made, actor=scope.principal.id, now=now)
     ledger.import_addressed(scope, entries, run=run, logs=logs, now=now)
 

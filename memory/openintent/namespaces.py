@@ -277,12 +277,16 @@ def _require_admin(caller: Caller, name: str, *, there: bool, now: datetime) -> 
 
 
 @transaction.atomic
-def ensure_readable(tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: datetime) -> list[Changed]:
-    """Create the namespace if needed and give each of ``readers`` at least read access (R83), on behalf of ``by``. The
-    caller audits the change after all of its locks."""
+def ensure_readable(
+    tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: datetime, *, writer: str = ""
+) -> list[Changed]:
+    """Create the namespace if needed and give each of ``readers`` at least read access (R83), on behalf of ``by``. Who
+    wrote it first elsewhere, the ``writer``, may write one that is created (C14). The caller audits the change after
+    all of its locks."""
     name = redaction.for_tenant(tenant_id).redact(name).text
     rules = [{"agent": agent, "access": "read"} for agent in dict.fromkeys(readers)]
-    made = insert(tenant_id, name, Permissions("read", rules), by, now)
+    first = [{"agent": writer, "access": "write"}] if writer else []
+    made = insert(tenant_id, name, Permissions("read", first + rules), by, now)
     if made:
         return [made]
     row = find_namespace(tenant_id, name)

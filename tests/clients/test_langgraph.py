@@ -1,12 +1,15 @@
 """The store for LangGraph: what it answers, beside ``InMemoryStore``, and what a real graph leaves in the ledger."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypedDict, cast
 
 import httpx
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_store
@@ -325,6 +328,34 @@ def test_another_tenant_has_none_of_it(store: ConsoleStore, transport: Counting)
     filled(store)
     with ConsoleStore(in_process.URL, building.key("globex", "agent"), transport=transport) as other:
         assert (other.search(()), other.get(FIRST, "a"), other.list_namespaces()) == ([], None, [])
+
+
+@pytest.mark.engines
+def test_what_another_store_holds_is_imported_and_goes_on_here_and_elsewhere(
+    store: ConsoleStore, transport: Counting, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, file = InMemoryStore(), tmp_path / "items"
+    filled(other)
+    building.tenant("globex")
+    items = [each.dict() for each in other.search((), limit=100)]
+    file.write_text("\n".join(json.dumps({"prefix": ".".join(each["namespace"]), **each}) for each in items))
+    call_command("import_memory", str(file), "--tenant", "acme", "--format", "langgraph", "--agent", "planner")
+    capsys.readouterr()
+    call_command("export_memory", "--tenant", "acme")
+    file.write_text(capsys.readouterr().out)
+    call_command("import_memory", str(file), "--tenant", "globex")
+    key = building.key("globex", "agent")
+    with ConsoleStore(in_process.URL, key, agent_id="planner", transport=transport) as elsewhere:
+        for each in (store, elsewhere):
+            for name, read in READS.items():
+                assert said(read(each)) == said(read(other)), name
+            each.put(FIRST, "a", {"kind": "changed"})
+            each.put(FIRST, "c", {"kind": "new"})
+            each.delete(SECOND, "a")
+            assert [item.value["kind"] for item in each.search(FIRST, limit=2)] == ["new", "changed"]
+    stranger = ConsoleStore(in_process.URL, key, agent_id="stranger", transport=transport)
+    with stranger, pytest.raises(MemoryAccessError):
+        stranger.put(FIRST, "a", {"kind": "theirs"})
 
 
 # --- a graph ----------------------------------------------------------------------------------------------------------

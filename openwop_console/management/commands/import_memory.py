@@ -33,7 +33,12 @@ class Command(DatabaseCommand):
         parser.add_argument(
             "--memory-ref", default="", metavar="REF", help="the ref of mem0 memories, or the one above LangGraph's"
         )
-        parser.add_argument("--agent", default="", metavar="ID", help="the agent of plain entries that name none")
+        parser.add_argument(
+            "--agent",
+            default="",
+            metavar="ID",
+            help="the agent of plain entries that name none; without --memory-ref, items of LangGraph are in its store",
+        )
         parser.add_argument(
             "--dry-run", action="store_true", help="print what would become of each line, and change nothing"
         )
