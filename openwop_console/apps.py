@@ -19,8 +19,10 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         """Register discovery's document for the apps below, and tie a console's child process to that console."""
-        from memory.host import event_log, registrations
+        from memory.host import clock, event_log, registrations
 
+        if not settings.IN_TESTS:
+            clock.follow_database()
         registrations.provide_capabilities(_discovery_document)
         registrations.when_read(self._register)
         if settings.OPENWOP_TELEMETRY:

@@ -17,6 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memory.host import sql
@@ -25,6 +26,7 @@ HEARTBEAT = "worker-heartbeat"
 HEARTBEAT_EVERY_S = 10
 # Seconds without a heartbeat after which a worker counts as gone.
 HEARTBEAT_LASTS_S = 45
+FORGOTTEN_AFTER_S = 7 * 24 * 60 * 60
 
 NO_DATABASE = "The database does not answer."
 NO_MIGRATIONS = "The database lacks migrations of this release; run: manage.py migrate"
@@ -44,7 +46,8 @@ class WorkerStatistics(DummyCache):
     def set(self, key: str, value: object, *args: object, **options: object) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + HEARTBEAT_EVERY_S
-            caches["default"].set(HEARTBEAT, True, HEARTBEAT_LASTS_S)
+            # The cache judges by the clock of each host, which may be wrong; the value is the database's time.
+            caches["default"].set(HEARTBEAT, timezone.now(), FORGOTTEN_AFTER_S)
 
 
 def unapplied_migrations() -> list[str]:
@@ -76,7 +79,8 @@ def is_worker_alive() -> bool:
     from openwop_console import errors  # its imports take longer than most commands
 
     try:
-        return caches["default"].get(HEARTBEAT) is not None
+        heard = caches["default"].get(HEARTBEAT)
+        return isinstance(heard, datetime) and timezone.now() - heard < timedelta(seconds=HEARTBEAT_LASTS_S)
     except DatabaseError as problem:
         if errors.is_unavailable(problem):
             raise

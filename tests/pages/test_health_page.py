@@ -32,7 +32,7 @@ def test_the_page_says_what_the_host_is_and_that_no_worker_runs_until_one_is_hea
     shown = body_of(ada.get("/health"))
     assert "No worker was heard of" in shown
     assert "not ready" in shown
-    caches["default"].set(health.HEARTBEAT, True, 45)
+    caches["default"].set(health.HEARTBEAT, timezone.now(), 45)
     assert "No worker was heard of" not in body_of(ada.get("/health"))
     found = state(ada)
     assert found["workerAlive"] is True
@@ -149,7 +149,7 @@ def test_work_that_waits_says_that_no_worker_is_running(ada: Client) -> None:
     words = "No worker is running on this host"
     caches["default"].delete(health.HEARTBEAT)
     assert [page for page in pages if words not in body_of(ada.get(page))] == []
-    caches["default"].set(health.HEARTBEAT, True, 45)
+    caches["default"].set(health.HEARTBEAT, timezone.now(), 45)
     assert [page for page in pages if words in body_of(ada.get(page))] == []
 
 
