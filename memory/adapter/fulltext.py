@@ -555,7 +555,7 @@ def _below(tenant_id: UUID, position: int) -> EntryQuerySet:
 
 
 def _stopped(tenant_id: UUID, positions: list[int], limit: int, floor: int) -> Found:
-    is_all = len(positions) >= limit or not _below(tenant_id, floor).exists()
+    is_all = len(positions) >= limit or not _top(tenant_id, floor)
     return Found(positions[:limit], None if is_all else floor)
 
 
