@@ -29,7 +29,7 @@ from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
 from memory.host.runs import RunOrder
-from memory.host.tenancy import TenantScope
+from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Given, Imported
 from memory.openintent import namespaces, work
 from memory.origins import Origin
@@ -381,17 +381,20 @@ def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *
             continue
         wanted[entry_id] = each
         outcomes.append(STORED)
-    plain: dict[str, list[Imported]] = {}
-    for each in wanted.values():
-        plain.setdefault(each.memory_ref, []).append(each.entry)
-    _import_addressed(scope, run, plain.pop("", []), now)
-    for memory_ref, entries in plain.items():
-        tenancy.require_well_formed(memory_ref)
-        place = tenancy.memory_scope(scope, memory_ref)
-        if place is None:
-            raise Invalid("There is no such place.", errors=[{"field": "memoryRef", "message": "cannot be written"}])
-        ledger.import_drafts(place, entries, run=run, now=now)
+    addressed = [each.entry for each in wanted.values() if isinstance(each.entry.what, Given)]
+    _import_addressed(scope, run, addressed, now)
+    plain = [each for each in wanted.values() if not isinstance(each.entry.what, Given)]
+    places = {ref: _place(scope, ref) for ref in dict.fromkeys(each.memory_ref for each in plain)}
+    ledger.import_drafts([(places[each.memory_ref], each.entry) for each in plain], run=run, now=now)
     return outcomes
+
+
+def _place(scope: TenantScope, memory_ref: str) -> MemoryScope:
+    tenancy.require_well_formed(memory_ref)
+    place = tenancy.memory_scope(scope, memory_ref)
+    if place is None:
+        raise Invalid("There is no such place.", errors=[{"field": "memoryRef", "message": "cannot be written"}])
+    return place
 
 
 def try_entries(

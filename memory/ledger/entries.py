@@ -591,22 +591,27 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
     return written
 
 
-def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
-    """The entries are under ``scope``, without any secret of the tenant, each with its fact on ``run``, and with what
-    was stated of it elsewhere; all or none."""
-    require_plain_ref(scope)
-    require_writable(scope, run)
+def import_drafts(placed: Sequence[tuple[MemoryScope, Imported]], *, run: Run, now: datetime) -> None:
+    """Each entry is under its scope, without any secret of the tenant, with its fact on ``run``, and with what was
+    stated of it elsewhere; all or none, in their order. Of many refs as of one: each statement costs more than a row.
+    """
+    for scope in dict.fromkeys(scope for scope, _ in placed):
+        require_plain_ref(scope)
+        require_writable(scope, run)
     redactor = redaction.for_tenant(run.tenant_id)
     made: list[Prepared] = []
     stated: dict[int, tuple[UUID, Stated]] = {}
-    for part in sql.in_chunks(imported, TOGETHER):
-        drafts = [each.what for each in part if isinstance(each.what, EntryDraft)]
-        redact = redactor_of(redactor, (scope.memory_ref, *(text for draft in drafts for text in draft.texts)))
-        for each, draft in zip(part, drafts, strict=True):
+    for part in sql.in_chunks(placed, TOGETHER):
+        drafts = [(scope, each, each.what) for scope, each in part if isinstance(each.what, EntryDraft)]
+        texts = (text for scope, _, draft in drafts for text in (scope.memory_ref, *draft.texts))
+        redact = redactor_of(redactor, texts)
+        for scope, each, draft in drafts:
             entry = replace(redacted(scope, draft, redact, now), id=each.entry_id)
             if each.origin:
                 stated[len(made)] = each.entry_id, Stated(run.id, each.origin).redacted(redactor.redact)
             made.append(Prepared(entry, draft, run.id, created_at=each.created_at))
+    if not made:
+        return
     with transaction.atomic():
         last = event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
         insert_entries(run.tenant_id, made, now=now)

@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import adapter, external_runs, ledger, ledger_search, provenance, retention, transfers
@@ -171,6 +172,20 @@ def _as_before_decision_134(scope: TenantScope) -> None:
     Agent.objects.written_by(Agent.writer).filter(tenant_id=scope.tenant_id).delete()
 
 
+def test_lines_of_many_refs_cost_no_more_statements_than_those_of_one() -> None:
+    """A store of LangGraph has a prefix for each user."""
+    globex, counts = building.scope("globex"), []
+    run = building.open_run(globex)
+    for refs in (1, 40):
+        lines = [(n, line(n, memoryRef=f"users/{refs}/{n % refs}").encode()) for n in range(40)]
+        with CaptureQueriesContext(connection) as asked:
+            results = transfers.import_lines(globex, run, lines, Source(), now=timezone.now())
+        assert {each.outcome for each in results} == {"stored"}
+        counts.append(len(asked))
+    assert counts[1] <= counts[0]
+    assert [row[2] for row in stored("globex")] == 2 * [f"entry {n}" for n in range(40)], "in the order of the file"
+
+
 def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     globex, lines = building.scope("globex"), [line(number) for number in range(4)]
     now = timezone.now()
@@ -209,6 +224,7 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
         line(1, id="mem_1"),
         line(1, content=""),
         line(1, content="a\0b"),
+        line(1, memoryRef=""),
         line(1, memoryRef="../x"),
         line(1, memoryRef="openintent/semantic/x"),
         line(1, memoryRef="tenant/acme/x"),
@@ -221,10 +237,10 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
     file = tmp_path / "memory"
     file.write_text("\n".join([line(0), *bad, line(2)]))
     for words, outcome, expected in ((["--dry-run"], "would be stored", 0), ([], "stored", 2)):
-        with pytest.raises(CommandError, match="14 lines"):
+        with pytest.raises(CommandError, match="15 lines"):
             run_import(capsys, file, *words)
         told = capsys.readouterr().out.splitlines()
-        assert (told[0], told[-1]) == (f"1: {outcome}", f"16: {outcome}")
+        assert (told[0], told[-1]) == (f"1: {outcome}", f"17: {outcome}")
         assert all(": refused: " in each for each in told[1:-1]), told
         assert len(stored("globex")) == expected
 
