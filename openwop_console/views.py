@@ -441,6 +441,7 @@ def api(request: HttpRequest) -> HttpResponse:
         "count": sum(len(group.operations) for group in groups),
         "schemas": openapi.schemas(document),
         "as_json": reverse("api-document"),
+        "address": pages.public_url(request),
     }
     return pages.render(request, "console/api.html", context)
 

@@ -200,6 +200,8 @@ def test_the_page_shows_every_operation_of_the_document_and_links_to_it(client: 
     for target in re.findall(r'href="#([^"]+)"', shown):
         assert f'id="{target}"' in shown, target
     assert 'href="/v1/openapi.json" download' in shown
+    for words in ("http://testserver/mcp", "OTEL_EXPORTER_OTLP_ENDPOINT", "/readyz", "If-Match"):
+        assert words in shown
 
 
 def test_who_reads_nothing_but_the_audit_log_may_read_of_the_api_too(client: Client) -> None:

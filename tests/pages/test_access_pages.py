@@ -528,7 +528,7 @@ def test_a_key_lists_what_it_may_do_which_is_no_more_than_its_person(ada: Client
     assert f"{len(access.ROLES['viewer'])} permissions" in body_of(ada.get(there))
     assert '<code class="small">memory:read</code>' in body_of(ada.get(there))
     operators.change(building.scope(), vera.id, role="auditor", now=timezone.now())
-    assert "no permission: its person has none of them" in body_of(ada.get(there))
+    assert "its person has none of them" in body_of(ada.get(there))
 
 
 # --- one's own password ---------------------------------------------------------------------------------------------
