@@ -24,6 +24,7 @@ from memory.host.models import Operator
 from memory.host.operators import Invitation
 from memory.host.pages import Cleaned
 from memory.host.paging import Page
+from memory.host.sessions import BrowserSession
 from memory.host.sql import CHUNK
 from memory.host.tenancy import TenantScope
 from memory.host.vault import SecretRecord
@@ -31,6 +32,7 @@ from memory.wire import instant
 
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
 CONNECT = "manifest:read"
+SESSION_COLUMNS = ("browser", "tenant", "network", "signedInAt", "expiresAt", "current")
 SECRET_COLUMNS = ("name", "scope", "owner", "version", "setAt", "lastUsedAt", "lastUsedBy")
 Row = TypeVar("Row")
 
@@ -266,24 +268,24 @@ def operator_change(request: HttpRequest, operator_id: str) -> HttpResponse:
     return _operators_page(request, scope, _invite_form(scope), status=sent.status)
 
 
-@pages.parameters()
+@pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
-def own_sessions(request: HttpRequest) -> HttpResponse:
+def own_sessions(request: HttpRequest) -> HttpResponseBase:
     """The browsers in which this person is signed in; a POST ends one session, or all but this one."""
     scope, now = tenancy.scope_of(request), timezone.now()
     operator, current = cast("Operator", request.user), request.session.session_key or ""
     if request.method != "POST":
         rows = sessions.list_own(operator, current=current, now=now)
-        return pages.render(request, "memory/sessions.html", {"nav": "settings", "now": now, "rows": rows, "own": True})
+        return _sessions_page(request, {"now": now, "rows": rows, "own": True})
     name, actor = request.POST.get("session", ""), scope.principal.id
     ended = sessions.end_own(operator, name, current=current, actor=actor, now=now)
     messages.success(request, "Session ended." if name else f"Sessions ended: {ended}.")
     return redirect("sessions")
 
 
-@pages.parameters()
+@pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
-def operator_sessions(request: HttpRequest, operator_id: str) -> HttpResponse:
+def operator_sessions(request: HttpRequest, operator_id: str) -> HttpResponseBase:
     """The browsers in which an operator is signed in to this tenant; a POST ends one session."""
     scope, now, wanted = tenancy.scope_of(request), timezone.now(), ids.parse("usr", operator_id)
     if request.method == "POST":
@@ -291,13 +293,27 @@ def operator_sessions(request: HttpRequest, operator_id: str) -> HttpResponse:
         messages.success(request, "Session ended.")
         return redirect("operator-sessions", operator_id)
     current = request.session.session_key or ""
-    context = {
-        "nav": "settings",
-        "now": now,
-        "rows": sessions.list_of_member(scope, wanted, current=current, now=now),
-        "operator": operators.find(scope, wanted),
-    }
+    rows = sessions.list_of_member(scope, wanted, current=current, now=now)
+    return _sessions_page(request, {"now": now, "rows": rows, "operator": operators.find(scope, wanted)})
+
+
+def _sessions_page(request: HttpRequest, context: JSONObject) -> HttpResponseBase:
+    """The list as a page, or as a file."""
+    if wanted := _file_format(request):
+        return exports.listing(wanted, "sessions", map(_session_row, context["rows"]), columns=SESSION_COLUMNS)
+    context = {"nav": "settings", **context, **pages.files(request)}
     return pages.render(request, "memory/sessions.html", context)
+
+
+def _session_row(session: BrowserSession) -> JSONObject:
+    return {
+        "browser": session.browser or None,
+        "tenant": session.tenant or None,
+        "network": session.network or None,
+        "signedInAt": instant(session.began_at),
+        "expiresAt": instant(session.expires_at),
+        "current": session.is_current,
+    }
 
 
 @require_POST

@@ -521,6 +521,17 @@ def test_keys_and_operators_as_files_are_what_the_api_answers_and_hold_all_of_th
     assert ",'=k0," in body_of(ada.get("/settings/keys?format=csv")), "no spreadsheet computes it"
 
 
+def test_sessions_are_a_file_too_without_what_opens_them() -> None:
+    person, browser = building.operator("acme", "owner"), Client()
+    browser.post("/login", {"login": person.email, "password": building.PASSWORD})
+    for page in ("/settings/sessions", f"/settings/operators/{ids.wire('usr', person.id)}/sessions"):
+        text = body_of(browser.get(f"{page}?format=json"))
+        [row] = json.loads(text)["sessions"]
+        assert (row["current"], set(row) >= {"browser", "signedInAt", "expiresAt"}) == (True, True)
+        assert OperatorSession.objects.get().session_key not in text
+        assert body_of(browser.get(f"{page}?format=csv")).startswith("browser,tenant,network")
+
+
 def test_a_key_lists_what_it_may_do_which_is_no_more_than_its_person(ada: Client) -> None:
     vera = building.operator("acme", "viewer", email="vera@acme.example")
     made = access.create_api_key(building.tenant(), role="viewer", name="watch", owner=vera, now=timezone.now())
