@@ -621,6 +621,9 @@ def test_slips_are_found_among_very_many_too() -> None:
 
 
 ONE_GIST = """
+Oskar is Lena's stepbrother. | Lena's stepbrother is Oskar.
+The dean of the Ghent faculty is Mira. | Mira is the Ghent faculty's dean.
+The mill in Ulm has been shut since Friday. | Since Friday the Ulm mill has been closed.
 The password of the guest wifi is printed on the router. | The guest wifi password is printed on the router.
 Mrs. Doyle's parcel weighs 2500 g. | The parcel for Mrs. Doyle weighs 2.5 kg.
 Ingrid speaks Norwegian, Danish and English. | Ingrid speaks English, Danish and Norwegian.
@@ -639,6 +642,10 @@ La reunión empieza a las 16:30. | La reunión comienza a las cuatro y media de 
 王经理每周一下午三点检查库存。 | 每周一15:00,王经理检查库存。
 """
 OTHER_GIST = """
+Oskar is Lena's stepbrother. | Lena is Oskar's stepbrother.
+The dean of the Ghent faculty is Mira. | The dean of the Mira faculty is Ghent.
+The mill in Ulm has been shut since Friday. | Until Friday the Ulm mill has been closed.
+Ana works before noon and Ben after noon. | Ana works after noon and Ben before noon.
 Ana pays Ben 50 euros. | Ben pays Ana 50 euros.
 The report about sales is due. | The sales about report is due.
 Omar's assistant called the manager. | Omar called the manager's assistant.

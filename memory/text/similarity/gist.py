@@ -189,6 +189,8 @@ def _without_lone_values(a: list[Part], b: list[Part]) -> tuple[list[Part], list
         for part in parts:
             if part.token.mask in lone or (times and part.token.raw in DAYS):
                 gone = part
+                if found and found[-1].token.raw in words.HEADS and not part.rank:  # "since Friday"
+                    gone = replace(found.pop(), token=part.token)
                 continue
             if gone and not part.after_verb:
                 rank = max(gone.rank, part.rank)

@@ -16,6 +16,7 @@ from memory.text.similarity.tokens import (
     COMMON,
     END,
     HALT,
+    OWNS,
     PREPOSITION,
     PRONOUN,
     SAID,
@@ -271,6 +272,8 @@ def _is_rhythm(parts: list[Part]) -> bool:
 
 def _is_name(parts: list[Part]) -> bool:
     """Whether the first of them are a name or a value, up to the first comma: "our CEO" is none."""
+    if any(part.token.kind & OWNS for part in parts):
+        return False  # "Vera's brother-in-law"
     if parts[0].token.kind & PRONOUN or (parts[0].article and not parts[0].token.kind & VALUE):
         return False
     end = next((at for at, part in enumerate(parts) if part.rank and at), len(parts))

@@ -15,6 +15,7 @@ from memory.text.similarity.tokens import (
     AND,
     BREAKING,
     CAPITAL,
+    COMMON,
     HAPPENS,
     IDIOM,
     NEGATION,
@@ -352,12 +353,22 @@ def possessed(tokens: list[Token]) -> list[Token]:
             end += 1
             if found[end - 1].kind & BREAKING:
                 break
+        if end == start + 1 > at + 2 and _names_a_thing(found, start):
+            end += 1
         if end > start:
             ending = found[end - 1].kind & BREAKING
             owner = [token.without_kind(BREAKING) for token in found[start:end]]
             owned = found[at - 1].with_kind(ending)
             found[at - 1 : end] = [*owner, owned, *[_token("the")] * (end - at - len(owner))]
     return [token for token in found if token.raw not in words.ARTICLES]
+
+
+def _names_a_thing(tokens: list[Token], at: int) -> bool:
+    """Whether the name there belongs to the noun behind it: "the Lisbon office"."""
+    if tokens[at].kind & BREAKING or not tokens[at].kind & CAPITAL or at + 1 >= len(tokens):
+        return False
+    noun = tokens[at + 1]
+    return bool(noun.kind & WORD and noun.kind & COMMON and not noun.kind & (CAPITAL | PREPOSITION))
 
 
 def with_adverbs_last(tokens: list[Token]) -> list[Token]:
