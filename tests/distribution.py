@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests import plugin
+from tests import plugin, templates
 
 # Fixtures that start a console for all the tests of a session that ask for it.
 SHARED_CONSOLES = {
@@ -67,6 +67,11 @@ class Files(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist is not t
         names of the tests, which pytest 9 no longer lets pytest-xdist 3.8 change.)"""
         written: dict[str, str] = json.loads(_told().read_text())
         return written
+
+
+def pytest_xdist_setupnodes() -> None:
+    """Before the workers begin: what they all copy is made while they collect."""
+    templates.begin()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:

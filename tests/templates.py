@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,11 +31,15 @@ IMPORTED = re.compile(rf"^(?:from|import) ((?:{'|'.join(PACKAGES)})[\w.]+)", re.
 
 def copy_file(target: Path) -> None:
     """A migrated SQLite file at ``target``."""
+    shutil.copy(_migrated_file(), target)
+
+
+def _migrated_file() -> Path:
     with _shared() as folder:
         file = folder / "template" / "console.sqlite3"
         if not file.exists():
             _take_kept(file)
-    shutil.copy(file, target)
+    return file
 
 
 def _take_kept(file: Path) -> None:
@@ -64,20 +69,37 @@ def digest() -> str:
     modules = (settings.BASE_DIR / f"{name.replace('.', '/')}.py" for name in sorted(imported))
     over = hashlib.sha256(sys.version.encode())
     for file in [*migrations, *modules, settings.BASE_DIR / "requirements-dev.lock"]:
-        over.update(f"{file}\n".encode() + file.read_bytes())
+        over.update(f"{file.relative_to(settings.BASE_DIR)}\n".encode() + file.read_bytes())
     return over.hexdigest()
 
 
 def copy_database(name: str) -> None:
     """A migrated PostgreSQL database called ``name``. The server copies a template only while nobody uses it."""
     with _shared() as folder:
-        made = folder / "template.made"
-        if not made.exists():
-            execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", TEMPLATE)
-            execute("CREATE DATABASE {}", TEMPLATE)
-            _migrate({"OPENWOP_DATA_DIR": str(folder / "template"), "DATABASE_URL": url_of(TEMPLATE)})
-            made.touch()
+        _migrate_database(folder)
         execute("CREATE DATABASE {} TEMPLATE {}", name, TEMPLATE)
+
+
+def _migrate_database(folder: Path) -> None:
+    made = folder / "template.made"
+    if not made.exists():
+        execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", TEMPLATE)
+        execute("CREATE DATABASE {}", TEMPLATE)
+        _migrate({"OPENWOP_DATA_DIR": str(folder / "template"), "DATABASE_URL": url_of(TEMPLATE)})
+        made.touch()
+
+
+def begin() -> None:
+    """Migrates the template in the background: the workers of pytest-xdist need it only once they have collected."""
+    threading.Thread(target=_migrate_engine, daemon=True).start()
+
+
+def _migrate_engine() -> None:
+    if plugin.engine() == plugin.SQLITE:
+        _migrated_file()
+        return
+    with _shared() as folder:
+        _migrate_database(folder)
 
 
 def url_of(name: str) -> str:
