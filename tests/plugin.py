@@ -109,7 +109,6 @@ def pytest_collection_finish() -> None:
     from memory.host import registrations  # not before the settings are those of a test
 
     registrations.complete()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
     gc.enable()
