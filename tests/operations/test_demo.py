@@ -628,7 +628,7 @@ def test_a_seeding_interrupted_anywhere_is_completed_by_the_next_and_nothing_is_
     assert whole["gates"] == [("granted", "completed"), ("open", "waiting-approval")]
     assert "workflow:desk-card@1.0.0" in whole["applied"]
 
-    for stop in range(1, next(looks), 7 if THOROUGH else 29):
+    for stop in range(1, next(looks), 7 if THOROUGH else 43):
         told, folder = small(f"cut-{stop}"), tmp_path / str(stop)
         folder.mkdir()
         with pytest.raises(KeyboardInterrupt):

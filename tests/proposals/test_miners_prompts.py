@@ -265,7 +265,7 @@ def test_the_order_of_rows_changes_nothing(texts: list[str], seed: int) -> None:
 
 
 def test_what_many_different_people_say_once_is_looked_at_once_each() -> None:
-    many = tuple(correction(n, f"Mention customer number {n} by name.") for n in range(3000))
+    many = tuple(correction(n, f"Mention customer number {n} by name.") for n in range(1000))
     said: list[Correction] = [*many, *(correction(5000 + n, SENTENCE) for n in range(3))]
     findings: list[Finding] = found(Traces(prompts=(prompt(),), corrections=tuple(said)), KIND)
     assert [each.artifact["text"].split("\n- ")[1:] for each in findings] == [[SENTENCE]]
