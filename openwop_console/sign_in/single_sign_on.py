@@ -48,6 +48,7 @@ MAX_BYTES = 1_048_576
 NO_ROLE = "None of your groups has a role in this console. Ask your administrator."
 UNVERIFIED = "The provider does not say that your email address is verified, so it opens no account here."
 TAKEN = "An account with your email address signs in with a password. Ask your administrator."
+ANOTHERS = "Your email address belongs to another account of the provider here. Ask your administrator."
 NO_ADDRESS = "The provider does not say your email address."
 FAILED = "The sign-in did not come through. Try again."
 UNREACHABLE = "The sign-in provider does not answer. Try again later."
@@ -259,7 +260,8 @@ def _person(claims: dict[str, object], wanted: dict[Tenant, str], now: datetime)
     """Return the person with the address of the claims, if the provider has verified it; raises ``_Refused`` otherwise.
 
     A new person is created when their groups have a role. An existing account is linked where the settings allow it,
-    without what opened it before: another may have made it, and know its password.
+    without what opened it before: another may have made it, and know its password. One that is linked already is not,
+    since the provider may have given the address of a person who left to another.
     """
     email = claims.get("email")
     if not isinstance(email, str) or not email.strip():
@@ -269,6 +271,8 @@ def _person(claims: dict[str, object], wanted: dict[Tenant, str], now: datetime)
         raise _Refused(UNVERIFIED, "address", known)
     if known and not settings.OPENWOP_OIDC_LINK:
         raise _Refused(TAKEN, "not linked", known)
+    if known and SocialAccount.objects.filter(user=known).exists():
+        raise _Refused(ANOTHERS, "linked to another", known)
     if known:
         operators.renew_login(known, now=now)
         return known

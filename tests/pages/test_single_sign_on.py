@@ -190,8 +190,9 @@ def test_a_password_account_is_linked_only_when_the_address_is_verified_and_the_
     assert access.roles_of(building.tenant().id, ids.wire("usr", ada.id)) == ["operator"]
     assert "operator.linked" in actions(ada)
     provider.person("s-9", ADA, "owners")
-    assert SocialAccount.objects.count() == 1
-    assert may(Client()) == ""
+    later, _ = go(provider)
+    assert "belongs to another account of the provider" in told(later), "an address that was given to another person"
+    assert (SocialAccount.objects.count(), may(later), may(browser)) == (1, "", "acme:operator")
 
 
 @pytest.mark.engines
