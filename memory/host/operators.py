@@ -229,7 +229,8 @@ def follow_groups(operator: Operator, wanted: Mapping[Tenant, str], *, now: date
 
     A membership from groups ends with them. A membership from a person stays, and so does the last active owner; a
     person's deactivation is not undone by a group. The provider vouches for the address, so an open invitation to a
-    tenant of their groups is accepted.
+    tenant of their groups is accepted. In the first tenant an owner may have reset the password, so that it is dropped
+    with the second.
     """
     tenants = {tenant.id: tenant for tenant in wanted}
     known = Membership.objects.filter(operator=operator, from_groups=True).select_related("tenant")
@@ -240,9 +241,17 @@ def follow_groups(operator: Operator, wanted: Mapping[Tenant, str], *, now: date
         row = access.membership_of(tenant.id, operator.id)
         is_open = row is not None and (row.from_groups or row.invitation == Membership.OPEN) and not row.is_active
         if role and (row is None or is_open):
+            if operator.has_usable_password() and _is_of_one_other(operator, tenant.id):
+                renew_login(operator, now=now)
             join_by_groups(tenant, operator.email, role=role, now=now)
         elif row and row.is_active:
             _follow_group(host_scope(tenant, scopes=access.ROLES[OWNER]), row, role, now)
+
+
+def _is_of_one_other(operator: Operator, tenant_id: UUID) -> bool:
+    """Whether the person is or was an operator of one tenant, and not of this one."""
+    joined = Membership.objects.filter(operator=operator, has_joined=True).values_list("tenant_id", flat=True)
+    return len(joined) == 1 and tenant_id not in joined
 
 
 def _follow_group(scope: TenantScope, row: Membership, role: str, now: datetime) -> None:

@@ -235,6 +235,32 @@ def test_what_opened_an_account_before_it_was_linked_opens_it_no_more(provider: 
     assert ada.check_password(building.PASSWORD), "a password of later stays"
 
 
+@pytest.mark.engines
+def test_groups_that_open_a_second_tenant_drop_a_password_that_the_owner_of_the_first_may_know(
+    provider: Provider,
+) -> None:
+    provider.person("s-1", ADA, "guests")
+    go(provider)
+    ada, now = Operator.objects.get(email=ADA), timezone.now()
+    link = operators.reset_password(administrator_scope(building.tenant()), ada.id, now=now)
+    operators.set_first_password(ada.id, link.token, building.PASSWORD, now=now)
+    provider.person("s-1", ADA, "owners")
+    go(provider)
+    ada.refresh_from_db()
+    assert ada.has_usable_password(), "in one tenant it stays"
+    other = Client()
+    other.post("/login", {"login": ADA, "password": building.PASSWORD})
+    provider.person("s-1", ADA, "staff")
+    browser, _ = go(provider)
+    ada.refresh_from_db()
+    assert (ada.has_usable_password(), may(other)) == (False, "")
+    assert may(browser) in ("acme:operator", "globex:viewer")
+    access.store_password(ada, access.encode_password(ada, building.PASSWORD), action="operator.password_set", now=now)
+    go(provider)
+    ada.refresh_from_db()
+    assert ada.has_usable_password(), "with two tenants an administrator alone sets one"
+
+
 def test_an_unverified_address_makes_no_account_that_another_could_be_invited_into(provider: Provider) -> None:
     provider.person("s-1", "victim@acme.example", "staff", verified=False)
     assert may(go(provider)[0]) == ""
