@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from statistics import median
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,8 @@ SHOWN = 10
 # The number up to which a waiting list is counted.
 COUNTED = 99
 FAILED_WITHIN, OVERRIDDEN_WITHIN = timedelta(days=7), timedelta(days=14)
+# A spike: so many times the usual number of a day, and at least so many; where at least so many days have one.
+SPIKE_TIMES, SPIKE_LEAST, SPIKE_AFTER = 5, 50, 3
 SECTIONS = {
     "needs_you": (
         "votes",
@@ -63,6 +66,29 @@ class Writes:
     @property
     def total(self) -> int:
         return sum(number for _, number in self.points)
+
+    @property
+    def usual(self) -> int:
+        """Return the median of the days before the last one on which something was written; 0 for fewer than three."""
+        written = [number for _, number in self.points[:-1] if number]
+        return int(median(written)) if len(written) >= SPIKE_AFTER else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Spike:
+    """The entries of an agent on the last day, and how many are usual on a day with any."""
+
+    agent: str
+    entries: int
+    usual: int
+
+    @property
+    def is_one(self) -> bool:
+        return self.usual > 0 and self.entries >= max(SPIKE_TIMES * self.usual, SPIKE_LEAST)
+
+    @property
+    def times(self) -> int:
+        return self.entries // self.usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +132,12 @@ class Attention:
     def totals(self) -> list[tuple[date, int]]:
         """Return the entries of all agents together, by day."""
         return [(day, sum(each.points[place][1] for each in self.writes)) for place, day in enumerate(self.days)]
+
+    @property
+    def spikes(self) -> list[Spike]:
+        """Return the agents that wrote far more on the last day than on the days before it, those with most first."""
+        found = [Spike(each.agent, each.points[-1][1], each.usual) for each in self.writes]
+        return sorted((each for each in found if each.is_one), key=lambda each: -each.entries)
 
     @property
     def by_section(self) -> dict[str, str]:

@@ -1,7 +1,11 @@
 """Namespaces that agents share: what is in each, who may do what there, and changing that (RFC-0015 2.3)."""
 
+from collections.abc import Iterator
+from datetime import datetime
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
@@ -16,6 +20,7 @@ from memory.openintent.namespaces import NamespaceView, Permissions
 from memory.wire import instant
 
 SHOWN = 100
+COLUMNS = ("namespace", "entryCount", "permissions", "version", "createdBy", "updatedAt")
 
 
 def _caller(request: HttpRequest) -> Caller:
@@ -27,9 +32,11 @@ def _caller(request: HttpRequest) -> Caller:
 
 @pages.parameters("seen", "format")
 @require_safe
-def namespace_list(request: HttpRequest) -> HttpResponse:
+def namespace_list(request: HttpRequest) -> HttpResponseBase:
     """The namespaces of the tenant, by name, a page at a time."""
     caller, before, now = _caller(request), pages.number_of(request, "seen") or 0, timezone.now()
+    if request.GET.get("format") == "csv":
+        return exports.listing("csv", "namespaces", _every_row(caller, now), columns=COLUMNS)
     page = namespaces.list_namespaces(caller, limit=SHOWN, offset=before, now=now)
     if request.GET.get("format") == "json":
         return exports.document({"namespaces": [_document(each) for each in page.found], "total": page.total})
@@ -44,8 +51,16 @@ def namespace_list(request: HttpRequest) -> HttpResponse:
         "next": pages.address(request, seen=last) if last < page.total else "",
         "begin": pages.address(request) if before else "",
         "as_json": pages.address(request, seen=before or "", format="json"),
+        "as_csv": pages.address(request, format="csv"),
     }
     return pages.render(request, "memory/namespaces.html", context)
+
+
+def _every_row(caller: Caller, now: datetime) -> Iterator[dict[str, object]]:
+    offset = 0
+    while found := namespaces.list_namespaces(caller, limit=SHOWN, offset=offset, now=now).found:
+        yield from map(_document, found)
+        offset += len(found)
 
 
 @pages.parameters("format")

@@ -1,6 +1,7 @@
 """What holds for every page: tenants are apart, permissions are named, visitors sign in, and no method is a door."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -349,6 +350,20 @@ def test_the_first_page_draws_what_agents_wrote(ada: Client) -> None:
     assert "acme.writer" in shown
     assert "3 other agents" in shown
     assert "By agent" in shown
+
+
+def test_the_first_page_says_when_an_agent_writes_far_more_than_it_did(ada: Client) -> None:
+    owner, now = building.scope(), timezone.now()
+    run = building.open_run(owner)
+    for days, number in ((3, 2), (2, 4), (1, 2), (0, 49)):
+        for _ in range(number):
+            building.write(owner, run, "x", agent_id="acme.loud", now=now - timedelta(days=days))
+            building.write(owner, run, "x", agent_id="acme.new" if days == 0 else "acme.even", now=now)
+    assert "times the usual" not in body_of(ada.get("/")), "fewer than 50 are none"
+    building.write(owner, run, "x", agent_id="acme.loud", now=now)
+    shown = body_of(ada.get("/"))
+    assert "50 entries of acme.loud</a>, 25 times the usual 2 of a day" in shown
+    assert shown.count("times the usual") == 1
 
 
 def test_a_workspace_file_is_shown_with_every_version_that_is_kept(ada: Client) -> None:

@@ -44,6 +44,9 @@ def test_the_list_has_each_with_its_entries_and_who_may(ada: Client) -> None:
         assert word in shown, word
     [row] = json.loads(body_of(ada.get("/namespaces?format=json")))["namespaces"]
     assert (row["namespace"], row["entryCount"], row["version"]) == (NAME, 1, 1)
+    assert "format=csv" in shown
+    [head, line] = body_of(ada.get("/namespaces?format=csv")).splitlines()
+    assert (head.split(",")[0], line.split(",")[:2]) == ("namespace", [NAME, "1"])
 
 
 def test_who_made_a_namespace_is_a_person_by_name_and_an_agent_by_its_id(ada: Client) -> None:
