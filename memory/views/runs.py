@@ -231,7 +231,7 @@ def verify(request: HttpRequest, run_id: str) -> HttpResponse:
 
 
 def _intact(found: RunFinding) -> Iterator[str]:
-    yield f"{found.events:,} events without a gap"
+    yield f"{found.events:,} {'event' if found.events == 1 else 'events'} without a gap"
     if found.entries:
         yield f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'} with the text that was written"
     if found.audit:

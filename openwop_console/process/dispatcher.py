@@ -24,7 +24,7 @@ import httpx
 import orjson
 from django.db import DatabaseError, close_old_connections, connection
 
-from memory.host import event_log, ids, outbound, trace_context, vault, webhooks
+from memory.host import event_log, ids, outbound, request_ids, trace_context, vault, webhooks
 from memory.host.json_types import JSONObject
 from memory.host.leases import worker_name
 from memory.host.models import Run, Webhook, WebhookDelivery, WebhookState
@@ -308,8 +308,9 @@ def _dispatch_once(dispatcher: Dispatcher) -> bool:
     """Return whether the tick succeeded. A failure is logged and retried, and the worker goes on."""
     try:
         close_old_connections()
-        dispatcher.tick()
-        dispatcher.wait(EVERY)
+        with request_ids.under_way("task"):
+            dispatcher.tick()
+            dispatcher.wait(EVERY)
     except Exception:
         logger.exception("Webhooks could not be looked at; the next look comes in %s seconds", AFTER_A_FAILURE)
         return False
