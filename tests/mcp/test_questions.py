@@ -1,6 +1,7 @@
 """``ask_human``: a question that stands on Needs you, and the answer of a person, waited for with progress."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -18,6 +19,7 @@ from openwop_console.runtime import engine, streams
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.mcp.conftest import Model, texts
+from tests.mcp.test_oauth import granted
 from tests.pages.conftest import body_of
 
 pytestmark = pytest.mark.django_db
@@ -168,6 +170,22 @@ def test_an_answer_that_comes_after_the_key_was_revoked_is_not_handed_out(
     assert last["result"]["structuredContent"]["outcome"] == "interrupted"
     assert "TEAL" not in str(last)
     assert "your access has changed" in texts(last["result"])[0]
+
+
+def test_a_grant_that_a_person_revokes_meanwhile_ends_the_wait_of_its_client(ada: Client, meanwhile: Acts) -> None:
+    program = granted(ada, "Desk of Ada")
+
+    def revoke() -> None:
+        address = re.search(r'action="(/settings/grants/[^"]+/revoke)"', body_of(ada.get("/settings")))
+        assert address
+        assert ada.post(address[1]).status_code == 302
+        answer_as(ada, "TEAL")
+
+    meanwhile(revoke)
+    *_, last = frames(ask(program.model, question="Which colour?"))
+    assert last["result"]["structuredContent"]["outcome"] == "interrupted"
+    assert "TEAL" not in str(last)
+    assert program.status() == 401
 
 
 def test_whoever_waits_gives_its_place_back(model: Models, ada: Client, meanwhile: Acts, settings: Settings) -> None:

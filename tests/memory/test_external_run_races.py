@@ -14,6 +14,7 @@ from memory.host import event_log
 from memory.host.models import Run
 from memory.ledger import Given
 from memory.models import EntryOrigin, ExternalRun
+from memory.models.address import EntryAddress
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.origins import Origin
@@ -68,3 +69,24 @@ def test_first_writes_of_two_runs_at_the_same_moment_open_two() -> None:
     origins = [Origin("langgraph", f"run-{number % 2}") for number in range(ABREAST)]
     runs = written([partial(note, origin, number) for number, origin in enumerate(origins)])
     assert [event_log.length(run.tenant_id, run.id) for run in runs] == [1 + ABREAST // 2] * 2
+
+
+def test_puts_at_one_address_at_the_same_moment_are_one_entry_with_each_write_on_the_run_it_names() -> None:
+    at = Address(Tier.EPISODIC, AGENT, "ns", "one", created_by=AGENT)
+
+    def put(number: int) -> Any:
+        value, origin = {"n": number}, Origin("langgraph", f"run-{number % 2}", node=f"node-{number}")
+        caller = Caller(building.scope(), AGENT)
+        return entries.put_entry(
+            caller, Given(at, value), {"value": value}, fixed={}, origin=origin, now=timezone.now()
+        )
+
+    runs = written([partial(put, number) for number in range(ABREAST)])
+    row = EntryAddress.objects.get()
+    assert row.version == ABREAST
+    assert EntryOrigin.objects.filter(entry_id=row.id).count() == ABREAST
+    assert EntryOrigin.objects.filter(entry_id=row.id, current=True).count() == 1
+    stated = {(each.run_ref, each.node, each.run_id) for each in EntryOrigin.objects.all()}
+    by_ref = {each.ref: each.id for each in ExternalRun.objects.all()}
+    assert stated == {(f"run-{n % 2}", f"node-{n}", by_ref[f"run-{n % 2}"]) for n in range(ABREAST)}
+    assert {run.id for run in runs} == set(by_ref.values())
