@@ -113,9 +113,9 @@ def has_stated_origin(scope: TenantScope, **exact: object) -> bool:
     return bool(_last_origins(scope.tenant_id, exact).exists())
 
 
-def has_observed_write(scope: TenantScope, **exact: object) -> bool:
-    """Whether any entry of the tenant has such a write, as observed by this host."""
-    return bool(MemoryEntry.objects.of(scope.tenant_id).filter(**exact).exists())
+def has_observed_write(scope: TenantScope, *, node_id: str) -> bool:
+    """Whether a node of that name wrote any entry of the tenant, as observed by this host."""
+    return bool(MemoryEntry.objects.of(scope.tenant_id).has_value("node_id", node_id))
 
 
 def with_stated_origin(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: object) -> QuerySet[MemoryEntry]:

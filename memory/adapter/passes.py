@@ -201,7 +201,7 @@ class Counts(NamedTuple):
 
 def has_memory(scope: MemoryScope) -> bool:
     """Whether an entry is stored under the ref, live or not."""
-    return bool(MemoryEntry.objects.of(scope.tenant_id).filter(memory_ref=scope.memory_ref).exists())
+    return bool(MemoryEntry.objects.of(scope.tenant_id).has_value("memory_ref", scope.memory_ref))
 
 
 def count_live(scope: MemoryScope, *, now: datetime) -> Counts:

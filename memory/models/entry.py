@@ -63,6 +63,12 @@ class EntryQuerySet(TenantQuerySet["MemoryEntry"]):
         """Those that housekeeping has yet to remove."""
         return self.filter(expiry.expired(now))
 
+    def has_value(self, column: str, value: str) -> bool:
+        """Whether any has this value in a column with an index of the tenant. As a range in the order of the column,
+        since PostgreSQL, where it does not look at the value, would read every tenant's rows for the first with it."""
+        within = {f"{column}__gte": value, f"{column}__lte": value}
+        return bool(self.filter(**within).order_by(column).values_list(column)[:1])
+
 
 class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the stubs miss that of addresses
     """One memory. Both protocol faces see this row; only the ledger writes it.

@@ -246,26 +246,53 @@ def test_a_page_that_is_asked_for_often_reads_no_ledger_whole(ada: Client) -> No
     fill(building.open_run(building.scope()))
     analyze()
     headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
-    driver: Any = connection.connection
-    driver.prepare_threshold, driver.prepared_max = 0, 1000
+    prepare_at_once()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE pg_class SET relallvisible = 0 WHERE relname = ANY(%s)", [list(GROWING)])
         for path in OFTEN:
             client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
             for _ in range(8):
                 assert client.get(path, **given).status_code == 200, path
+    wrong = [
+        f"{statement}\n{plan}"
+        for statement, plan in planned_without_values()
+        if re.search(rf"Seq Scan on (?:{'|'.join(GROWING)})\b", plan)
+    ]
+    assert not wrong, "\n\n".join(wrong)
+
+
+def prepare_at_once() -> None:
+    driver: Any = connection.connection
+    driver.prepare_threshold, driver.prepared_max = 0, 1000
+
+
+def planned_without_values() -> list[tuple[str, str]]:
+    """The statements of this connection that PostgreSQL plans without their values by now, and how."""
+    with connection.cursor() as cursor:
         cursor.execute("SELECT name, statement, parameter_types FROM pg_prepared_statements WHERE generic_plans > 0")
         asked = [each for each in cursor.fetchall() if each[1].startswith(("SELECT", "WITH"))]
+        assert asked
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        wrong = []
+        found = []
         for name, statement, types in asked:
             nothing = f"({', '.join(['NULL'] * len(types))})" if types else ""
             cursor.execute(f"EXPLAIN EXECUTE {name}{nothing}")
-            plan = "\n".join(row[0] for row in cursor.fetchall())
-            if re.search(rf"Seq Scan on (?:{'|'.join(GROWING)})\b", plan):
-                wrong.append(f"{statement}\n{plan}")
-    assert asked
-    assert not wrong, "\n\n".join(wrong)
+            found.append((statement, "\n".join(row[0] for row in cursor.fetchall())))
+    return found
+
+
+@pytest.mark.only_db("postgres")
+def test_a_ref_and_a_node_that_no_entry_has_are_looked_for_by_index() -> None:
+    with connection.cursor() as cursor:
+        for column in ("memory_ref", "node_id"):  # as where all entries have one of two
+            cursor.execute(f"ALTER TABLE memory_memoryentry ALTER COLUMN {column} SET (n_distinct = 2)")
+    fill(building.open_run(building.scope()), 5000)
+    analyze()
+    prepare_at_once()
+    for _ in range(8):
+        assert not adapter.has_memory(building.ref(building.scope(), "nowhere"))
+        assert not adapter.has_observed_write(building.scope(), node_id="nowhere")
+    assert not [plan for _, plan in planned_without_values() if "Seq Scan on memory_memoryentry" in plan]
 
 
 @pytest.mark.only_db("postgres")
