@@ -52,7 +52,11 @@ def last_for_run(tenant_id: UUID, run_id: UUID) -> tuple[Redactor, Versions] | N
 
 def for_tenant(tenant_id: UUID) -> Redactor:
     """Return the redactor of titles, rationales, reasons and artifacts: every secret of the tenant."""
-    versions = vault.versions_held_by(tenant_id)
+    return for_versions(tenant_id, vault.versions_held_by(tenant_id))
+
+
+def for_versions(tenant_id: UUID, versions: Versions) -> Redactor:
+    """The same, for who has asked for the ``versions`` of the tenant's secrets, which are in the order of their ids."""
     if not versions:
         return NOTHING
     return _built.get(versions) or _build(vault.held_by(tenant_id))

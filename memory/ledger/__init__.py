@@ -7,6 +7,7 @@ Redaction cannot be skipped: the ledger itself looks the secrets up. An entry, i
 from memory.ledger.addressed import (
     New,
     find_by_key,
+    find_by_key_without_secrets,
     find_by_keys,
     import_addressed,
     lock_address,
@@ -91,6 +92,7 @@ __all__ = [
     "erase_reasons",
     "expired_rows",
     "find_by_key",
+    "find_by_key_without_secrets",
     "find_by_keys",
     "hide_entries",
     "import_addressed",

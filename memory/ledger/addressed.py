@@ -53,6 +53,9 @@ SHARED = (
     "SELECT id FROM memory_entryaddress WHERE tenant_id = %s AND namespace = %s "
     "AND {} AND tier = 'semantic' AND NOT hidden"
 )
+BY_KEY = '"key" = %s'
+# The secrets of a tenant, whose versions begin at 1.
+HELD = "SELECT version, id FROM host_secret WHERE tenant_id = %s"
 ACTOR = "X-Agent-ID"
 # The columns that hold names, and the request fields they come from.
 NAMES = {
@@ -199,6 +202,21 @@ def find_by_key(tenant_id: UUID, address: Address) -> EntryAddress | None:
     return None
 
 
+def find_by_key_without_secrets(tenant_id: UUID, address: Address) -> tuple[Redactor, Address, EntryAddress | None]:
+    """The tenant's redactor, the address without its secrets, and the entry with that key: one statement, where the key
+    is free and has no secret in it."""
+    shared = address.tier == Tier.SEMANTIC
+    at_key = (SHARED if shared else OWNED).format(BY_KEY)
+    statement = f"{HELD} UNION ALL SELECT 0, id FROM ({at_key}) AS at_key"  # noqa: S608
+    owner, tenant = [] if shared else [address.agent_id], sql.key(tenant_id)
+    found = sql.rows(statement, [tenant, tenant, *owner, address.namespace, address.key])
+    versions = sorted((sql.as_uuid(secret_id), version) for version, secret_id in found if version)
+    redactor = redaction.for_versions(tenant_id, tuple(versions))
+    [place] = redacted_addresses(redactor, [address])
+    is_free = place == address and len(versions) == len(found)
+    return redactor, place, None if is_free else find_by_key(tenant_id, place)
+
+
 def find_by_keys(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
     """The entries with these keys, unordered; one query for all keys of one namespace."""
     places: dict[object, list[Address]] = {}
@@ -213,7 +231,7 @@ def find_by_keys(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
 def _ids_at(tenant_id: UUID, address: Address, keys: Sequence[str]) -> list[UUID]:
     shared = address.tier == Tier.SEMANTIC
     owner = [] if shared else [address.agent_id]
-    condition, among = sql.among('"key"', keys) if len(keys) > 1 else ('"key" = %s', keys[0])
+    condition, among = sql.among('"key"', keys) if len(keys) > 1 else (BY_KEY, keys[0])
     statement = (SHARED if shared else OWNED).format(condition)
     found = sql.rows(statement, [sql.key(tenant_id), *owner, address.namespace, among])
     return [sql.as_uuid(entry_id) for (entry_id,) in found]

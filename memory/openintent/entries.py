@@ -417,10 +417,10 @@ def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: d
     access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
     owners = lock_owners(caller, places, now=now)
-    redactor = redaction.for_tenant(caller.tenant_id)  # read after the locks, which may have taken time
-    [place] = ledger.redacted_addresses(redactor, [given.address])
+    # Read after the locks, which may have taken time.
+    redactor, place, held = ledger.find_by_key_without_secrets(caller.tenant_id, given.address)
     new = resolve_places(caller, given, owners, now=now)
-    lapsed = _require_free(caller, place, now)
+    lapsed = _require_free(caller, held, now)
     if stated := _stated(caller, origin, now):
         owners = replace(owners, logs=owners.logs | {stated.run_id})
         new = replace(new, stated=stated, node_id="" if new.node_id == OUTSIDE else new.node_id)
@@ -643,10 +643,9 @@ def require_addressed(row: "EntryAddress") -> None:
         raise Forbidden("The entry was written through OpenWOP, and is only read here.", rule="openwop-entry")
 
 
-def _require_free(caller: Caller, place: Address, now: datetime) -> list[UUID]:
-    """Refuse an occupied key, naming the entry only to callers who may read it (R17). A lapsed entry does not occupy
-    it."""
-    held = ledger.find_by_key(caller.tenant_id, place)
+def _require_free(caller: Caller, held: "EntryAddress | None", now: datetime) -> list[UUID]:
+    """Refuse a key that an entry has, naming it only to callers who may read it (R17). A lapsed entry does not occupy
+    its key."""
     if held is None:
         return []
     if not adapter.is_live(held, now):
