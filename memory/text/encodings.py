@@ -24,6 +24,7 @@ from memory.host.json_types import JSONObject
 
 SHORTEST_BASE64 = 8
 SHORTEST_BASE32 = 8  # letters, which no other text has by chance: 40 bits
+SHORTEST_NUMBER = 7  # digits
 SHORTEST_RUN = 7  # of letters of base64 that are decoded: five letters, without padding
 ROUNDS = 4  # how often a text is decoded again: %2540 is two, base64 of a percent-encoded address is two
 PAYLOADS = 2  # how deep base64 inside base64 is opened
@@ -72,6 +73,18 @@ _CHARSETS |= {known: known for known in _CHARSETS.values()}
 GUESSED = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "iso8859_2", "koi8_r", "gb18030", "shift_jis", "euc_kr")
 NAMED = ("iso8859_5", "iso8859_7", "iso8859_9", "iso8859_15", "big5", "euc_jp")
 _UTF_16 = ("utf_16_le", "utf_16_be")
+# Bytes as programs print them: b'Micha\xc5\x82' of Python, "Micha\305\202" of git.
+_BYTES_IN_HEX = re.compile(r"(?:\\x[89a-fA-F][0-9a-fA-F]){2,}")
+_BYTES_IN_OCTAL = re.compile(r"(?:\\[23][0-7]{2}){2,}")
+# UTF-8 that was read as an older charset.
+_MISREAD = re.compile(
+    "[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2,}"
+)
+# What stands between the groups of a number.
+_GROUPED = "[ \u00a0\t.()/-]{0,3}"
+# Marks of Markdown that show nothing: those of emphasis, and a backslash before a sign.
+_MARKDOWN = re.compile(r"\\([!-/:-@\[-`{-~])|[*`~]+|(?<![^\W_])_+|_+(?![^\W_])")
+_MARKS = re.compile(r"[\\*`~_]")
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\n]?")
 _PERCENT_U = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})", re.IGNORECASE)
 # A run of bytes in hex, with what stands between them in dumps and in literals.
@@ -225,6 +238,15 @@ def in_base32(value: str) -> set[str]:
     return found
 
 
+def as_number(value: str) -> str:
+    """A pattern (RE2) for a number, such as of a telephone or an account, in whatever groups; "" when it is none."""
+    signs = re.sub(r"[\s./()+-]", "", value)
+    digits = sum(each.isdigit() for each in signs)
+    if not (signs.isascii() and signs.isalnum() and digits >= SHORTEST_NUMBER and digits >= 0.6 * len(signs)):
+        return ""
+    return f"(?i:{_GROUPED.join(signs)})"
+
+
 def in_letters_of_base32(value: str) -> set[str]:
     """Patterns (RE2) for ``value`` in base32 that has no digit there, as a word has none, in either case. Few names
     have one: of 32 letters six are digits."""
@@ -308,7 +330,7 @@ def spelled(value: str) -> str:
     quoted-printable, in either case, and with characters between them that show nothing."""
     between = (
         f"[{INVISIBLE}]*|&shy;|&#173;|&#x0*ad;|%c2%ad|=c2=ad|\\\\+u00ad|%e2%80%8[b-f]|\\\\+u200[b-f]|&zwn?j;|=\\r?\\n"
-        r"|\?=\s*=\?[A-Za-z0-9_.:+*-]{1,60}\?[bq]\?"
+        r"|\?=\s*=\?[A-Za-z0-9_.:+*-]{1,60}\?[bq]\?|[*`~]"
     )
     return f"(?i:{f'(?:{between})*'.join(_one_spelled(letter) for letter in value)})"
 
@@ -326,7 +348,7 @@ def _one_spelled(letter: str) -> str:
             r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad]"
             r"|\\0*[2a]0\s?|%(?:25)*u00[2a]0)+"
         )
-        return f"(?:{'|'.join([blank, _APART, *map(_one_spelled, '_-.')])})"
+        return f"_*(?:{'|'.join([blank, _APART, *map(_one_spelled, '_-.')])})?_*"
     ways = []
     alike = LOOK_ALIKES.get(letter, "")
     for each in dict.fromkeys((letter, letter.upper(), letter.lower(), *ALIKE.get(letter, ""), *alike, *alike.upper())):
@@ -347,6 +369,9 @@ def _one_spelled(letter: str) -> str:
             if len(each) == 1
             else []
         )
+        if len(raw) > 1:
+            ways += ["".join(rf"\\+x{byte:02x}" for byte in raw), "".join(rf"\\+{byte:03o}" for byte in raw)]
+            ways += [re.escape(read) for charset in ("cp1252", "latin-1") if (read := raw.decode(charset, "ignore"))]
         ways += [rf"\\+x{ord(each):02x}"] if len(each) == 1 and ord(each) < 256 else []
         ways += [f"&(?:amp;)*{re.escape(name)}" for name in _NAMES.get(each, ())]
         for raw in sorted(_in_charsets(each)) if not each.isascii() and each not in alike else ():
@@ -355,7 +380,8 @@ def _one_spelled(letter: str) -> str:
         ways += [re.escape(decomposed)] if decomposed != each else []
         ways += [f"[{_ACCENTED[each]}]"] if each in _ACCENTED else []
         ways += [chr(ord(each) + 0xFEE0)] if len(each) == 1 and "!" <= each <= "~" else []
-    return f"(?:{'|'.join(dict.fromkeys(ways))})[\u0300-\u036f]*"
+    quoted = "" if letter.isalnum() else r"\\?"
+    return f"{quoted}(?:{'|'.join(dict.fromkeys(ways))})[\u0300-\u036f]*"
 
 
 def _one_escaped(byte: int) -> str:
@@ -367,6 +393,8 @@ def _one_escaped(byte: int) -> str:
 def readings(text: str) -> Iterator[str]:
     """``text`` as it is, and then everything that it decodes to."""
     yield text
+    if _MARKS.search(text):
+        yield _MARKDOWN.sub(r"\1", text)
     yield from _decoded(text, {text}, PAYLOADS, rare=True)
 
 
@@ -439,6 +467,33 @@ def _rare_starts(text: str) -> Iterator[str]:
         yield _paired(known)
     if "\\" in text:
         yield _CSS_ESCAPE.sub(_code_point, text)
+        yield _BYTES_IN_OCTAL.sub(_printed_octal, _BYTES_IN_HEX.sub(_printed_hex, text))
+    if not text.isascii():
+        yield _MISREAD.sub(_read_anew, text)
+
+
+def _printed_hex(found: re.Match[str]) -> str:
+    return _as_utf_8(bytes.fromhex(found[0].replace("\\x", "")), found[0])
+
+
+def _printed_octal(found: re.Match[str]) -> str:
+    return _as_utf_8(bytes(int(each, 8) for each in found[0][1:].split("\\")), found[0])
+
+
+def _read_anew(found: re.Match[str]) -> str:
+    for charset in ("cp1252", "latin-1"):
+        try:
+            return _as_utf_8(found[0].encode(charset), found[0])
+        except UnicodeEncodeError:
+            continue
+    return found[0]
+
+
+def _as_utf_8(raw: bytes, otherwise: str) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return otherwise
 
 
 def _code_point(found: re.Match[str]) -> str:

@@ -33,7 +33,7 @@ JOINTS = "+_-."  # separators of the words of a name in an address or an identif
 _AT = r"(?: ?[\[({<] ?(?:at|a|@|ät) ?[\])}>] ?| at | @ ?|@ )"
 _DOT = r"(?:\.| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"
 # What stands between the words of a name, in search form: one joint, or signs of lists, tables, paths and pages.
-_BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\])+)"
+_BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|__|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\])+)"
 _OTHER_SCRIPTS = re.compile("[\u0370-\u058f]")
 _TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 Rule = Callable[[tuple[str, ...], str], bool]
@@ -123,7 +123,7 @@ def mention(terms: tuple[str, ...], text: str) -> Mention:
                 return Mention.EXACT
             if not found and known.part.search(bare):
                 found = Mention.SUSPECTED
-        if not found and known.letters and known.letters.search(reading):
+        if not found and known.shown and known.shown.search(reading):
             found = Mention.SUSPECTED
         if not found and not bare.isascii() and _OTHER_SCRIPTS.search(bare) and known.alike.search(bare):
             found = Mention.SUSPECTED
@@ -189,14 +189,15 @@ class _Patterns:
         apart = [term for term in terms if _is_spaced(term)]
         self.spaced = _whole(apart) if apart else None
         parts = {_escaped(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
-        parts |= {_BETWEEN.join(map(_escaped, words)) for term in apart for words in _turned(_bare(term))}
+        parts |= {rf"(?:{_BETWEEN})?".join(map(_escaped, words)) for term in apart for words in _turned(_bare(term))}
         for local, _, domain in (_bare(term).partition("@") for term in terms):
             if local and domain:
                 parts.add(rf"{_escaped(local)}\+[^\s@]*@{_escaped(domain)}")
                 parts.add(_escaped(local) + _AT + _escaped(domain).replace(r"\.", _DOT))
         self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
-        letters = {form for term in terms for each in (term, _bare(term)) for form in _in_letters(each)}
-        self.letters = _compiled(sorted(letters)) if letters else None
+        shown = {form for term in terms for each in (term, _bare(term)) for form in _in_letters(each)}
+        shown |= {number for term in terms if (number := encodings.as_number(term))}
+        self.shown = _compiled(sorted(shown)) if shown else None
         self.alike = re.compile("|".join(map(_look_alike, sorted(map(_bare, terms), key=len, reverse=True))))
 
 
@@ -245,7 +246,9 @@ def _in_words(term: str) -> set[str]:
     found: set[str] = set()
     for name in (term, _bare(term)):
         local, at, domain = name.partition("@")
-        found |= {name.replace(" ", joint) for joint in (*JOINTS, "\n", "\u00a0", "%20")} if _is_spaced(term) else set()
+        found |= (
+            {name.replace(" ", joint) for joint in ("", *JOINTS, "\n", "\u00a0", "%20")} if _is_spaced(term) else set()
+        )
         signs = product(("[at]", " [at] ", "(at)", " (at) ", " at "), (".", "[dot]", " dot ")) if at and local else ()
         found |= {f"{local}{sign}{domain.replace('.', dot)}" for sign, dot in signs}
     return found
@@ -315,6 +318,8 @@ def _shadow(terms: tuple[str, ...]) -> _Shadow:
             found[f"{encodings.spelled(local)}(?i:{_AT}){labels}"] = None
         if not term.isascii():
             found[encodings.spelled(encodings.in_punycode(term))] = None
+        if number := encodings.as_number(term):
+            found[number] = None
         plain = {term, _bare(term), *_transliterated(term)}
         for each in sorted(plain | _in_words(term)):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))

@@ -223,6 +223,18 @@ RARE = [
         for how, each in (("with escapes of old JavaScript", "%u{:04x}"), ("with escapes of CSS", "\\{:x} "))
     ),
     ("beyond ASCII with escapes of old JavaScript", "micha\u0142", "Micha%u0142", EXACT),
+    ("a name as Python prints bytes", "jos\u00e9 garc\u00eda", r"b'Jos\xc3\xa9 Garc\xc3\xada'", EXACT),
+    ("a name as git prints paths", "micha\u0142", r'"notes/Micha\305\202"', EXACT),
+    ("a name whose UTF-8 was read as that of Windows", "micha\u0142", "To Micha\u00c5\u201a.", EXACT),
+    ("a name whose UTF-8 was read as Latin", "jos\u00e9", "Jos\u00c3\u00a9 called", EXACT),
+    ("in bold and italics of Markdown", "ana quispe", "**Ana** _Quispe_ and `ana`", EXACT),
+    ("with a part in bold", ANA, "**ana**@x.org", EXACT),
+    ("with a sign that Markdown quotes", "ana_b@x.org", r"write to ana\_b@x.org", EXACT),
+    ("joined without a sign", "marta kowalska", "handle MartaKowalska", SUSPECTED),
+    ("a number in other groups", "+48 601 234 567", "call (+48) 601.234.567", SUSPECTED),
+    ("a number without groups", "+48 601 234 567", "tel:48601234567", SUSPECTED),
+    ("an account in groups", "pl61109010140000071219812874", "PL61 1090 1014 0000 0712 1981 2874", SUSPECTED),
+    ("another number", "+48 601 234 567", "call 48 601 234 568", NONE),
     ("a path that is no escape", ANA, r"C:\data\cafe\ana", NONE),
 ]
 
