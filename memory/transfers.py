@@ -25,6 +25,7 @@ from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, exports, ids, runs, sql, tenancy
 from memory.host.errors import Invalid, Refusal
+from memory.host.http import MAX_DEPTH, depth_of
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
@@ -32,6 +33,7 @@ from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Given, Imported
 from memory.openintent import namespaces, work
+from memory.openintent.entries import require_size
 from memory.origins import Origin
 from memory.wire import address_document
 
@@ -51,6 +53,8 @@ DEFINITION = {
 }
 STORED, THERE, WOULD_BE_STORED, REFUSED = "stored", "already here", "would be stored", "refused"
 LONGEST = 1_000_000  # bytes of a line
+DEEPEST = MAX_DEPTH + 1  # levels of a line: those of a value, and its own
+SUSPECT = re.compile(r"\\u[dD][89a-fA-F]")  # may be half a surrogate pair
 NO_ENTRY = "The line is not an entry of this form."
 Kind = TypeVar("Kind")
 
@@ -154,6 +158,10 @@ def _parsed(line: bytes) -> JSONObject:
     try:
         text = line.decode()
         said = json.loads(text)
+        if SUSPECT.search(text):
+            json.dumps(said, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Invalid("The line holds half a surrogate pair.") from None
     except UnicodeDecodeError as problem:
         raise Invalid(f"The line is not UTF-8 from its byte {problem.start + 1:,} on.") from None
     except json.JSONDecodeError as problem:
@@ -163,6 +171,8 @@ def _parsed(line: bytes) -> JSONObject:
         raise Invalid("The line is not JSON that this host reads.") from None
     if not isinstance(said, dict):
         raise Invalid("The line is not a JSON object.")
+    if text.count("{") + text.count("[") > DEEPEST and depth_of(text) > DEEPEST:
+        raise Invalid(f"The line is nested deeper than {DEEPEST} levels.")
     return said
 
 
@@ -174,7 +184,7 @@ def _of_ours(said: JSONObject, source: Source, now: datetime) -> Incoming:
     tags = _texts(said, "tags")
     origin = origins.parse(said["origin"]) if "origin" in said else None
     if "address" in said:
-        given = Given(_address(_object(said, "address")), _object(said, "value"), tags, expires_at)
+        given = Given(_address(_object(said, "address")), _value(said), tags, expires_at)
         return Incoming(Imported(entry_id, created_at, given, origin), "")
     agent_id = _text(said, "agentId", "") or source.agent_id
     draft = EntryDraft(_text(said, "content"), tags, _text(said, "subject", ""), agent_id, expires_at)
@@ -185,8 +195,9 @@ def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
     """A memory of mem0, as ``get_all`` answers it."""
     metadata = said.get("metadata") or {}
     tags = _texts(said if said.get("categories") else metadata, "categories")
-    agent_id = said.get("agent_id") or source.agent_id
-    draft = EntryDraft(_text(said, "memory"), tags, said.get("user_id") or "", agent_id)
+    agent_id = _text(said, "agent_id") if said.get("agent_id") else source.agent_id
+    user_id = _text(said, "user_id") if said.get("user_id") else ""
+    draft = EntryDraft(_text(said, "memory"), tags, user_id, agent_id)
     created_at = _time(said, "created_at", now)
     entry_id = _id_of(created_at, "mem0", _text(said, "id"))
     return Incoming(Imported(entry_id, created_at, draft), source.memory_ref or "mem0")
@@ -195,7 +206,7 @@ def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
 def _of_langgraph(said: JSONObject, source: Source, now: datetime) -> Incoming:
     """An item of a store of LangGraph. Of an agent, and under no other ref, it is at the address where the client's
     store finds it; else its value is the content of a plain entry, and its key a tag."""
-    key, value, created_at = _text(said, "key"), _object(said, "value"), _time(said, "created_at", now)
+    key, value, created_at = _text(said, "key"), _value(said), _time(said, "created_at", now)
     parts = said["prefix"].split(".") if isinstance(said.get("prefix"), str) else _texts(said, "prefix")
     entry_id = _id_of(created_at, "langgraph", "/".join(("langgraph", *parts)), key)
     if source.agent_id and not source.memory_ref:
@@ -276,6 +287,15 @@ def _object(said: JSONObject, member: str) -> JSONObject:
     return _member(said, member, dict, "a JSON object")
 
 
+def _value(said: JSONObject) -> JSONObject:
+    value = _object(said, "value")
+    try:
+        require_size(value)
+    except ValueError:
+        raise _wrong("value", "holds a number that is not finite") from None
+    return value
+
+
 def _texts(said: JSONObject, member: str) -> tuple[str, ...]:
     found = said.get(member) or []
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
@@ -297,6 +317,7 @@ def _time(said: JSONObject, member: str, until: datetime | None = None) -> datet
         found = datetime.fromisoformat(_text(said, member))
         found = found if found.tzinfo else found.replace(tzinfo=UTC)
         is_ahead = until is not None and found > until
+        found.astimezone(UTC)  # in which it is stored; may lie outside of the calendar
     except (ValueError, OverflowError):
         raise _wrong(member, "is not a time") from None
     if is_ahead:

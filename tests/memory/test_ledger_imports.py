@@ -337,3 +337,27 @@ def test_blank_lines_and_long_ones_keep_their_numbers(ada: TenantScope) -> None:
     check = carried_out(uploaded(ada, b"", line(1), b"", b"", b"", b"", long, b"x", source=Source("jsonl")))
     assert [each.line for each in ledger_imports.refusals(ada, found(ada, check))] == [7, 8]
     assert check.total == 3
+
+
+def test_a_line_that_no_database_keeps_is_refused_and_the_others_are_imported(ada: TenantScope) -> None:
+    vault.store_secret(ada.tenant_id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    place = {"tier": "semantic", "agent_id": "scout", "namespace": "n", "key": "k"}
+    nested = line(1, address=place, value={"a": 1}).replace('"a": 1', '"a": ' + "[" * 900 + "]" * 900)
+    reasons = {
+        line(1, content="cut in an emoji \ud83d"): "half a surrogate pair",
+        line(1, address=place, value={"\udc00": 1}): "half a surrogate pair",
+        line(1, address=place, value={"a": float("nan")}): "a number that is not finite",
+        line(1, address=place, value={"a": "x" * 70_000}): "at most 65536 bytes",
+        nested: "nested deeper than 65 levels",
+        line(1, createdAt="0001-01-01T00:00:00+14:00"): "createdAt is not a time",
+        line(1, expiresAt="9999-12-31T23:59:59-14:00"): "expiresAt is not a time",
+    }
+    check = carried_out(uploaded(ada, line(0, content="whole \U0001f600"), *reasons, line(2), source=Source("jsonl")))
+    assert (check.state, check.outcome["stored"]) == (PassState.DONE, 2)
+    told = [each.reason for each in ledger_imports.refusals(ada, found(ada, check))]
+    assert [expected for expected, said in zip(reasons.values(), told, strict=True) if expected not in said] == []
+    assert carried_out(confirmed(ada, check)).outcome["stored"] == 2
+    memory = {"id": "1", "memory": "x", "created_at": "2025-01-02"}
+    odd = [json.dumps(memory | {"user_id": 5}), json.dumps(memory | {"agent_id": ["a"]}), json.dumps(memory)]
+    check = carried_out(uploaded(ada, *odd, source=Source("mem0")))
+    assert (check.state, check.outcome["stored"], check.outcome["refused"]) == (PassState.DONE, 1, 2)
