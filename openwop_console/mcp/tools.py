@@ -232,7 +232,7 @@ def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     others = [ids.wire("mem", row.id) for row in left_out]  # a search takes no place to go on from
     more = f"read these by their ids, which were too long together: {', '.join(others)}" if others else ""
     more = more or ("" if page.after is None else "use narrower words")
-    return Result([*texts[:given], _count(page, more)], document | {"leftOut": others}, told)
+    return Result([*texts[:given], _count(page, more)], document | {"next": None, "leftOut": others}, told)
 
 
 def _fitting(texts: list[str], documents: list[JSONObject]) -> int:
