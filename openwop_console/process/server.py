@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -50,7 +51,8 @@ SWITCH_SECONDS = 0.001
 # Sign-ins that may wait for their turn in a process.
 SIGN_INS = 40
 IN_MEMORY = 256 * 1024
-# Bytes of all bodies that are being received at the same time.
+# Bytes of all bodies that are being received at the same time; uploads, which a visitor may begin too, have as many of
+# their own.
 BODIES_TOGETHER = 256 * 1024 * 1024
 # The lowest speed, in bytes a second, of a client that sends or reads; OPENWOP_BODY_SECONDS come on top.
 SLOWEST = 16 * 1024
@@ -133,7 +135,7 @@ class Console:
         sys.setswitchinterval(SWITCH_SECONDS)
         # Downloads are generated one at a time, which leaves slots to the pages.
         self._preparing = threading.Lock()
-        self._incoming = 0
+        self._incoming = Counter[bool]()  # by whether it is an upload
         self._upload_path = reverse("memory-imports")
         self._hears_of_the_end = False
         self._keep_health()
@@ -199,12 +201,13 @@ class Console:
         sent = environ.get("CONTENT_LENGTH", "")
         if not sent and "HTTP_TRANSFER_ENCODING" not in environ:
             return body
-        most = self._largest_body(environ)
+        is_upload = environ["PATH_INFO"] == self._upload_path
+        most = self._largest_body(is_upload=is_upload)
         length = 0
         try:
             if sent.isdecimal() and int(sent[:19]) > most:
                 raise errors.TooLarge(f"A body has at most {most} bytes.")
-            async for chunk in self._chunks(receive):
+            async for chunk in self._chunks(receive, is_upload):
                 length += len(chunk)
                 if length > most:
                     raise errors.TooLarge(f"A body has at most {most} bytes.")
@@ -217,13 +220,12 @@ class Console:
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         return body
 
-    def _largest_body(self, environ: Environ) -> int:
+    def _largest_body(self, *, is_upload: bool) -> int:
         """A file of memory may be larger than any other body; its form has further fields."""
-        is_upload = environ["PATH_INFO"] == self._upload_path
         most: int = settings.OPENWOP_BODY_BYTES
         return max(most, settings.OPENWOP_IMPORT_BYTES + FORM_BYTES) if is_upload else most
 
-    async def _chunks(self, receive: Receive) -> Any:
+    async def _chunks(self, receive: Receive, is_upload: bool) -> Any:
         began, length, more = asyncio.get_running_loop().time(), 0, True
         try:
             while more:
@@ -236,12 +238,12 @@ class Console:
                     raise errors.Invalid("The body ended before its length.")
                 chunk, more = message["body"], message["more_body"]
                 length += len(chunk)
-                self._incoming += len(chunk)
-                if self._incoming > BODIES_TOGETHER:
+                self._incoming[is_upload] += len(chunk)
+                if self._incoming[is_upload] > BODIES_TOGETHER:
                     raise errors.Busy("This host has no room for another body now.", retryAfterMs=1000)
                 yield chunk
         finally:
-            self._incoming -= length
+            self._incoming[is_upload] -= length
 
     # --- in a thread --------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from memory.host import ids
+from memory.host.errors import Busy
+from memory.host.http import REFUSED
 from memory.host.request_slots import Slots
 from openwop_console import discovery
 from openwop_console.process import server
@@ -474,16 +476,26 @@ def test_a_probe_is_answered_and_no_page_is_logged_whatever_host_is_asked_for(
 
 
 async def ask(
-    console: server.Console, method: str, path: str, headers: Sequence[tuple[bytes, bytes]] = ()
+    console: server.Console,
+    method: str,
+    path: str,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    body: bytes = b"",
+    *,
+    gone: asyncio.Event | None = None,
 ) -> tuple[int, dict[bytes, bytes]]:
-    """Status and headers of what the application answers, in this process."""
+    """Status and headers of what the application answers, in this process. With ``gone`` the body stalls until then."""
     sent: list[dict[str, Any]] = []
+    coming = iter([{"type": "http.request", "body": body, "more_body": gone is not None}])
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False} if not sent else await asyncio.Future()
+        if message := next(coming, None):
+            return message
+        await (gone.wait() if gone else asyncio.Future())
+        return {"type": "http.disconnect"}
 
     place, _, query = path.partition("?")
     scope = server.HEALTH | {
@@ -515,6 +527,25 @@ def test_health_is_answered_the_first_time_too_without_a_thread_or_a_slot(
 
     monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
     assert awaiting.awaited(first()) == 200
+
+
+def test_uploads_leave_the_room_of_other_bodies_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        start_response("503 Busy" if isinstance(environ.get(REFUSED), Busy) else "200 OK", [])
+        return []
+
+    async def asked() -> list[int]:
+        console, sized, gone = server.Console(application), [(b"content-length", b"900")], asyncio.Event()
+        stalled = asyncio.ensure_future(ask(console, "POST", "/settings/import", sized, b"x" * 900, gone=gone))
+        await asyncio.sleep(0)
+        told = [await ask(console, "POST", path, sized, b"x" * 900) for path in ("/v1/runs", "/settings/import")]
+        gone.set()
+        await stalled
+        return [status for status, _ in told]
+
+    monkeypatch.setattr(server, "BODIES_TOGETHER", 1000)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    assert awaiting.awaited(asked()) == [200, 503]
 
 
 @pytest.mark.parametrize("path", sorted(discovery.PATHS))
