@@ -240,7 +240,7 @@ def _intact(found: RunFinding) -> Iterator[str]:
 
 def _broken(found: RunFinding) -> Iterator[str]:
     if found.broken_at is not None:
-        yield f"event {found.broken_at:,} is missing or out of order"
+        yield f"event {found.broken_at:,} is missing"
     if found.changed:
         yield f"the text of {', '.join(ids.wire('mem', each) for each in found.changed[:CHANGED_NAMED])} was changed"
     if found.audit and not found.audit.intact:
