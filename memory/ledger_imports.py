@@ -55,6 +55,7 @@ STORED, THERE, GONE, REFUSED = "stored", "here", "gone", "refused"
 LETTERS = {transfers.STORED: "s", transfers.WOULD_BE_STORED: "s", transfers.THERE: "h", transfers.REFUSED: "r"}
 WORDS = {"s": STORED, "h": THERE, "g": GONE, "r": REFUSED}
 ERASED = "The uploaded file is no longer there. Upload it again."
+NEWER = "There is a newer dry run than the one you read. Read its report first."
 # What a file begins with that is no text of lines, and what to do about it.
 BEGINNINGS = (
     (b"\x1f\x8b", "is compressed; upload the text itself"),
@@ -186,7 +187,7 @@ def _request_check(scope: TenantScope, upload_id: UUID, options: JSONObject, num
 
 
 def _require_idle(scope: TenantScope) -> None:
-    if (row := _own(scope).filter(state__in=passes.OPEN).first()) and not row.dry_run:
+    if row := _own(scope).filter(state__in=passes.OPEN, dry_run=False).first():
         raise Conflict("Your last import is still running. Wait for it, or cancel it first.", state=row.state)
 
 
@@ -333,6 +334,11 @@ def confirm(scope: TenantScope, upload_id: UUID | None, *, check: str, sha256: s
     order = PassOrder(KIND, f"{found.id.hex}/import", scope.principal.id, options=options)
     with transaction.atomic():
         access.lock_tenant(scope.tenant_id)
+        latest = find(scope, found.id, now=now).latest
+        if latest != found.check and latest.dry_run:
+            raise Conflict(NEWER)
+        if latest != found.check:
+            return latest
         row = passes.request(scope.tenant_id, order, now=now)
         _parts(scope.tenant_id, found.id).update(expires_at=now + KEPT)
         _record(scope, "import.confirmed", row, {each: options[each] for each in ("sha256", "lines")}, now)
@@ -344,7 +350,7 @@ def _require_as_checked(scope: TenantScope, found: Upload, check: str, sha256: s
     if not found.is_there:
         raise Conflict(ERASED)
     if check != ids.wire("pass", found.check.id) or sha256 != found.options["sha256"]:
-        raise Conflict("There is a newer dry run than the one you read. Read its report first.")
+        raise Conflict(NEWER)
     if found.check.state != PassState.DONE:
         raise Conflict("The dry run is not done yet.", state=found.check.state)
     if outcome["vault"] != _vault_version(scope.tenant_id):
@@ -357,14 +363,14 @@ def _require_as_checked(scope: TenantScope, found: Upload, check: str, sha256: s
 
 def check_again(scope: TenantScope, upload_id: UUID | None, *, now: datetime) -> Pass:
     """Request another dry run over the same upload; one that is under way is returned."""
-    found = find(scope, upload_id, now=now)
-    if found.work or not found.is_there:
-        raise Conflict(ERASED)
-    if found.is_open:
-        return found.check
-    number = int(found.check.window.rpartition("/")[2]) + 1
     with transaction.atomic():
         access.lock_tenant(scope.tenant_id)
+        found = find(scope, upload_id, now=now)
+        if found.work or not found.is_there:
+            raise Conflict(ERASED)
+        if found.is_open:
+            return found.check
+        number = int(found.check.window.rpartition("/")[2]) + 1
         return _request_check(scope, found.id, found.options, number, now)
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,9 +12,9 @@ from django.utils import timezone
 
 from memory import ledger, ledger_imports, passes, tasks, transfers
 from memory.forget import execution
-from memory.host import erasure, ids, tenancy, vault
+from memory.host import access, erasure, ids, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.models import AuditRecord, Operator
+from memory.host.models import AuditRecord, Operator, Tenant
 from memory.host.tenancy import TenantScope
 from memory.ledger_imports import Upload
 from memory.models import ForgetState, Pass, PassState, UploadPart
@@ -134,6 +135,39 @@ def test_a_confirmation_is_refused_when_the_report_would_be_another_one(ada: Ten
     newer = carried_out(ledger_imports.check_again(ada, found(ada, check).id, now=timezone.now()))
     building.remember("acme", "what has nothing to do with it")
     assert carried_out(confirmed(ada, newer)).outcome["stored"] == 1
+
+
+def test_who_is_overtaken_while_they_wait_for_the_tenant_does_not_act_on_what_they_read(
+    ada: TenantScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = access.lock_tenant
+
+    def overtaken_by(act: Callable[[], Pass]) -> list[Pass]:
+        done: list[Pass] = []
+
+        def late(tenant_id: UUID) -> Tenant:
+            monkeypatch.setattr(access, "lock_tenant", lock)
+            done.append(act())
+            return lock(tenant_id)
+
+        monkeypatch.setattr(access, "lock_tenant", late)
+        return done
+
+    def check_again() -> Pass:
+        return ledger_imports.check_again(ada, UUID(hex=check.options["upload"]), now=timezone.now())
+
+    check = carried_out(uploaded(ada, line(1)))
+    overtaken_by(check_again)  # undone with what is refused: both are of one connection
+    with pytest.raises(Conflict, match="newer dry run"):
+        confirmed(ada, check)
+    work = overtaken_by(lambda: confirmed(ada, check))
+    assert confirmed(ada, check).id == work[0].id
+    assert AuditRecord.objects.filter(action="import.confirmed").count() == 1
+    carried_out(work[0])
+    check = carried_out(uploaded(ada, line(2)))
+    overtaken_by(lambda: confirmed(ada, check))
+    with pytest.raises(Conflict):
+        check_again()
 
 
 def killed_at_the_second_part(row: Pass, monkeypatch: pytest.MonkeyPatch) -> None:
