@@ -14,7 +14,6 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, models, trans
 from django.db.models.constraints import BaseConstraint
 
 from memory.host.ids import new_id
-from memory.host.models import conditions
 
 Row_co = TypeVar("Row_co", bound="Guarded", covariant=True)
 OwnedRow_co = TypeVar("OwnedRow_co", bound="TenantOwned", covariant=True)
@@ -157,10 +156,6 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
         queryset._writer = writer
         queryset._require_writer("written_by()")
         return queryset
-
-    def filter(self, *args: Any, **kwargs: Any) -> Self:
-        quick = conditions.add_equalities(self, kwargs) if kwargs and not args else None
-        return super().filter(*args, **kwargs) if quick is None else quick
 
     def select_for_update(
         self, nowait: bool = False, skip_locked: bool = False, of: Sequence[str] = (), no_key: bool = True
