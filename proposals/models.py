@@ -136,6 +136,7 @@ class Proposal(TenantOwned):
         indexes = (
             models.Index(fields=("tenant", "state", "id"), name="proposals_state"),
             models.Index(fields=("tenant", "kind", "id"), name="proposals_kind"),
+            models.Index(fields=("tenant", "agent_id", "id"), name="proposals_agent"),
         )
 
 

@@ -352,3 +352,16 @@ def test_a_filter_of_the_audit_log_is_answered_by_its_index_in_order(ada: Client
         for statement, plan in explained([(each.replace("%", "%%"), None) for each in asked]):
             assert re.search(led, plan), (statement, plan)
             assert not re.search("TEMP B-TREE FOR ORDER BY|Seq Scan", plan), (statement, plan)
+
+
+def test_the_newest_proposals_of_an_agent_are_read_from_their_index(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": AGENT})
+    with CaptureQueriesContext(connection) as sent, connection.cursor() as cursor:
+        if sql.is_postgres():
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        assert ada.get(f"/agents/{AGENT}/proposals").status_code == 200
+        asked = [each["sql"] for each in sent if f"'{AGENT}'" in each["sql"] and "proposals_proposal" in each["sql"]]
+        [(_, plan)] = explained([(each.replace("%", "%%"), None) for each in asked])
+    led = r"Index Cond:.*\bagent_id\b" if sql.is_postgres() else r"\(tenant_id=\? AND agent_id=\?\)"
+    assert re.search(led, plan), plan
+    assert not re.search("TEMP B-TREE FOR ORDER BY|Sort", plan), plan
