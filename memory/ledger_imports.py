@@ -375,13 +375,13 @@ def check_again(scope: TenantScope, upload_id: UUID | None, *, now: datetime) ->
 
 
 def remove(scope: TenantScope, upload_id: UUID | None, *, now: datetime) -> Upload:
-    """Stop the dry run or the import, and erase the upload; what is imported stays. Audited."""
+    """Stop the dry run or the import, and erase the upload; what is imported stays. Audited, unless both were over."""
     found = find(scope, upload_id, now=now)
     with transaction.atomic():
         if found.is_open:
             passes.request_stop(scope.tenant_id, found.latest.id, now=now)
-        _erase(scope.tenant_id, found.id)
-        _record(scope, "import.removed", found.latest, {"state": found.latest.state}, now)
+        if _erase(scope.tenant_id, found.id) or found.is_open:
+            _record(scope, "import.removed", found.latest, {"state": found.latest.state}, now)
     return found
 
 

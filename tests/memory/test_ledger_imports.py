@@ -208,7 +208,9 @@ def test_an_import_is_cancelled_between_two_parts_and_keeps_what_is_imported(
     ada: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting = uploaded(ada, line(1))
-    ledger_imports.remove(ada, found(ada, waiting).id, now=timezone.now())
+    for _ in range(2):
+        ledger_imports.remove(ada, found(ada, waiting).id, now=timezone.now())
+    assert AuditRecord.objects.filter(action="import.removed").count() == 1, "sent twice"
     assert (Pass.objects.get(id=waiting.id).state, bodies()) == (PassState.CANCELLED, [])
     row = confirmed(ada, carried_out(uploaded(ada, *(line(number) for number in range(6)))))
     imports = transfers.import_lines
@@ -221,7 +223,6 @@ def test_an_import_is_cancelled_between_two_parts_and_keeps_what_is_imported(
     monkeypatch.setattr(transfers, "import_lines", cancel)
     assert carried_out(row).state == PassState.CANCELLED
     assert (len(contents()), bodies()) == (2, [])
-    assert AuditRecord.objects.filter(action="import.removed").exists()
 
 
 def test_only_who_may_write_and_manage_agents_imports_and_nobody_sees_the_upload_of_another(ada: TenantScope) -> None:
