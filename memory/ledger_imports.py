@@ -41,6 +41,7 @@ KIND = "import"
 SCOPES = ("memory:write", "agents:manage")
 KEPT = timedelta(hours=24)
 AT_ONCE = 50  # lines of a part
+APART = 5_000  # lines of a part with the blank ones among them
 # Seconds after which a transaction takes up no further part, and the pause behind it: other writers wait that long.
 HOLD_S, BREATH_S = 0.05, 0.003
 PART_BYTES = 1_000_000
@@ -221,15 +222,16 @@ def _store(tenant_id: UUID, upload_id: UUID, file: IO[bytes], redactor: Redactor
 
 def _in_parts(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, list[bytes]]]:
     """Yield the lines of a part, blank ones among them, with the number of the first."""
-    first, part, size = 0, list[bytes](), 0
+    first, part, held, size = 0, list[bytes](), 0, 0
     for number, line in lines:
-        if part and (number - first >= AT_ONCE or size + len(line) > PART_BYTES):
+        if part and (held >= AT_ONCE or number - first >= APART or size + len(line) > PART_BYTES):
             yield first, part
-            part, size = [], 0
+            part, held, size = [], 0, 0
         if not part:
             first = number
         part += [b""] * (number - first - len(part))
         part.append(line)
+        held += 1
         size += len(line)
     if part:
         yield first, part

@@ -396,3 +396,13 @@ def test_a_line_that_no_database_keeps_is_refused_and_the_others_are_imported(ad
     odd = [json.dumps(memory | {"user_id": 5}), json.dumps(memory | {"agent_id": ["a"]}), json.dumps(memory)]
     check = carried_out(uploaded(ada, *odd, source=Source("mem0")))
     assert (check.state, check.outcome["stored"], check.outcome["refused"]) == (PassState.DONE, 1, 2)
+
+
+def test_lines_between_blank_ones_are_no_more_parts(ada: TenantScope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a few megabytes would be as many rows as it has lines."""
+    apart = [each for number in range(6) for each in (line(number), "", "", "")]
+    check = carried_out(uploaded(ada, *apart, "7"))
+    assert (check.options["lines"], check.options["parts"], check.outcome["stored"]) == (7, 4, 6)
+    assert [each.line for each in ledger_imports.refusals(ada, found(ada, check))] == [25]
+    monkeypatch.setattr(ledger_imports, "APART", 4)
+    assert uploaded(ada, *apart).options["parts"] == 6, "and a part has no more blank lines than that"
