@@ -1,7 +1,7 @@
 """The clock that the processes of a console go by: PostgreSQL's, when this host's differs from it.
 
 Leases, waits and deadlines are judged by whichever console looks at them, so all consoles on a database must mean the
-same time. Between two looks at the database's clock the time goes on by the host's steady one, which nobody sets.
+same time. Between two looks at the database's clock the time goes on by the host's steady one, which is never set.
 """
 
 import logging
