@@ -92,14 +92,15 @@ class Fact:
 
 @register.filter
 def fact_rows(names: Mapping[str, str], facts: Mapping[str, object]) -> list[Fact]:
-    """The facts of an audit record, with principals called by their names."""
-    return [_fact(names, _spaced(name), value) for name, value in facts.items()]
+    """The facts of an audit record, with principals called by their names. They are in the order of their own names:
+    PostgreSQL does not keep that of a record."""
+    return [_fact(names, _spaced(name), value) for name, value in sorted(facts.items())]
 
 
 def _fact(names: Mapping[str, str], label: str, value: object) -> Fact:
     if not isinstance(value, dict) or not any(isinstance(each, dict) for each in value.values()):
         return Fact(label, _plain(names, value), value if isinstance(value, str) else "")
-    parts = [(name, text) for name, each in value.items() if (text := _plain(names, each))]
+    parts = [(name, text) for name, each in sorted(value.items()) if (text := _plain(names, each))]
     return Fact(label, "" if parts else "none", parts=parts, empty=len(value) - len(parts))
 
 
@@ -110,7 +111,7 @@ def gist(names: Mapping[str, str], facts: Mapping[str, object]) -> str:
     for name in ("reason", "decision"):
         if text := facts.get(name):
             return _plain(names, text)
-    for name, value in facts.items():
+    for name, value in sorted(facts.items()):
         if isinstance(value, str | int) and value != "" and not _NAMING.search(name):
             return f"{_spaced(name)} {_plain(names, value)}"
     return ""
@@ -127,7 +128,7 @@ def _spaced(name: str) -> str:
 
 def _plain(names: Mapping[str, str], value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{_spaced(name)} {_plain(names, each)}" for name, each in value.items() if each)
+        return ", ".join(f"{_spaced(name)} {_plain(names, each)}" for name, each in sorted(value.items()) if each)
     if isinstance(value, list):
         return ", ".join(_plain(names, each) for each in value)
     if value is None or isinstance(value, bool):

@@ -250,7 +250,7 @@ def test_what_a_forget_did_to_each_store_is_on_its_record_in_lines(ada: Client) 
     building.remember("acme", f"{MARTA} prefers mail.")
     forget(building.scope(), MARTA)
     shown = body_of(ada.get("/audit?action=forget.completed"))
-    assert "<li>memory entries: planned 1, erased 1</li>" in shown
+    assert "<li>memory entries: erased 1, planned 1</li>" in shown
     assert re.search(r"\d\d more with nothing", shown)
     assert "{&#x27;" not in shown
     assert "<dt>plan sha256</dt>" in body_of(ada.get("/audit?action=forget.confirmed"))
