@@ -20,7 +20,8 @@ from typing import IO
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models.functions import Left
 
 from memory import ledger, passes, redaction, transfers
 from memory.host import access, audit, ids, sql, tenancy, vault
@@ -280,6 +281,15 @@ def recent(scope: TenantScope, *, now: datetime) -> list[Upload]:
         by_upload.setdefault(row.window.partition("/")[0], []).insert(0, row)
     newest = list(by_upload.items())[:LISTED]
     return [_upload(UUID(hex=upload), rows, now) for upload, rows in newest if any(row.dry_run for row in rows)]
+
+
+def awaiting_confirmation(scope: TenantScope, *, now: datetime) -> QuerySet[Pass]:
+    """Return the dry run whose report this person has not answered, while its upload is there."""
+    own = _own(scope)
+    first = UploadPart.objects.of(scope.tenant_id).filter(number=0, expires_at__gt=now).exclude(body=b"")
+    is_there = Exists(first.annotate(upload=sql.hex_id("upload_id")).filter(upload=Left(OuterRef("window"), 32)))
+    newer = Exists(own.filter(id__gt=OuterRef("id")))
+    return own.filter(~newer, is_there, dry_run=True, state=PassState.DONE).order_by("id")
 
 
 def _latest(scope: TenantScope, *, now: datetime) -> Upload | None:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, agents, commitments, redaction, run_timeline
+from memory import adapter, agents, commitments, ledger_imports, redaction, run_timeline
 from memory.agents import AgentRow
 from memory.forget import execution, plans
 from memory.host import access, interrupts, pages, registrations, sql
@@ -16,7 +16,7 @@ from memory.host.models import Interrupt
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
-from memory.passes import lookalikes
+from memory.passes import lookalikes, pass_reports
 from openwop_console import health
 from proposals import inbox, lifecycle, rules
 from proposals import policies as approval_policies
@@ -27,7 +27,7 @@ AGENTS_DRAWN = 8
 SHOWN = 10
 # The number up to which a waiting list is counted.
 COUNTED = 99
-FAILED_WITHIN, OVERRIDDEN_WITHIN = timedelta(days=7), timedelta(days=14)
+FAILED_WITHIN, LOST_WITHIN, OVERRIDDEN_WITHIN = timedelta(days=7), timedelta(days=7), timedelta(days=14)
 # A spike: so many times the usual number of a day, and at least so many; where at least so many days have one.
 SPIKE_TIMES, SPIKE_LEAST, SPIKE_AFTER = 5, 50, 3
 SECTIONS = {
@@ -38,6 +38,8 @@ SECTIONS = {
         "policies",
         "answers",
         "failed",
+        "losses",
+        "imports",
         "possible",
         "forgets",
         "confirmations",
@@ -49,7 +51,7 @@ SECTIONS = {
     ),
     "agents": ("degraded",),
     "proposals": ("votes", "drafts", "changes"),
-    "nights": ("possible", "duplicates"),
+    "nights": ("losses", "possible", "duplicates"),
     "commitments": ("possible",),
     "look_alikes": ("duplicates",),
     "forget": ("forgets", "confirmations", "previews", "suspects"),
@@ -170,6 +172,12 @@ def waiting_lists(scope: TenantScope, *, now: datetime) -> JSONObject:
         else None,
         "failed": run_timeline.failed_since(scope, now - FAILED_WITHIN)
         if scope.can("runs:create") and scope.can("runs:read")
+        else None,
+        "losses": pass_reports.recent_losses(scope, since=now - LOST_WITHIN)
+        if scope.can("memory:retire") and scope.can("memory:read")
+        else None,
+        "imports": ledger_imports.awaiting_confirmation(scope, now=now)
+        if all(map(scope.can, ledger_imports.SCOPES))
         else None,
         "possible": commitments.list_possible(scope).order_by("id")
         if scope.can("memory:retire") and scope.can("memory:read")

@@ -650,8 +650,12 @@ def as_instant(value: str | None) -> datetime | None:
 
 def wire_id(prefix: str, column: str | Combinable) -> Concat:
     """Return the expression for the wire form of the id in ``column``."""
-    digits = Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
-    return Concat(Value(f"{prefix}_"), digits, output_field=TextField())
+    return Concat(Value(f"{prefix}_"), hex_id(column), output_field=TextField())
+
+
+def hex_id(column: str | Combinable) -> Replace:
+    """Return the expression for the 32 hex digits of the id in ``column``."""
+    return Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
 
 
 def digits(value: Any) -> str:

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 LOST = Failure("worker_lost", "The workers of this pass died, again and again.")
+RESTORED = "pass.restored"  # an audit record of what of a pass is undone
 NO_MEMORY = "There is no memory by that ref."
 BUG = Failure("internal_error", "The host failed; the failure was recorded.")
 
@@ -263,7 +264,7 @@ def _restore(scope: TenantScope, work: Pass, taken: dict[UUID, datetime], reason
         audit.append(
             scope.tenant_id,
             actor=scope.principal.id,
-            action="pass.restored",
+            action=RESTORED,
             target=ids.wire("pass", work.id),
             details={"restored": len(back)},
             reason=reason,

@@ -10,15 +10,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.db.models import BigIntegerField, Exists, F, OuterRef, QuerySet, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+
 from memory import adapter, memory_policy, passes, provenance
 from memory.adapter import RetiredCounts
-from memory.host import event_log, ids
+from memory.host import event_log, ids, sql
 from memory.host.events import MemoryConsolidated
+from memory.host.models import AuditRecord
 from memory.host.paging import Page, cursor, cut, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Lineage, LineageKind, Pass, PassState
-from memory.passes import archives
-from memory.passes.orders import NOTHING
+from memory.passes import archives, consolidation
+from memory.passes.orders import NOTHING, RESTORED
 from memory.text import differences
 from memory.text.differences import Diff
 
@@ -37,6 +42,7 @@ WHY = {
 }
 WOULD: dict[str, str] = {LineageKind.DISTILLED: "it would be read for the archive"}
 LOOKED_BACK = 100
+LOSS = 2  # times as many entries before a consolidation as after it that deserve attention
 WENT_IN = {"consolidate": "inputCount", "compact": "corpusCount", "distill": "corpusCount"}
 
 
@@ -306,7 +312,7 @@ class Summary:
         """Why the pass deserves attention; "" otherwise."""
         if self.work.state == PassState.FAILED:
             return "it has failed"
-        if self.work.kind == "consolidate" and self.ratio is not None and self.ratio < 0.5:
+        if self.work.kind == consolidation.KIND and self.ratio is not None and self.ratio < 1 / LOSS:
             return "more than half of the entries are gone"
         return ""
 
@@ -322,6 +328,17 @@ def summary(work: Pass, taken: RetiredCounts = NOTHING) -> Summary:
     if came_out is not None:
         came_out += taken.restored
     return Summary(work, went_in, came_out, taken)
+
+
+def recent_losses(scope: TenantScope, *, since: datetime) -> QuerySet[Pass]:
+    """Return consolidations since then that lost more than half of the entries and were not undone, oldest first."""
+    went_in, came_out = (Cast(KT(f"outcome__{name}"), BigIntegerField()) for name in ("inputCount", "outputCount"))
+    # SQLite has no statistics: the wrapped columns keep it from the indexes that begin with most records and passes.
+    records = AuditRecord.objects.of(scope.tenant_id).alias(act=Coalesce("action", Value("")))
+    undone = records.filter(act=RESTORED, target=sql.wire_id("pass", OuterRef("id")))
+    rows = Pass.objects.of(scope.tenant_id).alias(of=Coalesce("kind", Value("")), went_in=went_in, came_out=came_out)
+    rows = rows.filter(of=consolidation.KIND, dry_run=False, state=PassState.DONE, created_at__gt=since)
+    return rows.filter(~Exists(undone), went_in__gt=LOSS * F("came_out")).order_by("id")
 
 
 def _number(value: object) -> int | None:

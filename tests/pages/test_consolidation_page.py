@@ -30,6 +30,7 @@ from memory.provenance import Descent
 from tests import archiving, building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
+from tests.pages.test_needs_you import counted, listed, needs
 
 pytestmark = pytest.mark.django_db
 BAD = "<script>alert(1)</script>\u202eprice"
@@ -151,6 +152,22 @@ def test_more_than_half_gone_or_a_failure_is_unusual(ada: Client, merging: Mergi
     row = Pass.objects.get(id=building.id_of("pass", broken))
     passes.fail(row, orders.BUG, now=timezone.now())
     assert "it has failed" in page(ada, "/consolidation")
+
+
+@pytest.mark.engines
+def test_a_consolidation_that_lost_more_than_half_needs_who_may_undo_it_until_they_have(
+    ada: Client, sign_in: SignIn, merging: Merging
+) -> None:
+    building.remember("acme", "x", "X", "x", "X", "y")
+    building.remember("acme", "x", "X", memory_ref="halved")
+    lost = [carried_out(), carried_out("halved"), carried_out("notes", dry_run=True)][0]
+    assert f'href="/passes/{lost}"' in listed(ada, "losses")
+    assert "Consolidation of notes left 2 of 5 entries" in listed(ada, "losses")
+    assert (needs(ada)["losses"], needs(sign_in(role="viewer"))["losses"]) == (1, None)
+    assert counted(ada, "/nights") == "1"
+    assert needs(sign_in("globex", role="owner"))["losses"] == 0
+    orders.restore_pass(building.scope(), ids.parse("pass", lost), reason="too much", now=timezone.now())
+    assert needs(ada)["losses"] == 0
 
 
 def test_passes_are_filtered_paged_and_given_as_files(ada: Client) -> None:

@@ -16,6 +16,7 @@ from memory.models.entry import MemoryEntry
 from tests import building
 from tests.memory.test_transfers import line
 from tests.pages.conftest import HTMX, SignIn, body_of
+from tests.pages.test_needs_you import counted, listed, needs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 PAGE = "/settings/import"
@@ -163,3 +164,25 @@ def test_a_value_that_is_stored_encrypted_is_not_shown(ada: Client) -> None:
     shown = body_of(ada.get(place))
     assert "encrypted when stored" in shown
     assert "QUAGGA" not in shown
+
+
+def test_the_report_of_an_import_waits_for_its_person_until_it_is_answered(ada: Client, sign_in: SignIn) -> None:
+    place = uploaded(ada, line(1), line(2), "not json")
+    assert needs(ada)["imports"] == 0, "a worker is still checking it"
+    worked()
+    assert f'href="{place}"' in listed(ada, "imports")
+    assert "2 of 3 entries would be stored, 1 refused" in listed(ada, "imports")
+    assert (counted(ada, "/"), needs(sign_in(role="operator"))["imports"]) == ("1", 0)
+    assert needs(sign_in(role="viewer"))["imports"] is None
+    ada.post(f"{place}/check")
+    assert needs(ada)["imports"] == 0, "a newer check is under way"
+    worked()
+    assert needs(ada)["imports"] == 1
+    ada.post(f"{place}/confirm", confirmation())
+    assert needs(ada)["imports"] == 0
+    worked()
+    other = uploaded(ada, line(3))
+    worked()
+    assert needs(ada)["imports"] == 1
+    ada.post(f"{other}/remove")
+    assert needs(ada)["imports"] == 0
