@@ -10,7 +10,7 @@ import secrets as random_secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import chain, groupby
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from memory.host.expiry import SKEW
 from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import DeliveryState, OutboxEvent, Run, SecretScope, Webhook, WebhookDelivery, WebhookState
-from memory.host.paging import Page, read_page
+from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 
 WRITER = "memory.host.webhooks"
@@ -374,6 +374,12 @@ def list_deliveries(
     """Return the deliveries of one webhook older than ``after``, newest first."""
     webhook = find(scope, webhook_id)
     return read_page(WebhookDelivery.objects.of(scope.tenant_id).filter(webhook_id=webhook.id), after, limit)
+
+
+def export_deliveries(scope: TenantScope, webhook_id: UUID | None) -> Iterator[WebhookDelivery]:
+    """Yield all deliveries of one webhook, newest first, for a file."""
+    webhook = find(scope, webhook_id)
+    yield from chain.from_iterable(read_all(WebhookDelivery.objects.of(scope.tenant_id).filter(webhook_id=webhook.id)))
 
 
 @transaction.atomic

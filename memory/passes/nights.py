@@ -6,10 +6,11 @@ all that were missed. A night lasts from its time of day to the next one's, so e
 only reads.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import groupby
+from itertools import chain, groupby
+from typing import TYPE_CHECKING
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -24,13 +25,16 @@ from memory.adapter import RefFigures
 from memory.host import cron, scheduling
 from memory.host.errors import Invalid
 from memory.host.events import Failure
-from memory.host.paging import Page, read_page
+from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Firing, Pass, PassState, Trigger
 from memory.passes import PassOrder, archives, consolidation, distillation, orders
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.pass_reports import Summary, summary
 from memory.wire import instant
+
+if TYPE_CHECKING:
+    from memory.models.entry import Tombstone
 
 FULL = "night_full"
 MOST = 100  # passes of one kind a night; those that have waited longest come first
@@ -254,5 +258,18 @@ def page_of_firings(scope: TenantScope, night: Night, *, after: UUID | None, siz
 
 def page_of_removed(scope: TenantScope, night: Night, show: str, *, after: UUID | None, size: int) -> Page[object]:
     """The tombstones of a figure: the id, why it is gone, and since when."""
-    rows = adapter.removed_between(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
-    return read_page(rows, after, size)
+    return read_page(_removed_of(scope, night, show), after, size)
+
+
+def _removed_of(scope: TenantScope, night: Night, show: str) -> "QuerySet[Tombstone]":
+    return adapter.removed_between(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
+
+
+def export(scope: TenantScope, night: Night, show: str) -> "Iterator[Pass | Firing | Tombstone]":
+    """Yield the rows behind a figure, newest first, for a file."""
+    if show == "fired":
+        yield from chain.from_iterable(read_all(_firings_of(scope, night)))
+    elif show in REMOVALS:
+        yield from chain.from_iterable(read_all(_removed_of(scope, night, show)))
+    else:
+        yield from chain.from_iterable(read_all(_passes_of(scope, night).filter(PASSES[show])))

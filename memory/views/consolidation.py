@@ -25,15 +25,11 @@ from memory.passes import distillation, lookalikes, orders, pass_reports, schedu
 from memory.passes.lookalikes import Pair
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.schedules import PassTimes
-from memory.views.passes import document
+from memory.views.passes import COLUMNS, document
 
 HERE = ("consolidate", "compact")
 WHAT = "Consolidation merges entries that say the same, and keeps what each merged entry was made from."
 REFS_OFFERED, SCHEDULES_SHOWN = 500, 100
-COLUMNS = (
-    "id", "kind", "memoryRef", "state", "code", "trigger", "dryRun", "in", "out", "unusual", "runId", "requestedBy",
-    "createdAt", "finishedAt",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """The pages of one pass (progress, outcome, its text compared with the one before) and of one night."""
 
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import commitments, passes, tasks
 from memory.adapter import RetiredCounts
+from memory.api.commitments import FIRING
 from memory.api.passes import night_document
 from memory.forms import AuditedForm
 from memory.host import access, exports, ids, pages, tenancy
@@ -21,7 +23,7 @@ from memory.host.json_types import JSONObject
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.memory_policy import policy_of
-from memory.models import Pass, PassState
+from memory.models import Firing, Pass, PassState
 from memory.passes import nights as tenant_nights
 from memory.passes import orders, pass_reports
 from memory.passes.nights import REMOVALS, SHOWS, Night
@@ -29,7 +31,16 @@ from memory.passes.orders import Restored
 from memory.passes.pass_reports import Group, Place, Report
 from memory.wire import instant
 
+if TYPE_CHECKING:
+    from memory.models.entry import Tombstone
+
 SOURCES = 20
+COLUMNS = (
+    "id", "kind", "memoryRef", "state", "code", "trigger", "dryRun", "in", "out", "unusual", "runId", "requestedBy",
+    "createdAt", "finishedAt",
+)  # fmt: skip
+FIRED_COLUMNS = ("commitmentId", "occasion", "firedAt", "runId", "enqueuedRunId", "code")
+REMOVED_COLUMNS = ("id", "reason", "runId", "removedAt")
 NAV = {"distill": "archives", passes.SELECTED: "memory"}
 FIGURES = {
     "changed": "Entries changed",
@@ -226,15 +237,19 @@ PREFIXES = {"fired": "fir"} | dict.fromkeys(REMOVALS, "mem")
 
 @pages.parameters("night", "show", *pages.LIST)
 @require_safe
-def nights(request: HttpRequest) -> HttpResponse:
+def nights(request: HttpRequest) -> HttpResponseBase:
     """The night that begins on the day ``night``, or the last one; ``show`` says which list stands below."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("memory:read")
     night = tenant_nights.night_of(scope, _day(request), now=now)
+    show = pages.word_of(request, "show", SHOWS) or "passes"
+    if request.GET.get("format") == "csv":
+        rows = map(_night_row, tenant_nights.export(scope, night, show))
+        columns = FIRED_COLUMNS if show == "fired" else REMOVED_COLUMNS if show in REMOVALS else COLUMNS
+        return exports.listing("csv", f"night-{night.day}-{show}", rows, columns=columns)
     figures = tenant_nights.figures(scope, night)
     if request.GET.get("format") == "json":
         return exports.document(night_document(night, figures))
-    show = pages.word_of(request, "show", SHOWS) or "passes"
     cursor = pages.Cursor.from_request(request, PREFIXES.get(show, "pass"))
     context: JSONObject = {
         "nav": "nights",
@@ -245,11 +260,21 @@ def nights(request: HttpRequest) -> HttpResponse:
         "policy": policy_of(scope.tenant_id),
         "can_retire": scope.can("memory:retire"),
         "url": f"{reverse('nights')}?night={night.day}",
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request),
         "here": pages.canonical_address(request),
     }
     context |= _night_list(scope, night, show, cursor, now)
     return pages.render(request, "memory/nights.html", context, fragment="memory/nights_list.html")
+
+
+def _night_row(row: "Pass | Firing | Tombstone") -> dict[str, object]:
+    """A row of the file of one figure."""
+    if isinstance(row, Pass):
+        return document(row)
+    if isinstance(row, Firing):
+        return {"commitmentId": ids.wire("cmt", row.commitment_id), **FIRING.document(row)}
+    run = ids.wire("run", row.run_id)
+    return {"id": ids.wire("mem", row.id), "reason": row.reason, "runId": run, "removedAt": instant(row.removed_at)}
 
 
 def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Cursor, now: datetime) -> JSONObject:

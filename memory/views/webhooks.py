@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -14,6 +15,11 @@ from memory.host.tenancy import TenantScope
 from memory.host.webhooks import NewSecret
 
 SHOWN = 50
+COLUMNS = ("id", "url", "events", "tags", "state", "secretFingerprint", "createdBy", "createdAt")
+DELIVERY_COLUMNS = (
+    "id", "messageId", "type", "state", "attempts", "status", "code", "createdAt", "lastAttemptAt", "nextAttemptAt",
+    "endedAt",
+)  # fmt: skip
 WORDS = {
     "status": "answered with an error",
     "redirect": "answered with a redirect",
@@ -31,15 +37,15 @@ WORDS = {
 )
 @pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
-def webhook_list(request: HttpRequest) -> HttpResponse:
+def webhook_list(request: HttpRequest) -> HttpResponseBase:
     """The subscriptions of the tenant, and the form for another one."""
     scope = tenancy.scope_of(request)
     webhooks.check_manager(scope)
     if request.method == "POST":
         return _create(request, scope)
-    if request.GET.get("format") == "json":
-        found = webhooks.list_webhooks(scope, limit=webhooks.MAX_WEBHOOKS).rows
-        return exports.document({"webhooks": WEBHOOK.documents(found)})
+    if (wanted := request.GET.get("format")) in exports.FORMATS:
+        found = WEBHOOK.documents(webhooks.list_webhooks(scope, limit=webhooks.MAX_WEBHOOKS).rows)
+        return exports.listing(wanted, "webhooks", found, columns=COLUMNS)
     return _list_page(request, scope, WebhookForm())
 
 
@@ -66,17 +72,20 @@ def _list_page(
         "form": form,
         "conflict": conflict,
         "most": webhooks.MAX_WEBHOOKS,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request),
     }
     return pages.render(request, "memory/webhooks.html", context, status=status)
 
 
 @pages.parameters("after", "seen", "format")
 @require_safe
-def webhook(request: HttpRequest, webhook_id: str) -> HttpResponse:
+def webhook(request: HttpRequest, webhook_id: str) -> HttpResponseBase:
     """One subscription with the log of its deliveries."""
     scope = tenancy.scope_of(request)
     row = webhooks.find(scope, ids.parse("whk", webhook_id))
+    if request.GET.get("format") == "csv":
+        lines = map(DELIVERY.document, webhooks.export_deliveries(scope, row.id))
+        return exports.listing("csv", "deliveries", lines, columns=DELIVERY_COLUMNS)
     cursor = pages.Cursor.from_request(request, "dlv")
     page = webhooks.list_deliveries(scope, row.id, after=cursor.after, limit=SHOWN)
     if request.GET.get("format") == "json":
@@ -89,7 +98,7 @@ def webhook(request: HttpRequest, webhook_id: str) -> HttpResponse:
         "webhook_id": webhooks.wire_id(row),
         "deliveries": [(ids.wire("dlv", each.id), each, WORDS.get(each.code, "")) for each in page.rows],
         "total": page.total,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request),
         **cursor.links(len(page.rows), page.after),
     }
     return pages.render(request, "memory/webhook.html", context)

@@ -1,5 +1,7 @@
 """The night report: what a night did, each figure with its list, an earlier night, and undoing a pass from there."""
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -194,6 +196,16 @@ def test_the_page_as_json_has_the_figures(ada: Client) -> None:
     building.remember("acme", DOOR, DOOR)
     carried_out(ordered())
     assert json.loads(page(ada, "/nights?format=json"))["merged"] == 1
+
+
+def test_the_rows_behind_each_figure_are_given_as_a_file(ada: Client) -> None:
+    building.remember("acme", DOOR, DOOR)
+    made = ids.wire("pass", carried_out(ordered()).id)
+    for show in nights.SHOWS:
+        answer = ada.get(f"/nights?show={show}&format=csv")
+        rows = list(csv.DictReader(io.StringIO(body_of(answer))))
+        assert [row.get("id") for row in rows] == ([made] if show in ("passes", "merged") else []), show
+        assert f"-{show}.csv" in answer["Content-Disposition"]
 
 
 @pytest.fixture

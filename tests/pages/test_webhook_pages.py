@@ -1,5 +1,7 @@
 """Webhooks under Settings: made with a secret that is shown once, their log, and sending again."""
 
+import csv
+import io
 from typing import Any
 
 import pytest
@@ -29,7 +31,7 @@ def test_a_webhook_is_made_and_its_secret_shown_once(ada: Client) -> None:
     assert secret in body_of(made)
     assert (row.events, row.tags) == (FORM["events"], ["production", "nightly"])
     page = f"{URL}/{webhooks.wire_id(row)}"
-    for url in (URL, page, f"{page}?format=json", f"{URL}?format=json"):
+    for url in (URL, page, f"{page}?format=json", f"{URL}?format=json", f"{URL}?format=csv"):
         shown = body_of(ada.get(url))
         assert "receiver.example" in shown
         assert secret not in shown
@@ -75,6 +77,10 @@ def test_the_log_says_what_became_of_each_delivery_and_sends_it_again(ada: Clien
     ):
         assert words in shown
     assert "Marta" not in shown
+    lines = list(csv.DictReader(io.StringIO(body_of(ada.get(f"{page}?format=csv")))))
+    assert {(each["type"], each["state"], each["status"]) for each in lines} == {
+        ("memory.written", "failed", "500"), ("run.ended", "pending", ""),
+    }  # fmt: skip
     again = body_of(ada.post(f"{page}/deliveries/{ids.wire('dlv', first.id)}/redeliver", follow=True))
     assert "tried again now" in again
     assert rows.get().state == "pending"
