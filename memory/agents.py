@@ -258,7 +258,7 @@ def register_proposing(found: Proposing) -> None:
     _proposing[:] = [found]
 
 
-def proposals_of(scope: TenantScope, agent_id: str, *, limit: int) -> list[Citation]:
+def latest_proposals(scope: TenantScope, agent_id: str, *, limit: int) -> list[Citation]:
     """The newest proposals of the agent."""
     registrations.complete()
     return [each for found in _proposing for each in found.newest(scope, agent_id, limit)]

@@ -23,12 +23,13 @@ def _application() -> object:
         signal.disconnect(close_old_connections)
     from openwop_console.process.server import Console  # needs models, which are loaded only now
 
+    console = Console(django)
     gc.collect()
     gc.freeze()  # as in ``apps``
     # A page makes far more objects than the 700 after which the interpreter collects cycles: a tenth of its time.
     gc.set_threshold(10_000)
     gc.enable()
-    return Console(django)
+    return console
 
 
 application = _application()

@@ -195,7 +195,7 @@ def _commitments(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: d
 
 
 def _proposals(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, _now: datetime) -> dict[str, object]:
-    return {"proposals": memory_agents.proposals_of(scope, row.entry.agent_id, limit=pages.PAGE)}
+    return {"proposals": memory_agents.latest_proposals(scope, row.entry.agent_id, limit=pages.PAGE)}
 
 
 def _audit(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, now: datetime) -> dict[str, object]:

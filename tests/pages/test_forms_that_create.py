@@ -132,6 +132,7 @@ ONE_BY_RULE = {
     ),
     "it reads, and is a POST because that is put on record or takes long": (
         *("memory-export-file", "memory-entry-reveal", "archive-compare", "forget-copy", "audit-verify"),
+        "run-verify",
         *("passkey-options", "single-sign-on"),
     ),
 }
