@@ -497,6 +497,23 @@ def _agent_use(packed: str, last_write: str | None, refs: str | None) -> AgentUs
     return AgentUse(entries, expiring, retired, counted > COUNTED, newest, frozenset(json.loads(refs or "[]")))
 
 
+def agents_of_refs(scope: TenantScope, refs: Collection[str]) -> dict[str, list[str]]:
+    """The agents among the writers of the ``RECENT`` newest entries of each of these refs, by name."""
+    scope.check("memory:read")
+    together = "json_agg(DISTINCT agent_id)::text" if sql.is_postgres() else "json_group_array(DISTINCT agent_id)"
+    mine = "FROM memory_memoryentry e WHERE e.tenant_id = %s AND e.memory_ref = r.ref ORDER BY e.id DESC LIMIT %s"
+    found: dict[str, list[str]] = {}
+    with connection.cursor() as cursor:
+        for part in sql.in_chunks(sorted(refs)):
+            statement = (
+                f"WITH r(ref) AS (VALUES {', '.join(['(%s)'] * len(part))}) SELECT r.ref, "  # noqa: S608
+                f"(SELECT {together} FROM (SELECT e.agent_id {mine}) AS recent WHERE agent_id <> '') FROM r"
+            )
+            cursor.execute(statement, [*part, sql.key(scope.tenant_id), RECENT])
+            found |= {ref: sorted(json.loads(named or "[]")) for ref, named in cursor.fetchall()}
+    return found
+
+
 def last_passes(tenant_id: UUID, refs: Collection[str], kinds: Collection[str]) -> list[UUID]:
     """The last pass of each of these kinds that was carried out over each of these refs; one index step for each."""
     last = (

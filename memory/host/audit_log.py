@@ -14,6 +14,7 @@ from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint, AuditRecord
+from memory.host.models.audit import result_of
 from memory.host.paging import cut
 from memory.host.registrations import Registrations
 from memory.host.tenancy import TenantScope
@@ -105,11 +106,12 @@ def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: dateti
 
 
 def with_names(scope: TenantScope, rows: Iterator[JSONObject]) -> Iterator[JSONObject]:
-    """Add the names of actors and targets to exported records; names are looked up a chunk at a time."""
+    """Add the result, and the names of actor and target, to exported records; names are looked up a chunk at a time."""
     for chunk in sql.in_chunks(rows):
         names = access.names_of(scope.tenant_id, {row[field] for row in chunk for field in ("actor", "target")})
         for row in chunk:
-            yield {**row, "actorName": names.get(row["actor"], ""), "targetName": names.get(row["target"], "")}
+            called = {"actorName": names.get(row["actor"], ""), "targetName": names.get(row["target"], "")}
+            yield {**row, **called, "result": result_of(row["action"], row["details"])}
 
 
 def document_of(record: AuditRecord) -> JSONObject:

@@ -6,7 +6,7 @@ Reads only. Texts are those of the archive itself; a source is shown by its id a
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -29,11 +29,18 @@ EXPORTED = 500
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOutcome:
-    """One line of the list: an archive, or a distillation that was refused or failed."""
+    """One line of the list: an archive, or a distillation that was refused or failed, with the agents that wrote last
+    under its ref."""
 
     id: UUID
     archive: Archive | None = None
     missed: Pass | None = None
+    agents: Sequence[str] = ()
+
+    @property
+    def memory_ref(self) -> str:
+        row = self.archive or self.missed
+        return row.memory_ref if row else ""
 
     @property
     def minimum(self) -> int | None:
@@ -108,6 +115,8 @@ def list_outcomes(
     found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
     found.sort(key=lambda night: night.id, reverse=True)
     shown, last = paging.cut(found, limit)
+    agents = adapter.agents_of_refs(scope, {night.memory_ref for night in shown}) if shown else {}
+    shown = [replace(night, agents=agents.get(night.memory_ref, ())) for night in shown]
     return paging.Page(shown, kept.count() + missed.count(), last.id if last else None)
 
 

@@ -25,9 +25,9 @@ REFS_OFFERED = 500
 SOURCES = 50
 WHAT = "Archives are summaries of memory within a token budget."
 COLUMNS = (
-    "id", "memoryRef", "state", "trigger", "tokenBudget", "tokensUsed", "outputTokens", "tokenizer", "distiller",
-    "sourceCount", "corpusCount", "sha256", "indexUpdated", "createdAt", "keepUntil", "withdrawnBecause", "code",
-    "minimumRequired", "runId",
+    "id", "memoryRef", "agents", "state", "trigger", "tokenBudget", "tokensUsed", "outputTokens", "tokenizer",
+    "distiller", "sourceCount", "corpusCount", "sha256", "indexUpdated", "createdAt", "keepUntil", "withdrawnBecause",
+    "code", "minimumRequired", "runId",
 )  # fmt: skip
 
 
@@ -62,12 +62,13 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
 def _row(night: ArchiveOutcome) -> dict[str, object]:
     """One line of the file: an archive, or the pass that made none."""
     if night.archive:
-        return archive_row(night.archive)
+        return archive_row(night.archive) | {"agents": night.agents}
     missed = night.missed
     assert missed is not None, "a night is an archive or a pass"
     return {
         "id": ids.wire("pass", missed.id),
         "memoryRef": missed.memory_ref,
+        "agents": night.agents,
         "state": missed.state,
         "trigger": missed.trigger,
         "tokenBudget": missed.options.get("tokenBudget"),

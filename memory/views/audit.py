@@ -18,8 +18,8 @@ from memory.host.models import AuditRecord
 from memory.text.matching import texts_in
 
 COLUMNS = (
-    "seq", "occurredAt", "actor", "actorName", "action", "target", "targetName", "details", "requestId", "unhashed",
-    "prevHash", "entryHash", "tenant",
+    "seq", "occurredAt", "actor", "actorName", "action", "result", "target", "targetName", "details",
+    "requestId", "unhashed", "prevHash", "entryHash", "tenant",
 )  # fmt: skip
 
 

@@ -163,6 +163,26 @@ def test_the_csv_of_the_log_has_details_as_json_and_names_beside_ids(ada: Client
     assert row["actorName"] == row["targetName"] != ""
 
 
+def test_a_record_says_whether_the_act_was_allowed_denied_or_failed(ada: Client) -> None:
+    person = building.scope().principal
+    told: list[tuple[str, dict[str, str], str]] = [
+        ("key.created", {}, "allowed"), ("mcp.call", {"outcome": "ok"}, "allowed"),
+        ("mcp.call", {"outcome": "forbidden"}, "denied"), ("authorization.denied", {}, "denied"),
+        ("mcp.call", {"outcome": "not_found"}, "failed"), ("operator.sign_in_failed", {}, "failed"),
+        ("webhook.failed", {}, "failed"),
+    ]  # fmt: skip
+    first = audit_chain.end_of(person.tenant_id) + 1
+    for action, details, _ in told:
+        audit.append(person.tenant_id, actor=person.id, action=action, details=details, now=timezone.now())
+    lines = list(csv.DictReader(io.StringIO(body_of(ada.get("/audit?format=csv")))))
+    results = {int(line["seq"]): line["result"] for line in lines}
+    shown = body_of(ada.get("/audit"))
+    for seq, (_, _, result) in enumerate(told, first):
+        assert results[seq] == result
+        row = shown.partition(f'id="record-{seq}"')[2].partition("</tr>")[0]
+        assert result in row.partition('data-label="Result"')[2].partition("</td>")[0]
+
+
 @pytest.mark.engines
 def test_older_records_of_a_filter_follow_without_a_gap(ada: Client) -> None:
     grow(60)

@@ -19,6 +19,14 @@ class AuditChain(TenantOwned):
         constraints = (models.UniqueConstraint(fields=("tenant",), name="a_tenant_has_one_audit_chain"),)
 
 
+def result_of(action: str, details: JSONObject) -> str:
+    """What came of an audited act: ``denied``, ``failed`` or, unless its record says one of them, ``allowed``."""
+    outcome = details.get("outcome", "ok")
+    if action.endswith(".denied") or outcome == "forbidden":
+        return "denied"
+    return "failed" if action.endswith(("_failed", ".failed")) or outcome != "ok" else "allowed"
+
+
 class AuditRecord(TenantOwned):
     """One audited act, never changed and never removed (triggers on both engines).
 
@@ -52,6 +60,10 @@ class AuditRecord(TenantOwned):
     def facts(self) -> JSONObject:
         """The details with the reason, as they are shown."""
         return self.details if self.reason is None else {**self.details, "reason": self.reason}
+
+    @property
+    def result(self) -> str:
+        return result_of(self.action, self.details)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "seq"), name="an_audit_number_is_used_once"),)
