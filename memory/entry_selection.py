@@ -188,7 +188,7 @@ def apply_to_all(
 
 
 def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
-    """Carry out the pass, ``STEP`` entries per transaction, with the permissions that its principal has now.
+    """Carry out the pass, ``STEP`` entries per transaction, each with the permissions that its principal has then.
 
     An entry that is gone, or whose key another entry has by now, is skipped and counted.
     """
@@ -201,6 +201,7 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
     found = list(chain.from_iterable(every))
     changed = 0
     for place, part in enumerate(sql.in_chunks(found, STEP)):
+        scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
         passes.progress(work, done=place * STEP, total=len(found), doing=action, now=clock())
         possible = _possible(scope, action, part, now=clock())
         changed += apply(scope, action, possible, reason=reason, tag=tag, now=clock())

@@ -406,15 +406,14 @@ def _record(scope: TenantScope, action: str, row: Pass, details: JSONObject, now
 
 
 def carry_out(work: Pass, *, clock: Clock) -> None:
-    """Try or import the lines part by part, with what the person may do now. The upload is erased when that ends, but
-    for a dry run that is done."""
+    """Try or import the lines part by part, each with what the person may do then. The upload is erased when that ends,
+    but for a dry run that is done."""
     upload_id = UUID(hex=work.options["upload"])
     try:
         if FORGOTTEN in work.options.values():
             raise Conflict("The upload named a subject that was erased.")
-        scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
-        check_scope(scope)
-        counts, changed = _go_through(scope, work, upload_id, clock)
+        scope = _scope_now(work, clock())
+        counts, changed = _go_through(work, upload_id, clock)
     except passes.LostClaim:
         raise
     except Exception:
@@ -433,7 +432,14 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
         passes.finish(work, outcome=outcome, now=clock())
 
 
-def _go_through(scope: TenantScope, work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str], int]:
+def _scope_now(work: Pass, now: datetime) -> TenantScope:
+    """Return the person's scope as it is now, or refuse: an import of minutes ends when their rights are taken back."""
+    scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=now)
+    check_scope(scope)
+    return scope
+
+
+def _go_through(work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str], int]:
     """Return the number of lines by result, and of those with another result than in the dry run."""
     rows, total = _parts(work.tenant_id, upload_id), work.options["lines"]
     doing = "checking lines" if work.dry_run else "importing"
@@ -442,6 +448,7 @@ def _go_through(scope: TenantScope, work: Pass, upload_id: UUID, clock: Clock) -
         done: list[JSONObject] = []
         with transaction.atomic():
             passes.progress(work, done=counts.total(), total=total, doing=doing, now=clock())
+            scope = _scope_now(work, clock())
             began = time.perf_counter()
             while number < work.options["parts"] and (not done or time.perf_counter() < began + HOLD_S):
                 part: UploadPart | None = rows.select_for_update().filter(number=number).first()

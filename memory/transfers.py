@@ -182,7 +182,7 @@ def _of_ours(said: JSONObject, source: Source, now: datetime) -> Incoming:
         raise _wrong("id", "is not the id of an entry")
     created_at, expires_at = _time(said, "createdAt", now), _time(said, "expiresAt") if said.get("expiresAt") else None
     tags = _texts(said, "tags")
-    origin = origins.parse(said["origin"]) if "origin" in said else None
+    origin = _origin(said["origin"]) if "origin" in said else None
     if "address" in said:
         given = Given(_address(_object(said, "address")), _value(said), tags, expires_at)
         return Incoming(Imported(entry_id, created_at, given, origin), "")
@@ -258,6 +258,13 @@ def _id_of(created_at: datetime, *names: str) -> UUID:
     digest = int.from_bytes(hashlib.sha256(json.dumps(names).encode()).digest()[:10])
     milliseconds = int(created_at.timestamp() * 1000)
     return UUID(int=(milliseconds << 80 | digest) & ~(0xF << 76 | 0x3 << 62) | 8 << 76 | 2 << 62)
+
+
+def _origin(said: object) -> Origin:
+    """Parse the origin; a member of it that is unknown is not named, as reasons are stored beyond a forget."""
+    if isinstance(said, dict) and said.keys() - set(origins.MEMBERS):
+        raise _wrong("origin", "has a field that is not one of an origin")
+    return origins.parse(said)
 
 
 def _address(said: JSONObject) -> Address:

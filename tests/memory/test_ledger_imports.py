@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memory import ledger, ledger_imports, passes, tasks, transfers
 from memory.forget import execution
-from memory.host import access, erasure, ids, tenancy, vault
+from memory.host import access, erasure, ids, operators, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord, Operator, Tenant
 from memory.host.tenancy import TenantScope
@@ -225,6 +225,23 @@ def test_an_import_is_cancelled_between_two_parts_and_keeps_what_is_imported(
     assert (len(contents()), bodies()) == (2, [])
 
 
+@pytest.mark.parametrize("change", [{"role": "viewer"}, {"active": False}])
+def test_an_import_ends_at_the_next_part_when_the_rights_of_its_person_are_taken_back(
+    ada: TenantScope, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    row = confirmed(ada, carried_out(uploaded(ada, *(line(number) for number in range(6)))))
+    imports, person = transfers.import_lines, ids.parse("usr", ada.principal.id)
+
+    def take_back(*given: Any, **named: Any) -> list[LineResult]:
+        results = imports(*given, **named)
+        operators.change(building.scope(), person, **change, now=timezone.now())
+        return results
+
+    monkeypatch.setattr(transfers, "import_lines", take_back)
+    assert carried_out(row).state == PassState.REFUSED
+    assert (len(contents()), bodies()) == (2, [])
+
+
 def test_only_who_may_write_and_manage_agents_imports_and_nobody_sees_the_upload_of_another(ada: TenantScope) -> None:
     for role in ("viewer", "author", "reviewer", "agent", "auditor"):
         with pytest.raises(Forbidden):
@@ -334,6 +351,19 @@ def test_a_forget_erases_every_upload_of_its_tenant_and_no_other(ada: TenantScop
         confirmed(ada, check)
     stores = [each.store for each in erasure.registered()]
     assert stores.index("uploaded imports") > stores.index(erasure.ENTRIES)
+
+
+def test_no_reason_of_a_refused_line_repeats_a_name_in_it(ada: TenantScope) -> None:
+    """The reasons outlast the upload, and no forget looks through them."""
+    origin = {"system": "langgraph", ANA: 1}
+    place = {"tier": "semantic", "agent_id": ANA * 30, "namespace": ANA * 30, "key": ANA, ANA: ANA}
+    wrong: dict[str, object] = dict.fromkeys(("id", "memoryRef", "createdAt", "expiresAt", "agentId"), f"\0{ANA}")
+    lines = [line(1, **{member: said}) for member, said in wrong.items()]
+    lines += [line(1, origin=origin), line(1, origin={ANA: origin}), line(1, address=place, value={ANA: 1})]
+    lines += [line(1, tags={ANA: 1}), line(1, content={ANA: 1}), line(1, content="", **{ANA: 1}), f'{{"{ANA}": 1', ANA]
+    check = carried_out(uploaded(ada, *lines, source=Source("jsonl")))
+    told = [each.reason for each in ledger_imports.refusals(ada, found(ada, check))]
+    assert (check.outcome["refused"], [reason for reason in told if ANA in reason]) == (len(lines), [])
 
 
 def test_an_import_under_way_stores_nothing_of_a_subject_that_is_forgotten_meanwhile(

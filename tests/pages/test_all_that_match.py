@@ -104,6 +104,26 @@ def test_a_worker_acts_with_the_rights_that_the_person_has_by_then(ada: Client) 
 
 
 @pytest.mark.usefixtures("small")
+def test_a_worker_ends_when_the_rights_of_the_person_are_taken_back_meanwhile(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(*(f"note {number}" for number in range(7)), tags=("red",))
+    ada.post("/memory/selected", {**asked(ada, "retire", "tag=red"), "reason": "cleared"})
+    apply = entry_selection.apply
+
+    def take_back(*given: Any, **named: Any) -> int:
+        found = apply(*given, **named)
+        building.deactivate(Membership.objects.get().operator)
+        return found
+
+    monkeypatch.setattr(entry_selection, "apply", take_back)
+    work = Pass.objects.get(kind=entry_selection.KIND)
+    tasks.carry_out_pass(work.tenant_id.hex, work.id.hex)
+    work.refresh_from_db()
+    assert (work.state, len(retired())) == (PassState.REFUSED, 2)
+
+
+@pytest.mark.usefixtures("small")
 def test_a_filter_that_named_somebody_who_was_forgotten_changes_nothing() -> None:
     written(*(f"note {number} of [FORGOTTEN]" for number in range(5)), subject="marta")
     scope, now = building.scope(), timezone.now()
