@@ -142,7 +142,7 @@ def _host(folder: Path, name: str, url: str | None, *, empty: bool = False) -> C
 
 
 def _remember(client: httpx.Client, key: str, text: str) -> None:
-    body = {"namespace": "notes", "key": key, "value": {"text": text}}
+    body = {"namespace": "notes", "key": key, "value": {"text": text}, "tags": ["plans"]}
     answer = client.post("/api/v1/memory", json=body, headers={"X-Agent-ID": "billing-01"})
     assert answer.status_code == 201, answer.text
 
@@ -182,6 +182,7 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
     assert copied["memory_memoryentry"] == 2
     assert found["counts"]["memory_memoryentry"] == 1
     assert found["counts"]["host_apikey"] == copied["host_apikey"]
+    assert (copied["memory_entrytag"], found["counts"]["memory_entrytag"]) == (2, 1)
     if (file := hosts.second.data_folder / "console.sqlite3").exists():
         assert b"kowalska" not in file.read_bytes()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
