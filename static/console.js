@@ -272,7 +272,9 @@
     } catch { /* a browser that keeps nothing has no recent pages */ }
   }
 
-  /* Enter goes to the first place that these very words have brought; before that the form is sent. */
+  /* Enter goes to the first place that these very words have brought; pressed before, as soon as they have. */
+  let awaited = "";
+
   const answered = (words) => words && document.getElementById("places").dataset.words === words && palette.querySelector("#places a");
 
   function showPalette() {
@@ -298,10 +300,18 @@
       const stops = all("input, a", palette).filter(shown);
       const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
       stops[Math.min(Math.max(at, 0), stops.length - 1)].focus();
-    } else if (event.key === "Enter" && event.target.matches("#palette-words") && answered(event.target.value.trim())) {
-      palette.querySelector("#places a").click();
+    } else if (event.key === "Enter" && event.target.matches("#palette-words") && event.target.value.trim()) {
+      awaited = event.target.value.trim();
+      const place = answered(awaited);
+      place ? place.click() : htmx.trigger(event.target, "palette");
     } else return;
     event.preventDefault();
+  });
+
+  document.addEventListener("htmx:afterSettle", () => {
+    const place = palette?.open && answered(awaited);
+    awaited = place ? "" : awaited;
+    if (place) place.click();
   });
 
   document.addEventListener("click", (event) => {
@@ -311,7 +321,9 @@
     showPalette();
   });
   document.addEventListener("input", ({ target }) => {
-    if (target.matches("#palette-words")) document.getElementById("recent").hidden = Boolean(target.value.trim()) || !recent()[1];
+    if (!target.matches("#palette-words")) return;
+    awaited = "";
+    document.getElementById("recent").hidden = Boolean(target.value.trim()) || !recent()[1];
   });
 
   /* --- arriving to decide: with #decide the top of the page stays in view, and the first button that works has the focus */

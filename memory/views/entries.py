@@ -260,7 +260,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = _entry(scope, mem_id)
     scope.check("memory:retire")
-    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form = ReasonForm(request.POST if request.method == "POST" else None).focus()
     if request.method == "POST":
         sent = pages.submit(
             form, lambda data: ledger.retire_entry(scope, found.id, reason=data["reason"], now=timezone.now())
@@ -279,7 +279,7 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = _entry(scope, mem_id)
     scope.check("memory:retire")
-    form, conflict, status = RestoreForm(request.POST if request.method == "POST" else None), None, 200
+    form, conflict, status = RestoreForm(request.POST if request.method == "POST" else None).focus(), None, 200
     if request.method == "POST":
         sent = pages.submit(
             form, lambda data: ledger.restore_entry(scope, found.id, reason=data["reason"], now=timezone.now())

@@ -178,7 +178,7 @@ def undo(request: HttpRequest, pass_id: str) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     work = orders.find(scope, ids.parse("pass", pass_id))
     scope.check("memory:retire")
-    form, conflict, status = AuditedForm(request.POST if request.method == "POST" else None), None, 200
+    form, conflict, status = AuditedForm(request.POST if request.method == "POST" else None).focus(), None, 200
     place = pages.back(request, reverse("pass", args=[pass_id]))
     if request.method == "POST":
         sent = pages.submit(form, lambda data: orders.restore_pass(scope, work.id, reason=data["reason"], now=now))

@@ -70,9 +70,9 @@ def test_by_keyboard_a_run_is_forked_at_a_step_and_the_branch_compared_with_it(
     building.install("acme", building.definition("facts", *nodes))
     source = building.execute(building.scope(), "facts")
     browsing.sign_in(page, live_server.url, f"/runs/{ids.wire('run', source.id)}")
-    for control in ("second", "Fork from here"):
-        browsing.tab_to(page, control)
-        page.keyboard.press("Enter")
+    nodes_above = page.locator(".lane", has_text="second").evaluate("(at) => [...at.parentNode.children].indexOf(at)")
+    for key in (*["j"] * (nodes_above + 1), "Enter", "f"):
+        page.keyboard.press(key)
     page.wait_for_url("**?fork=*#fork")
     browsing.tab_to(page, "Branch")
     page.keyboard.press("Enter")

@@ -87,8 +87,10 @@ def test_all_of_a_pass_is_restored_from_the_night_in_two_clicks_and_the_outcome_
     assert asks
     form = page(ada, unescape(asks[1]))
     assert "Restore 2 entries" in form
+    assert "autofocus" in form.partition("<textarea")[2].partition(">")[0]
     [back] = re.findall(r'name="next" value="([^"]+)"', form)
     refused = ada.post(f"{url}/undo", {"reason": "", "next": back})
+    assert "autofocus" not in body_of(refused).partition("<textarea")[2].partition(">")[0], "the summary has the focus"
     assert (refused.status_code, MemoryEntry.objects.filter(retired_at=None).count()) == (422, 1)
     answer = ada.post(f"{url}/undo", {"reason": "not the same door", "next": back})
     assert answer["Location"] == "/nights"
