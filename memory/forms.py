@@ -105,6 +105,7 @@ class AuditedForm(RestoreForm):
     def __init__(self, *given: object, **options: object) -> None:
         super().__init__(*given, **options)
         self.fields["reason"].required = True
+        self.fields["reason"].widget.attrs["data-key"] = "d"
 
 
 class SnoozeForm(forms.Form):
@@ -124,6 +125,7 @@ class SubjectForm(forms.Form):
     subject = PlainField(
         label="Subject",
         max_length=256,
+        widget=forms.TextInput(attrs={**PLAIN, "data-key": "n"}),
         help_text="The name, address or number of the subject as memory has it. You will type it again to confirm.",
     )
     aliases = forms.CharField(
@@ -161,6 +163,7 @@ class EndHoldForm(ReasonForm):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.fields["reason"].required = True
+        self.fields["reason"].widget.attrs["data-key"] = "d"
         self.fields["reason"].help_text = "Kept with the hold and in the audit log. Secrets are redacted."
 
 

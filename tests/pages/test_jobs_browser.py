@@ -56,7 +56,7 @@ def test_by_keyboard_a_question_is_answered_from_the_first_page_and_its_workflow
         page.keyboard.press(key)
     expect(page.get_by_text("1 of 2 approvals, 0 rejections; you approved")).to_be_visible()
     page.goto(f"{live_server.url}/artifacts/workflow:asks@1.0.0")
-    page.get_by_label("Reason").focus()
+    page.keyboard.press("d")
     page.keyboard.type("It asks too much.")
     for key in ("Tab", "Enter"):
         page.keyboard.press(key)
@@ -80,8 +80,7 @@ def test_by_keyboard_a_run_is_forked_at_a_step_and_the_branch_compared_with_it(
     branch = Run.objects.exclude(id=source.id).get(fork_mode="branch")
     drain()
     page.reload()
-    browsing.tab_to(page, "Compare")
-    page.keyboard.press("Enter")
+    page.keyboard.press("c")
     expect(page.get_by_role("heading", level=1)).to_have_text("Branch compared with its source")
     browsing.tab_to(page, ids.wire("run", branch.id)[-5:])
     page.keyboard.press("Enter")
@@ -219,21 +218,22 @@ def test_by_keyboard_a_subject_is_forgotten_and_a_suspect_kept(
 ) -> None:
     building.remember("acme", "Marta prefers mail.", "Martapolis is a town.")
     browsing.sign_in(page, live_server.url, "/forget")
-    browsing.tab_to(page, "Subject")
+    page.keyboard.press("n")
     page.keyboard.type("Marta")
     page.keyboard.press("Enter")
     page.wait_for_url("**/forget/fgt_*")
     drain()
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Erasure preview")
-    browsing.tab_to(page, "Undecided")
-    page.keyboard.press("ArrowUp")
+    for key in ("j", "b"):
+        page.keyboard.press(key)
     expect(page.get_by_label("Keep", exact=True).first).to_be_checked()
     browsing.tab_to(page, "Keep all undecided")
     page.keyboard.press("Enter")
     expect(page.get_by_text("all decided")).to_be_visible()
-    browsing.tab_to(page, "Continue to confirm")
-    page.keyboard.press("Enter")
+    page.wait_for_load_state()
+    for key in ("c", "Enter"):
+        page.keyboard.press(key)
     page.wait_for_url("**/confirm")
     for label, words in (
         ("Type the subject", "Marta"),
