@@ -40,7 +40,7 @@ def is_followed() -> bool:
 
 
 def follow_database() -> None:
-    """Have this process go by the clock of its database, at the next connection and once a minute."""
+    """Have this process compare its clock with its database's at each new connection, at most once a minute."""
     timezone.now = now
     connection_created.connect(_connected, dispatch_uid=__name__)
 

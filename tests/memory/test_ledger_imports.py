@@ -242,7 +242,7 @@ def test_an_import_ends_at_the_next_part_when_the_rights_of_its_person_are_taken
     assert (len(contents()), bodies()) == (2, [])
 
 
-def test_only_who_may_write_and_manage_agents_imports_and_nobody_sees_the_upload_of_another(ada: TenantScope) -> None:
+def test_an_import_needs_both_permissions_and_is_seen_by_its_person_alone(ada: TenantScope) -> None:
     for role in ("viewer", "author", "reviewer", "agent", "auditor"):
         with pytest.raises(Forbidden):
             uploaded(building.scope(role=role), line(1))

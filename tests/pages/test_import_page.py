@@ -146,7 +146,7 @@ def test_a_second_upload_waits_for_the_import_of_the_first(ada: Client) -> None:
     assert "still running" in body_of(answer)
 
 
-def test_nobody_else_sees_an_import(ada: Client, sign_in: SignIn) -> None:
+def test_an_import_is_seen_by_its_person_alone(ada: Client, sign_in: SignIn) -> None:
     place = uploaded(ada, line(1))
     worked()
     for other in (sign_in(role="operator"), sign_in("globex")):
