@@ -235,7 +235,9 @@ def _intact(found: RunFinding) -> Iterator[str]:
     if found.entries:
         yield f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'} with the text that was written"
     if found.audit:
-        yield f"audit records {found.audit.first:,} to {found.audit.last:,}, which were appended meanwhile, verify"
+        first, last = found.audit.first, found.audit.last
+        place = f"at record {first:,}" if first == last else f"from record {first:,} to {last:,}"
+        yield f"the audit chain of that time unbroken {place}"
 
 
 def _broken(found: RunFinding) -> Iterator[str]:

@@ -414,7 +414,7 @@ def test_a_run_is_verified_on_its_page_and_what_does_not_hold_is_named(ada: Clie
     told = body_of(ada.post(f"{url}/verify", follow=True))
     length = event_log.length(made.run.tenant_id, run_id)
     assert f"This run is intact: {length} events without a gap, 2 entries with the text that was written" in told
-    assert "which were appended meanwhile, verify" in told
+    assert "the audit chain of that time unbroken at record " in told
     digest = sql.key(ids.parse("mem", made.entries[1] or ""))
     with connection.cursor() as cursor:
         cursor.execute("UPDATE memory_memoryentry SET content = 'other' WHERE id = %s", [digest])
@@ -441,5 +441,5 @@ def test_a_run_is_verified_without_what_a_role_may_not_read(sign_in: SignIn) -> 
     url = f"/runs/{ids.wire('run', made.run.id)}"
     told = body_of(sign_in(role="viewer").post(f"{url}/verify", follow=True))
     assert "This run is intact" in told
-    assert "were appended meanwhile" not in told
+    assert "audit chain of that time" not in told
     assert sign_in("globex").post(f"{url}/verify").status_code == 404
