@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -19,7 +19,7 @@ from jsonschema.exceptions import ValidationError
 from memory import adapter, artifact_stops, passes, redaction
 from memory.adapter import AgentUse
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
-from memory.host import access, audit, registrations, registry
+from memory.host import access, audit, citations, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation
@@ -27,7 +27,6 @@ from memory.host.registry import Artifact, Installer, Problems
 from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState, Pass
-from memory.provenance import Citation
 from memory.text.matching import texts_in
 
 SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
@@ -242,28 +241,6 @@ class AgentRow:
     pending: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Proposing:
-    """What the app of proposals says of agents: how many of each are under review, and the newest of one."""
-
-    count_pending: Callable[[TenantScope], Mapping[str, int]]
-    newest: Callable[[TenantScope, str, int], list[Citation]]
-
-
-_proposing: list[Proposing] = []
-
-
-def register_proposing(found: Proposing) -> None:
-    """Called once, from the ``apps.py`` of the app of proposals."""
-    _proposing[:] = [found]
-
-
-def latest_proposals(scope: TenantScope, agent_id: str, *, limit: int) -> list[Citation]:
-    """The newest proposals of the agent."""
-    registrations.complete()
-    return [each for found in _proposing for each in found.newest(scope, agent_id, limit)]
-
-
 def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
     """Return every installed agent of the tenant that runs may act as, by id."""
     scope.check("manifest:read")
@@ -310,7 +287,7 @@ def agent_rows(scope: TenantScope, document: Document, *, only: str = "", now: d
     refs = {ref for use in usage.values() for ref in use.refs}
     last = passes.last_done(scope.tenant_id, refs, PASSES) if refs else {}
     armed = _armed(scope) if reads else {}
-    pending = _pending(scope) if found else {}
+    pending = citations.count_pending(scope) if found else {}
     rows = []
     for name, each in found.items():
         use = usage.get(name, UNUSED)
@@ -322,11 +299,6 @@ def agent_rows(scope: TenantScope, document: Document, *, only: str = "", now: d
 
 def _newest(found: Iterable[Pass | None]) -> Pass | None:
     return max(filter(None, found), key=lambda row: row.id, default=None)
-
-
-def _pending(scope: TenantScope) -> Mapping[str, int]:
-    registrations.complete()
-    return _proposing[0].count_pending(scope) if _proposing else {}
 
 
 def degraded_rows(scope: TenantScope, document: Document) -> list[AgentRow]:

@@ -7,7 +7,7 @@ but this one named no node; not observable, when no write event tells of the ent
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -178,30 +178,6 @@ def forks_of(tenant_id: UUID, run_ids: Collection[UUID], *, limit: int) -> list[
     """The newest replays and branches of these runs."""
     rows = Run.objects.of(tenant_id).filter(source_run_id__in=list(run_ids)).order_by("-id")
     return list(rows[:limit]) if run_ids else []
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A proposal that names a run as its source: what it is called, its state in a word, and its page."""
-
-    id: str
-    title: str
-    state: str
-    url: str
-
-
-Citing = Callable[[TenantScope, Collection[UUID], int], list[Citation]]
-_citing: list[Citing] = []
-
-
-def register_citing(function: Citing) -> None:
-    """Register ``function``, which finds the newest proposals that name one of these runs as a source."""
-    _citing[:] = [function]
-
-
-def citations_of(scope: TenantScope, run_ids: Collection[UUID], *, limit: int) -> list[Citation]:
-    """Return the newest proposals that were made from one of these runs."""
-    return [each for function in _citing for each in function(scope, run_ids, limit)] if run_ids else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ class ProposalsConfig(AppConfig):
         registrations.when_read(self._register)
 
     def _register(self) -> None:
-        """Register the activation nodes, the gate's resolver, the prompt installer, erasers, citations, titles and the
-        proposals of agents."""
-        from memory import agents, provenance
+        """Register the activation nodes, the gate's resolver, the prompt installer, erasers and what pages of
+        lower floors show of proposals."""
         from memory.forget.erasers import declared
-        from memory.host import audit_log, erasure, interrupts, registry
+        from memory.host import citations, erasure, interrupts, registry
+        from memory.host.citations import Source
         from memory.host.events import ApprovalOverridden, ApprovalRejected
         from memory.host.interrupts import Resolver
         from proposals import activation, gate, inbox, installation
@@ -28,6 +28,5 @@ class ProposalsConfig(AppConfig):
         registry.register(installation.INSTALLER)
         declared.register_tables("proposals")
         erasure.register(PROPOSALS)
-        provenance.register_citing(inbox.citing_runs)
-        agents.register_proposing(agents.Proposing(inbox.count_pending, inbox.newest_of_agent))
-        audit_log.register_titles("proposals", inbox.titles_of)
+        source = Source(inbox.citing_runs, inbox.newest_of_agent, inbox.count_pending, inbox.titles_of)
+        citations.register(self.name, source)

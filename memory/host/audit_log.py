@@ -3,7 +3,7 @@
 Every face and page that shows audit records calls these functions.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,7 +16,6 @@ from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint, AuditRecord
 from memory.host.models.audit import result_of
 from memory.host.paging import cut
-from memory.host.registrations import Registrations
 from memory.host.tenancy import TenantScope
 
 SCOPE = "audit:read"
@@ -25,14 +24,6 @@ VIEWED_ONCE_IN = timedelta(minutes=10)
 CHECKPOINTS_SHOWN = 10
 # The most matches of a filter that are counted.
 COUNTED = 10_000
-
-Titles = Callable[[TenantScope, Collection[str]], dict[str, str]]
-_titles: Registrations[str, Titles] = Registrations()
-
-
-def register_titles(name: str, function: Titles) -> None:
-    """``function`` returns the titles of those wire ids that have one and that the principal may read."""
-    _titles[name] = function
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +68,6 @@ def list_filter_choices(scope: TenantScope) -> Offered:
     """Return the choices of the actor and action filters."""
     scope.check(SCOPE)
     return audit.list_filter_choices(scope.tenant_id)
-
-
-def titles_of(scope: TenantScope, targets: Collection[str]) -> dict[str, str]:
-    """Return what targets are called on a page; files of the log, which outlive a forget, have no titles."""
-    return {target: title for each in _titles.values() for target, title in each(scope, targets).items()}
 
 
 def list_records_about(scope: TenantScope, targets: Collection[str], *, limit: int, now: datetime) -> list[AuditRecord]:

@@ -16,7 +16,7 @@ from memory import agents as memory_agents
 from memory import artifact_stops, capabilities, commitments, ledger_search
 from memory.agents import AgentRow
 from memory.commitments import Wanted
-from memory.host import access, audit_log, exports, ids, pages, registrations, tenancy
+from memory.host import access, audit_log, citations, exports, ids, pages, registrations, tenancy
 from memory.host.errors import NotFound
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
@@ -195,7 +195,7 @@ def _commitments(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: d
 
 
 def _proposals(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, _now: datetime) -> dict[str, object]:
-    return {"proposals": memory_agents.latest_proposals(scope, row.entry.agent_id, limit=pages.PAGE)}
+    return {"proposals": citations.of_agent(scope, row.entry.agent_id, limit=pages.PAGE)}
 
 
 def _audit(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, now: datetime) -> dict[str, object]:

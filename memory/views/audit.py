@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory.forms import RangeForm
-from memory.host import access, audit_log, exports, pages, tenancy
+from memory.host import access, audit_log, citations, exports, pages, tenancy
 from memory.host.audit import AuditFilter
 from memory.host.audit_chain import Finding
 from memory.host.audit_log import AuditPage
@@ -72,7 +72,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         offered = audit_log.list_filter_choices(scope)
         context |= {"actions": sorted(offered.actions), "actors": sorted({*offered.actors, wanted.actor} - {""})}
         called |= {*offered.actors, wanted.actor, wanted.target}
-    titles = audit_log.titles_of(scope, {record.target for record in found.records})
+    titles = citations.titles_of(scope, {record.target for record in found.records})
     context["names"] = access.names_of(scope.tenant_id, called) | titles
     place = _place(request, found, wanted)
     return pages.render(request, "memory/audit.html", context | place, fragment="memory/audit_list.html", status=status)
