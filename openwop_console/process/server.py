@@ -18,23 +18,26 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
-from django.http import FileResponse
+from django.http import FileResponse, parse_cookie
 from django.urls import reverse
 
 from memory.host import errors, http, request_slots
 from memory.host.errors import Refusal
 from memory.host.json_types import JSONObject
 from openwop_console import errors as error_table
+from openwop_console import sign_in
 from openwop_console.discovery import Answer, Documents, Headers, encoded
 from openwop_console.process import bind_address
 from openwop_console.process.threads import Threads
 from openwop_console.runtime import streams
 
+T = TypeVar("T")
 Scope = JSONObject
 Receive = Callable[[], Awaitable[JSONObject]]
 Send = Callable[[JSONObject], Awaitable[None]]
@@ -51,15 +54,14 @@ SWITCH_SECONDS = 0.001
 # Sign-ins that may wait for their turn in a process.
 SIGN_INS = 40
 IN_MEMORY = 256 * 1024
-# Bytes of all bodies that are being received at the same time; uploads, which a visitor may begin too, have as many of
-# their own.
+# Bytes of all bodies that are being received at the same time; each person's uploads have as many of their own.
 BODIES_TOGETHER = 256 * 1024 * 1024
 # The lowest speed, in bytes a second, of a client that sends or reads; OPENWOP_BODY_SECONDS come on top.
 SLOWEST = 16 * 1024
 CHUNK = 64 * 1024
 # What a form with a file has beside it.
 FORM_BYTES = 64 * 1024
-# A client's buffers empty by fits and starts: a reader may take nothing for this many times OPENWOP_BODY_SECONDS.
+# Buffers empty by fits and starts: however fast a client was, it may stall for this many times OPENWOP_BODY_SECONDS.
 STALLS = 3
 JOINED = {"HTTP_COOKIE": "; "}
 UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
@@ -135,7 +137,7 @@ class Console:
         sys.setswitchinterval(SWITCH_SECONDS)
         # Downloads are generated one at a time, which leaves slots to the pages.
         self._preparing = threading.Lock()
-        self._incoming = Counter[bool]()  # by whether it is an upload
+        self._incoming = Counter[str]()  # by whose upload it is; "" for all other bodies
         self._upload_path = reverse("memory-imports")
         self._hears_of_the_end = False
         self._keep_health()
@@ -201,13 +203,13 @@ class Console:
         sent = environ.get("CONTENT_LENGTH", "")
         if not sent and "HTTP_TRANSFER_ENCODING" not in environ:
             return body
-        is_upload = environ["PATH_INFO"] == self._upload_path
-        most = self._largest_body(is_upload=is_upload)
         length = 0
         try:
+            person = await self._person(environ) if environ["PATH_INFO"] == self._upload_path else ""
+            most = self._largest_body(is_upload=bool(person))
             if sent.isdecimal() and int(sent[:19]) > most:
                 raise errors.TooLarge(f"A body has at most {most} bytes.")
-            async for chunk in self._chunks(receive, is_upload):
+            async for chunk in self._chunks(receive, person):
                 length += len(chunk)
                 if length > most:
                     raise errors.TooLarge(f"A body has at most {most} bytes.")
@@ -220,17 +222,29 @@ class Console:
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         return body
 
+    async def _person(self, environ: Environ) -> str:
+        """Return who sends this file; "" for a visitor, whose body is one like any other."""
+        session_key = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
+        try:
+            return (
+                await self._in_thread(_asked_in_a_slot, partial(sign_in.person_of, session_key)) if session_key else ""
+            )
+        except Exception as problem:  # answered and logged like that of any view
+            raise error_table.refusal_of(problem) from problem
+
     def _largest_body(self, *, is_upload: bool) -> int:
         """A file of memory may be larger than any other body; its form has further fields."""
         most: int = settings.OPENWOP_BODY_BYTES
         return max(most, settings.OPENWOP_IMPORT_BYTES + FORM_BYTES) if is_upload else most
 
-    async def _chunks(self, receive: Receive, is_upload: bool) -> Any:
-        began, length, more = asyncio.get_running_loop().time(), 0, True
+    async def _chunks(self, receive: Receive, person: str) -> Any:
+        clock = asyncio.get_running_loop().time
+        patience = settings.OPENWOP_BODY_SECONDS
+        late, length, more = clock() + patience, 0, True
         try:
             while more:
                 try:
-                    async with asyncio.timeout_at(began + settings.OPENWOP_BODY_SECONDS + length / SLOWEST):
+                    async with asyncio.timeout_at(late):
                         message = await receive()
                 except TimeoutError:
                     raise errors.RequestTimeout from None
@@ -238,12 +252,13 @@ class Console:
                     raise errors.Invalid("The body ended before its length.")
                 chunk, more = message["body"], message["more_body"]
                 length += len(chunk)
-                self._incoming[is_upload] += len(chunk)
-                if self._incoming[is_upload] > BODIES_TOGETHER:
+                late = min(late + len(chunk) / SLOWEST, clock() + STALLS * patience)
+                self._incoming[person] += len(chunk)
+                if self._incoming[person] > BODIES_TOGETHER:
                     raise errors.Busy("This host has no room for another body now.", retryAfterMs=1000)
                 yield chunk
         finally:
-            self._incoming[is_upload] -= length
+            self._incoming[person] -= length
 
     # --- in a thread --------------------------------------------------------------------------------------------------
 
@@ -393,7 +408,7 @@ def _may_go_on(response: Iterable[bytes]) -> Callable[[], bool]:
     return found
 
 
-def _asked_in_a_slot(question: Callable[[], bool]) -> bool:
+def _asked_in_a_slot(question: Callable[[], T]) -> T:
     with request_slots.hold_slot():
         return question()
 

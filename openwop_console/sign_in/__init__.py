@@ -291,6 +291,14 @@ def principal_now(request: HttpRequest) -> Principal | None:
     return session_principal(again)
 
 
+def person_of(session_key: str) -> str:
+    """Return the id of the person who is signed in with this session; "" for a visitor."""
+    request = HttpRequest()
+    request.session = sessions.SessionStore(session_key)
+    person = auth.get_user(request)
+    return str(person.pk) if person.is_authenticated else ""
+
+
 def must_enrol(request: HttpRequest) -> bool:
     """Return whether the person must set up a second factor before this page, because the tenant requires one."""
     if not getattr(request, "factor_required", False) or request.path in WITHOUT_FACTOR:

@@ -20,12 +20,13 @@ from django.conf import settings
 from django.http import FileResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
 
 from memory.host import ids
-from memory.host.errors import Busy
+from memory.host.errors import Busy, RequestTimeout, TooLarge
 from memory.host.http import REFUSED
 from memory.host.request_slots import Slots
-from openwop_console import discovery
+from openwop_console import discovery, sign_in
 from openwop_console.process import server
 from openwop_console.process.bind_address import Address
 from openwop_console.runtime import streams
@@ -252,8 +253,7 @@ def test_a_body_larger_than_the_host_reads_is_refused_unread(client: httpx.Clien
         told.close()
     assert client.post("/v1/runs", content=endless()).status_code == 413
     assert client.post("/settings/password", content=endless()).status_code == 413
-    # It is read, and refused for the token that its form lacks.
-    assert client.post("/settings/import", content=endless()).status_code == 403
+    assert client.post("/settings/import", content=endless()).status_code == 413
 
 
 def test_a_body_in_chunks_is_read_like_any_other(client: httpx.Client) -> None:
@@ -528,23 +528,71 @@ def test_health_is_answered_the_first_time_too_without_a_thread_or_a_slot(
     assert awaiting.awaited(first()) == 200
 
 
-def test_uploads_leave_the_room_of_other_bodies_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_larger_than_other_bodies_is_read_from_who_is_signed_in(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        start_response("413 Large" if isinstance(environ.get(REFUSED), TooLarge) else "200 OK", [])
+        return []
+
+    async def asked() -> list[int]:
+        console, size, cookie = server.Console(application), (b"content-length", b"900"), b"openwop_session=ada"
+        requests = [
+            ("/settings/import", [size]),
+            ("/settings/import", [size, (b"cookie", cookie)]),
+            ("/v1/runs", [size, (b"cookie", cookie)]),
+        ]
+        return [(await ask(console, "POST", path, headers, b"x" * 900))[0] for path, headers in requests]
+
+    settings.OPENWOP_BODY_BYTES = 800
+    monkeypatch.setattr(sign_in, "person_of", lambda session_key: session_key)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    assert awaiting.awaited(asked()) == [413, 200, 413]
+
+
+def test_a_body_that_came_fast_may_not_stall_for_long(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        start_response("408 Late" if isinstance(environ.get(REFUSED), RequestTimeout) else "200 OK", [])
+        return []
+
+    async def asked() -> int:
+        console, sized = server.Console(application), [(b"content-length", b"901")]
+        async with asyncio.timeout(10):
+            return (await ask(console, "POST", "/v1/runs", sized, b"x" * 900, gone=asyncio.Event()))[0]
+
+    settings.OPENWOP_BODY_SECONDS = 0.05
+    monkeypatch.setattr(server, "SLOWEST", 1)  # by its mean speed it might take 900 s
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    assert awaiting.awaited(asked()) == 408
+
+
+def test_what_visitors_and_others_send_leaves_a_persons_upload_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One body of a visitor and one of a person stall at the page of uploads: a second of either finds no room."""
+
     def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
         start_response("503 Busy" if isinstance(environ.get(REFUSED), Busy) else "200 OK", [])
         return []
 
     async def asked() -> list[int]:
-        console, sized, gone = server.Console(application), [(b"content-length", b"900")], asyncio.Event()
-        stalled = asyncio.ensure_future(ask(console, "POST", "/settings/import", sized, b"x" * 900, gone=gone))
-        await asyncio.sleep(0)
-        told = [await ask(console, "POST", path, sized, b"x" * 900) for path in ("/v1/runs", "/settings/import")]
+        console, gone = server.Console(application), asyncio.Event()
+
+        def send(path: str, session: str, **more: Any) -> Any:
+            headers = [(b"content-length", b"900"), (b"cookie", f"{settings.SESSION_COOKIE_NAME}={session}".encode())]
+            return ask(console, "POST", path, headers, b"x" * 900, **more)
+
+        stalled = [asyncio.ensure_future(send("/settings/import", each, gone=gone)) for each in ("", "ada")]
+        async with asyncio.timeout(10):
+            while console._incoming.total() < 1800:
+                await asyncio.sleep(0.001)
+        told = [await send("/settings/import", each) for each in ("", "ada", "rosa")] + [await send("/v1/runs", "rosa")]
         gone.set()
-        await stalled
+        await asyncio.gather(*stalled)
         return [status for status, _ in told]
 
     monkeypatch.setattr(server, "BODIES_TOGETHER", 1000)
+    monkeypatch.setattr(sign_in, "person_of", lambda session_key: session_key)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
-    assert awaiting.awaited(asked()) == [200, 503]
+    assert awaiting.awaited(asked()) == [503, 503, 200, 503]
 
 
 @pytest.mark.parametrize("path", sorted(discovery.PATHS))

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -13,6 +15,7 @@ from memory import ledger_imports, passes, tasks
 from memory.host import ids, vault
 from memory.models import Pass
 from memory.models.entry import MemoryEntry
+from openwop_console.sign_in import person_of
 from tests import building
 from tests.memory.test_transfers import line
 from tests.pages.conftest import HTMX, SignIn, body_of
@@ -39,6 +42,19 @@ def uploaded(browser: Client, *lines: str, **form: str) -> str:
     assert answer.status_code == 302, body_of(answer)
     assert answer["Location"].startswith(f"{PAGE}/imp_")
     return str(answer["Location"])
+
+
+def test_only_a_session_that_is_signed_in_has_room_for_files(ada: Client, sign_in: SignIn) -> None:
+    """The server asks before it reads the body; the view checks again."""
+
+    def person(browser: Client) -> str:
+        return person_of(browser.cookies[settings.SESSION_COOKIE_NAME].value)
+
+    assert person(ada) == ada.session[SESSION_KEY]
+    rosa = sign_in(role="reviewer")
+    key = rosa.cookies[settings.SESSION_COOKIE_NAME].value
+    rosa.logout()
+    assert [person_of(each) for each in (key, "", "no-session", "x" * 5000)] == ["", "", "", ""]
 
 
 def last_pass() -> Pass:
