@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import rfc8785
-from django.db import transaction
-from django.db.models import Max
+from django.db import DataError, transaction
+from django.db.models import Max, QuerySet
 
 from memory.host import ids, request_slots, signing
 from memory.host.json_types import JSONObject
@@ -30,6 +30,8 @@ EVERY_SECONDS = 300
 CLOSE = 2  # times EVERY_ENTRIES: how much an append reads at most
 FAR = 20  # times EVERY_ENTRIES: how much of a backlog is read at once
 MOST = 2**63 - 1
+# What reading a record raises whose value has no form in Python, such as a time after the year 9999.
+UNREADABLE = (DataError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def _form(record: AuditRecord) -> bytes | None:
     """Return the JCS form of a record that may have been tampered with; None when it has none."""
     try:
         return rfc8785.dumps(form_of(record))
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return None
 
 
@@ -92,7 +94,7 @@ def walk(tenant_id: UUID, *, first: int, last: int) -> Iterator[Step]:
     first number. The end is compared with the next record, or with the head of the chain. A record without a JCS form
     breaks at itself, and the next one is compared with its stored hash.
     """
-    before = AuditRecord.objects.of(tenant_id).filter(seq=first - 1).first() if first else None
+    before = next(iter(_read(AuditRecord.objects.of(tenant_id).filter(seq=first - 1))), None) if first else None
     expected, number = _current_hash(before, _form(before)) if before else "", first
     for record in _records(tenant_id, first, last):
         form = _form(record)
@@ -112,11 +114,20 @@ def _current_hash(record: AuditRecord, form: bytes | None) -> str:
 
 def _records(tenant_id: UUID, first: int, last: int) -> Iterator[AuditRecord]:
     rows = AuditRecord.objects.of(tenant_id)
-    while page := list(rows.filter(seq__gte=first, seq__lte=last).order_by("seq")[:PAGE]):
+    while page := _read(rows.filter(seq__gte=first, seq__lte=last).order_by("seq")[:PAGE]):
         yield from page
         first = page[-1].seq + 1
         if len(page) == PAGE:
             request_slots.breathe()
+
+
+def _read(rows: QuerySet[AuditRecord]) -> list[AuditRecord]:
+    """Return the records; where one has a value that cannot be read, only their numbers and hashes are loaded here, so
+    that the walk fails at that record and not at its page."""
+    try:
+        return list(rows)
+    except UNREADABLE:
+        return list(rows.only("tenant_id", "seq", "prev_hash", "entry_hash"))
 
 
 def _break_at(record: AuditRecord, number: int, expected: str, own: str) -> Break | None:
@@ -138,8 +149,9 @@ def _behind(tenant_id: UUID, last: int) -> str | None:
         return ""
     if chain.next_seq == last + 1:
         return str(chain.head_hash)
-    successor = AuditRecord.objects.of(tenant_id).filter(seq=last + 1).first()
-    return str(successor.prev_hash) if successor else None
+    rows = AuditRecord.objects.of(tenant_id).filter(seq=last + 1)
+    stated: str | None = rows.values_list("prev_hash", flat=True).first()
+    return stated
 
 
 def end_of(tenant_id: UUID) -> int:

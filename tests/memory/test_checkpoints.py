@@ -424,6 +424,16 @@ def test_a_record_without_a_canonical_form_breaks_at_itself(acme: UUID) -> None:
 
 
 @pytest.mark.engines
+def test_a_record_that_cannot_be_read_breaks_at_itself(acme: UUID) -> None:
+    before = AuditRecord.objects.of(acme).get(seq=4).entry_hash
+    tamper("UPDATE host_auditrecord SET occurred_at = '20000-01-01 00:00:00+00' WHERE seq = 4")
+    found = verify(acme)
+    assert ([(each.at_seq, each.actual) for each in found.breaks], found.checked) == ([(4, before)], 9)
+    assert audit_chain.make_checkpoint(acme, now=NOW) is None
+    assert [each.at_seq for each in verify(acme, 5).breaks] == []
+
+
+@pytest.mark.engines
 @pytest.mark.parametrize("number", [8, 10, 9007199254740993])
 def test_a_checkpoint_that_was_moved_does_not_fit_although_its_root_is_signed(acme: UUID, number: int) -> None:
     mint(acme)
