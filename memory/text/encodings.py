@@ -47,6 +47,7 @@ _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _JSON_ESCAPE = re.compile(
     r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})"
 )
+_JSON_NUMBER = re.compile(r"\\u([0-9a-f]{4})")
 _QUOTED = re.compile(r"(?:=[0-9A-Fa-f]{2})+|=\r?\n")
 # A label of a domain has 63 letters. To decode one takes time by the square of its length.
 _PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]{1,252}+(?![a-z0-9-])")
@@ -130,15 +131,47 @@ for _name, _letter in html5.items():
 
 def forms_of(value: str) -> set[str]:
     """The value as it is; escaped for JSON, for JSON inside JSON (the arguments of a tool call) and for HTML;
-    percent-encoded, once and twice; in hex; and as base64 at each of the three alignments."""
+    percent-encoded, once and twice; in hex; and as base64 at each of the three alignments, also of what is escaped for
+    JSON."""
     raw = value.encode("utf-8", "surrogatepass")
-    escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    escaped, most_used = _json_forms(value, _JSON_WRITERS), _json_forms(value, _JSON_WRITERS[:3])
+    in_base64 = {form for each in {value, *most_used} for form in _base64_forms(each.encode("utf-8", "surrogatepass"))}
     escaped |= {json.dumps(each, ensure_ascii=False)[1:-1] for each in escaped}
     whole = quote(value, safe="")
     encoded = {whole, whole.replace("%2F", "/"), whole.replace("%20", "+"), whole.replace("%", "%25")}
     lowered = {_lower_escapes(form) for form in encoded}
     in_hex = {raw.hex(), raw.hex().upper()} if 2 * len(raw) >= SHORTEST_BASE64 else set()
-    return {value} | escaped | _html_forms(value) | encoded | lowered | in_hex | _base64_forms(raw)
+    return {value} | escaped | _html_forms(value) | encoded | lowered | in_hex | in_base64
+
+
+def _json_forms(value: str, ways: Iterable[tuple[bool, str, bool]]) -> set[str]:
+    """Escaped for JSON in each of the ways, which are of ``_JSON_WRITERS``."""
+    if value.isascii() and value.isalnum():
+        return {value}
+    return {_as_json(value, *way) for way in ways}
+
+
+def _as_json(value: str, ascii_only: bool, letters: str, in_capitals: bool) -> str:
+    """``letters`` are escaped too: a slash as ``\\/``, any other by its number."""
+    text = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+    for letter in letters:
+        text = text.replace('\\"' if letter == '"' else letter, "\\/" if letter == "/" else f"\\u{ord(letter):04x}")
+    return _JSON_NUMBER.sub(lambda found: f"\\u{found[1].upper()}", text) if in_capitals else text
+
+
+# How programs escape JSON: ASCII only, further letters, numbers in capitals. The first three are known inside base64.
+_JSON_WRITERS = (
+    (True, "", False),  # Python
+    (False, "", False),  # JavaScript
+    (False, "<>&", False),  # Go, Rails
+    (True, "", True),  # Jackson, Newtonsoft
+    (True, "/", False),  # PHP
+    (False, "/", False),  # PHP, without escapes of Unicode
+    (False, "<>&='", False),  # Gson
+    (True, "<>&", True),  # Django's scripts
+    (True, "<>&'", False),  # Jinja
+    (True, "<>&'\"+`", True),  # .NET
+)
 
 
 def _html_forms(value: str) -> set[str]:

@@ -198,6 +198,31 @@ def test_the_forms_a_secret_takes_on_its_way_are_found(form: str) -> None:
     assert found.text.endswith(" footer")
 
 
+def test_json_as_programs_in_other_languages_escape_it_is_redacted_and_inside_base64() -> None:
+    written = {
+        "PHP": r"{\u00fcber\/\"<&>'+=\n",
+        "PHP, unescaped": r"{über\/\"<&>'+=\n",
+        "Go": r"{über/\"\u003c\u0026\u003e'+=\n",
+        "Gson": r"{über/\"\u003c\u0026\u003e\u0027+\u003d\n",
+        "Django": r"{\u00FCber/\"\u003C\u0026\u003E'+=\n",
+        "Jinja": r"{\u00fcber/\"\u003c\u0026\u003e\u0027+=\n",
+        "Jackson": r"{\u00FCber/\"<&>'+=\n",
+        ".NET": r"{\u00FCber/\u0022\u003C\u0026\u003E\u0027\u002B=\n",
+    }
+    known = redactor(key="{über/\"<&>'+=\n")
+    missed = {by for by, text in written.items() if known.redact(f'"{text}"').text != '"[REDACTED:key]"'}
+    missed |= {
+        f"{by} twice" for by, text in written.items() if not known.redact(json.dumps(text, ensure_ascii=False)).count
+    }
+    missed |= {
+        f"{by} in base64 at {shift}"
+        for by, text in [("JSON", json.dumps("{über/\"<&>'+=\n")), ("Go", written["Go"])]
+        for shift in range(3)
+        if not known.redact(base64.b64encode(b"x" * shift + text.encode()).decode()).count
+    }
+    assert missed == set()
+
+
 @pytest.mark.parametrize("by", [" ", "\n", "\r\n", "\\n"])
 def test_base64_that_is_broken_into_lines_or_groups_is_redacted(by: str) -> None:
     secret = "correct-horse-battery-staple " * 3
