@@ -174,8 +174,13 @@ def _buckets(request: HttpRequest, email: str, account: Operator | None, network
         return [throttle.bucket("device", device, email, free=FREE_OF_ACCOUNT)]
     return [
         throttle.bucket("account", email, network, free=FREE_OF_ACCOUNT),
-        throttle.bucket("network", network, free=FREE_OF_NETWORK),
+        throttle.bucket("network", _site_of(network), free=FREE_OF_NETWORK),
     ]
+
+
+def _site_of(network: str) -> str:
+    """Return what one subscriber may have all of: an IPv4 address, or the /48 of an IPv6 network."""
+    return _widened(network, {4: 32, 6: 48})
 
 
 def _device(request: HttpRequest) -> tuple[str, list[str]]:
@@ -253,11 +258,16 @@ def _record(
 
 
 def _network_text(network: str) -> str:
+    return _widened(network, {4: 24, 6: 48})
+
+
+def _widened(network: str, prefixes: dict[int, int]) -> str:
+    """Return the network around ``network`` with the prefix of its version; a text that is no network as it is."""
     try:
         found = ipaddress.ip_network(network)
     except ValueError:
         return network
-    return str(found.supernet(new_prefix=24 if found.version == 4 else 48))
+    return str(found.supernet(new_prefix=prefixes[found.version]))
 
 
 def session_principal(request: HttpRequest) -> Principal | None:

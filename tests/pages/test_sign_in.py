@@ -131,6 +131,15 @@ def test_a_network_that_tries_many_accounts_waits_too(clock: Clock) -> None:
     assert attempt(building.PASSWORD).status_code == 302
 
 
+def test_the_networks_of_one_ipv6_site_are_counted_together() -> None:
+    """A single subscriber is given up to 65,536 networks, each of which would have five tries for each account."""
+    building.operator(email=ADA)
+    for number in range(sign_in.FREE_OF_NETWORK):
+        fails(1, network=f"2001:db8:1:{number:x}::1")
+    assert attempt(building.PASSWORD, network="2001:db8:1:ffff::1").status_code == 429
+    assert attempt(building.PASSWORD, network="2001:db8:2:ffff::1").status_code == 302
+
+
 @pytest.mark.engines
 def test_a_network_that_is_held_up_leaves_no_row_for_each_address_it_makes_up(clock: Clock) -> None:
     building.operator(email=ADA)
