@@ -18,6 +18,7 @@ from encodings.aliases import aliases
 from functools import lru_cache
 from html.entities import html5
 from itertools import product
+from typing import Any
 from urllib.parse import quote, unquote
 
 from memory.host.json_types import JSONObject
@@ -25,6 +26,7 @@ from memory.host.json_types import JSONObject
 SHORTEST_BASE64 = 8
 SHORTEST_BASE32 = 8  # letters, which no other text has by chance: 40 bits
 SHORTEST_NUMBER = 7  # digits
+SHORTEST_LIST = 5  # bytes
 SHORTEST_RUN = 7  # of letters of base64 that are decoded: five letters, without padding
 ROUNDS = 4  # how often a text is decoded again: %2540 is two, base64 of a percent-encoded address is two
 PAYLOADS = 2  # how deep base64 inside base64 is opened
@@ -81,6 +83,11 @@ _BYTES_IN_OCTAL = re.compile(r"(?:\\[23][0-7]{2}){2,}")
 _MISREAD = re.compile(
     "[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2,}"
 )
+# Bytes as a list of numbers, as JSON has them of a buffer.
+_COMMA = r"\s*,\s*"
+_LIST_OF_BYTES = re.compile(r"(?<!\d)\d{1,3}(?:\s*+,\s*+\d{1,3}(?!\d)){4,}+")
+# The code of a country (E.164).
+_COUNTRY = re.compile(r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3}")
 # What stands between the groups of a number.
 _GROUPED = "[ \u00a0\t.()/-]{0,3}"
 # Marks of Markdown that show nothing: those of emphasis, and a backslash before a sign.
@@ -272,12 +279,33 @@ def in_base32(value: str) -> set[str]:
 
 
 def as_number(value: str) -> str:
-    """A pattern (RE2) for a number, such as of a telephone or an account, in whatever groups; "" when it is none."""
+    """A pattern (RE2) for a number, such as of a telephone or an account, in whatever groups, and for one with the code
+    of its country as it is dialled there; "" when it is none."""
     signs = re.sub(r"[\s./()+-]", "", value)
     digits = sum(each.isdigit() for each in signs)
     if not (signs.isascii() and signs.isalnum() and digits >= SHORTEST_NUMBER and digits >= 0.6 * len(signs)):
         return ""
-    return f"(?i:{_GROUPED.join(signs)})"
+    forms = [f"(?i:{_GROUPED.join(signs)})"]
+    prefix = "00" if signs.startswith("00") else ""
+    if signs.isdigit() and (prefix or value.lstrip().startswith("+")):
+        code = _COUNTRY.match(signs, len(prefix))
+        national = signs[code.end() :] if code else ""
+        if code and len(national) >= SHORTEST_NUMBER:
+            abroad = rf"(?:(?:00)?{_GROUPED.join(code[0])}{_GROUPED})?"
+            forms.append(rf"\b{abroad}(?:(?:06?|8){_GROUPED})?{_GROUPED.join(national)}\b")
+    return "|".join(forms)
+
+
+def said_by_bytes(value: list[Any]) -> str:
+    """What a list of bytes says, as JSON has it of a buffer; "" when it is none."""
+    is_one = len(value) >= SHORTEST_LIST and all(type(each) is int and 0 <= each < 256 for each in value)
+    return _storable(bytes(value).decode(errors="replace")) if is_one else ""
+
+
+def in_list_of_bytes(value: str) -> str:
+    """A pattern (RE2) for the bytes of ``value``, in either case of each letter, as a list of numbers."""
+    letters = ("|".join(_COMMA.join(map(str, way)) for way in _ways(letter)) for letter in value)
+    return rf"\b{_COMMA.join(f'(?:{each})' for each in letters)}\b"
 
 
 def in_letters_of_base32(value: str) -> set[str]:
@@ -503,6 +531,8 @@ def _rare_starts(text: str) -> Iterator[str]:
         yield _BYTES_IN_OCTAL.sub(_printed_octal, _BYTES_IN_HEX.sub(_printed_hex, text))
     if not text.isascii():
         yield _MISREAD.sub(_read_anew, text)
+    if "," in text:
+        yield _LIST_OF_BYTES.sub(lambda found: said_by_bytes(list(map(int, found[0].split(",")))) or found[0], text)
 
 
 def _printed_hex(found: re.Match[str]) -> str:

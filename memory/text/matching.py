@@ -30,8 +30,8 @@ MOST_MEMORY, MOST_PATTERN = 256 * 1024 * 1024, 600_000
 LONGEST_SHADOW = 40  # characters; a pattern of all spellings of 256 takes half a minute to compile
 JOINTS = "+_-."  # separators of the words of a name in an address or an identifier
 # The signs of an address in words, as they are written to be read by people alone, in search form.
-_AT = r"(?: ?[\[({<] ?(?:at|a|@|ät) ?[\])}>] ?| at | @ ?|@ )"
-_DOT = r"(?:\.| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"
+_AT = r"(?: ?[\[({<] ?(?:at|a|@|ät) ?[\])}>] ?| at | ?@ ?|\\?\"@)"
+_DOT = r"(?:[.。｡]| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"  # stops that domains have in Asia
 # What stands between the words of a name, in search form: one joint, or signs of lists, tables, paths and pages.
 _BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|__|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\])+)"
 _OTHER_SCRIPTS = re.compile("[\u0370-\u058f]")
@@ -76,7 +76,7 @@ def needles(terms: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     or in its hidden form."""
     found: set[tuple[str, ...]] = set()
     for term in terms:
-        for each in {term, _bare(term), *_transliterated(term)}:
+        for each in {term, _bare(term), *_otherwise(term)}:
             found |= {tuple(spelling.split("\n")) for spelling in _spellings("\n".join(_parts(each)))}
     return tuple(sorted(found))
 
@@ -188,8 +188,9 @@ class _Patterns:
         self.whole = _whole(terms)
         apart = [term for term in terms if _is_spaced(term)]
         self.spaced = _whole(apart) if apart else None
-        parts = {_escaped(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
-        parts |= {rf"(?:{_BETWEEN})?".join(map(_escaped, words)) for term in apart for words in _turned(_bare(term))}
+        parts = {_escaped(each) for term in terms for each in (term, _bare(term), *_otherwise(term))}
+        spaced = (each for term in terms for each in (_bare(term), *_otherwise(term)) if _is_spaced(each))
+        parts |= {rf"(?:{_BETWEEN})?".join(map(_escaped, words)) for each in spaced for words in _turned(each)}
         for local, _, domain in (_bare(term).partition("@") for term in terms):
             if local and domain:
                 parts.add(rf"{_escaped(local)}\+[^\s@]*@{_escaped(domain)}")
@@ -235,10 +236,15 @@ def _bare(term: str) -> str:
     return encodings.bare(encodings.visible(term))
 
 
-def _transliterated(term: str) -> tuple[str, ...]:
-    """Mueller for Müller."""
-    written = term.translate(_TWO_LETTERS)
-    return (encodings.bare(written),) if written != term else ()
+def _otherwise(term: str) -> tuple[str, ...]:
+    """Spellings that may be another's name: Mueller for Müller, ONeill and O''Neill (in SQL) for O'Neill, and
+    Anne Marie for Anne-Marie. In an address a sign more or less is another mailbox."""
+    written, bare = term.translate(_TWO_LETTERS), _bare(term)
+    found = [encodings.bare(written)] if written != term else []
+    if "@" not in term:
+        found += [bare.replace("'", sign).replace("-", " ") for sign in ("'", "")]
+        found += [bare.replace("'", sign) for sign in ("", "''")]
+    return tuple(each for each in dict.fromkeys(" ".join(each.split()) for each in found) if each not in {term, bare})
 
 
 def _in_words(term: str) -> set[str]:
@@ -306,10 +312,11 @@ def _shadow(terms: tuple[str, ...]) -> _Shadow:
     in_base32: dict[str, None] = {}
     for name in terms:
         # What begins like a long name is enough: it finds more, never less.
-        turned = [" ".join(words)[:LONGEST_SHADOW].rstrip() for words in _turned(_bare(name))[1:]]
+        spellings = (_bare(name), *_otherwise(name))
+        turned = [" ".join(words)[:LONGEST_SHADOW].rstrip() for each in spellings for words in _turned(each)[1:]]
         term = name[:LONGEST_SHADOW].rstrip()
         local, at, domain = _bare(term).partition("@")
-        found |= dict.fromkeys(encodings.spelled(each) for each in (term, _bare(term), *_transliterated(term)))
+        found |= dict.fromkeys(encodings.spelled(each) for each in (term, _bare(term), *_otherwise(term)))
         found |= dict.fromkeys(map(encodings.spelled, turned))
         if at and local and domain:
             tag, sign = r"[^\s@]{0,64}", encodings.spelled("@")
@@ -320,12 +327,12 @@ def _shadow(terms: tuple[str, ...]) -> _Shadow:
             found[encodings.spelled(encodings.in_punycode(term))] = None
         if number := encodings.as_number(term):
             found[number] = None
-        plain = {term, _bare(term), *_transliterated(term)}
+        plain = {term, _bare(term), *_otherwise(term)}
         for each in sorted(plain | _in_words(term)):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
         for each in sorted({term, _bare(term)}):
             in_base32 |= dict.fromkeys(sorted(encodings.in_base32(each)))
-            found |= dict.fromkeys(sorted(_in_letters(each)))
+            found |= dict.fromkeys([*sorted(_in_letters(each)), encodings.in_list_of_bytes(each)])
             payloads |= dict.fromkeys(sorted(encodings.in_other_charsets(each, shortest=SURE_BASE64)))
         for each in sorted({form for one in plain for form in encodings.written_whole(one)} - plain):
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64, twice=False)))
@@ -363,6 +370,8 @@ def _collect(value: object, keep: Callable[[str], None]) -> None:
             keep(key)
             _collect(item, keep)
     elif isinstance(value, list):
+        if said := encodings.said_by_bytes(value):
+            keep(said)
         for item in value:
             _collect(item, keep)
     elif is_number(value):
@@ -391,6 +400,8 @@ def without_subject(terms: tuple[str, ...], value: object, rule: Rule) -> Any:
     if is_number(value):
         return FORGOTTEN if rule(terms, json.dumps(value)) else value
     if isinstance(value, list):
+        if (said := encodings.said_by_bytes(value)) and rule(terms, said):
+            return FORGOTTEN
         return [without_subject(terms, item, rule) for item in value]
     if isinstance(value, dict):
         replaced = (tuple(without_subject(terms, each, rule) for each in member) for member in value.items())

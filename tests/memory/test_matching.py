@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 from memory.text.encodings import readings
 from memory.text.matching import (
+    FORGOTTEN,
     Mention,
     hidden_form,
     is_exact,
     marks,
     mention,
+    mentioned_in,
     name_form,
     needles,
     search_form,
@@ -153,6 +155,22 @@ FORMS = [
     ("with its own sign in brackets", ANA, "ana[@]x[.]org", SUSPECTED),
     ("with its sign in braces", ANA, "ana {at} x.org", SUSPECTED),
     ("with blanks around its sign", ANA, "ana @ x.org", SUSPECTED),
+    ("with its box in quotes", ANA, '"ana"@x.org', SUSPECTED),
+    ("with a stop of Chinese and Japanese", ANA, "ana@x\u3002org", SUSPECTED),
+    ("with a dot alone in words", ANA, "ana@x dot org", SUSPECTED),
+    ("without the sign in it", "sinead o'neill", "Sinead ONeill called", SUSPECTED),
+    ("with the apostrophe of SQL", "o'neill", "VALUES ('O''Neill')", SUSPECTED),
+    ("without its hyphen", "anne-marie o'neill", "Anne Marie O'Neill", SUSPECTED),
+    ("without any sign", "anne-marie o'neill", "ANNE MARIE ONEILL", SUSPECTED),
+    ("joined over its hyphen", "anne-marie", "annemarie was here", SUSPECTED),
+    ("turned round and without its signs", "anne-marie o'neill", "ONeill, Anne Marie", SUSPECTED),
+    (
+        "without its signs and in base64",
+        "anne-marie o'neill",
+        base64.b64encode(b"for Anne Marie ONeill").decode(),
+        SUSPECTED,
+    ),
+    ("an address without its hyphen", "anne-marie@x.org", "anne marie@x.org", NONE),
 ]
 # Forms that are not stored with an entry: a forget looks for them.
 RARE = [
@@ -235,6 +253,17 @@ RARE = [
     ("a number without groups", "+48 601 234 567", "tel:48601234567", SUSPECTED),
     ("an account in groups", "pl61109010140000071219812874", "PL61 1090 1014 0000 0712 1981 2874", SUSPECTED),
     ("another number", "+48 601 234 567", "call 48 601 234 568", NONE),
+    ("a number as it is dialled in its country", "+48 601 234 567", "call 601-234-567", SUSPECTED),
+    ("a number with the zero of its country", "+44 20 7946 0958", "call (020) 7946 0958", SUSPECTED),
+    ("a number with the zero in brackets", "0044 20 7946 0958", "+44 (0)20 7946 0958", SUSPECTED),
+    ("a number of a country with three digits", "+353 1 496 0123", "01 496 0123", SUSPECTED),
+    ("a number of a country with one digit", "+1 212 555 0123", "(212) 555-0123", SUSPECTED),
+    ("the end of a longer number", "+48 601 234 567", "order 9601234567", NONE),
+    ("the number of another country", "+48 601 234 567", "+49 601 234 568", NONE),
+    ("a list of its bytes", ANA, str(list(f"to {ANA}.".encode())), EXACT),
+    ("a list of its bytes in capitals, without blanks", ANA, '{"data":[65,78,65,64,88,46,79,82,71]}', EXACT),
+    ("a list of bytes beyond ASCII", "micha\u0142", str(list("Micha\u0142".encode())), EXACT),
+    ("a list of other numbers", ANA, "[97, 110, 97, 64, 121, 46, 111, 114, 103, 300, -1]", NONE),
     ("a path that is no escape", ANA, r"C:\data\cafe\ana", NONE),
 ]
 
@@ -306,6 +335,14 @@ def test_a_scan_for_the_needles_finds_what_mentions_the_subject() -> None:
 def test_a_name_is_the_same_with_typed_and_with_printed_signs() -> None:
     assert name_form("Anne\u2011Marie O\u2019Brien") == name_form("anne-marie o'brien") == "anne-marie o'brien"
     assert marks(["pat o'brien"]).search("with Pat O\u2019Brien")
+
+
+def test_bytes_in_json_are_read_as_the_text_that_they_say() -> None:
+    buffer, numbers = {"type": "Buffer", "data": list(b"to Ana@x.org")}, [65, 110, 97, 64, 120, 46, 111, 114, 1000]
+    assert mentioned_in((ANA,), {"k": [buffer]})
+    assert without_subject((ANA,), {"k": [buffer, numbers]}, is_exact) == {
+        "k": [{"type": "Buffer", "data": FORGOTTEN}, numbers]
+    }
 
 
 @pytest.mark.parametrize(
