@@ -47,6 +47,7 @@ memory: list[URLPattern] = [
 passing: list[URLPattern] = [
     path("passes/<str:pass_id>", passes.one_pass, name="pass"),
     path("passes/<str:pass_id>/stop", passes.stop, name="pass-stop"),
+    path("passes/<str:pass_id>/review", passes.review, name="pass-review"),
     path("passes/<str:pass_id>/undo", passes.undo, name="pass-undo"),
     path("passes/<str:pass_id>/again", passes.repeat_pass, name="pass-again"),
     path("nights", passes.nights, name="nights"),

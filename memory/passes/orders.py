@@ -22,6 +22,7 @@ from memory.host import audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
+from memory.host.models import AuditRecord
 from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 LOST = Failure("worker_lost", "The workers of this pass died, again and again.")
 RESTORED = "pass.restored"  # an audit record of what of a pass is undone
+REVIEWED = "pass.reviewed"  # an audit record of a person who has seen what a pass left
 NO_MEMORY = "There is no memory by that ref."
 BUG = Failure("internal_error", "The host failed; the failure was recorded.")
 
@@ -159,6 +161,26 @@ def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     target = ids.wire("pass", row.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="pass.stopped", target=target, now=now)
     return row
+
+
+@transaction.atomic
+def review_pass(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> AuditRecord:
+    """Put on record that what the pass left is as it should be: *Needs you* lists it no more. Once; asking again gives
+    the first record. Nothing else changes, and the pass can still be undone."""
+    scope.check("memory:retire")
+    work = find(scope, pass_id)
+    if work.state != PassState.DONE or work.dry_run:
+        raise Conflict("Only a pass that changed memory can be reviewed.", state=work.state)
+    Pass.objects.of(scope.tenant_id).select_for_update().get(id=work.id)  # two requests make one record
+    return review_of(work) or audit.append(
+        scope.tenant_id, actor=scope.principal.id, action=REVIEWED, target=ids.wire("pass", work.id), now=now
+    )
+
+
+def review_of(work: Pass) -> AuditRecord | None:
+    """The record of the person who reviewed the pass."""
+    records = audit.list_records_about(work.tenant_id, [ids.wire("pass", work.id)])
+    return next((each for each in records if each.action == REVIEWED), None)
 
 
 def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:

@@ -23,7 +23,7 @@ from memory.host.paging import Page, cursor, cut, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Lineage, LineageKind, Pass, PassState
 from memory.passes import archives, consolidation
-from memory.passes.orders import NOTHING, RESTORED
+from memory.passes.orders import NOTHING, RESTORED, REVIEWED
 from memory.text import differences
 from memory.text.differences import Diff
 
@@ -331,14 +331,15 @@ def summary(work: Pass, taken: RetiredCounts = NOTHING) -> Summary:
 
 
 def recent_losses(scope: TenantScope, *, since: datetime) -> QuerySet[Pass]:
-    """Return consolidations since then that lost more than half of the entries and were not undone, oldest first."""
+    """Return consolidations since then that lost more than half of the entries, oldest first: those neither undone nor
+    reviewed."""
     went_in, came_out = (Cast(KT(f"outcome__{name}"), BigIntegerField()) for name in ("inputCount", "outputCount"))
     # SQLite has no statistics: the wrapped columns keep it from the indexes that begin with most records and passes.
     records = AuditRecord.objects.of(scope.tenant_id).alias(act=Coalesce("action", Value("")))
-    undone = records.filter(act=RESTORED, target=sql.wire_id("pass", OuterRef("id")))
+    settled = records.filter(act__in=(RESTORED, REVIEWED), target=sql.wire_id("pass", OuterRef("id")))
     rows = Pass.objects.of(scope.tenant_id).alias(of=Coalesce("kind", Value("")), went_in=went_in, came_out=came_out)
     rows = rows.filter(of=consolidation.KIND, dry_run=False, state=PassState.DONE, created_at__gt=since)
-    return rows.filter(~Exists(undone), went_in__gt=LOSS * F("came_out")).order_by("id")
+    return rows.filter(~Exists(settled), went_in__gt=LOSS * F("came_out")).order_by("id")
 
 
 def _number(value: object) -> int | None:

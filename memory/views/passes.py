@@ -90,6 +90,8 @@ def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report
     over, now = work.state in passes.OVER, timezone.now()
     ended = work.finished_at or now
     taken = orders.retired_counts(scope, [work.id], now=now).get(work.id, orders.NOTHING)
+    summary = pass_reports.summary(work, taken)
+    reviewed = orders.review_of(work) if over and summary.unusual else None
     return {
         "nav": NAV.get(work.kind, "consolidation"),
         "work": work,
@@ -102,12 +104,13 @@ def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report
         "taken": taken,
         "refusal": (work.run.error or {}).get("message", "") if work.code else "",
         "problems": work.outcome.get("details", {}).get("errors", []),
-        "summary": pass_reports.summary(work, taken),
+        "summary": summary,
+        "reviewed": reviewed,
         "report": found,
         "sources_left_out": _is_plan(work) and found.total < work.outcome.get("sourceCount", 0),
         "groups_left_out": max(0, work.outcome.get("groupCount", 0) - len(work.outcome.get("groups", []))),
         "names_ids": pass_reports.names_merged_entries(work) if work.state == PassState.DONE else None,
-        "names": access.names_of(work.tenant_id, [work.requested_by]),
+        "names": access.names_of(work.tenant_id, [work.requested_by, *([reviewed.actor] if reviewed else [])]),
         "older": pages.address(request, after=found.after, seen=found.last) if found.after else "",
         "newest": pages.address(request) if "after" in request.GET else "",
         "as_json": pages.address(request, format="json"),
@@ -219,6 +222,14 @@ def stop(request: HttpRequest, pass_id: str) -> HttpResponse:
     work = orders.stop(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     over = work.state in passes.OVER
     messages.success(request, "The pass is cancelled." if over else "The pass stops at its next step.")
+    return redirect("pass", pass_id)
+
+
+@require_POST
+def review(request: HttpRequest, pass_id: str) -> HttpResponse:
+    """What the pass left is as it should be."""
+    orders.review_pass(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    messages.success(request, "Marked as reviewed. Needs you no longer lists this pass.")
     return redirect("pass", pass_id)
 
 

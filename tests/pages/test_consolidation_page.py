@@ -21,6 +21,7 @@ from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, tenancy
 from memory.host.errors import Invalid, TokenBudgetExceeded
 from memory.host.events import MemoryConsolidated
+from memory.host.models import AuditRecord
 from memory.ledger import Derivation, Hidden
 from memory.models import Pass, PassSchedule
 from memory.models.entry import MemoryEntry
@@ -168,6 +169,26 @@ def test_a_consolidation_that_lost_more_than_half_needs_who_may_undo_it_until_th
     assert needs(sign_in("globex", role="owner"))["losses"] == 0
     orders.restore_pass(building.scope(), ids.parse("pass", lost), reason="too much", now=timezone.now())
     assert needs(ada)["losses"] == 0
+
+
+@pytest.mark.engines
+def test_a_loss_that_a_person_has_reviewed_needs_nobody(ada: Client, sign_in: SignIn, merging: Merging) -> None:
+    building.remember("acme", "x", "X", "x", "X", "y")
+    lost, tried = carried_out(), carried_out(dry_run=True)
+    viewer = sign_in(role="viewer")
+    assert "Needs the permission memory:retire" in page(viewer, f"/passes/{lost}")
+    assert viewer.post(f"/passes/{lost}/review").status_code == 403
+    assert ada.post(f"/passes/{tried}/review").status_code == 409
+    assert needs(ada)["losses"] == 1
+    assert "Mark as reviewed" in page(ada, f"/passes/{lost}")
+    for _ in range(2):
+        assert ada.post(f"/passes/{lost}/review").status_code == 302
+    shown = page(ada, f"/passes/{lost}")
+    assert "Reviewed by" in shown
+    assert "Mark as reviewed" not in shown
+    assert needs(ada)["losses"] == 0
+    assert AuditRecord.objects.filter(action="pass.reviewed", target=lost).count() == 1
+    assert sign_in("globex", role="owner").post(f"/passes/{lost}/review").status_code == 404
 
 
 def test_passes_are_filtered_paged_and_given_as_files(ada: Client) -> None:

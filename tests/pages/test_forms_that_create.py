@@ -101,6 +101,7 @@ ONE_BY_RULE = {
         *("run-steer", "pass-stop", "pass-undo", "forget-confirm", "forget-withdraw", "forget-retry", "forget-hold"),
         *("memory-entry-retire", "memory-entry-restore", "look-alikes-decide", "schedule-pause", "schedule-resume"),
         *("commitment-arm", "commitment-dismiss", "commitment-snooze", "commitment-cancel", "artifact-disable"),
+        "pass-review",
         *("artifact-enable", "proposals-end", "proposal-ask", "proposal-withdraw", "proposal-reject"),
         *("proposal-archive", "proposal-override", "approval-change-confirm", "approval-change-refuse"),
     ),

@@ -93,6 +93,7 @@ NEEDS = {
     "pass-stop": "passes:run",
     "pass-again": "passes:run",
     "pass-undo": "memory:retire",
+    "pass-review": "memory:retire",
     "consolidation-order": "passes:run",
     "pass-schedule": "passes:run",
     "pass-schedule-remove": "passes:run",
