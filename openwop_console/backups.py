@@ -15,6 +15,7 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -464,7 +465,7 @@ def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: C
                 f"The receipt of a forget of {instant(request.created_at)} is not one this host signed."
             )
     recover(None, clock())  # or a forget in progress at the time of the copy would keep its turn until its lease ends
-    applied = sum(_forget_again(each, clock) for each in erasures)
+    applied = sum(_forget_again(each, clock) for each in _to_repeat(erasures))
     for tenant in Tenant.objects.order_by("id"):
         details = {"copiedAt": manifest["createdAt"], "forgottenAgain": applied}
         audit.append(tenant.id, actor="host", action="host.restored", details=details, now=clock())
@@ -481,12 +482,28 @@ def _require_vault_opens() -> None:
             ) from None
 
 
+def _to_repeat(erasures: list[Erasure]) -> list[Erasure]:
+    """The forgets that the copy does not have, those of the same names as one, with all rows that were chosen.
+
+    A repeated forget is in the journal too: each restore of a copy would otherwise repeat twice as many as the last.
+    """
+    found: dict[tuple[str, tuple[str, ...]], Erasure] = {}
+    for each in erasures:
+        if not _is_done(each):
+            before = found.get((each.tenant_id, each.terms), each)
+            found[each.tenant_id, each.terms] = replace(each, chosen=tuple(sorted({*before.chosen, *each.chosen})))
+    return list(found.values())
+
+
+def _is_done(erasure: Erasure) -> bool:
+    asked = ForgetRequest.objects.filter(tenant_id=erasure.tenant_id, id=erasure.request_id)
+    return bool(asked.filter(state=ForgetState.FORGOTTEN).exists())
+
+
 def _forget_again(erasure: Erasure, clock: Clock) -> bool:
-    """Repeat a forget that the copy does not have, with its own request and receipt; return whether it was carried
-    out."""
+    """Repeat a forget with its own request and receipt; False when it is of another database."""
     tenant = Tenant.objects.filter(id=erasure.tenant_id).first()
-    done = ForgetRequest.objects.filter(tenant_id=erasure.tenant_id, id=erasure.request_id, state=ForgetState.FORGOTTEN)
-    if tenant is None or done.exists():
+    if tenant is None:
         return False
     scope = tenancy.host_scope(tenant, scopes=FORGET)
     # The reason stays on record, so it must not name the subject.

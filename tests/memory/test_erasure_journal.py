@@ -96,6 +96,23 @@ def test_lines_of_another_database_in_the_same_journal_forget_nothing_of_this_on
     assert building.contents(building.scope()) == [f"{MARTA} is ours"]
 
 
+def test_what_earlier_restores_forgot_again_is_repeated_once_by_the_next() -> None:
+    acme = building.scope()
+    forget("ada lovelace")
+    for number in range(4):  # confirmed on the lost host, and by three restores of one copy
+        request = ForgetRequest(tenant_id=acme.tenant_id, id=ids.new_id())
+        erasure_journal.record(request, [MARTA], [str(number) * 32])
+    building.remember("acme", f"{MARTA} is back")
+
+    wanted = backups._to_repeat(erasure_journal.read(BEGINNING))
+    assert [(each.terms, each.chosen) for each in wanted] == [
+        ((MARTA,), tuple(str(number) * 32 for number in range(4)))
+    ]
+    assert [backups._forget_again(each, timezone.now) for each in wanted] == [True]
+    assert building.contents(acme) == []
+    assert len(erasure_journal.read(BEGINNING)) == 6
+
+
 def test_a_journal_under_another_secret_key_says_so(settings: Settings) -> None:
     forget()
     settings.SECRET_KEY = "another key"
