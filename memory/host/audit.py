@@ -17,6 +17,7 @@ from django.db.models.functions import Coalesce
 from memory.host import audit_chain, request_ids, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditReason, AuditRecord
+from memory.host.models.audit import with_result
 
 WRITER = "memory.host.audit"
 # How many of the newest records the choices of a filter come from.
@@ -121,14 +122,15 @@ def _chain() -> sql.Prepared[AuditChain]:
 class AuditFilter:
     """Which records to list; empty means all.
 
-    ``target`` is the id of what was acted on, ``request_id`` that of the request, task or command. ``since`` is
-    inclusive, ``until`` exclusive.
+    ``target`` is the id of what was acted on, ``request_id`` that of the request, task or command, ``result`` one of
+    ``allowed``, ``denied`` and ``failed``. ``since`` is inclusive, ``until`` exclusive.
     """
 
     actor: str = ""
     action: str = ""
     target: str = ""
     request_id: str = ""
+    result: str = ""
     since: datetime | None = None
     until: datetime | None = None
 
@@ -208,7 +210,8 @@ def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
         "occurred_at__gte": wanted.since,
         "occurred_at__lt": wanted.until,
     }
-    return rows.filter(**{field: value for field, value in asked.items() if value})
+    rows = rows.filter(**{field: value for field, value in asked.items() if value})
+    return rows.filter(with_result(wanted.result)) if wanted.result else rows
 
 
 def list_records_about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:

@@ -15,6 +15,7 @@ from memory.host.audit import AuditFilter
 from memory.host.audit_chain import Finding
 from memory.host.audit_log import AuditPage
 from memory.host.models import AuditRecord
+from memory.host.models.audit import RESULTS
 from memory.text.matching import texts_in
 
 COLUMNS = (
@@ -23,7 +24,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@pages.parameters("actor", "action", "target", "request", "group", "since", "until", "before", "seen", "format")
+@pages.parameters(
+    "actor", "action", "target", "request", "result", "group", "since", "until", "before", "seen", "format"
+)
 @require_safe
 def audit(request: HttpRequest) -> HttpResponseBase:
     """The records, newest first."""
@@ -42,6 +45,7 @@ def _read_filter(request: HttpRequest) -> AuditFilter:
         action=pages.text_of(request, "action"),
         target=pages.text_of(request, "target"),
         request_id=pages.text_of(request, "request"),
+        result=pages.word_of(request, "result", RESULTS),
         since=pages.moment_of(request, "since"),
         until=pages.moment_of(request, "until", end=True),
     )
@@ -63,6 +67,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         "other_grouping": pages.address(request, group="" if grouped else "request"),
         "total": found.total,
         "wanted": wanted,
+        "results": RESULTS,
         "since": pages.text_of(request, "since"),
         "until": pages.text_of(request, "until"),
         "filtered": not wanted.is_empty,

@@ -19,6 +19,7 @@ from django.utils import timezone
 from memory import ledger
 from memory.host import access, audit, audit_chain, ids
 from memory.host.models import AuditRecord
+from memory.host.models.audit import RESULTS
 from openwop_console.management.commands.qcluster import _begin_task
 from tests import building, proposing
 from tests.memory.test_forgetting import MARTA, forget
@@ -57,6 +58,28 @@ def test_a_break_in_the_range_names_the_record_and_both_hashes(ada: Client) -> N
     assert f"found {before}" in shown
     assert "Chain broken" in shown
     assert "The chain is intact" in verify(ada, first=6, last=8)
+
+
+@pytest.mark.engines
+def test_records_are_found_by_their_result_on_the_page_in_files_and_over_the_api(ada: Client) -> None:
+    tenant, acts = building.tenant().id, ("run.cancel", "x.denied", "sign_in.failed", "webhook_failed", "mcp.call")
+    for action in acts:
+        for details in ({}, {"outcome": "ok"}, {"outcome": "forbidden"}, {"outcome": "invalid"}, {"other": 1}):
+            audit.append(tenant, actor="host", action=action, details=details, now=timezone.now())
+    program, place = Client(headers={"X-API-Key": building.key("acme", "auditor")}), "/v1/host/console/audit"
+    assert [ada.get("/audit").status_code, program.get(place).status_code] == [200, 200]  # looking is on record once
+    for result in RESULTS:
+        every = AuditRecord.objects.of(tenant).order_by("-seq")
+        expected = [record.seq for record in every if record.result == result]
+        assert [record.seq for record in audit.newest(tenant, audit.AuditFilter(result=result), limit=99)] == expected
+        number = len(expected)
+        assert standing(1, number, number, "records") in body_of(ada.get(f"/audit?result={result}"))
+        answer = program.get(f"{place}?result={result}&limit=99").json()
+        assert [record["seq"] for record in answer["records"]] == expected
+    rows = csv.DictReader(io.StringIO(body_of(ada.get("/audit?result=denied&format=csv"))))
+    assert {row["result"] for row in rows} == {"denied"}
+    assert ada.get("/audit?result=refused").status_code == 400
+    assert program.get(f"{place}?result=refused").status_code == 400
 
 
 @pytest.mark.engines

@@ -354,6 +354,22 @@ def test_a_filter_of_the_audit_log_is_answered_by_its_index_in_order(ada: Client
             assert not re.search("TEMP B-TREE FOR ORDER BY|Seq Scan", plan), (statement, plan)
 
 
+def test_refused_acts_are_read_from_an_index_of_their_own(ada: Client) -> None:
+    ada.get("/audit")
+    fill_log(building.tenant().id)
+    for result in ("denied", "failed"):
+        with CaptureQueriesContext(connection) as sent, connection.cursor() as cursor:
+            if sql.is_postgres():
+                cursor.execute("SET LOCAL enable_seqscan = off")
+            assert ada.get(f"/audit?result={result}").status_code == 200
+        asked = [each["sql"] for each in sent if "host_auditrecord" in each["sql"] and "$.outcome" in each["sql"]]
+        asked = asked or [each["sql"] for each in sent if "->> 'outcome'" in each["sql"]]
+        assert len(asked) == 2, result
+        for statement, plan in explained([(each.replace("%", "%%"), None) for each in asked]):
+            assert "host_audit_refused" in plan, (statement, plan)
+            assert not re.search("TEMP B-TREE FOR ORDER BY|Seq Scan", plan), (statement, plan)
+
+
 def test_the_newest_proposals_of_an_agent_are_read_from_their_index(ada: Client) -> None:
     building.install_agent("acme", {"agentId": AGENT})
     with CaptureQueriesContext(connection) as sent, connection.cursor() as cursor:

@@ -1,5 +1,7 @@
 """Tables of the audit chain: per tenant, each record carries the hash of the previous one."""
 
+from typing import Any
+
 from django.db import models
 
 from memory.host.json_types import JSONObject
@@ -17,6 +19,38 @@ class AuditChain(TenantOwned):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant",), name="a_tenant_has_one_audit_chain"),)
+
+
+RESULTS = ("allowed", "denied", "failed")
+ON_SQLITE = """(SUBSTR("action", -7) {ends} OR COALESCE(JSON_EXTRACT("details", '$.outcome'), 'ok') {outcomes})"""
+ON_POSTGRES = """(RIGHT("action", 7) {ends} OR COALESCE("details" ->> 'outcome', 'ok') {outcomes})"""
+REFUSED = {"ends": "IN ('.denied', '_failed', '.failed')", "outcomes": "<> 'ok'"}
+DENIED = {"ends": "= '.denied'", "outcomes": "= 'forbidden'"}
+
+
+class IsRefused(models.Func):
+    """Whether ``result_of`` a row is not ``allowed``.
+
+    It is the condition of an index, and therefore in literals: neither engine recognises it with parameters.
+    """
+
+    template, on_postgres = ON_SQLITE.format(**REFUSED), ON_POSTGRES.format(**REFUSED)
+    output_field = models.BooleanField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(compiler, connection, template=self.on_postgres, **more)
+
+
+class IsDenied(IsRefused):
+    """Whether ``result_of`` a row is ``denied``."""
+
+    template, on_postgres = ON_SQLITE.format(**DENIED), ON_POSTGRES.format(**DENIED)
+
+
+def with_result(result: str) -> models.Q:
+    """The condition for rows with one of ``RESULTS``."""
+    refused, denied = models.Q(IsRefused()), models.Q(IsDenied())
+    return {"allowed": ~refused, "denied": refused & denied, "failed": refused & ~denied}[result]
 
 
 def result_of(action: str, details: JSONObject) -> str:
@@ -71,6 +105,9 @@ class AuditRecord(TenantOwned):
             models.Index(fields=("tenant", "action", "actor", "occurred_at", "seq"), name="host_audit_actor_action"),
             models.Index(fields=("tenant", "action", "occurred_at", "seq"), name="host_audit_of_action"),
             models.Index(fields=("tenant", "occurred_at", "seq"), name="host_audit_time"),
+            models.Index(
+                fields=("tenant", "occurred_at", "seq"), condition=models.Q(IsRefused()), name="host_audit_refused"
+            ),
             models.Index(fields=("tenant", "actor", "occurred_at", "seq"), name="host_audit_of_actor"),
             models.Index(fields=("tenant", "target", "occurred_at", "seq"), name="host_audit_of_target"),
             models.Index(fields=("tenant", "request_id", "occurred_at", "seq"), name="host_audit_of_request"),

@@ -29,6 +29,7 @@ from memory.host.http import (
 )
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint
+from memory.host.models.audit import RESULTS
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from openwop_console.runtime.api.serializers import EVENT, event_document
@@ -90,7 +91,7 @@ AUDIT_PROOFS = closed(
 TENANT_EVENTS = closed(events={"type": "array", "items": EVENT}, total=SEQUENCE)
 MOST_RECORDS = 1000
 FILTERS = {"actor": "actor", "action": "action", "target": "target", "requestId": "request_id", "since": "since"}
-FILTERS |= {"until": "until"}
+FILTERS |= {"until": "until", "result": "result"}
 
 
 def sequence() -> serializers.RegexField:
@@ -111,13 +112,14 @@ class AuditRange(Closed):
 
 
 class AuditQuery(Closed):
-    """Records older than number ``before``, newest first: of one actor, action, target or request, by its id; from
-    ``since`` on, before ``until``."""
+    """Records older than number ``before``, newest first: of one actor, action, target or request, by its id, or with
+    one result; from ``since`` on, before ``until``."""
 
     actor = Text(required=False, max_length=64)
     action = Text(required=False, max_length=64)
     target = Text(required=False, max_length=256)
     requestId = Text(required=False, max_length=64)
+    result = serializers.ChoiceField(RESULTS, required=False)
     since = Instant(required=False)
     until = Instant(required=False)
     before = sequence()
