@@ -88,6 +88,11 @@ class Address:
     curated_by: str = ""
 
     @property
+    def unique(self) -> tuple[str, str, str]:
+        """What no other entry of the tenant has: the key in its namespace, or in that of its agent."""
+        return ("" if self.tier == Tier.SEMANTIC else self.agent_id, self.namespace, self.key)
+
+    @property
     def memory_ref(self) -> str:
         if self.tier == Tier.SEMANTIC:
             return f"{PREFIX}semantic/{self.namespace}"

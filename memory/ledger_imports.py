@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import IO
@@ -25,7 +25,7 @@ from django.db.models.functions import Left
 
 from memory import ledger, passes, redaction, transfers
 from memory.host import access, audit, ids, sql, tenancy, vault
-from memory.host.errors import Conflict, Gone, Invalid, NotFound
+from memory.host.errors import Conflict, Gone, Invalid, KeyExists, NotFound
 from memory.host.expiry import expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
@@ -443,7 +443,7 @@ def _go_through(work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str]
     """Return the number of lines by result, and of those with another result than in the dry run."""
     rows, total = _parts(work.tenant_id, upload_id), work.options["lines"]
     doing = "checking lines" if work.dry_run else "importing"
-    counts, changed, seen, number = Counter[str](), 0, set[bytes](), 0
+    counts, changed, seen, number = Counter[str](), 0, Seen(set(), set()), 0
     while number < work.options["parts"]:
         done: list[JSONObject] = []
         with transaction.atomic():
@@ -456,8 +456,9 @@ def _go_through(work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str]
                     raise Gone(ERASED)
                 if part.reported_by != work.id:
                     _look_through(scope, work, part, seen, clock())
-                if work.dry_run:
-                    seen.update(_entry_ids(part))
+                elif work.dry_run:  # tried by a worker that has died
+                    seen.addresses.update(_addresses(part, _source(work.options), clock()))
+                seen.ids.update(_entry_ids(part) if work.dry_run else ())
                 done.append(part.report)
                 number += 1
         counts.update(chain.from_iterable(report["results"] for report in done))
@@ -468,13 +469,40 @@ def _go_through(work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str]
     return counts, changed
 
 
-def _look_through(scope: TenantScope, work: Pass, part: UploadPart, seen: set[bytes], now: datetime) -> None:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a dry run would have stored by now: ids, and addresses that no other entry may have."""
+
+    ids: set[bytes]
+    addresses: set[tuple[str, str, str]]
+
+    def result_now(self, found: LineResult) -> LineResult:
+        """Return the result after that; that of a line which would be stored has its address from now on."""
+        if found.entry_id and found.entry_id.bytes in self.ids:
+            return replace(found, outcome=transfers.THERE)
+        if found.address is None or found.outcome != transfers.WOULD_BE_STORED:
+            return found
+        if found.address.unique in self.addresses:
+            return LineResult(found.number, transfers.REFUSED, KeyExists.message)
+        self.addresses.add(found.address.unique)
+        return found
+
+
+def _addresses(part: UploadPart, source: Source, now: datetime) -> Iterator[tuple[str, str, str]]:
+    """Yield the addresses of the lines of a part that would be stored."""
+    for (_, line), letter in zip(_lines(part), part.report["results"], strict=True):
+        if letter == "s" and (address := transfers.read_line(line, source, now=now).address):
+            yield address.unique
+
+
+def _look_through(scope: TenantScope, work: Pass, part: UploadPart, seen: Seen, now: datetime) -> None:
     """Try or import the lines of a part, and record what became of them."""
     if not part.body:
         raise Gone(ERASED)
     source, dry_run = _source(work.options), work.dry_run
     results = transfers.import_lines(scope, work.run, _lines(part), source, dry_run=dry_run, now=now)
-    letters = "".join("h" if each.entry_id and each.entry_id.bytes in seen else _letter(each) for each in results)
+    results = list(map(seen.result_now, results)) if dry_run else results
+    letters = "".join(map(_letter, results))
     before = part.report.get("results", letters)
     changed = sum(old != new for old, new in zip(before, letters, strict=True))
     redact = redaction.for_tenant(work.tenant_id).redact

@@ -105,6 +105,10 @@ class Incoming:
     entry: Imported
     memory_ref: str
 
+    @property
+    def address(self) -> Address | None:
+        return self.entry.what.address if isinstance(self.entry.what, Given) else None
+
 
 @dataclass(frozen=True, slots=True)
 class LineResult:
@@ -114,6 +118,7 @@ class LineResult:
     outcome: str
     reason: str = ""
     entry_id: UUID | None = None
+    address: Address | None = None
 
     def __str__(self) -> str:
         return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
@@ -378,7 +383,7 @@ def _results(
         yield from _results(act, read[half:])
         return
     for (number, each), outcome in zip(read, outcomes, strict=True):
-        yield LineResult(number, outcome, entry_id=each.entry.entry_id)
+        yield LineResult(number, outcome, entry_id=each.entry.entry_id, address=each.address)
 
 
 @transaction.atomic

@@ -171,10 +171,10 @@ def test_who_is_overtaken_while_they_wait_for_the_tenant_does_not_act_on_what_th
 
 
 def killed_at_the_second_part(row: Pass, monkeypatch: pytest.MonkeyPatch) -> None:
-    imports = transfers.import_lines
+    imports, parts = transfers.import_lines, iter(range(9))
 
     def die(*given: Any, **named: Any) -> list[LineResult]:
-        if contents():
+        if next(parts):
             raise KeyboardInterrupt
         return imports(*given, **named)
 
@@ -395,6 +395,25 @@ def test_the_ids_of_a_ledger_that_moved_are_compared_and_not_its_position_alone(
     building.remember("acme", "x")
     assert ledger.position(ada.tenant_id) > before
     assert carried_out(confirmed(ada, check)).outcome["stored"] == 1
+
+
+def test_a_dry_run_refuses_an_address_that_an_earlier_line_has_also_after_its_worker_died(
+    ada: TenantScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at(number: int, tier: str, agent: str, key: str) -> str:
+        address = {"tier": tier, "agent_id": agent, "created_by": agent, "namespace": "facts", "key": key}
+        return line(number, memoryRef="", value={"n": number}, address=address)
+
+    shared, own, plain = ("semantic", "bot", "k"), ("episodic", "bot", "k"), line(3)
+    others = [at(4, "episodic", "ann", "k"), at(5, *own), at(6, "semantic", "ann", "k")]
+    row = uploaded(ada, at(1, *shared), at(2, *own), plain, *others, plain)
+    killed_at_the_second_part(row, monkeypatch)
+    check = taken_over(row)
+    assert [check.outcome[each] for each in ("stored", "here", "refused")] == [4, 1, 2]
+    told = [(each.line, each.reason) for each in ledger_imports.refusals(ada, found(ada, check))]
+    assert told == [(5, "There is an entry under that key already."), (6, "There is an entry under that key already.")]
+    done = carried_out(confirmed(ada, check))
+    assert [done.outcome[each] for each in ("stored", "here", "refused", "changed")] == [4, 1, 2, 0]
 
 
 def test_blank_lines_and_long_ones_keep_their_numbers(ada: TenantScope) -> None:
