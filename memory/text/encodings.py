@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from encodings.aliases import aliases
 from functools import lru_cache
 from html.entities import html5
-from itertools import product
+from itertools import compress, product
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -126,8 +126,17 @@ _LETTERS = str.maketrans(
         "ħ": "h",
         "ŧ": "t",
         "ß": "ss",
+        "\u06cc": "\u064a",  # the same letter on a Persian and on an Arabic keyboard, as the next two
+        "\u0649": "\u064a",
+        "\u06a9": "\u0643",
+        "\u0629": "\u0647",
+        "\u0640": "",  # draws the letters of Arabic out
     }
 )
+# What bare() takes away behind a letter: of most scripts diacritics, of Hebrew and Arabic vowels and other points too.
+_DIACRITICS = "[\u0300-\u036f]*"
+_POINTS = "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]*"
+_STAYING = [combining < 10 or 36 < combining < 200 for combining in range(256)]  # by combining class
 # The letters that are one of these without its diacritics.
 _ACCENTED: dict[str, str] = {}
 _NAMES: dict[str, list[str]] = {}
@@ -442,7 +451,8 @@ def _one_spelled(letter: str) -> str:
         ways += [f"[{_ACCENTED[each]}]"] if each in _ACCENTED else []
         ways += [chr(ord(each) + 0xFEE0)] if len(each) == 1 and "!" <= each <= "~" else []
     quoted = "" if letter.isalnum() else r"\\?"
-    return f"{quoted}(?:{'|'.join(dict.fromkeys(ways))})[\u0300-\u036f]*"
+    points = _POINTS if "\u0590" <= letter < "\u0780" else _DIACRITICS
+    return f"{quoted}(?:{'|'.join(dict.fromkeys(ways))}){points}"
 
 
 def _one_escaped(byte: int) -> str:
@@ -475,11 +485,13 @@ def guesses(text: str) -> Iterator[str]:
 
 
 def bare(text: str) -> str:
-    """``text`` without its diacritics; marks that are letters of a script stay."""
+    """``text`` without its diacritics, and without the points of Hebrew and Arabic; marks that are letters of a script
+    stay."""
     if text.isascii():
         return text
     spread = unicodedata.normalize("NFD", text.translate(_LETTERS))
-    return unicodedata.normalize("NFC", "".join(one for one in spread if unicodedata.combining(one) < 200))
+    marks = map(unicodedata.combining, spread)
+    return unicodedata.normalize("NFC", "".join(compress(spread, map(_STAYING.__getitem__, marks))))
 
 
 def typed(text: str) -> str:
@@ -492,7 +504,7 @@ def visible(text: str) -> str:
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
-for _code in (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x1E00, 0x2000)):
+for _code in (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x620, 0x6D4), *range(0x1E00, 0x2000)):
     _letter = chr(_code)
     if len(_plain := bare(_letter.lower())) == 1 and _plain != _letter.lower():
         _ACCENTED[_plain] = _ACCENTED.get(_plain, "") + _letter

@@ -34,6 +34,8 @@ _AT = r"(?: ?[\[({<] ?(?:at|a|@|ät) ?[\])}>] ?| at | ?@ ?|\\?\"@)"
 _DOT = r"(?:[.。｡]| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"  # stops that domains have in Asia
 # What stands between the words of a name, in search form: one joint, or signs of lists, tables, paths and pages.
 _BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|__|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\])+)"
+# A name in letters of Chinese, Japanese or Korean, which is written with and without a blank between its parts.
+_UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,8}")
 _OTHER_SCRIPTS = re.compile("[\u0370-\u058f]")
 _TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 Rule = Callable[[tuple[str, ...], str], bool]
@@ -237,13 +239,16 @@ def _bare(term: str) -> str:
 
 
 def _otherwise(term: str) -> tuple[str, ...]:
-    """Spellings that may be another's name: Mueller for Müller, ONeill and O''Neill (in SQL) for O'Neill, and
-    Anne Marie for Anne-Marie. In an address a sign more or less is another mailbox."""
+    """Spellings that may be another's name: Mueller for Müller, ONeill and O''Neill (in SQL) for O'Neill, Anne Marie
+    for Anne-Marie, JRR for J.R.R., and a Chinese, Japanese or Korean name with blanks in it. In an address a sign more
+    or less is another mailbox."""
     written, bare = term.translate(_TWO_LETTERS), _bare(term)
     found = [encodings.bare(written)] if written != term else []
     if "@" not in term:
         found += [bare.replace("'", sign).replace("-", " ") for sign in ("'", "")]
         found += [bare.replace("'", sign) for sign in ("", "''")]
+        found += [bare.replace(".", sign) for sign in ("", " ")] if _is_spaced(term) else []
+        found += [" ".join(bare)] if _UNSPACED.fullmatch(bare) else []
     return tuple(each for each in dict.fromkeys(" ".join(each.split()) for each in found) if each not in {term, bare})
 
 
