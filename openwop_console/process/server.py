@@ -56,6 +56,9 @@ SIGN_INS = 40
 IN_MEMORY = 256 * 1024
 # Bytes of all bodies that are being received at the same time; each person's uploads have as many of their own.
 BODIES_TOGETHER = 256 * 1024 * 1024
+# Bytes of all answers in memory that are being sent; a larger one than IN_MEMORY that comes on top waits for its reader
+# on the disk, as a download does. A client could otherwise fill the memory with answers that it does not take.
+ANSWERS_TOGETHER = 256 * 1024 * 1024
 # The lowest speed, in bytes a second, of a client that sends or reads; OPENWOP_BODY_SECONDS come on top.
 SLOWEST = 16 * 1024
 CHUNK = 64 * 1024
@@ -138,6 +141,7 @@ class Console:
         # Downloads are generated one at a time, which leaves slots to the pages.
         self._preparing = threading.Lock()
         self._incoming = Counter[str]()  # by whose upload it is; "" for all other bodies
+        self._outgoing = 0
         self._upload_path = reverse("memory-imports")
         self._hears_of_the_end = False
         self._keep_health()
@@ -156,10 +160,10 @@ class Console:
         try:
             body = await self._body(environ, receive)
             if environ["PATH_INFO"] == settings.LOGIN_URL and environ["REQUEST_METHOD"] not in READS:
-                answer = await self._sign_in(environ, body)
+                answering = self._sign_in(environ, body)
             else:
-                answer = await self._in_thread(self._answer, environ, body)
-            await self._sent(answer, environ, receive, send)
+                answering = self._in_thread(self._answer, environ, body)
+            await self._sent(await answering, environ, receive, send)  # no name here keeps an answer in memory
         except ClientGone:
             pass
 
@@ -319,6 +323,17 @@ class Console:
     # --- sending ------------------------------------------------------------------------------------------------------
 
     async def _sent(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
+        is_large = isinstance(answer, Answer) and len(answer.body) > IN_MEMORY
+        if isinstance(answer, Answer) and is_large and self._outgoing + len(answer.body) > ANSWERS_TOGETHER:
+            answer = await self._with_file(_on_disk, answer)
+        in_memory = len(answer.body) if isinstance(answer, Answer) else 0
+        self._outgoing += in_memory
+        try:
+            await self._send(answer, environ, receive, send)
+        finally:
+            self._outgoing -= in_memory
+
+    async def _send(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
         headers = encoded(answer.headers)
         if http.REFUSED in environ:
             headers.append((b"connection", b"close"))  # the unread rest of the body is not the next request
@@ -397,6 +412,13 @@ async def _wait_for_disconnect(receive: Receive) -> None:
     with suppress(asyncio.CancelledError):
         while (await receive())["type"] != "http.disconnect":
             pass
+
+
+def _on_disk(answer: Answer) -> Download:
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # closed when it is sent
+    file.write(answer.body)
+    file.seek(0)
+    return Download(answer.status, answer.headers, file, file.close)
 
 
 def _close(response: Iterable[bytes]) -> None:

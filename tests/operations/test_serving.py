@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -658,6 +659,47 @@ def test_a_disk_that_is_slow_with_a_download_keeps_nobody_else_waiting(monkeypat
 
     monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
     assert awaiting.awaited(slowest()) < 0.25
+
+
+def test_answers_that_are_read_slowly_wait_on_the_disk_when_their_room_in_memory_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    megabyte = 1024 * 1024
+    monkeypatch.setattr(server, "ANSWERS_TOGETHER", 3 * megabyte)
+
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"x" * megabyte if environ["PATH_INFO"] == "/large" else b"ok"]
+
+    async def held_by(readers: int) -> tuple[int, list[int]]:
+        console, reads_on, lengths = server.Console(application), asyncio.Event(), [0] * readers
+
+        async def receive() -> dict[str, Any]:
+            return await asyncio.Future()
+
+        async def read(number: int) -> None:
+            async def send(message: dict[str, Any]) -> None:
+                await reads_on.wait()
+                lengths[number] += len(message.get("body", b""))
+
+            await console(server.HEALTH | {"raw_path": b"/large", "headers": []}, receive, send)
+
+        before, _ = tracemalloc.get_traced_memory()
+        reading = [asyncio.create_task(read(number)) for number in range(readers)]
+        await asyncio.sleep(0.5)
+        held, _ = tracemalloc.get_traced_memory()
+        reads_on.set()
+        await asyncio.gather(*reading)
+        return held - before, lengths
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    tracemalloc.start()
+    try:
+        held, lengths = awaiting.awaited(held_by(20))
+    finally:
+        tracemalloc.stop()
+    assert lengths == [megabyte] * 20
+    assert held < 8 * megabyte
 
 
 def test_a_stream_whose_client_has_gone_ends_at_once_and_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
