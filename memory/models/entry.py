@@ -123,6 +123,14 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
 
     run = tenant_link("host.Run", "run_id")
 
+    @property
+    def in_one_line(self) -> str:
+        """The content as lists show it: that of an archive's text begins with its title and has no headings."""
+        title, _, body = self.content.partition("\n")
+        if self.derived != Derived.DISTILLED or not title.startswith("# "):
+            return self.content
+        return " ".join([f"{title[2:]}:", *(line for line in body.split("\n") if not line.startswith("## "))])
+
     class Meta:
         constraints = (
             TenantFK(column="run_id", to="host_run", name="an_entry_was_written_by_a_run_of_its_tenant"),

@@ -104,14 +104,14 @@ class _Table:
 
     def row(self, entry: "MemoryEntry") -> SafeString:
         wire_id = ids.wire("mem", entry.id)
-        whole = SafeString("") if entry.sealed else markup("{}", show_bidi(shortened(entry.content, SHOWN)))
+        whole = SafeString("") if entry.sealed else markup("{}", show_bidi(shortened(entry.in_one_line, SHOWN)))
         return markup(
             ROW,
             gone=SafeString(' class="gone"') if entry.retired_at else "",
             check=markup(CHECK, wire_id, _entry_name(entry)) if self._selectable else "",
             url=page_of(wire_id),
             whole=whole,
-            text=SEALED if entry.sealed else _excerpt(entry.content, self._sought) if self._sought else whole,
+            text=SEALED if entry.sealed else _excerpt(entry.in_one_line, self._sought) if self._sought else whole,
             badges=_badges(entry, self._now, self._badge, self._namespace),
             tags=self._tags(entry) if "tags" in self._columns else "",
             cells=joined(self._cells(entry)),
@@ -170,7 +170,7 @@ def _run(run_id: UUID) -> SafeString:
 
 
 def _entry_name(entry: "MemoryEntry") -> object:
-    return "a sealed value" if entry.sealed else show_bidi(shortened(entry.content, 80))
+    return "a sealed value" if entry.sealed else show_bidi(shortened(entry.in_one_line, 80))
 
 
 @register.simple_tag

@@ -141,6 +141,19 @@ def test_the_title_says_what_an_archive_is_about() -> None:
     assert {"Globex", "turbine"} <= set(made.title.split(", "))
 
 
+def test_the_title_has_what_the_sources_come_back_to_and_names_in_full_but_not_who_speaks() -> None:
+    said = [
+        "Ines: The kiln at the studio is broken again.",
+        "Otto: I asked Marta Kowalska to look at the kiln on Friday.",
+        "Ines: Good, because the glaze for the school is waiting.",
+        "Otto: We told Marta Kowalska that the kiln trips the fuse.",
+        "Ines: It was a way to pass some time.",
+    ]
+    words = distillers.distil(sources(*said), 2000).title.split(", ")
+    assert {"kiln", "marta kowalska"} <= {word.casefold() for word in words}
+    assert not {"ines", "otto", "way", "time", "fri"} & {word.casefold() for word in words}
+
+
 def test_an_archive_reads_as_text_in_the_order_in_which_it_was_said() -> None:
     made = distillers.distil(
         sources("Ana left Acme in May. She joined Globex.", "It rains.", "Ben leads it now."), 1000

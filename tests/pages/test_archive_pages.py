@@ -71,6 +71,16 @@ def test_the_list_says_of_each_archive_what_it_cost_and_what_became_of_it(ada: C
     assert standing(1, 3, 3, "archives and failures") in shown
 
 
+def test_the_ledger_shows_of_an_archive_its_title_and_sentences_without_their_headings(ada: Client) -> None:
+    archiving.distilled(
+        "acme", "The kiln is broken.", text="# Kilns\n## repair\nThe kiln is broken.\nOtto calls.\n## fact\n#1 is full."
+    )
+    shown = body_of(ada.get("/memory"))
+    assert "Kilns: The kiln is broken. Otto calls. #1 is full." in shown
+    assert "## repair" not in shown
+    assert "<mark>Kilns</mark>: The <mark>kiln</mark> is broken." in body_of(ada.get("/memory?q=kiln"))
+
+
 def test_a_dry_run_that_was_refused_is_no_missed_night(ada: Client) -> None:
     missed(dry_run=True)
     assert "No archives yet" in body_of(ada.get("/archives"))

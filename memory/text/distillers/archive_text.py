@@ -3,6 +3,7 @@
 import hashlib
 import heapq
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,16 @@ import rfc8785
 
 from memory.host.json_types import JSONObject
 from memory.text import token_budget
-from memory.text.distillers.ranking import Distilled, Kept, Section, Source
+from memory.text.distillers.ranking import Distilled, Kept, Section, Source, terms_of
 
 SMALLEST = 3
 MOST_TOPICS = 12
 TITLE, TOPIC = "# ", "## "
 TITLE_WORDS, UNTITLED = 3, "Notes"
-NAME = 2.0  # how much more a name tells in a title
+NAME = 2.5  # how much more a name tells in a title
+NAME_WORDS = 3
+NEAR = r"[^\W\d_a-z][\w'\u2019-]+"
+MIDDLE = re.compile(r"(?<=[^.!?:\s] )[^\W_][\w-]*")
 ENDED = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 VERSION = 2
 OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
@@ -58,25 +62,40 @@ def body_of(text: str) -> str:
     return "\n".join(lines)
 
 
-def title_of(about: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str]) -> str:
-    """The terms that tell most of these sentences, spelt as the first of them spells it."""
-    weights: dict[str, float] = {}
-    for terms in about:
-        for term, gain in terms:
-            weights[term] = weights.get(term, 0.0) + gain
+def title_of(weights: Mapping[str, float], texts: Sequence[str]) -> str:
+    """The terms of most weight, as these sentences spell them; a name is given in full."""
     pool = heapq.nsmallest(4 * TITLE_WORDS, weights, key=lambda term: (-weights[term], term))
-    spelt = {term: _spelt(term, about, texts) for term in pool}
+    spelt = _spellings(pool, texts)
     pool.sort(key=lambda term: (-weights[term] * (NAME if spelt[term] != spelt[term].casefold() else 1.0), term))
-    words = ", ".join([spelt[term] for term in pool[:TITLE_WORDS]])
+    chosen: list[str] = []
+    for word in map(spelt.__getitem__, pool):
+        if len(chosen) < TITLE_WORDS and not any(word in name for name in chosen):
+            chosen.append(word if word == word.casefold() else _in_full(word, texts))
+    words = ", ".join(chosen)
     return words[:1].upper() + words[1:] if words else UNTITLED
 
 
-def _spelt(term: str, about: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str]) -> str:
-    """As in the middle of a sentence, where there is one: at its beginning everything has a capital."""
-    pattern = re.compile(rf"(?<=[^.!?:\s] ){re.escape(term)}\b", re.IGNORECASE)
-    holding = (text for terms, text in zip(about, texts, strict=True) if any(each == term for each, _ in terms))
-    found = (match[0] for text in holding if (match := pattern.search(text)))
-    return next(found, term)
+def _spellings(terms: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+    """Each as most often in the middle of a sentence: at its beginning everything has a capital."""
+    found: dict[str, Counter[str]] = {term: Counter() for term in terms}
+    for text in texts:
+        for word in MIDDLE.findall(text):
+            for term in terms_of(word.casefold()):
+                if term in found:
+                    found[term][word] += 1
+    return {term: max(words, key=lambda word: words[word], default=term) for term, words in found.items()}
+
+
+def _in_full(name: str, texts: Sequence[str]) -> str:
+    """With the words of a name around it. One that begins a sentence may be any word, unless it is there again."""
+    pattern = re.compile(rf"(?<!\w)(?:{NEAR} )*{re.escape(name)}(?: {NEAR})*(?!\w)")
+    found, at_first = Counter[str](), Counter[str]()
+    for text in texts:
+        for match in pattern.finditer(text) if name in text else ():
+            (found if match.start() or match[0] == name else at_first)[match[0]] += 1
+    found.update({words: count for words, count in at_first.items() if count > 1})
+    full = max(found, key=lambda words: (found[words], len(words)), default=name)
+    return full if full.count(" ") < NAME_WORDS else name
 
 
 def topics_of(about: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
@@ -122,7 +141,7 @@ class Method:
         return f"{self.name}/{self.version}"
 
 
-EXTRACTIVE = Method("extractive", "3")
+EXTRACTIVE = Method("extractive", "4")
 
 
 class ArchiveDocument(JSONObject):

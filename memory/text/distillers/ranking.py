@@ -204,7 +204,16 @@ REACTIONS = _set(
 )
 
 
-WAYS = STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS | FELT
+# What says little of what a text is about, however often it comes.
+GENERAL = _set(
+    """way ways part parts bit time times day days better favorite favourite addition action chance change goal goals
+    face hand lot life year month kind people person guy guys place point reason moment side end idea stuff best pic
+    photo picture minute hour night morning evening fri mon tue wed thu sat sun world luck experience feeling help work
+    job step process progress share hard clear total new love keep let"""
+)
+
+
+SMALL = STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS | FELT | STOP
 
 
 CLASSES = ((STRONG, 0), (WEAK, 1), (CHATTER, 2), (WHEN, 3), (OWN, 4), (OTHER, 5), (FELT, 6), (DONE, 7))
@@ -239,9 +248,14 @@ def nouns_of(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(term for term, count in heads.items() if count >= NOUNS_SHARE * seen[term])
 
 
+def terms_of(word: str) -> tuple[str, ...]:
+    """The terms of a folded word; none of a small one."""
+    return _classify(word).terms
+
+
 def may_head(term: str) -> bool:
     """Whether a term may stand over sentences as what they are about: a word that is not only a way of speaking."""
-    return len(term) > 2 and term.isalpha() and not ({term, f"{term}s"} & WAYS)
+    return len(term) > 2 and term.isalpha() and term not in SMALL and f"{term}s" not in SMALL
 
 
 class Known(NamedTuple):
@@ -409,10 +423,12 @@ class Saying:
 
 @dataclass(slots=True)
 class Ranked:
-    """The sayings of a corpus with their weights; ``gains`` says how telling each term is, ``names`` what it is."""
+    """The sayings of a corpus with their weights; ``counts`` says in how many of them each term occurs, ``gains`` how
+    telling it is, ``names`` what it is."""
 
     sources: Sequence[Source]
     sayings: list[Saying]
+    counts: list[int]
     gains: list[float]
     names: list[str]
     tag_gains: dict[str, float]
@@ -437,7 +453,7 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
         saying.weight = round(_weight(saying) * (1 + BACKING * bits) * recent, 6)
     tags = Counter(tag for source in sources for tag in source.tags)
     tag_gains = {tag: math.log1p(len(sources) / count) for tag, count in tags.items()}
-    return Ranked(sources, sayings, gains.tolist(), names, tag_gains)
+    return Ranked(sources, sayings, spoken.tolist(), gains.tolist(), names, tag_gains)
 
 
 def _gathered(sources: Sequence[Source], step: Step | None) -> list[Saying]:

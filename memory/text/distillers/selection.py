@@ -5,6 +5,7 @@ more of them have been said already. The budget bounds what is read and written 
 """
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,8 @@ from dataclasses import dataclass, replace
 from memory.text import token_budget
 from memory.text.distillers import archive_text
 from memory.text.distillers.ranking import (
+    GENERAL,
+    SPEAKER,
     BudgetTooSmall,
     Distilled,
     Kept,
@@ -24,6 +27,7 @@ from memory.text.distillers.ranking import (
     nouns_of,
     ranked,
     split,
+    wording,
 )
 
 MAX_TEXT_BYTES = 65_536
@@ -39,6 +43,9 @@ ROOM_FOR_TOPICS = 64
 BYTES_FOR_TOPICS = 512
 Waiting = tuple[bool, float, int]
 MAX_TOPIC = 40
+# Of a title: how much the number of a word in all sources counts, what is left of the weight of one that is no noun, or
+# says little, and from which share of the sentences on a name before a colon is that of a speaker.
+RECURRING, OTHER_WORD, VAGUE, SPEAKS = 1.5, 0.3, 0.2, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +141,7 @@ class Selection:
     def alone(self, choice: Choice) -> int:
         """The tokens of an archive of this one sentence."""
         section = Section("", (Kept(choice.text, ()),))
-        title = archive_text.title_of(_topic_weights(self, [choice]), [choice.text])
+        title = _title(self, [choice], nouns_of([choice.text]))
         return token_budget.count(archive_text.text_of(title, (section,)))
 
 
@@ -321,8 +328,8 @@ def _composed(selection: Selection) -> Distilled:
     """In the order in which it was said, with as many topics as there is room for: all, or none."""
     sources = selection.ranked.sources
     choices = sorted(selection.chosen, key=lambda each: (each.source, sources[each.source].text.find(each.text)))
-    about = _topic_weights(selection, choices)
-    title = archive_text.title_of(about, [choice.text for choice in choices])
+    nouns = nouns_of([choice.text for choice in choices])
+    about, title = _topic_weights(selection, choices, nouns), _title(selection, choices, nouns)
     headed = _with_topics(selection, title, choices, archive_text.topics_of(about))
     if _fits(headed, selection.budget, selection.target):
         return headed
@@ -351,10 +358,29 @@ def _choose_kept(selection: Selection, choice: Choice) -> Kept:
     return Kept(choice.text, tuple(sources[n].id for n in verbatim), tuple(sources[n].id for n in others))
 
 
-def _topic_weights(selection: Selection, choices: Sequence[Choice]) -> list[list[tuple[str, float]]]:
+def _title(selection: Selection, choices: Sequence[Choice], nouns: frozenset[str]) -> str:
+    """What the chosen sentences speak of most, by what all sources do: nouns and names before other words, and never
+    who speaks."""
+    found = selection.ranked
+    speaking = Counter(match[0] for each in choices if (match := SPEAKER.match(found.sources[each.source].text)))
+    often = [who for who, count in speaking.items() if count > max(1, SPEAKS * len(choices))]
+    speakers = set(wording(" ".join(often).replace(":", "")).terms)
+    weights = dict[str, float]()
+    kept = Counter(term for choice in choices for term in found.sayings[choice.number].terms)
+    for term, count in kept.items():
+        name = found.names[term]
+        if may_head(name) and name not in speakers:
+            weights[name] = found.counts[term] ** RECURRING * found.gains[term] * math.sqrt(count)
+            weights[name] *= (OTHER_WORD if nouns and name not in nouns else 1.0) * (VAGUE if name in GENERAL else 1.0)
+    return archive_text.title_of(weights, [SPEAKER.sub("", choice.text, count=1) for choice in choices])
+
+
+def _topic_weights(
+    selection: Selection, choices: Sequence[Choice], nouns: frozenset[str]
+) -> list[list[tuple[str, float]]]:
     """What topics may be made of: the nouns of each sentence (without any noun, its words), and the tags of its
     source, each with how telling it is."""
-    found, nouns = selection.ranked, nouns_of([choice.text for choice in choices])
+    found = selection.ranked
     about = []
     for choice in choices:
         terms = ((found.names[term], found.gains[term] ** 2) for term in found.sayings[choice.number].terms)
