@@ -13,10 +13,11 @@ matches a count is a lower bound ("312+"), and values that only older entries ha
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
-from operator import attrgetter
+from functools import reduce
+from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -389,25 +390,42 @@ def _shaped(
     if rest != LedgerFilter() or scope.principal.agent_ids is not None:
         return wanted, None, []
     values = [scope.tenant_id, now, *marked.values(), *([after] if after else [])]
-    return replace(wanted, **marked), (wanted.state, *marked, after is None, size), values
+    leads = bool(wanted.tag) and _tag_leads(scope, wanted)
+    return replace(wanted, **marked), (wanted.state, *marked, leads, after is None, size), values
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":
-    """Return the matches after ``after``, newest first: led by the tag, by the stated origin, by the address, or by the
-    entry itself."""
+    """Return the matches after ``after``, newest first: led by the tag, by the stated origin, by who wrote it, by
+    the address, or by the entry itself."""
     leading = {} if wanted.tag else _stated_alone(scope, wanted)
+    writers: list[_Writer] | None = None
     if leading:
         wanted = replace(wanted, system="", thread="", node="" if "node" in leading else wanted.node)
+    elif wanted.run and not wanted.tag:
+        writers, wanted = _writers_of_run(scope, wanted.run), replace(wanted, run="")
+    elif wanted.node and not wanted.tag:
+        writers, wanted = _writers_of_node(scope, wanted.node), replace(wanted, node="")
     rows, (times, written) = _matching(scope, wanted, now), adapter.creation_window(wanted.since, wanted.until)
     rows, span = rows.filter(times), written.behind(after)
     if wanted.tag:
-        return adapter.newest_with_tag(_at_address(rows, scope, wanted), scope, wanted.tag, span=span)
+        found, leads = _at_address(rows, scope, wanted), _tag_leads(scope, wanted)
+        return adapter.newest_with_tag(found, scope, wanted.tag, span=span, leads=leads)
     if leading:
         return adapter.newest_with_stated_origin(_at_address(rows, scope, wanted), scope, span=span, **leading)
-    leads = (wanted.agent, wanted.run, wanted.node, wanted.memory_ref, wanted.subject)
-    if any(wanted.place.values()) and not any(leads):
+    if writers is not None:
+        return _newest_by(scope, _at_address(rows, scope, wanted), writers, span)
+    if any(wanted.place.values()) and not any((wanted.agent, wanted.memory_ref, wanted.subject)):
         return adapter.newest_at_address(rows, scope, span=span, **wanted.place)
     return _at_address(rows, scope, wanted).filter(**span.lookups("id")).order_by("-id")
+
+
+def _tag_leads(scope: TenantScope, wanted: LedgerFilter) -> bool:
+    """Return whether the entries with the tag are few, or nothing else could lead to fewer; SQLite begins with the tag
+    anyway."""
+    alone = LedgerFilter(tag=wanted.tag, order=wanted.order, since=wanted.since, until=wanted.until)
+    if replace(wanted, state="present") == alone and wanted.state != "retired":
+        return True
+    return not sql.is_postgres() or adapter.is_rare_tag(scope, wanted.tag)
 
 
 def _at_address(rows: "QuerySet[MemoryEntry]", scope: TenantScope, wanted: LedgerFilter) -> "QuerySet[MemoryEntry]":
@@ -433,9 +451,9 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
     if wanted.state != "all":
         rows = rows.filter(retired_at__isnull=wanted.state != "retired")
     if wanted.run:
-        rows = _of_run(scope, rows, wanted.run)
+        rows = _written_by(scope, rows, _writers_of_run(scope, wanted.run))
     if wanted.node:
-        rows = _of_node(scope, rows, wanted.node)
+        rows = _written_by(scope, rows, _writers_of_node(scope, wanted.node))
     if stated := _stated(wanted):
         rows = adapter.with_stated_origin(rows, scope, **stated)
     if wanted.subject:
@@ -458,27 +476,55 @@ def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
     return stated
 
 
-def _of_node(scope: TenantScope, rows: "QuerySet[MemoryEntry]", node: str) -> "QuerySet[MemoryEntry]":
-    """Return the condition for writes of a node of that name, observed by this host or stated by an agent. One without
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """One way to find the writes of a run or a node: by a column of the entry, or by the stated origin."""
+
+    exact: dict[str, Any]
+    is_stated: bool = False
+
+    def written(self, scope: TenantScope, rows: "QuerySet[MemoryEntry]") -> "QuerySet[MemoryEntry]":
+        """Return the condition, for a query that another one leads."""
+        return adapter.with_stated_origin(rows, scope, **self.exact) if self.is_stated else rows.filter(**self.exact)
+
+    def newest(self, scope: TenantScope, rows: "QuerySet[MemoryEntry]", span: adapter.Span) -> "QuerySet[MemoryEntry]":
+        if self.is_stated:
+            return adapter.newest_with_stated_origin(rows, scope, span=span, **self.exact)
+        return rows.filter(**self.exact, **span.lookups("id")).order_by("-id")
+
+
+def _writers_of_node(scope: TenantScope, node: str) -> list[_Writer]:
+    """Return what finds the writes of a node of that name, observed by this host or stated by an agent. One without
     any write is left out, since two at once are slower than one."""
+    observed = [_Writer({"node_id": node})]
     if not adapter.has_stated_origin(scope, node=node):
-        return rows.filter(node_id=node)
-    stated = adapter.with_stated_origin(rows, scope, node=node)
-    return stated | rows.filter(node_id=node) if adapter.has_observed_write(scope, node_id=node) else stated
+        return observed
+    stated = [_Writer({"node": node}, is_stated=True)]
+    return [*observed, *stated] if adapter.has_observed_write(scope, node_id=node) else stated
 
 
-def _of_run(scope: TenantScope, rows: "QuerySet[MemoryEntry]", run: str) -> "QuerySet[MemoryEntry]":
-    """Return the condition for writes on the log of a run here, by its id, or stated to come from an external run of
+def _writers_of_run(scope: TenantScope, run: str) -> list[_Writer]:
+    """Return what finds the writes on the log of a run here, by its id, or stated to come from an external run of
     that id."""
     run_id = ids.parse("run", run)
-    found = rows.filter(run_id=run_id) if run_id else rows.none()
-    if run_id and adapter.has_stated_origin(scope, run_id=run_id):
-        found |= adapter.with_stated_origin(rows, scope, run_id=run_id)
-    return (
-        found | adapter.with_stated_origin(rows, scope, run_ref=run)
-        if adapter.has_stated_origin(scope, run_ref=run)
-        else found
-    )
+    observed = [_Writer({"run_id": run_id})] if run_id else []
+    stated: list[dict[str, Any]] = [*([{"run_id": run_id}] if run_id else []), {"run_ref": run}]
+    return [*observed, *(_Writer(each, is_stated=True) for each in stated if adapter.has_stated_origin(scope, **each))]
+
+
+def _newest_by(
+    scope: TenantScope, rows: "QuerySet[MemoryEntry]", writers: Sequence[_Writer], span: adapter.Span
+) -> "QuerySet[MemoryEntry]":
+    lists = [each.newest(scope, rows, span) for each in writers]
+    if len(lists) > 1:
+        return adapter.newest_on_any(scope, lists)
+    return lists[0] if lists else rows.none()
+
+
+def _written_by(
+    scope: TenantScope, rows: "QuerySet[MemoryEntry]", writers: Sequence[_Writer]
+) -> "QuerySet[MemoryEntry]":
+    return reduce(or_, (each.written(scope, rows) for each in writers), rows.none())
 
 
 SAMPLED = 1_000

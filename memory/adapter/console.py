@@ -10,10 +10,23 @@ from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import BooleanField, Case, Exists, OuterRef, Q, QuerySet, Subquery, Sum, TextField, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    TextField,
+    UUIDField,
+    When,
+)
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast
 from django.db.models.lookups import Exact
+from django.db.models.sql.datastructures import BaseTable
 
 from memory.adapter.runs import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
@@ -28,6 +41,7 @@ from memory.origins import Origin
 
 COUNTED = 10_000
 FEW = 20_000
+ENTRIES, TAGS = MemoryEntry._meta.db_table, EntryTag._meta.db_table
 EXPORTED = 2000
 OF_RUNS = ("tenant_id", "id", "workflow_id", "system", "external")  # what says who wrote, and nothing that can be long
 Owned = TypeVar("Owned", bound=TenantOwned)
@@ -72,8 +86,39 @@ def creation_window(since: datetime | None, until: datetime | None) -> tuple[Q, 
     return times, Span(first, ids.first_of(until, off=ids.NEAR) if until else None)
 
 
-def newest_with_tag(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span) -> QuerySet[MemoryEntry]:
-    """The rows with ``tag``, newest first, read from the table of tags in its order."""
+class Tagged(BaseTable):
+    """The entries of a tag, in place of the table of entries: PostgreSQL reads the tag's ids in their order, and each
+    entry by its key. Of a join it takes either side first, and then reads a ledger down to its oldest entry for a tag
+    that it takes for a common one."""
+
+    def __init__(self, scope: TenantScope, tag: str, span: Span) -> None:
+        super().__init__(ENTRIES, ENTRIES)
+        tenant = sql.key(scope.tenant_id)
+        limits = [(f" AND {TAGS}.id {sign} %s", end) for sign, end in ((">=", span.first), ("<", span.below)) if end]
+        tags = f"SELECT id FROM {TAGS} WHERE tenant_id = %s AND tag = %s{''.join(limit for limit, _ in limits)}"  # noqa: S608
+        entry = f"SELECT * FROM {ENTRIES} WHERE tenant_id = %s AND id >= tagged.id AND id <= tagged.id"  # noqa: S608
+        self._source = f'({tags}) AS tagged CROSS JOIN LATERAL ({entry} ORDER BY id LIMIT 1) AS "{ENTRIES}"'
+        self._given = (tenant, tag, *(end for _, end in limits), tenant)
+
+    def as_sql(self, compiler: object, connection: object) -> tuple[str, tuple[Any, ...]]:
+        return self._source, self._given
+
+
+def is_rare_tag(scope: TenantScope, tag: str) -> bool:
+    """Whether at most ``FEW`` entries have the tag, so that reading them all is never slow."""
+    rows = EntryTag.objects.of(scope.tenant_id).filter(tag=tag).order_by("tag", "id")
+    return bool(rows.values("id")[: FEW + 1].count() <= FEW)
+
+
+def newest_with_tag(
+    rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span, leads: bool = True
+) -> QuerySet[MemoryEntry]:
+    """The rows with ``tag``, newest first, read from the table of tags in its order. Unless the tag ``leads``,
+    PostgreSQL may begin with another condition on the entries."""
+    if leads and sql.is_postgres():
+        led = rows.order_by(RawSQL("tagged.id", [], output_field=UUIDField()).desc())
+        led.query.alias_map[led.query.get_initial_alias()] = Tagged(scope, tag, span)
+        return led
     within = span.lookups("tagged__id")
     return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **within).order_by("-tagged__id")
 
@@ -131,6 +176,21 @@ def newest_with_stated_origin(
     wanted = {f"origins__{name}": value for name, value in exact.items()}
     found = _shown_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **within)
     return found.order_by("-origins__entry_id")
+
+
+def newest_on_any(scope: TenantScope, lists: Sequence[QuerySet[MemoryEntry]]) -> QuerySet[MemoryEntry]:
+    """The rows that are on any of the lists, newest first, among the first ``COUNTED + 1`` of each. One query with an
+    OR would look through the whole ledger."""
+    parts, given = [], list[Any]()
+    for number, each in enumerate(lists):
+        statement, parameters = each.values("id")[: COUNTED + 1].query.sql_with_params()
+        parts.append(f"SELECT part{number}.id FROM ({statement}) AS part{number}")  # noqa: S608
+        given += parameters
+    ids_of = " UNION ".join(parts)
+    among = f"= ANY(ARRAY({ids_of}))" if sql.is_postgres() else f"IN ({ids_of})"
+    listed = RawSQL(f"({ENTRIES}.id {among})", given, output_field=BooleanField())  # noqa: S611  # of the ORM's statements
+    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).filter(listed).order_by("-id")
+    return rows
 
 
 def _last_origins(tenant_id: UUID, exact: dict[str, object]) -> QuerySet[EntryOrigin]:

@@ -228,17 +228,22 @@ class Listing:
         return [found for (found,) in sql.rows(f"{statement} LIMIT %s", [*given, most])]
 
     def _every(self, part: str, *columns: str) -> sql.Statement:
-        """The statement of these columns of all entries, in no order. Where tags lead, each of their entries is looked
-        up by its key, since statistics that do not know the tenant yet would have PostgreSQL compare every tag with
-        every entry. The order leads it to the key, where any index of the tenant looks as good to it."""
+        """The statement of these columns of all entries, in no order. Where tags lead, each of their entries is read by
+        its key before anything else is asked of it: of a tenant that its statistics do not know PostgreSQL would
+        compare every tag with every entry, and of a large one go through all that an agent has for each tag."""
         statement, given = self.written(part, lambda: self._live.order_by().values_list(*columns))
         if not self.led_by:
             return statement, given
-        marks = ", ".join(["%s"] * len(self.led_by))
-        tagged = f"SELECT DISTINCT id FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks})"  # noqa: S608
-        one = f"{statement} ORDER BY {self.rows.model._meta.db_table}.id LIMIT 1"
+        marks, table = ", ".join(["%s"] * len(self.led_by)), self.rows.model._meta.db_table
+        # In the order of the index, and no more than can have come since they were counted: without the tags PostgreSQL
+        # would expect many of them, and read all.
+        found = f"SELECT id FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks}) ORDER BY tag, id"  # noqa: S608
+        tagged = f"SELECT DISTINCT id FROM ({found} LIMIT {2 * FEW[-1]}) AS few"  # noqa: S608
+        own = f'FROM ({KEYED.format(table, "%s", "tagged")}) AS "{table}"'
+        one = statement.replace(f'FROM "{table}"', own, 1)
         each = f"SELECT found.* FROM ({tagged}) AS tagged CROSS JOIN LATERAL ({one}) AS found"  # noqa: S608
-        return each, [sql.key(self.tenant_id), *self.led_by, *given]
+        tenant = sql.key(self.tenant_id)
+        return each, [tenant, *self.led_by, tenant, *given]
 
     @cached_property
     def rows(self) -> AddressQuerySet | EntryQuerySet:
@@ -504,14 +509,12 @@ def _counts_of_tags(tenant_id: UUID, groups: Sequence[tuple[str, ...]], most: in
 
 
 def _under_rare_tag(wanted: Selection, model: type[EntryAddress | MemoryEntry]) -> Q | None:
-    """The entries with one of the rare tags; None when there are no rare tags. On PostgreSQL the one that is
-    ``tagged``, to which the ``Listing`` leads."""
+    """The entries with one of the rare tags; None when there are no rare tags. On PostgreSQL no condition, since the
+    ``Listing`` reads these entries alone."""
     if not wanted.rare:
         return None
     if sql.is_postgres():
-        own = f"{model._meta.db_table}.id"
-        between = f"({own} >= tagged.id AND {own} <= tagged.id)"  # an order by what is equal would be none
-        return Q(RawSQL(between, [], output_field=BooleanField()))  # noqa: S611
+        return Q(RawSQL("TRUE", [], output_field=BooleanField()))
     return Q(id__in=EntryTag.objects.of(wanted.tenant_id).filter(tag__in=wanted.rare).values("id"))
 
 

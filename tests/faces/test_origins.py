@@ -362,6 +362,7 @@ def test_a_list_is_narrowed_by_what_is_stated(told: Agent, text: dict[str, str])
     assert narrowed(system="nobody") == []
 
 
+@pytest.mark.engines
 def test_what_is_stated_and_what_was_seen_under_one_name_are_both_found(told: Agent) -> None:
     told.wrote("stated", origin={"system": "a", "node": "remember-1"})
     assert found(told, nodeId="remember-1") == ["stated", "seen by this host"]
@@ -373,8 +374,8 @@ def test_what_is_stated_and_what_was_seen_under_one_name_are_both_found(told: Ag
 @pytest.mark.engines
 def test_a_list_of_what_is_stated_pages_to_its_end(agent: Agent) -> None:
     for number in range(5):
-        agent.wrote(str(number), origin={"system": "a", "node": "act"})
-    for query in ({"system": "a"}, {"nodeId": "act"}):
+        last = agent.wrote(str(number), origin={"system": "a", "node": "act"})
+    for query in ({"system": "a"}, {"nodeId": "act"}, {"runId": agent.run_of(last)}):
         seen: list[str] = []
         after: dict[str, str] = {}
         while True:
