@@ -97,7 +97,9 @@ def test_from_the_inbox_to_the_installation_by_keyboard_alone(
     page.keyboard.press("g")
     expect(page.locator(".aside")).to_contain_text("waiting 0 of 1")
     drain()
+    page.goto(live_server.url)  # from the first page a proposal is approved by two keys
     page.keyboard.press("a")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Shorter summaries")
     expect(page.get_by_role("button", name="Approve")).to_be_focused()
     assert not Vote.objects.filter(decision="granted").exists()
     page.keyboard.press("Enter")
