@@ -284,6 +284,7 @@ class Console:
             if not getattr(response, "streaming", False):
                 answer = Answer(told[0], told[1], b"".join(response))
                 _close(response)
+                _untie(response)
                 self._documents.store(environ, answer)
                 return answer
         status, headers = told
@@ -423,6 +424,17 @@ def _on_disk(answer: Answer) -> Download:
 
 def _close(response: Iterable[bytes]) -> None:
     getattr(response, "close", lambda: None)()
+
+
+def _untie(response: Iterable[bytes]) -> None:
+    """Take apart the cycles of an answer of REST framework: view, request and answer name each other, and megabytes
+    would stay until the interpreter collects cycles, which it rarely does (``asgi``)."""
+    context: dict[str, Any] = getattr(response, "renderer_context", None) or {}
+    if request := context.get("request"):
+        (getattr(request, "parser_context", None) or {}).clear()
+    if view := context.get("view"):
+        vars(view).clear()
+    context.clear()
 
 
 def _may_go_on(response: Iterable[bytes]) -> Callable[[], bool]:

@@ -1,12 +1,14 @@
 """A real console under clients that stall or wait: they delay no other, and hold nothing of the database."""
 
 import asyncio
+import gc
 import http.client
 import os
 import socket
 import threading
 import time
 import tracemalloc
+import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -18,10 +20,14 @@ import httpx
 import psycopg
 import pytest
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import FileResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from memory.host import ids
 from memory.host.errors import Busy, RequestTimeout, TooLarge
@@ -700,6 +706,35 @@ def test_answers_that_are_read_slowly_wait_on_the_disk_when_their_room_in_memory
         tracemalloc.stop()
     assert lengths == [megabyte] * 20
     assert held < 8 * megabyte
+
+
+def test_an_answer_that_was_sent_is_out_of_memory_without_a_collection_of_cycles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers: list[weakref.ref[Response]] = []
+
+    @api_view(["GET"])
+    def view(request: Request) -> Response:
+        return Response({"content": "text"})
+
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        answer = view(WSGIRequest(environ)).render()
+        answers.append(weakref.ref(answer))
+        start_response("200 OK", [("Content-Type", "application/json")])
+        return answer
+
+    async def first() -> int:
+        status, _ = await ask(server.Console(application), "GET", "/v1/list")
+        return status
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    gc.disable()
+    try:
+        assert awaiting.awaited(first()) == 200
+        assert [answer() for answer in answers] == [None] * len(answers)
+    finally:
+        gc.enable()
+    assert len(answers) == 3, "that of health in both schemes, and the list"
 
 
 def test_a_stream_whose_client_has_gone_ends_at_once_and_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
