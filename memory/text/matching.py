@@ -136,8 +136,11 @@ def mention(terms: tuple[str, ...], text: str) -> Mention:
 
 def marks(terms: Iterable[str]) -> re.Pattern[str]:
     """The places where a text names the subject and that can be marked: the name itself, its words joined, with a tag,
-    or with its signs in words."""
-    return re.compile("|".join(_marked(each) for each in sorted(terms, key=len, reverse=True)), re.IGNORECASE)
+    with its signs in words or without them, and a number in other groups."""
+    names = tuple(terms)
+    spellings = {each for name in names for each in (name, *_otherwise(name))}
+    numbers = [pattern for name in names if (pattern := encodings.as_number(name))]
+    return re.compile("|".join([*map(_marked, sorted(spellings, key=len, reverse=True)), *numbers]), re.IGNORECASE)
 
 
 def _marked(term: str) -> str:
@@ -145,7 +148,7 @@ def _marked(term: str) -> str:
     if at and local and domain:
         sign = rf"(?:(?:\+[^\s@]{{0,64}})?@|{_AT})"
         return _look_alike(local) + sign + _DOT.join(map(_look_alike, domain.split(".")))
-    return "|".join(rf"(?:\s+|{_BETWEEN})".join(map(_look_alike, words)) for words in _turned(term))
+    return "|".join(rf"(?:\s+|{_BETWEEN})?".join(map(_look_alike, words)) for words in _turned(term))
 
 
 def _turned(term: str) -> list[list[str]]:
