@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -25,6 +26,27 @@ from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
+# How many statements each page, by the name of its route, may send, with those of who is asking and of the navigation.
+STATEMENTS = {
+    9: "api connect glossary go-to password workflow-files",
+    10: "archives-distill memory-entry-correct memory-entry-restore memory-entry-retire memory-imports workspace",
+    11: "forget-hold look-alikes memory-entry-compare secrets sessions tenants webhooks",
+    12: "forget-holds keys memory-entry-reads memory-export pass-undo second-factor workspace-file",
+    13: "agent agents memory-entry-lineage runs",
+    14: "forget memory operators",
+    15: "archive archives forget-confirm",
+    16: "commitments consolidation forget-request needs-you settings",
+    17: "agent-tab pass",
+    18: "installed nights",
+    20: "audit run",
+    21: "host-health proposal-reject retention",
+    26: "approval-policy proposals",
+    31: "proposal proposal-evidence",
+    32: "proposal-artifact",
+    35: "proposal-history",
+    38: "memory-entry",
+}
+QUERIES = {name: number for number, names in STATEMENTS.items() for name in names.split()}
 LISTS = [
     "/",
     "/agents",
@@ -393,3 +415,16 @@ def test_a_workspace_file_is_shown_with_every_version_that_is_kept(ada: Client) 
     assert "The file is empty" in body_of(ada.get("/workspace/b.md"))
     for missing in ("?version=3", "?version=x", "?version=0", "?version=99999999999999"):
         assert ada.get(f"/workspace/notes/a.md{missing}").status_code == 404
+
+
+@pytest.mark.engines
+def test_no_page_asks_the_database_more_often_than_it_may(ada: Client) -> None:
+    asked: dict[str, int] = {}
+    for url in [*LISTS, *objects()]:
+        ada.get(url)  # what is looked up once per process
+        with CaptureQueriesContext(connection) as found:
+            assert ada.get(url).status_code == 200, url
+        name = str(resolve(url.partition("?")[0]).url_name)
+        number = sum("SAVEPOINT" not in each["sql"] for each in found.captured_queries)
+        asked[name] = max(number, asked.get(name, 0))
+    assert {name: number for name, number in asked.items() if number > QUERIES[name]} == {}
