@@ -1,5 +1,7 @@
 """Memory entries, their tags, the head that numbers changes, and what remains of a forgotten entry."""
 
+import json
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
 # where a query says the same word for word, so that the numbers are no parameters.
 HEAD = models.Func("memory_ref", template=f"substr(%(expressions)s, 1, {len(PREFIX)})", output_field=models.CharField())
 PLAIN = models.Q(~models.Q(Exact(HEAD, PREFIX)), retired_at=None)
+
+
+# The longest value that a list shows in words: a longer one is cut off before they end.
+SHORT = 10_000
+
+
+def _in_words(value: object) -> str:
+    """``{"a": {"b": [1, true]}, "c": "x"}`` as ``a: b: 1, true; c: x``."""
+    if isinstance(value, dict):
+        return "; ".join([f"{name}: {_in_words(each)}" for name, each in value.items()])
+    if isinstance(value, list):
+        return ", ".join(map(_in_words, value))
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 class Derived(models.TextChoices):
@@ -125,11 +140,15 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
 
     @property
     def in_one_line(self) -> str:
-        """The content as lists show it: that of an archive's text begins with its title and has no headings."""
+        """The content as lists show it: an archive's text from its title on and without headings, and of a value over
+        OpenIntent the words without the signs of JSON."""
         title, _, body = self.content.partition("\n")
-        if self.derived != Derived.DISTILLED or not title.startswith("# "):
-            return self.content
-        return " ".join([f"{title[2:]}:", *(line for line in body.split("\n") if not line.startswith("## "))])
+        if self.derived == Derived.DISTILLED and title.startswith("# "):
+            return " ".join([f"{title[2:]}:", *(line for line in body.split("\n") if not line.startswith("## "))])
+        if self.memory_ref.startswith(PREFIX) and self.content.startswith("{") and len(self.content) <= SHORT:
+            with suppress(ValueError):  # of a row that was changed past this host
+                return _in_words(json.loads(self.content)) or self.content
+        return self.content
 
     class Meta:
         constraints = (

@@ -26,6 +26,7 @@ from memory.openintent.work import NewIntent, NewTask, TaskChange
 from memory.passes import orders
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
+from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
 SECRET = "PELICAN-4711"
@@ -64,6 +65,16 @@ def test_the_list_says_tier_namespace_key_version_and_what_is_special(ada: Clien
         assert word in shown, word
     assert "<bdi>invoices</bdi>&nbsp;/&nbsp;<bdi>progress</bdi>" in shown
     assert "sealed" not in shown.split("<tbody>")[1]
+
+
+def test_the_list_shows_a_value_in_words_and_what_is_not_one_as_it_is_stored(ada: Client) -> None:
+    remember("order", value={"b": [1, {"deep": "<x>"}], "a": 'due "soon"'})
+    remember("empty", value={})
+    shown = body_of(ada.get("/memory"))
+    assert "a: due &quot;soon&quot;; b: 1, deep: &lt;x&gt;" in shown
+    assert ">{}</a>" in shown
+    tamper("UPDATE memory_memoryentry SET content = '{not json' WHERE content = '{}'", table="memory_memoryentry")
+    assert "{not json" in body_of(ada.get("/memory"))
 
 
 def test_an_entry_of_a_run_has_none_of_these_badges(ada: Client) -> None:
