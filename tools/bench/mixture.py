@@ -86,7 +86,8 @@ def _asks(owner: Tenant, entry_id: str) -> tuple[Ask, ...]:
 
 
 def _fresh() -> str:
-    return json.dumps(next(remembering.entries(AGENT, 1)) | {"key": f"new-{next(NUMBERS)}"})
+    """With the tags of its number, so that the rare one stays as rare as it was."""
+    return json.dumps(remembering.entry(AGENT, next(NUMBERS)))
 
 
 def _load(address: Address, asks: tuple[Ask, ...], seconds: float) -> list[list[float]]:

@@ -26,16 +26,20 @@ FIRST = 100
 
 def entries(agent_id: str, size: int) -> Iterator[dict[str, Any]]:
     """So many entries as a client would send them, the oldest first."""
-    for number in range(size):
-        marks = [HALF] * (number % 2 == 0) + [RARE] * (number % 100 == 0) + [OLDEST] * (number < FIRST)
-        yield {
-            "agent_id": agent_id,
-            "namespace": "invoices",
-            "key": f"order-{number}",
-            "value": {"number": number, "text": ground.TEXT.format(number=number)},
-            "memory_type": "working",
-            "tags": [COMMON, *marks],
-        }
+    return (entry(agent_id, number) for number in range(size))
+
+
+def entry(agent_id: str, number: int) -> dict[str, Any]:
+    """The entry of that number."""
+    marks = [HALF] * (number % 2 == 0) + [RARE] * (number % 100 == 0) + [OLDEST] * (number < FIRST)
+    return {
+        "agent_id": agent_id,
+        "namespace": "invoices",
+        "key": f"order-{number}",
+        "value": {"number": number, "text": ground.TEXT.format(number=number)},
+        "memory_type": "working",
+        "tags": [COMMON, *marks],
+    }
 
 
 def fill(run: Run, agent_id: str, size: int) -> str:
