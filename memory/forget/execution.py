@@ -72,7 +72,7 @@ class Pace:
     of SQLite's log counts as part of it. The last four durations are averaged: they differ by what else uses the disk.
     """
 
-    HOLD = 0.072
+    HOLD = 0.068
     BREATH = 0.002
     LEAST = 10
     REMEMBERED = 4

@@ -27,8 +27,8 @@ FORGOTTEN = "[FORGOTTEN]"
 SURE_BASE64 = 6  # letters of base64 that no other text has by chance
 NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
 # A pattern of 600,000 characters runs out of states on a long text with the beginnings of many forms, and takes twenty
-# times as long as several small ones; plain text takes the longer the more patterns there are.
-MOST_MEMORY, MOST_PATTERN = 256 * 1024 * 1024, 250_000
+# times as long as two; plain text takes the longer the more patterns there are.
+MOST_MEMORY, MOST_PATTERN = 256 * 1024 * 1024, 500_000
 LONGEST_SHADOW = 40  # characters; a pattern of all spellings of 256 takes half a minute to compile
 JOINTS = "+_-."  # separators of the words of a name in an address or an identifier
 # The signs of an address in words, as they are written to be read by people alone, in search form.

@@ -585,7 +585,7 @@ def test_a_transaction_is_as_large_as_what_the_last_four_took_allows(monkeypatch
     for milliseconds_a_row in (0.1, 0.1, 0.1, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, 4, 4, 4, 4):
         pace.breathe(pace.size, pace.size * milliseconds_a_row / 1000)
         sizes.append(pace.size)
-    assert sizes == [20, 40, 80, 160, 320, 359, 359, 500, 500, 66, 35, 23, 18]
+    assert sizes == [20, 40, 80, 160, 320, 340, 340, 500, 500, 63, 33, 22, 17]
 
 
 def test_a_transaction_ends_with_a_block_of_the_index_of_words_where_half_of_it_does(
