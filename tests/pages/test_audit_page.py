@@ -64,7 +64,14 @@ def test_a_break_in_the_range_names_the_record_and_both_hashes(ada: Client) -> N
 def test_records_are_found_by_their_result_on_the_page_in_files_and_over_the_api(ada: Client) -> None:
     tenant, acts = building.tenant().id, ("run.cancel", "x.denied", "sign_in.failed", "webhook_failed", "mcp.call")
     for action in acts:
-        for details in ({}, {"outcome": "ok"}, {"outcome": "forbidden"}, {"outcome": "invalid"}, {"other": 1}):
+        for details in (
+            {},
+            {"outcome": None},
+            {"outcome": "ok"},
+            {"outcome": "forbidden"},
+            {"outcome": "invalid"},
+            {"other": 1},
+        ):
             audit.append(tenant, actor="host", action=action, details=details, now=timezone.now())
     program, place = Client(headers={"X-API-Key": building.key("acme", "auditor")}), "/v1/host/console/audit"
     assert [ada.get("/audit").status_code, program.get(place).status_code] == [200, 200]  # looking is on record once

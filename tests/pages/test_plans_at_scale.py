@@ -289,10 +289,13 @@ def test_few_entries_of_a_tag_or_a_run_are_read_alone_however_common_others_are(
 ) -> None:
     """Also where PostgreSQL plans for any tag, and takes it for a common one; and of a run that states its origin."""
     monkeypatch.setattr("memory.adapter.openintent.FEW", (100, 200))  # as few of these tags as 20,000 are of millions
-    full, own = (building.open_run(building.scope()) for _ in range(2))
+    full, own, *others = (building.open_run(building.scope()) for _ in range(22))
     fill(full)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE memory_memoryentry SET run_id = %s WHERE position <= 3", [own.id])
+        # A sample has to see that there is more than one run.
+        spread = [(run.id, 100 * number, 100 * number + 99) for number, run in enumerate(others, 1)]
+        cursor.executemany("UPDATE memory_memoryentry SET run_id = %s WHERE position BETWEEN %s AND %s", spread)
         cursor.execute(
             "INSERT INTO memory_entryorigin (tenant_id, id, entry_id, run_id, sequence, current, system, run_ref, "
             "thread_id, node, more) SELECT tenant_id, id, id, run_id, position, TRUE, 'a', '', '', '', '{}' "

@@ -55,7 +55,7 @@ def with_result(result: str) -> models.Q:
 
 def result_of(action: str, details: JSONObject) -> str:
     """What came of an audited act: ``denied``, ``failed`` or, unless its record says one of them, ``allowed``."""
-    outcome = details.get("outcome", "ok")
+    outcome = "ok" if details.get("outcome") is None else details["outcome"]
     if action.endswith(".denied") or outcome == "forbidden":
         return "denied"
     return "failed" if action.endswith(("_failed", ".failed")) or outcome != "ok" else "allowed"
