@@ -421,7 +421,7 @@ def _require_unchanged(request: ForgetRequest, fresh: JSONObject) -> None:
         for store in fresh
         if any(fresh[store][name] != request.plan.get(store, {}).get(name) for name in plans.GOING)
     }
-    raise Conflict("What would be forgotten has changed since the preview; look again.", changed=changed)
+    raise Conflict("What matches has changed since the preview; preview again.", changed=changed)
 
 
 def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[str]) -> None:

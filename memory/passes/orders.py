@@ -19,6 +19,7 @@ from django.db import transaction
 from memory import adapter, addresses, entry_drafts, ledger, memory_policy, passes, redaction
 from memory.adapter import RetiredCounts
 from memory.host import audit, ids, sql, tenancy
+from memory.host.audit import AuditFilter
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
@@ -179,8 +180,8 @@ def review_pass(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> A
 
 def review_of(work: Pass) -> AuditRecord | None:
     """The record of the person who reviewed the pass."""
-    records = audit.list_records_about(work.tenant_id, [ids.wire("pass", work.id)])
-    return next((each for each in records if each.action == REVIEWED), None)
+    wanted = AuditFilter(action=REVIEWED, target=ids.wire("pass", work.id))
+    return next(iter(audit.newest(work.tenant_id, wanted, limit=1)), None)
 
 
 def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
