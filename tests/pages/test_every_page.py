@@ -22,31 +22,44 @@ from memory.passes.schedules import PassTimes
 from memory.views.agents import PARTS
 from memory.workspace import FileDraft
 from tests import archiving, building, proposing
+from tests.faces.test_query_parameters import page_routes, sample
 from tests.pages.conftest import SignIn, body_of, standing
+from tests.peopled import World
 from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
 # How many statements each page, by the name of its route, may send, with those of who is asking and of the navigation.
 STATEMENTS = {
-    9: "api connect glossary go-to password workflow-files",
-    10: "archives-distill memory-entry-correct memory-entry-restore memory-entry-retire memory-imports workspace",
-    11: "forget-hold look-alikes memory-entry-compare secrets sessions tenants webhooks",
-    12: "forget-holds keys memory-entry-reads memory-export pass-undo second-factor workspace-file",
-    13: "agent agents memory-entry-lineage runs",
-    14: "forget memory operators",
-    15: "archive archives forget-confirm",
-    16: "commitments consolidation forget-request needs-you settings",
-    17: "agent-tab pass",
-    18: "installed nights",
-    20: "audit run",
-    21: "host-health proposal-reject retention",
+    9: "api connect glossary go-to memory-view password proposals-filter workflow-files",
+    10: ("archives-distill memory-entry-correct memory-entry-restore memory-entry-retire memory-imports workspace"),
+    11: "forget-hold look-alikes memory-entry-compare memory-selected secrets sessions tenants webhooks",
+    12: "commitment-cancel forget-holds keys memory-entry-reads pass-undo second-factor workspace-file",
+    13: "agent agents commitment memory-entry-lineage namespaces webhook workflow-file",
+    14: "forget memory-export namespace operators runs",
+    15: "archive archives forget-confirm operator-sessions",
+    16: "consolidation forget-request memory settings",
+    17: "agent-tab commitments needs-you pass",
+    18: "artifact installed nights",
+    20: "audit proposal-revise run",
+    21: "host-health proposal-archive proposal-reject retention",
     26: "approval-policy proposals",
-    31: "proposal proposal-evidence",
+    31: "proposal proposal-discussion proposal-effect proposal-evidence",
     32: "proposal-artifact",
     35: "proposal-history",
     38: "memory-entry",
 }
 QUERIES = {name: number for number, names in STATEMENTS.items() for name in names.split()}
+# What else answers GET.
+NOT_COUNTED = {
+    "before one is signed in": (
+        "account_login account_logout mfa_authenticate passkey-add passkey-options passkey-sign-in set-password "
+        "single-sign-on"
+    ),
+    "files and redirects": "audit-checkpoints proposal-download proposals-end proposals-look search",
+    "pages that need an upload, a saved view, a gate, an open question or a branch": (
+        "memory-import memory-view-rename proposal-override run-answer run-compare run-note"
+    ),
+}
 LISTS = [
     "/",
     "/agents",
@@ -85,13 +98,15 @@ LISTS += [
     "/settings/webhooks",
     "/settings/import",
     "/workflow-files",
+    "/namespaces",
 ]
+FORMS = ["/memory/views", "/proposals/filters"]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
 
 
 def objects() -> list[str]:
     """The address of one object of each kind, all Acme's."""
-    made = building.remember("acme", "x")
+    made, world = building.remember("acme", "x"), World("acme")
     proposal = proposing.propose()
     preview = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     held = holds.place(building.scope(), ["held"], reason="a court case", now=timezone.now())
@@ -125,10 +140,18 @@ def objects() -> list[str]:
         f"{prop}/artifact",
         f"{prop}/evidence",
         f"{prop}/history",
-        f"{prop}/reject",
+        *(f"{prop}/{part}" for part in ("discussion", "effect", "reject", "revise", "archive")),
         f"/forget/{ids.wire('fgt', preview.request.id)}",
         f"/forget/{ids.wire('fgt', preview.request.id)}/confirm",
         f"/forget/holds/{ids.wire('hld', held.id)}",
+        f"/memory/selected?action=retire&id={made.entries[0]}",
+        f"/artifacts/{world.template}",
+        f"/commitments/{world.commitment}",
+        f"/commitments/{world.commitment}/cancel",
+        f"/settings/webhooks/{world.webhook}",
+        f"/settings/operators/{world.operator}/sessions",
+        f"/workflow-files/{world.openintent['intent']}",
+        f"/namespaces/{world.openintent['namespace']}",
     ]
 
 
@@ -420,7 +443,7 @@ def test_a_workspace_file_is_shown_with_every_version_that_is_kept(ada: Client) 
 @pytest.mark.engines
 def test_no_page_asks_the_database_more_often_than_it_may(ada: Client) -> None:
     asked: dict[str, int] = {}
-    for url in [*LISTS, *objects()]:
+    for url in [*LISTS, *FORMS, *objects()]:
         ada.get(url)  # what is looked up once per process
         with CaptureQueriesContext(connection) as found:
             assert ada.get(url).status_code == 200, url
@@ -428,3 +451,11 @@ def test_no_page_asks_the_database_more_often_than_it_may(ada: Client) -> None:
         number = sum("SAVEPOINT" not in each["sql"] for each in found.captured_queries)
         asked[name] = max(number, asked.get(name, 0))
     assert {name: number for name, number in asked.items() if number > QUERIES[name]} == {}
+
+
+def test_a_page_has_a_number_of_statements_or_stands_with_those_that_have_none(ada: Client) -> None:
+    found = set()
+    for pattern in page_routes():
+        if ada.get(sample(pattern)).status_code != 405:
+            found.add(resolve(sample(pattern)).url_name)
+    assert found == {*QUERIES, *" ".join(NOT_COUNTED.values()).split()}
