@@ -79,7 +79,7 @@ ACTS: dict[str, Act] = {
 HELP = {
     "list": "the proposals, newest first",
     "show": "one proposal: its revision, digest and text, its gate, and what you may do",
-    "ask": "ask for activation",
+    "ask": "request approval",
     "approve": "grant the gate, about exactly the bytes you name",
     "request-changes": "end the gate and say what is to be changed",
     "veto": "reject at the gate; the proposal stays under review",
