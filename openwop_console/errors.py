@@ -4,6 +4,7 @@ A face always answers JSON in its own shape; a page answers a page. An exception
 shows only a correlation id.
 """
 
+import errno
 import logging
 import sqlite3
 import sys
@@ -103,6 +104,9 @@ DATABASE_FAILURES = (
 )
 
 
+# What the system says when a file cannot grow.
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+FULL = "The disk of this host is full; try again in a moment."
 LOCKED = "Other changes held the database for too long; try again in a moment."
 SEALED = "The vault of this host was sealed with another OPENWOP_SECRET_KEY."
 REMEDY = "Pages that redact secrets stay closed until an administrator starts the console with the key that it had."
@@ -241,6 +245,9 @@ def refusal_of(problem: Exception) -> Refusal:
         return errors.Invalid(str(problem.detail), errors=[{"field": problem.field, "message": "holds a NUL"}])
     if isinstance(problem, drf.ParseError):
         return errors.Invalid(str(problem.detail))
+    if _is_disk_full(problem):
+        log.error("a file cannot be written: %s", problem)
+        return errors.StoreUnavailable(FULL)
     if is_unavailable(problem):
         source = problem.__cause__ or problem
         is_locked = _is_locked(source)
@@ -259,11 +266,17 @@ def _is_locked(problem: BaseException) -> bool:
     return is_sqlite_lock or isinstance(problem, (LockNotAvailable, DeadlockDetected))
 
 
+def _is_disk_full(problem: BaseException | None) -> bool:
+    return isinstance(problem, OSError) and problem.errno in DISK_FULL
+
+
 def is_unavailable(problem: BaseException | None) -> bool:
-    """Return whether the database cannot be used now.
+    """Return whether the database cannot be used now, or the disk has no room for what is sent.
 
     SQLite raises ``OperationalError`` for a faulty statement too; that is a bug, not an outage.
     """
+    if _is_disk_full(problem):
+        return True
     if not isinstance(problem, DATABASE_FAILURES):
         return False
     source = problem.__cause__ if isinstance(problem, OperationalError) else problem
@@ -320,8 +333,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an exception that a middleware outside of ours raised; Django calls this while it handles the
     exception."""
     problem = sys.exc_info()[1]
-    if is_unavailable(problem):
-        return answer(request, errors.StoreUnavailable())
+    if isinstance(problem, Exception) and is_unavailable(problem):
+        return answer(request, refusal_of(problem))
     refusal = errors.Internal(correlationId=ids.wire("err", ids.new_id()))
     refusal.__cause__ = problem  # a page says when it is the vault
     return answer(request, refusal)

@@ -202,7 +202,7 @@ class Console:
     async def _body(self, environ: Environ, receive: Receive) -> IO[bytes]:
         """Receive the whole body, and set it in ``environ`` too. A refusal goes to ``environ[http.REFUSED]`` for the
         middleware."""
-        body = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed with the request
+        body: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed with the request
         environ["wsgi.input"] = body
         sent = environ.get("CONTENT_LENGTH", "")
         if not sent and "HTTP_TRANSFER_ENCODING" not in environ:
@@ -220,9 +220,13 @@ class Console:
                 body.write(chunk)
             body.seek(0)
             environ["CONTENT_LENGTH"] = str(length)
-        except Refusal as refusal:
-            environ[http.REFUSED] = refusal
+        except (Refusal, OSError) as problem:
+            environ[http.REFUSED] = error_table.refusal_of(problem)
             environ["CONTENT_LENGTH"] = ""
+            if isinstance(problem, OSError):  # of the body's file, whose buffer finds no room when it is closed either
+                with suppress(OSError):
+                    body.close()
+                body = environ["wsgi.input"] = BytesIO()
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         return body
 
@@ -326,7 +330,11 @@ class Console:
     async def _sent(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
         is_large = isinstance(answer, Answer) and len(answer.body) > IN_MEMORY
         if isinstance(answer, Answer) and is_large and self._outgoing + len(answer.body) > ANSWERS_TOGETHER:
-            answer = await self._with_file(_on_disk, answer)
+            try:
+                answer = await self._with_file(_on_disk, answer)
+            except OSError as problem:
+                refused = {http.REFUSED: error_table.refusal_of(problem), "wsgi.input": BytesIO()}
+                answer = await self._in_thread(self._computed, environ | refused)
         in_memory = len(answer.body) if isinstance(answer, Answer) else 0
         self._outgoing += in_memory
         try:
@@ -417,8 +425,13 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 def _on_disk(answer: Answer) -> Download:
     file = tempfile.TemporaryFile()  # noqa: SIM115  # closed when it is sent
-    file.write(answer.body)
-    file.seek(0)
+    try:
+        file.write(answer.body)
+        file.seek(0)
+    except OSError:
+        with suppress(OSError):  # what is left in its buffer has no room either
+            file.close()
+        raise
     return Download(answer.status, answer.headers, file, file.close)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from io import BytesIO
+from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
@@ -33,7 +34,7 @@ from memory.host import ids
 from memory.host.errors import Busy, RequestTimeout, TooLarge
 from memory.host.http import REFUSED
 from memory.host.request_slots import Slots
-from openwop_console import discovery, sign_in
+from openwop_console import discovery, errors, sign_in
 from openwop_console.process import server
 from openwop_console.process.bind_address import Address
 from openwop_console.runtime import streams
@@ -571,6 +572,29 @@ def test_a_body_that_came_fast_may_not_stall_for_long(monkeypatch: pytest.Monkey
     monkeypatch.setattr(server, "SLOWEST", 1)  # by its mean speed it might take 900 s
     monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
     assert awaiting.awaited(asked()) == 408
+
+
+def test_a_disk_without_room_for_a_body_or_an_answer_is_answered_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = b"x" * (server.IN_MEMORY + 1)
+
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if refused := environ.get(REFUSED):
+            answer = errors.answer(WSGIRequest(environ), refused)
+            start_response(f"{answer.status_code} Refused", list(answer.items()))
+            return [answer.content]
+        start_response("200 OK", [])
+        return [large if environ["PATH_INFO"] == "/large" else b"ok"]
+
+    async def asked() -> list[tuple[int, bytes | None]]:
+        console, sized = server.Console(application), [(b"content-length", str(len(large)).encode())]
+        requests = [("POST", "/v1/runs", sized, large), ("GET", "/large", [], b""), ("GET", "/small", [], b"")]
+        told = [await ask(console, *request) for request in requests]
+        return [(status, headers.get(b"retry-after")) for status, headers in told]
+
+    monkeypatch.setattr(server, "ANSWERS_TOGETHER", 0)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda *_, **__: Path("/dev/full").open("w+b"))  # noqa: SIM115
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    assert awaiting.awaited(asked()) == [(503, b"2"), (503, b"2"), (200, None)]
 
 
 def test_what_visitors_and_others_send_leaves_a_persons_upload_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
