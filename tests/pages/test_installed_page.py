@@ -158,7 +158,9 @@ def test_a_workflow_is_used_by_the_runs_that_were_started_with_its_text(ada: Cli
     [row] = json.loads(body_of(ada.get("/installed?format=json")))["installed"]
     assert row["uses"] == "1"
     assert row["lastUsedAt"]
-    assert f"/runs/{run}" in body_of(ada.get(f"/artifacts/{row['ref']}"))
+    shown = body_of(ada.get(f"/artifacts/{row['ref']}"))
+    assert f"/runs/{run}" in shown
+    assert f"{run[-5:]}</code>" in shown
 
 
 def test_the_search_of_the_header_goes_to_an_artifact_by_its_ref(ada: Client) -> None:

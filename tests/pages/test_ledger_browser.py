@@ -67,6 +67,23 @@ def test_by_keys_alone_a_row_or_all_that_match_are_retired(page: Page, live_serv
     expect(page.get_by_text("No memory entries yet")).to_be_visible()
 
 
+def test_a_row_has_whole_badges_only_and_a_short_page_no_scroll_bar(page: Page, live_server: LiveServer) -> None:
+    write(
+        "The express lorry leaves Leipzig at four in the afternoon, and never on a Sunday",
+        tags=[f"tag-{number}" for number in range(12)],
+    )
+    browsing.sign_in(page, live_server.url)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{live_server.url}/memory")
+    cut = """row => {
+        const end = row.getBoundingClientRect(), boxes = [...row.children].map(each => each.getBoundingClientRect());
+        return boxes.filter(each => each.top < end.bottom && each.right > end.right + 0.5).length;
+    }"""
+    assert page.locator("td.lead .badges").evaluate(cut) == 0
+    page.goto(f"{live_server.url}/workspace")
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
 def test_the_longest_names_that_an_agent_states_leave_every_page_as_wide_as_its_window(
     page: Page, live_server: LiveServer
 ) -> None:

@@ -226,6 +226,7 @@ def test_on_a_phone_the_bar_has_one_row_and_the_other_decisions_open_above_it(
     box = bar.bounding_box()
     assert box
     assert box["height"] < 100
+    expect(page.get_by_role("link", name="Effect")).to_be_in_viewport(ratio=0.9)
     expect(changes).to_be_hidden()
     page.get_by_role("button", name="More decisions").click()
     page.locator("#decision-reason").fill("a comma is missing")
