@@ -146,12 +146,6 @@ def test_an_agent_is_connected_with_a_key_that_the_page_makes(ada: Client, sign_
     assert viewer.post("/connect", {"name": "x", "role": "viewer"}).status_code == 403
 
 
-@pytest.mark.parametrize("page", ["/memory", "/runs", "/agents", "/commitments"])
-def test_an_empty_page_of_what_agents_do_leads_to_connecting_one(ada: Client, page: str) -> None:
-    empty = body_of(ada.get(page)).partition('class="empty empty-none-yet"')[2]
-    assert '<a class="button" href="/connect">Connect an agent</a>' in empty
-
-
 def test_who_manages_no_keys_sees_and_makes_none_and_another_tenant_s_key_is_not_there(sign_in: SignIn) -> None:
     operator, gil = sign_in(role="operator"), sign_in("globex")
     made = access.create_api_key(building.tenant(), role="viewer", name="acme's own", now=timezone.now())

@@ -38,7 +38,7 @@ def planted() -> list[str]:
 def test_no_page_holds_a_bidirectional_control_outside_of_what_its_forms_send_back(client: Client) -> None:
     about, marked = planted(), set()
     client.force_login(building.operator())
-    for address in [*LISTS, *about, *objects()]:
+    for address in [*LISTS, *about, *objects(World("acme"))]:
         answer = client.get(address, follow=True)
         assert answer.status_code == 200, address
         if "text/html" not in answer.headers["Content-Type"]:

@@ -1,10 +1,13 @@
 """What holds for every page: tenants are apart, permissions are named, visitors sign in, and no method is a door."""
 
 import json
+import re
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -15,14 +18,18 @@ from pytest_django.fixtures import Settings
 from memory import workspace
 from memory.forget import execution, holds
 from memory.host import audit, audit_chain, ids
-from memory.host.models import AuditRecord
+from memory.host.models import AuditRecord, ForkMode, Interrupt, SavedFilter
+from memory.models import EventNote
 from memory.passes import orders, schedules
 from memory.passes.orders import Wanted
 from memory.passes.schedules import PassTimes
 from memory.views.agents import PARTS
 from memory.workspace import FileDraft
-from tests import archiving, building, proposing
+from openwop_console.runtime import replay
+from openwop_console.runtime.replay import ForkRequest
+from tests import archiving, building, peopled, proposing
 from tests.faces.test_query_parameters import page_routes, sample
+from tests.memory.test_transfers import line
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.peopled import World
 from tests.tampering import tamper
@@ -31,10 +38,13 @@ pytestmark = pytest.mark.django_db
 # How many statements each page, by the name of its route, may send, with those of who is asking and of the navigation.
 STATEMENTS = {
     9: "api connect glossary go-to memory-view password proposals-filter workflow-files",
-    10: ("archives-distill memory-entry-correct memory-entry-restore memory-entry-retire memory-imports workspace"),
+    10: (
+        "archives-distill memory-entry-correct memory-entry-restore memory-entry-retire memory-imports "
+        "memory-view-rename workspace"
+    ),
     11: "forget-hold look-alikes memory-entry-compare memory-selected secrets sessions tenants webhooks",
-    12: "commitment-cancel forget-holds keys memory-entry-reads pass-undo second-factor workspace-file",
-    13: "agent agents commitment memory-entry-lineage namespaces webhook workflow-file",
+    12: "commitment-cancel forget-holds keys memory-entry-reads pass-undo run-note second-factor workspace-file",
+    13: "agent agents commitment memory-entry-lineage memory-import namespaces run-answer webhook workflow-file",
     14: "forget memory-export namespace operators runs",
     15: "archive archives forget-confirm operator-sessions",
     16: "consolidation forget-request memory settings",
@@ -42,7 +52,9 @@ STATEMENTS = {
     18: "artifact installed nights",
     20: "audit proposal-revise run",
     21: "host-health proposal-archive proposal-reject retention",
+    22: "proposal-override",
     26: "approval-policy proposals",
+    27: "run-compare",
     31: "proposal proposal-discussion proposal-effect proposal-evidence",
     32: "proposal-artifact",
     35: "proposal-history",
@@ -56,9 +68,6 @@ NOT_COUNTED = {
         "single-sign-on"
     ),
     "files and redirects": "audit-checkpoints proposal-download proposals-end proposals-look search",
-    "pages that need an upload, a saved view, a gate, an open question or a branch": (
-        "memory-import memory-view-rename proposal-override run-answer run-compare run-note"
-    ),
 }
 LISTS = [
     "/",
@@ -100,13 +109,17 @@ LISTS += [
     "/workflow-files",
     "/namespaces",
 ]
+# Pages that agents fill: empty, they lead to the tenant's address and a key.
+CONNECTED = {f"/{each}" for each in ["agents", "archives", "commitments", "consolidation", "installed"]}
+CONNECTED |= {f"/{each}" for each in ["memory", "namespaces", "proposals", "runs", "workspace"]}
+EMPTY_LINK = re.compile(r'<a class="button" href="([^"]+)"')
 FORMS = ["/memory/views", "/proposals/filters"]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
 
 
-def objects() -> list[str]:
+def objects(world: World) -> list[str]:
     """The address of one object of each kind, all Acme's."""
-    made, world = building.remember("acme", "x"), World("acme")
+    made = building.remember("acme", "x")
     proposal = proposing.propose()
     preview = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     held = holds.place(building.scope(), ["held"], reason="a court case", now=timezone.now())
@@ -155,10 +168,37 @@ def objects() -> list[str]:
     ]
 
 
+def steps(world: World, ada: Client) -> list[str]:
+    """The address of each page that asks for one more step: an answer, an override, a confirmation, another name."""
+    now = timezone.now()
+    run = ids.wire("run", world.run.id)
+    asked = Interrupt.objects.of(world.run.tenant_id).get(run_id=world.run.id)
+    proposing.opened(world.proposal)
+    uploaded = ada.post("/settings/import", {"file": SimpleUploadedFile("m.jsonl", line(1).encode())})["Location"]
+    ada.post("/memory/views", {"name": "Red", "query": "tag=red"})
+    branch = replay.fork(world.scope, building.remember("acme", "x").run.id, ForkRequest(ForkMode.REPLAY), now=now)
+    world.made("POST", f"/api/v1/intents/{world.openintent['intent']}/events", peopled.BODIES["logIntentEvent"])
+    note = EventNote.objects.of(world.scope.tenant_id).latest("sequence")
+    return [
+        f"/runs/{run}/answer/{ids.wire('int', asked.id)}",
+        f"/runs/{ids.wire('run', branch.id)}/compare",
+        f"/runs/{ids.wire('run', note.stream_id)}/events/{note.sequence}",
+        f"/proposals/{ids.wire('prop', world.proposal.id)}/override",
+        uploaded,
+        f"/memory/views/{ids.wire('flt', SavedFilter.objects.get().id)}/rename",
+    ]
+
+
+def addresses(world: World, ada: Client) -> Iterator[str]:
+    """Of every page; what waits for a step is made once the others were seen."""
+    yield from [*LISTS, *FORMS, *objects(world)]
+    yield from steps(world, ada)
+
+
 @pytest.mark.engines
 def test_acme_sees_its_objects_and_globex_gets_404_for_every_one(sign_in: SignIn) -> None:
-    ada, gil = sign_in(), sign_in("globex")
-    for url in objects():
+    world, ada, gil = World("acme"), sign_in(), sign_in("globex")
+    for url in [*objects(world), *steps(world, ada)]:
         assert ada.get(url).status_code == 200, url
         assert gil.get(url).status_code == 404, url
 
@@ -246,6 +286,30 @@ def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
     assert "HX-Request" in answer["Vary"]
     assert 'role="status"' in shown
     assert "Permalink" in shown
+
+
+def test_an_empty_page_leads_to_what_fills_it(ada: Client) -> None:
+    led = {}
+    for url in LISTS:
+        shown = body_of(ada.get(url))
+        for empty in shown.split('class="empty empty-none-yet"')[1:]:
+            link = EMPTY_LINK.search(empty.partition("</div>\n")[0])
+            assert link, f"{url} says no way on"
+            led[url] = link[1]
+            if led[url].startswith("#"):
+                assert f'id="{led[url][1:]}"' in shown, url
+            else:
+                assert ada.get(led[url]).status_code == 200, url
+    assert {url for url, way in led.items() if way == "/connect"} == CONNECTED
+    assert led.keys() - CONNECTED == {
+        "/nights",
+        "/consolidation/duplicates",
+        "/forget",
+        "/forget/holds",
+        "/settings/keys",
+        "/settings/secrets",
+        "/settings/webhooks",
+    }
 
 
 @pytest.mark.parametrize(
@@ -443,7 +507,7 @@ def test_a_workspace_file_is_shown_with_every_version_that_is_kept(ada: Client) 
 @pytest.mark.engines
 def test_no_page_asks_the_database_more_often_than_it_may(ada: Client) -> None:
     asked: dict[str, int] = {}
-    for url in [*LISTS, *FORMS, *objects()]:
+    for url in addresses(World("acme"), ada):
         ada.get(url)  # what is looked up once per process
         with CaptureQueriesContext(connection) as found:
             assert ada.get(url).status_code == 200, url
