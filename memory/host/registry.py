@@ -36,6 +36,12 @@ Document = JSONMapping
 Problems = list[tuple[str, str]]
 
 
+def is_ref(text: str) -> bool:
+    """Whether it reads as the ref of an artifact: ``agent:NAME@VERSION``. No wire id does."""
+    kind, _, rest = text.partition(":")
+    return kind in REF_PREFIX.values() and "@" in rest
+
+
 class ArtifactDisabled(Conflict):
     """The artifact was disabled, and no run uses it until it is enabled again."""
 

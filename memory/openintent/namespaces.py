@@ -96,6 +96,15 @@ def list_labelled(caller: Caller, wanted: Labelled, *, limit: int, offset: int =
     return LabelledPage(names, len(found))
 
 
+def titles_of(scope: TenantScope, targets: Collection[str]) -> dict[str, str]:
+    """What the namespaces among ``targets`` (wire ids) are called, for who may read memory."""
+    wanted = {row_id: target for target in targets if (row_id := ids.parse("ns", target))}
+    if not wanted or not scope.can("memory:read"):
+        return {}
+    rows = Namespace.objects.of(scope.tenant_id).filter(id__in=wanted).values_list("id", "name")
+    return {wanted[row_id]: name for row_id, name in rows}
+
+
 def exists(tenant_id: UUID, name: str) -> bool:
     """Whether there is a namespace by that kept name."""
     there: bool = Namespace.objects.of(tenant_id).filter(name=name).exists()

@@ -30,12 +30,13 @@ EXPORTED = 500
 @dataclass(frozen=True, slots=True)
 class ArchiveOutcome:
     """One line of the list: an archive, or a distillation that was refused or failed, with the agents that wrote last
-    under its ref."""
+    under its ref; ``title`` of an archive when it was looked up and its text is kept."""
 
     id: UUID
     archive: Archive | None = None
     missed: Pass | None = None
     agents: Sequence[str] = ()
+    title: str = ""
 
     @property
     def memory_ref(self) -> str:
@@ -91,6 +92,16 @@ class Report:
     previous: Archive | None
     diff: Diff | None
 
+    @property
+    def title(self) -> str:
+        return title_of(self.document.get("text", ""))
+
+
+def title_of(text: str) -> str:
+    """The heading that an archive's text begins with; blank when it begins otherwise."""
+    first, _, _ = text.partition("\n")
+    return first.removeprefix("# ").strip() if first.startswith("# ") else ""
+
 
 def list_archives(
     scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int
@@ -118,6 +129,20 @@ def list_outcomes(
     agents = adapter.agents_of_refs(scope, {night.memory_ref for night in shown}) if shown else {}
     shown = [replace(night, agents=agents.get(night.memory_ref, ())) for night in shown]
     return paging.Page(shown, kept.count() + missed.count(), last.id if last else None)
+
+
+def with_titles(scope: TenantScope, page: paging.Page[ArchiveOutcome], *, now: datetime) -> paging.Page[ArchiveOutcome]:
+    """The page with the titles of its archives, read from the entries under which agents read them."""
+    read_as = [night.archive.entry_id for night in page.rows if night.archive and night.archive.entry_id]
+    rows = adapter.visible_entries(scope, now=now).filter(id__in=read_as, sealed=False)
+    titles = {row.id: title_of(row.content) for row in rows.only("id", "content")} if read_as else {}
+    shown = [
+        replace(night, title=titles.get(night.archive.entry_id, ""))
+        if night.archive and night.archive.entry_id
+        else night
+        for night in page.rows
+    ]
+    return replace(page, rows=shown)
 
 
 def export_outcomes(scope: TenantScope, *, memory_ref: str = "") -> Iterator[ArchiveOutcome]:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django import template
 from django.urls import reverse
 
-from memory.host import cron, ids
+from memory.host import cron, ids, registry
 from memory.host.tenancy import Principal
 
 register = template.Library()
@@ -29,6 +29,7 @@ PAGES = {
 # The permission that each of these pages needs.
 READERS = {
     "arc": "memory:read",
+    "artifact": "artifacts:read",
     "cmt": "memory:read",
     "fgt": "memory:forget",
     "hld": "memory:forget",
@@ -158,13 +159,15 @@ def moment_of(moments: Mapping[UUID, datetime], row_id: UUID) -> datetime | None
 @register.filter
 def page_for(wire_id: str, principal: Principal) -> str:
     """``page_of`` when the principal may read that page, else nothing."""
-    needed = READERS.get(wire_id.partition("_")[0], "")
+    needed = READERS.get("artifact" if registry.is_ref(wire_id) else wire_id.partition("_")[0], "")
     return page_of(wire_id) if needed in principal.scopes else ""
 
 
 @register.filter
 def page_of(wire_id: str) -> str:
-    """The address of what the wire id names, or nothing when it has no page."""
+    """The address of what the wire id, or the ref of an artifact, names, or nothing when it has no page."""
+    if registry.is_ref(wire_id):
+        return reverse("artifact", args=[wire_id])
     prefix = wire_id.partition("_")[0]
     if prefix not in PAGES or not ids.parse(prefix, wire_id):
         return ""

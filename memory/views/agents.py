@@ -184,7 +184,8 @@ def _memory(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: dateti
 
 def _archives(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: datetime) -> dict[str, object]:
     page = archive_reports.list_outcomes(scope, among=row.use.refs, before=cursor.after, limit=pages.PAGE)
-    return {"page": page, "refs": sorted(row.use.refs), **cursor.links(len(page.rows), page.after)}
+    titled = archive_reports.with_titles(scope, page, now=now)
+    return {"page": titled, "refs": sorted(row.use.refs), **cursor.links(len(page.rows), page.after)}
 
 
 def _commitments(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: datetime) -> dict[str, object]:

@@ -46,10 +46,11 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") in exports.FORMATS:
         rows = map(_row, archive_reports.export_outcomes(scope, memory_ref=ref))
         return exports.listing(request.GET["format"], "archives", rows, columns=COLUMNS)
+    now = timezone.now()
     context = {
         "nav": "archives",
-        "now": timezone.now(),
-        "page": page,
+        "now": now,
+        "page": archive_reports.with_titles(scope, page, now=now),
         "ref": ref,
         **cursor.links(len(page.rows), page.after),
         **pages.files(request),

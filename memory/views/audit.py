@@ -10,12 +10,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory.forms import RangeForm
-from memory.host import access, audit_log, citations, exports, pages, tenancy
+from memory.host import access, audit_log, citations, exports, pages, registry, tenancy
 from memory.host.audit import AuditFilter
 from memory.host.audit_chain import Finding
 from memory.host.audit_log import AuditPage
 from memory.host.models import AuditRecord
 from memory.host.models.audit import RESULTS
+from memory.host.tenancy import TenantScope
+from memory.openintent import namespaces
 from memory.text.matching import texts_in
 
 COLUMNS = (
@@ -77,10 +79,17 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         offered = audit_log.list_filter_choices(scope)
         context |= {"actions": sorted(offered.actions), "actors": sorted({*offered.actors, wanted.actor} - {""})}
         called |= {*offered.actors, wanted.actor, wanted.target}
-    titles = citations.titles_of(scope, {record.target for record in found.records})
-    context["names"] = access.names_of(scope.tenant_id, called) | titles
+    context["names"] = access.names_of(scope.tenant_id, called) | _titles(
+        scope, {each.target for each in found.records}
+    )
     place = _place(request, found, wanted)
     return pages.render(request, "memory/audit.html", context | place, fragment="memory/audit_list.html", status=status)
+
+
+def _titles(scope: TenantScope, targets: set[str]) -> dict[str, str]:
+    """What targets other than principals are called: an artifact by its ref."""
+    artifacts = {target: target for target in targets if registry.is_ref(target)}
+    return artifacts | namespaces.titles_of(scope, targets) | citations.titles_of(scope, targets)
 
 
 @dataclass(frozen=True, slots=True)

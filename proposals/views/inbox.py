@@ -141,14 +141,18 @@ FOLDED = frozenset({"duplicate", "purpose"})
 
 
 def facets_of(wanted: InboxFilter, counts: Counts) -> list[Facet]:
-    """Every facet with its choices; a selected value is listed even when no proposal has it."""
-    return [_facet(group, wanted, counts) for group in GROUPS]
+    """Every facet that has choices: what proposals have, and selected values even when none has them."""
+    return [facet for group in GROUPS if (facet := _facet(group, wanted, counts)).options]
 
 
 def _facet(group: _Group, wanted: InboxFilter, counts: Counts) -> Facet:
     behind, chosen = counts.facets[group.name], _chosen(group, wanted)
-    values = list(dict.fromkeys([*group.words, *sorted(behind), *chosen]))
-    options = [_option(group, each, each in chosen, behind.get(each, 0)) for each in values]
+    values = dict.fromkeys([*group.words, *sorted(behind), *chosen])
+    options = [
+        _option(group, each, each in chosen, behind.get(each, 0))
+        for each in values
+        if behind.get(each) or each in chosen
+    ]
     if group.name == "age":
         return Facet(group.name, group.legend, [Option("", "Any", not chosen), *options], "radio")
     more = counts.synthesizers - len(behind) if group.name == "synthesizer" else 0

@@ -483,7 +483,7 @@ def test_there_are_proposals_of_every_kind_and_in_every_state_that_a_review_come
 
 @pytest.mark.engines
 def test_what_is_applied_has_had_its_effect_and_the_rest_has_none(acme):
-    applied = proposal(acme, "Keep a card for the desk")
+    applied = proposal(acme, "Make the three steps of the desk card")
     card = errand_runs(acme)["card-01"]
 
     pack = registry.by_ref(acme.id, applied.installed_ref)

@@ -20,6 +20,10 @@ from memory import ledger
 from memory.host import access, audit, audit_chain, ids
 from memory.host.models import AuditRecord
 from memory.host.models.audit import RESULTS
+from memory.models import Namespace
+from memory.openintent import namespaces
+from memory.openintent.access import Caller
+from memory.openintent.namespaces import Permissions
 from openwop_console.management.commands.qcluster import _begin_task
 from tests import building, proposing
 from tests.memory.test_forgetting import MARTA, forget
@@ -314,6 +318,17 @@ def test_a_proposal_among_the_targets_is_called_by_its_title_by_who_may_read_it(
     assert link in body_of(ada.get("/audit?action=proposal.create"))
     assert "Shorter summary" not in body_of(sign_in(role="auditor").get("/audit?action=proposal.create"))
     assert "Shorter summary" not in body_of(ada.get("/audit?format=csv")), "a file outlives a forget of the title"
+
+
+def test_an_artifact_and_a_namespace_among_the_targets_are_called_by_their_names(ada: Client, sign_in: SignIn) -> None:
+    namespaces.change(Caller(building.scope(), "ada"), "prices", Permissions("read", []), now=timezone.now())
+    made = Namespace.objects.get()
+    for target in ("agent:acme.writer@1.1.0", ids.wire("ns", made.id)):
+        audit.append(made.tenant_id, actor="host", action="act", target=target, now=timezone.now())
+    shown = body_of(ada.get("/audit?action=act"))
+    assert 'href="/artifacts/agent:acme.writer@1.1.0" title="agent:acme.writer@1.1.0"' in shown
+    assert ">prices</span>" in shown
+    assert ">prices<" not in body_of(sign_in(role="auditor").get("/audit?action=act"))
 
 
 def requests_of(browser: Client, query: str = "") -> list[tuple[str, str]]:

@@ -71,7 +71,7 @@ def test_everybody_whose_words_were_taken_is_kept_from_voting_and_nobody_else() 
 
 # --- what words may say of them -------------------------------------------------------------------------------------
 
-OWN = 'Prompt triage 1.1.0: 1 sentence more\nThe workflows "Desk" have 3 runs; @desk and Acme\'s. 2 people made it.'
+OWN = 'Add 1 sentence to prompt triage (1.1.0)\nThe workflows "Desk" have 3 runs; @desk and Acme\'s. 2 people made it.'
 
 
 @pytest.mark.parametrize(

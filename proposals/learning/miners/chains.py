@@ -385,7 +385,7 @@ def _finding(rows: Rows, traces: Traces) -> Finding | None:
     name = _name(types, rows[0].forms)
     return Finding(
         kind=KIND,
-        title=f"A chain of {len(types)} nodes: {', '.join(map(last_part, types))}",
+        title=f"Make {len(types)} nodes a chain: {', '.join(map(last_part, types))}",
         rationale=_rationale(rows, runs, len(parameters.schemas), traces.timezone),
         artifact=_pack(name, types, parameters, dag),
         pattern=pattern(KIND, name, rows[0].forms, "new"),

@@ -210,7 +210,7 @@ def _finding(revised: _Revision, traces: Traces, lately: int) -> Finding:
     evidence = sorted({each for line in revised.lines for each in line.evidence}, key=_place)
     return Finding(
         kind=KIND,
-        title=f"Prompt {shown_name(name)} {revised.version}: {counted_noun(len(revised.lines), 'sentence')} more",
+        title=f"Add {counted_noun(len(revised.lines), 'sentence')} to prompt {shown_name(name)} ({revised.version})",
         rationale=_rationale(revised, runs, lately, traces.timezone),
         artifact=revised.document,
         pattern=pattern(KIND, name, sorted([line.heading, line.key] for line in revised.lines), base),
