@@ -83,6 +83,7 @@ def confirmations(request: ForgetRequest) -> list[JSONObject]:
         found
         for action in CONFIRMED
         for found in audit.newest(tenant_id, AuditFilter(action=action, target=about), limit=1)
+        if found.is_readable
     ]
     return [
         {

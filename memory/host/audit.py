@@ -4,7 +4,7 @@ Each record carries the SHA-256 of the JCS form (RFC 8785) of the previous one. 
 lock, so two appends never take the same number.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -15,6 +15,7 @@ from django.db.models import QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from memory.host import audit_chain, request_ids, sql
+from memory.host.audit_chain import MOST
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditReason, AuditRecord
 from memory.host.models.audit import with_result
@@ -97,7 +98,8 @@ def is_on_record(
 
 def _is_on_record(tenant_id: UUID, same: dict[str, str], details: JSONObject, since: datetime) -> bool:
     rows = AuditRecord.objects.of(tenant_id).filter(**same, occurred_at__gt=since).order_by("-occurred_at")
-    return any(found == details for found in rows.values_list("details", flat=True).iterator(chunk_size=100))
+    stored = rows.values_list("details", flat=True)
+    return bool(audit_chain.attempt(lambda: any(found == details for found in stored.iterator(chunk_size=100))))
 
 
 def _locked_chain(tenant_id: UUID) -> AuditChain:
@@ -152,18 +154,25 @@ def newest(
 ) -> list[AuditRecord]:
     """Return the matching records, newest first; ``before`` is the number of the last one seen."""
     if wanted is None or wanted.is_empty:
-        every = AuditRecord.objects.of(tenant_id).order_by("-seq")
-        return _with_reasons(tenant_id, (every if before is None else every.filter(seq__lt=before))[:limit])
+        every = AuditRecord.objects.of(tenant_id).filter(seq__lte=MOST if before is None else before - 1)
+        return _loaded(tenant_id, every.order_by("-seq")[:limit])
     rows = _matching(tenant_id, wanted).order_by("-occurred_at", "-seq")
     if before is not None:
-        last = AuditRecord.objects.of(tenant_id).filter(seq=before).first()
-        rows = rows.filter(sql.behind("occurred_at", last.occurred_at, last.seq, id_column="seq")) if last else rows
-    return _with_reasons(tenant_id, rows[:limit])
+        last = _first(AuditRecord.objects.of(tenant_id).filter(seq=before))
+        if last and last.is_readable:
+            rows = rows.filter(sql.behind("occurred_at", last.occurred_at, last.seq, id_column="seq"))
+        elif last:
+            rows = rows.filter(seq__lt=before)
+    return _loaded(tenant_id, rows[:limit])
 
 
-def _with_reasons(tenant_id: UUID, records: Iterable[AuditRecord]) -> list[AuditRecord]:
-    """Load the reasons of these records."""
-    found = list(records)
+def _first(rows: QuerySet[AuditRecord]) -> AuditRecord | None:
+    return next(iter(audit_chain.read_for_display(rows[:1])), None)
+
+
+def _loaded(tenant_id: UUID, records: QuerySet[AuditRecord]) -> list[AuditRecord]:
+    """Return the records with their reasons; one that was tampered with may have its number and hash alone."""
+    found = audit_chain.read_for_display(records)
     rows = AuditReason.objects.of(tenant_id).filter(record_id__in=[record.id for record in found])
     given = dict(rows.values_list("record_id", "text"))
     for record in found:
@@ -217,18 +226,22 @@ def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
 def list_records_about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
     """Return the newest records whose target is one of these."""
     rows = AuditRecord.objects.of(tenant_id).filter(target__in=list(targets))
-    return _with_reasons(tenant_id, rows.order_by("-occurred_at", "-seq")[:limit])
+    return _loaded(tenant_id, rows.order_by("-occurred_at", "-seq")[:limit])
 
 
 def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
     """Yield all records, or those that match, in chain order."""
-    rows = _matching(tenant_id, wanted or AuditFilter()).order_by("seq").iterator(chunk_size=1000)
-    for part in sql.in_chunks(rows):
-        yield from _with_reasons(tenant_id, part)
+    rows = _matching(tenant_id, wanted or AuditFilter()).filter(seq__lte=MOST)
+    numbers = rows.order_by("seq").values_list("seq", flat=True)
+    for part in sql.in_chunks(numbers.iterator(chunk_size=1000)):
+        yield from _loaded(tenant_id, AuditRecord.objects.of(tenant_id).filter(seq__in=part).order_by("seq"))
 
 
 def list_filter_choices(tenant_id: UUID) -> Offered:
-    rows = list(AuditRecord.objects.of(tenant_id).order_by("-seq").values_list("actor", "action")[:OFFERED])
+    newest = AuditRecord.objects.of(tenant_id).order_by("-seq").values_list("actor", "action")[:OFFERED]
+    rows = [
+        pair for pair in audit_chain.attempt(lambda: list(newest)) or [] if all(isinstance(each, str) for each in pair)
+    ]
     return Offered(frozenset(actor for actor, _ in rows), frozenset(action for _, action in rows))
 
 
@@ -236,5 +249,4 @@ def last_of(tenant_id: UUID, action: str, **details: object) -> AuditRecord | No
     """Return the newest record of that action with these details."""
     rows = AuditRecord.objects.of(tenant_id).filter(action=action)
     wanted = {f"details__{name}": value for name, value in details.items()}
-    found: AuditRecord | None = rows.filter(**wanted).order_by("-occurred_at", "-seq").first()
-    return found
+    return _first(rows.filter(**wanted).order_by("-occurred_at", "-seq"))

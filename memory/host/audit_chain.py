@@ -9,13 +9,16 @@ by 20,000 records every five minutes.
 
 import hashlib
 import logging
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 from uuid import UUID
 
+import orjson
 import rfc8785
-from django.db import DataError, transaction
+from django.db import DataError, OperationalError, transaction
 from django.db.models import Max, QuerySet
 
 from memory.host import ids, request_slots, signing
@@ -30,6 +33,9 @@ EVERY_SECONDS = 300
 CLOSE = 2  # times EVERY_ENTRIES: how much an append reads at most
 FAR = 20  # times EVERY_ENTRIES: how much of a backlog is read at once
 MOST = 2**63 - 1
+T = TypeVar("T")
+CODE = "sqlite_errorcode"
+HASHES = ("prev_hash", "entry_hash")
 # What reading a record raises whose value has no form in Python, such as a time after the year 9999.
 UNREADABLE = (DataError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -121,13 +127,58 @@ def _records(tenant_id: UUID, first: int, last: int) -> Iterator[AuditRecord]:
             request_slots.breathe()
 
 
-def _read(rows: QuerySet[AuditRecord]) -> list[AuditRecord]:
-    """Return the records; where one has a value that cannot be read, only their numbers and hashes are loaded here, so
-    that the walk fails at that record and not at its page."""
+def attempt(load: Callable[[], T]) -> T | None:
+    """Return what ``load`` reads; None when a value of it has no form in Python, because it was tampered with."""
     try:
-        return list(rows)
+        return load()
     except UNREADABLE:
-        return list(rows.only("tenant_id", "seq", "prev_hash", "entry_hash"))
+        return None
+    except OperationalError as problem:
+        # Text that is not UTF-8, for which SQLite's driver has no code.
+        if isinstance(problem.__cause__, sqlite3.OperationalError) and not hasattr(problem.__cause__, CODE):
+            return None
+        raise
+
+
+def _read(rows: QuerySet[AuditRecord]) -> list[AuditRecord]:
+    """Return the records, and in place of one that cannot be read its number and hashes, so that the walk fails at that
+    record and not at its page."""
+    found = attempt(lambda: list(rows))
+    if found is None:
+        found = [_read_one(*each) for each in rows.values_list("tenant_id", "seq")]
+    return [
+        each if all(isinstance(stored, str) for stored in _hashes(each).values()) else _bare(each) for each in found
+    ]
+
+
+def _read_one(tenant_id: UUID, seq: int) -> AuditRecord:
+    rows = AuditRecord.objects.of(tenant_id).filter(seq=seq)
+    hashes = {name: rows.values_list(name, flat=True) for name in HASHES}
+    found = attempt(rows.get)
+    return found or AuditRecord.unreadable(tenant_id, seq, {name: attempt(each.get) for name, each in hashes.items()})
+
+
+def _hashes(record: AuditRecord) -> dict[str, object]:
+    return {name: getattr(record, name) for name in HASHES}
+
+
+def _bare(record: AuditRecord) -> AuditRecord:
+    return AuditRecord.unreadable(record.tenant_id, record.seq, _hashes(record))
+
+
+def read_for_display(rows: QuerySet[AuditRecord]) -> list[AuditRecord]:
+    """Return the records; one whose values are none that this host writes has its number and hashes alone, and is not
+    ``is_readable``."""
+    return [record if _is_as_written(record) else _bare(record) for record in _read(rows)]
+
+
+def _is_as_written(record: AuditRecord) -> bool:
+    values = [record.actor, record.action, record.target, record.request_id, record.details]
+    try:
+        # Text in Unicode, and JSON of numbers that every reader of it knows.
+        return record.is_readable and isinstance(record.details, dict) and orjson.loads(orjson.dumps(values)) == values
+    except TypeError:
+        return False
 
 
 def _break_at(record: AuditRecord, number: int, expected: str, own: str) -> Break | None:
@@ -156,7 +207,7 @@ def _behind(tenant_id: UUID, last: int) -> str | None:
 
 def end_of(tenant_id: UUID) -> int:
     """Return the number of the newest record, from the records or the head, whichever is higher; -1 for none."""
-    newest_seq = AuditRecord.objects.of(tenant_id).aggregate(found=Max("seq"))["found"]
+    newest_seq = AuditRecord.objects.of(tenant_id).filter(seq__lte=MOST).aggregate(found=Max("seq"))["found"]
     return max(-1 if newest_seq is None else newest_seq, total(tenant_id) - 1)
 
 

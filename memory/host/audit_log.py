@@ -20,6 +20,7 @@ from memory.host.tenancy import TenantScope
 
 SCOPE = "audit:read"
 EXPORTED = "audit.exported"
+UNREADABLE = "unreadable"
 VIEWED_ONCE_IN = timedelta(minutes=10)
 CHECKPOINTS_SHOWN = 10
 # The most matches of a filter that are counted.
@@ -92,10 +93,15 @@ def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: dateti
 
 
 def with_names(scope: TenantScope, rows: Iterator[JSONObject]) -> Iterator[JSONObject]:
-    """Add the result, and the names of actor and target, to exported records; names are looked up a chunk at a time."""
+    """Add the result, and the names of actor and target, to exported records; the result of one that cannot be read is
+    ``unreadable``. Names are looked up a chunk at a time."""
     for chunk in sql.in_chunks(rows):
-        names = access.names_of(scope.tenant_id, {row[field] for row in chunk for field in ("actor", "target")})
+        readable = [row for row in chunk if UNREADABLE not in row]
+        names = access.names_of(scope.tenant_id, {row[field] for row in readable for field in ("actor", "target")})
         for row in chunk:
+            if UNREADABLE in row:
+                yield {**row, "result": UNREADABLE}
+                continue
             called = {"actorName": names.get(row["actor"], ""), "targetName": names.get(row["target"], "")}
             yield {**row, **called, "result": result_of(row["action"], row["details"])}
 
@@ -104,8 +110,12 @@ def document_of(record: AuditRecord) -> JSONObject:
     """Return a record as a verifier needs it: the hashed members (RFC 8785, SHA-256), and the hash.
 
     ``unhashed`` names the members of ``details`` that the hash does not cover: the reason, which a forget can erase. A
-    verifier removes them from ``details``, and ``unhashed`` and ``entryHash`` from the document.
+    verifier removes them from ``details``, and ``unhashed`` and ``entryHash`` from the document. A record that was
+    tampered with so that it has no such form is named by its number.
     """
+    if not record.is_readable:
+        bare = {"tenant": str(record.tenant_id), "seq": record.seq, "entryHash": record.entry_hash}
+        return {**bare, UNREADABLE: True}
     document = {**audit_chain.form_of(record), "details": record.facts, "entryHash": record.entry_hash}
     return document if record.reason is None else {**document, "unhashed": ["reason"]}
 

@@ -308,7 +308,7 @@ def _store_in_steps(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritte
 
 
 def value_of(row: EntryAddress) -> JSONObject:
-    """The value of the entry, opened when it is sealed; refused when the seal does not open."""
+    """The value of the entry, opened when it is sealed; refused when the seal does not open or it was tampered with."""
     value = value_or_none(row)
     if value is None:
         raise vault.SealBroken
@@ -316,7 +316,8 @@ def value_of(row: EntryAddress) -> JSONObject:
 
 
 def value_or_none(row: EntryAddress) -> JSONObject | None:
-    """The value for a list; None when its seal does not open, so that one broken seal does not fail the list."""
+    """The value for a list; None when its seal does not open or it was tampered with, so that one does not fail the
+    list."""
     text = row.entry.content
     if row.is_sealed:
         if row.sealed is None or row.vault_key is None:
@@ -325,8 +326,18 @@ def value_or_none(row: EntryAddress) -> JSONObject | None:
             text = vault.open_value(row.vault_key, row.tenant_id, row.id, bytes(row.sealed))
         except VaultLocked:
             return None
-    value: JSONObject = json.loads(text)
-    return value
+    return value_in(text)
+
+
+def value_in(content: str) -> JSONObject | None:
+    """The value that the content of an addressed entry is; None when it was tampered with and is none."""
+    try:
+        value = json.loads(content)
+        if SURROGATE.search(content):  # as an escape, which we never write; alone it is no text
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def reseal(fresh: VaultKey, old: list[VaultKey]) -> Resealed:
@@ -341,6 +352,7 @@ def reseal(fresh: VaultKey, old: list[VaultKey]) -> Resealed:
     return vault.reseal_in_parts(fresh, old, lambda key: EntryAddress.objects.filter(vault_key=key), reseal_one)
 
 
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # How many entries are searched for secrets together; with a hit they are searched again one by one.
 TOGETHER = 50
 OF_ENTRY = (*COLUMNS, "derived", "protected", "sealed")

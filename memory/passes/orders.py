@@ -181,7 +181,7 @@ def review_pass(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> A
 def review_of(work: Pass) -> AuditRecord | None:
     """The record of the person who reviewed the pass."""
     wanted = AuditFilter(action=REVIEWED, target=ids.wire("pass", work.id))
-    return next(iter(audit.newest(work.tenant_id, wanted, limit=1)), None)
+    return next((found for found in audit.newest(work.tenant_id, wanted, limit=1) if found.is_readable), None)
 
 
 def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:

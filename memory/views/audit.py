@@ -104,7 +104,7 @@ def _groups(records: list[AuditRecord]) -> list[Group]:
     """Those of each request together, in the order of the newest of each; a record without a request stays alone."""
     found: dict[str, Group] = {}
     for record in records:
-        found.setdefault(record.request_id or record.entry_hash, Group(record.request_id, [])).records.append(record)
+        found.setdefault(record.request_id or str(record.seq), Group(record.request_id, [])).records.append(record)
     return list(found.values())
 
 

@@ -86,8 +86,8 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
             return exports.document(
                 transfers.document_of(row) | {"provenance": _document(origin), "lineage": _lineage(kin)}
             )
-    plain = found.address is not None and not found.sealed
-    return _page(request, found, origin, value=_indented(json.loads(found.content)) if plain else None)
+    value = ledger.value_in(found.content) if found.address and not found.sealed else None
+    return _page(request, found, origin, value=None if value is None else _indented(value))
 
 
 def _page(

@@ -16,7 +16,7 @@ from memory import external_runs, origins
 from memory.addresses import Address, Tier
 from memory.commitments import inference
 from memory.entry_drafts import EntryDraft
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.models import AuditRecord, Run
 from memory.ledger import Given
 from memory.models import Commitment
@@ -75,6 +75,21 @@ def test_the_list_shows_a_value_in_words_and_what_is_not_one_as_it_is_stored(ada
     assert ">{}</a>" in shown
     tamper("UPDATE memory_memoryentry SET content = '{not json' WHERE content = '{}'", table="memory_memoryentry")
     assert "{not json" in body_of(ada.get("/memory"))
+
+
+@pytest.mark.engines
+def test_an_entry_whose_stored_value_is_none_any_more_is_shown_as_changed_everywhere(ada: Client) -> None:
+    changed, whole = remember(), remember("other")
+    headers = building.headers() | {"HTTP_X_AGENT_ID": "billing-01"}
+    in_a_list = "/api/v1/memory?namespace=invoices&tier=episodic"
+    for stored in ("{", "", "[1]", '{"a": "\\ud800"}', "[" * 100_000):
+        row_id = sql.key(building.id_of("mem", changed))
+        tamper("UPDATE memory_memoryentry SET content = %s WHERE id = %s", stored, row_id, table="memory_memoryentry")
+        assert "what is stored was changed" in page(ada, changed)
+        for path in (f"/api/v1/memory/{changed}", f"/api/v1/memory/{whole}", in_a_list):
+            assert ada.get(path, **headers).status_code == 200, (path, stored[:9])
+        listed = json.loads(body_of(ada.get(in_a_list, **headers)))["entries"]
+        assert {each["id"]: "value_unreadable" in each for each in listed} == {changed: True, whole: False}
 
 
 def test_an_entry_of_a_run_has_none_of_these_badges(ada: Client) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import rfc8785
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -62,6 +63,44 @@ def test_a_break_in_the_range_names_the_record_and_both_hashes(ada: Client) -> N
     assert f"found {before}" in shown
     assert "Chain broken" in shown
     assert "The chain is intact" in verify(ada, first=6, last=8)
+
+
+UNREADABLE = {
+    "": ["occurred_at = '20000-01-01 00:00:00+00'", "details = '[1]'", "details = 'null'"],
+    "sqlite": [
+        "occurred_at = 'x'",
+        "actor = CAST(X'ff' AS TEXT)",
+        "actor = X'ff'",
+        "entry_hash = X'ff'",
+        """details = '{"a": "\\ud800"}'""",
+        """details = '{"a": 1e999}'""",
+        "id = 'none'",
+    ],
+    "postgresql": ["occurred_at = 'infinity'", "details = ('[' || repeat('[', 5000) || repeat(']', 5001))::jsonb"],
+}
+
+
+@pytest.mark.engines
+def test_a_record_that_cannot_be_read_is_shown_as_such_and_hides_no_other(ada: Client) -> None:
+    headers = building.headers()
+    for change in (*UNREADABLE[""], *UNREADABLE[connection.vendor]):
+        grow(9)
+        at = audit_chain.total(building.tenant().id) - 3
+        tamper(f"UPDATE host_auditrecord SET {change} WHERE seq = {at}")
+        for path in ("/audit", "/audit?group=request", "/audit?actor=host", f"/audit?actor=host&before={at}"):
+            assert ada.get(path).status_code == 200, (path, change)
+        row = body_of(ada.get("/audit")).split(f'id="record-{at}"')[1].split("</tr>")[0]
+        assert "can't be read" in row, change
+        [said] = [each for each in json.loads(body_of(ada.get("/audit?format=json")))["records"] if each["seq"] == at]
+        assert said.get("unreadable") is True, change
+        results = {
+            int(each["seq"]): each["result"]
+            for each in csv.DictReader(io.StringIO(body_of(ada.get("/audit?format=csv"))))
+        }
+        assert (results[at], results[at - 1]) == ("unreadable", "allowed"), change
+        told = ada.get("/v1/host/console/audit?limit=9", **headers).json()["records"]
+        assert [each["seq"] for each in told if "unreadable" in each] == [at], change
+        assert f"The chain breaks at record {at}" in verify(ada, first=at, last=at), change
 
 
 @pytest.mark.engines

@@ -1,6 +1,8 @@
 """Tables of the audit chain: per tenant, each record carries the hash of the previous one."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
+from uuid import UUID
 
 from django.db import models
 
@@ -89,6 +91,17 @@ class AuditRecord(TenantOwned):
     request_id = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     reason: str | None = None
+
+    @classmethod
+    def unreadable(cls, tenant_id: UUID, seq: int, hashes: Mapping[str, object]) -> Self:
+        """Return what is left of a record that was tampered with so that it has values that this host never writes: its
+        number, and those of its hashes that are text."""
+        texts = {name: stored for name, stored in hashes.items() if isinstance(stored, str)}
+        return cls(tenant_id=tenant_id, seq=seq, occurred_at=None, **texts)
+
+    @property
+    def is_readable(self) -> bool:
+        return self.occurred_at is not None
 
     @property
     def facts(self) -> JSONObject:

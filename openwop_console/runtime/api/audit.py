@@ -68,8 +68,10 @@ HASHED = closed(
 )
 # The members of ``details`` that are not hashed, where there is one; the request, where there was one.
 AUDIT_RECORD = also(HASHED, unhashed=listed(TEXT), requestId=TEXT)
+# One that was tampered with so that its values cannot be read.
+UNREADABLE = closed(tenant=TEXT, seq=SEQUENCE, entryHash=STRING, unreadable={"const": True})
 AUDIT_RECORDS = closed(
-    records={"type": "array", "items": AUDIT_RECORD},
+    records={"type": "array", "items": {"oneOf": [AUDIT_RECORD, UNREADABLE]}},
     total=SEQUENCE,
     totalIsExact=FLAG,
     next={"oneOf": [SEQUENCE, {"type": "null"}]},
