@@ -325,7 +325,8 @@ def create_operator(tenant: Tenant, email: str, *, role: str, password: str | No
     """Create an operator of ``tenant`` with one role; with the password None they have to set one before they sign in.
 
     A person whose address exists becomes a member of this tenant too and keeps their password; one who was deactivated
-    or invited here is active. Weak passwords are refused, and so is an active operator of this tenant.
+    or invited here is active, without the keys that they had. Weak passwords are refused, and so is an active operator
+    of this tenant.
     """
     require_role_name(role)
     fresh = prepare_operator(email, password, now=now)
@@ -362,6 +363,7 @@ def admit_operator(
     is_open = by_invitation and (operator.has_usable_password() or bool(members_elsewhere(tenant.id, [operator.id])))
     invitation = Membership.OPEN if is_open else ""
     if membership:
+        revoke_keys_of(tenant.id, operator.id, actor=actor, now=now)
         membership.is_active, membership.invitation = not is_open, invitation
         membership.has_joined = membership.has_joined or not is_open
         membership.generation += 1
@@ -574,6 +576,14 @@ def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
     action = "grant.revoked" if rows.exclude(client_id="").exists() else "key.revoked"
     if rows.update(revoked_at=now):
         audit.append(tenant_id, actor=actor, action=action, target=ids.wire("key", key_id), now=now)
+
+
+def revoke_keys_of(tenant_id: UUID, operator_id: UUID, *, actor: str, now: datetime) -> None:
+    """Revoke every key and grant of the person here: who stops being an operator, or is one again, has none from
+    before."""
+    rows = ApiKey.objects.of(tenant_id).filter(unexpired(now), owner_id=operator_id, revoked_at=None).order_by("id")
+    for key_id in list(rows.values_list("id", flat=True)):
+        revoke_api_key(tenant_id, key_id, actor=actor, now=now)
 
 
 @transaction.atomic

@@ -88,7 +88,7 @@ def change(
 ) -> OperatorRecord:
     """Change the operator's role, or whether they may sign in to this tenant; what is not named stays.
 
-    A change ends their sessions here; deactivation stops their keys too, and withdraws an open invitation. The last
+    A change ends their sessions here; deactivation revokes their keys too, and withdraws an open invitation. The last
     active owner cannot be demoted or deactivated, and who has not accepted an invitation cannot be activated.
     """
     check_manager(scope, SCOPE, *([role] if role else []))
@@ -146,6 +146,9 @@ def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: 
         said.append(("operator.activated" if active else "operator.deactivated", {}))
     for action, details in said:
         _record(scope, found, action, details, now)
+    if active != found.row.is_active:
+        actor = scope.principal.id
+        access.revoke_keys_of(scope.tenant_id, found.row.operator_id, actor=actor, now=now)
 
 
 @transaction.atomic
@@ -333,9 +336,10 @@ def accept(operator: Operator, token: str, *, now: datetime) -> Membership:
         offered = open_invitation(operator.id, token)
     if offered is None:
         raise NotFound(LINK_IS_OVER)
+    who = ids.wire("usr", operator.id)
+    access.revoke_keys_of(offered.tenant_id, operator.id, actor=who, now=now)
     rows = _memberships(offered.tenant_id, operator.id)
     rows.update(is_active=True, invitation="", has_joined=True, generation=F("generation") + 1)
-    who = ids.wire("usr", operator.id)
     audit.append(offered.tenant_id, actor=who, action="operator.invitation_accepted", target=who, now=now)
     accepted = access.membership_of(offered.tenant_id, operator.id)
     if accepted is None:

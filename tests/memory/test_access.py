@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
 from io import StringIO
+from itertools import product
 from typing import Any
 
 import pytest
@@ -166,6 +167,45 @@ def test_the_keys_of_a_person_stop_with_the_person_and_never_do_more_than_the_pe
     assert client.get("/v1/agents", **headers).status_code == 200
     operators.change(host, rosa.id, active=False, now=timezone.now())
     assert client.get("/v1/agents", **headers).status_code == 401
+
+
+def test_who_is_an_operator_again_has_none_of_the_keys_from_before(client: Client) -> None:
+    """By each way to deactivate and each way back, and after a deactivation by a release that revoked no keys."""
+    tenant, ada, now = building.tenant(), building.operator(role="owner", email=ADA), timezone.now()
+    host = administrator_scope(tenant)
+
+    def accept(rosa: Operator) -> None:
+        invitation = operators.invite(host, rosa.email, role="owner", now=now)
+        assert client.get("/v1/agents", **headers).status_code == 401
+        operators.accept(rosa, invitation.token, now=now)
+
+    def by_command(name: str, **more: str) -> Any:
+        return lambda rosa: manage(name, rosa.email, tenant="acme", **more)
+
+    def activate(active: bool) -> Any:
+        return lambda rosa: operators.change(host, rosa.id, active=active, now=now)
+
+    def join(rosa: Operator) -> None:
+        operators.join_by_groups(tenant, rosa.email, role="owner", now=now)
+
+    away = (by_command("deactivate_operator"), activate(False), building.deactivate)
+    back = (by_command("create_operator", role="owner"), activate(True), accept, join)
+    for number, (leave, come) in enumerate(product(away, back)):
+        rosa = building.operator(role="owner", email=f"rosa{number}@acme.example")
+        text = building.key(owner=rosa)
+        headers: dict[str, Any] = {"HTTP_X_API_KEY": text}
+        key = ids.wire("key", access.key_of(text, now=now).id)
+        grant = access.create_api_key(tenant, role="agent", owner=rosa, client_id="c", now=now)
+        leave(rosa)
+        come(rosa)
+        assert rosa.email in manage("list_operators", tenant="acme")
+        assert tenancy.operator_principal(rosa, tenant.id).scopes, "they are one again"
+        assert client.get("/v1/agents", **headers).status_code == 401, number
+        records = AuditRecord.objects.of(tenant.id)
+        assert records.filter(action="key.revoked", target=key).count() == 1, number
+        assert records.filter(action="grant.revoked", target=ids.wire("key", grant.key_id)).count() == 1, number
+        assert client.get("/v1/agents", HTTP_X_API_KEY=building.key(owner=rosa)).status_code == 200, "a new one works"
+    assert not AuditRecord.objects.of(tenant.id).filter(action="key.revoked", actor=ids.wire("usr", ada.id)).exists()
 
 
 def test_a_rotated_key_is_the_same_key_under_a_new_secret() -> None:
