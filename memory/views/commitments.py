@@ -151,6 +151,7 @@ def _commitment(scope: TenantScope, cmt_id: str, now: datetime) -> Shown:
     return kept.find(scope, ids.parse("cmt", cmt_id), now=now)
 
 
+@pages.parameters("next")
 @require_http_methods(["POST"])
 def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """Snooze for as long as was chosen."""
@@ -160,7 +161,7 @@ def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
     sent = pages.submit(form, lambda data: _put_off(scope, shown.row.id, data["hours"], now))
     if sent.result:
         messages.success(request, "The commitment is snoozed. It does not fire before then.")
-        return redirect("commitment", cmt_id)
+        return redirect(pages.back(request, reverse("commitment", args=[cmt_id])))
     if sent.conflict:
         messages.error(request, sent.conflict.message)
     return _page(request, scope, _commitment(scope, cmt_id, now), form, status=sent.status)

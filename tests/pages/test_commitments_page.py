@@ -40,7 +40,7 @@ def test_the_board_shows_what_each_waits_for_and_where_it_came_from(ada: Client)
     assert "records of this console" in shown
     due = Commitment.objects.get(repeats="", due_at__isnull=False).due_at
     assert f"once, {console.time(due, show='absolute')}" in shown
-    assert shown.count(">Snooze</a>") == shown.count(">Cancel</a>") == 3
+    assert shown.count(">Snooze a day<") == shown.count(">Cancel</a>") == 3
     assert shown.count('class="button small"') == 6, "not bare links: a button can be hit"
 
 
@@ -120,6 +120,8 @@ def test_one_is_put_off_and_cancelled_without_scripts(ada: Client) -> None:
     answer = ada.post(f"/commitments/{known}/snooze", {"hours": "168"})
     assert (answer.status_code, answer["Location"]) == (302, f"/commitments/{known}")
     assert "not before" in body_of(ada.get(f"/commitments/{known}"))
+    listed = "/commitments?state=snoozed"
+    assert ada.post(f"/commitments/{known}/snooze", {"hours": "24", "next": listed})["Location"] == listed
     assert ada.post(f"/commitments/{known}/snooze", {"hours": "5"}).status_code == 422
     for nothing in ({}, {"reason": ""}, {"reason": "  "}):
         refused = ada.post(f"/commitments/{known}/cancel", nothing)

@@ -75,7 +75,7 @@ def test_an_automation_shows_its_next_run_until_it_is_disabled(ada: Client) -> N
 
 def test_one_operator_stops_and_starts_an_artifact_in_two_clicks_with_a_reason_on_record(sign_in: SignIn) -> None:
     made, operator = proposing.applied(), sign_in(role="operator")
-    assert f"/artifacts/{made.installed_ref}#stop" in body_of(operator.get("/installed"))
+    assert f"/artifacts/{made.installed_ref}#id_reason" in body_of(operator.get("/installed"))
     url = f"/artifacts/{made.installed_ref}"
     assert operator.post(f"{url}/disable", {"reason": ""}).status_code == 422
     assert "was disabled" not in body_of(operator.get(url))
@@ -88,7 +88,7 @@ def test_one_operator_stops_and_starts_an_artifact_in_two_clicks_with_a_reason_o
 def test_a_viewer_reads_and_is_offered_no_button(sign_in: SignIn) -> None:
     first, made = two_versions()
     viewer = sign_in(role="viewer")
-    assert "#stop" not in body_of(viewer.get("/installed"))
+    assert "#id_reason" not in body_of(viewer.get("/installed"))
     shown = body_of(viewer.get(f"/artifacts/{made.installed_ref}"))
     assert "Roll back<" not in shown
     assert viewer.post(f"/artifacts/{first.installed_ref}/roll-back").status_code == 403

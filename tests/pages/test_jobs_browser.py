@@ -1,23 +1,42 @@
 """Jobs of an operator in a real browser: go to an id, follow lineage, filter runs, answer a quorum."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, expect
+from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from memory import memory_policy
 from memory.forget import execution, holds
-from memory.host import ids
+from memory.host import ids, vault
 from memory.host.models import Interrupt, Operator, Run
 from memory.models import Commitment
+from memory.passes import orders
+from memory.passes.orders import Wanted
+from proposals.models import Gate, Proposal
 from tests import archiving, browsing, building, proposing
+from tests.budgets import THOROUGH
+from tests.memory.test_transfers import line
 from tests.pages.test_commitments_page import remembered
 from tools import screenshots
 
 pytestmark = pytest.mark.django_db(transaction=True)
+# A quick run looks at two views, which differ in everything.
+VIEWS = screenshots.VIEWS if THOROUGH else screenshots.VIEWS[:2]
+
+
+def look(page: Page, url: str, words: str = "", views: Sequence[tuple[int, screenshots.Theme]] = VIEWS) -> list[str]:
+    """The faults of the page at ``url``, which says ``words``, in each of the views."""
+    faults = []
+    for width, theme in views:
+        page.set_viewport_size({"width": width, "height": screenshots.HEIGHT})
+        page.emulate_media(color_scheme=theme)
+        faults += [f"{url} {width} {theme}: {fault}" for fault in screenshots.open_page(page, url)]
+        expect(page.locator("main")).to_contain_text(words)
+    return faults
 
 
 def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(
@@ -179,12 +198,9 @@ def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page:
     assert page.evaluate("window.sent") == 2
 
 
-@pytest.mark.parametrize(("width", "theme"), screenshots.VIEWS)
 def test_axe_finds_nothing_on_holds_and_on_a_forget_that_awaits_a_second_person(
-    page: Page, live_server: LiveServer, width: int, theme: screenshots.Theme
+    page: Page, live_server: LiveServer
 ) -> None:
-    page.set_viewport_size({"width": width, "height": screenshots.HEIGHT})
-    page.emulate_media(color_scheme=theme)
     browsing.sign_in(page, live_server.url)
     rosa = building.scope(owner=building.operator(email="rosa.owner@acme.example"))
     now = timezone.now()
@@ -196,8 +212,43 @@ def test_axe_finds_nothing_on_holds_and_on_a_forget_that_awaits_a_second_person(
     execution.confirm(rosa, request.id, typed="tom@example.com", reason="ticket 17", now=now)
     forget = f"/forget/{ids.wire('fgt', request.id)}"
     shown = ["/forget/holds", *(f"/forget/holds/{ids.wire('hld', each.id)}" for each in (in_force, over))]
-    for path in (*shown, "/forget", forget, f"{forget}/confirm"):
-        assert screenshots.open_page(page, f"{live_server.url}{path}") == [], path
+    paths = (*shown, "/forget", forget, f"{forget}/confirm")
+    assert [fault for path in paths for fault in look(page, f"{live_server.url}{path}")] == []
+
+
+def test_axe_finds_nothing_on_what_is_verified_selected_imported_filtered_or_locked(
+    page: Page, live_server: LiveServer, drain: Callable[..., int], settings: Settings
+) -> None:
+    """The states of pages that no link leads to."""
+    vault.set_secret(building.scope(), "crm", "first-value", kind="tenant", owner="", now=timezone.now())
+    made = building.remember("acme", "write to tom@example.com")
+    own, run = settings.SECRET_KEY, f"/runs/{ids.wire('run', made.run.id)}"
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another key", []
+    browsing.sign_in(page, live_server.url, "/health")
+    faults = look(page, f"{live_server.url}/health", "The vault is locked")
+    settings.SECRET_KEY = own
+    page.goto(f"{live_server.url}/settings/import")
+    browsing.type_in(page, browsing.ADA, building.PASSWORD)
+    lines = "\n".join((line(1, tags=["crm"]), line(2), "not json"))
+    page.get_by_label("File").set_input_files({"name": "m.jsonl", "mimeType": "text/plain", "buffer": lines.encode()})
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/settings/import/imp_*")
+    drain()
+    faults += look(page, page.url, "Refused lines")
+    for path, words in (
+        ("/audit?group=request&action=operator.created", "Ungroup"),
+        (f"/memory/selected?action=forget&id={made.entries[0]}", "tom@example.com"),
+    ):
+        faults += look(page, f"{live_server.url}{path}", words)
+    page.goto(f"{live_server.url}{run}")
+    verify = """() => {
+      const form = document.querySelector("form[action$='/verify']");
+      return fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" }).then(() => {});
+    }"""
+    for view in VIEWS:
+        page.evaluate(verify)  # what was found stands on the page that is opened next
+        faults += look(page, f"{live_server.url}{run}", "This run is intact", [view])
+    assert faults == []
 
 
 def test_by_one_key_each_a_possible_commitment_is_armed_and_another_dismissed(
@@ -283,3 +334,122 @@ def test_by_keyboard_a_key_is_made_and_revoked(page: Page, live_server: LiveServ
     browsing.tab_to(page, "Revoke")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The key is revoked.")).to_be_visible()
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def go_to(page: Page, words: str, heading: str) -> None:
+    """Name a page in the palette, and be there."""
+    page.wait_for_load_state()
+    page.keyboard.press("Control+k")
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    page.wait_for_load_state()
+
+
+def test_by_keyboard_a_night_is_undone_an_agent_read_a_prompt_stopped_and_rolled_back(
+    page: Page, live_server: LiveServer, drain: Callable[..., int], settings: Settings
+) -> None:
+    door = "The door of hall 4 is blue."
+    building.remember("acme", door, door, door)
+    order = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=timezone.now)
+    shape = {"agentId": "private.acme.brain", "memoryShape": {"longTerm": True}}
+    building.install_agent("acme", {"persona": "Brain", "modelClass": "general", **shape})
+    proposing.applied(text=proposing.artifact(version="1.0.0"))
+    proposing.applied(text=proposing.artifact(version="1.1.0"))
+    building.operator(email="rosa.owner@acme.example")
+    browsing.sign_in(page, live_server.url)
+
+    go_to(page, "passes", "Last night")
+    press(page, "j", "e")
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.keyboard.type("Two halls have such a door")
+    press(page, "Tab", "Enter")
+    expect(page.get_by_text("2 entries restored.")).to_be_visible()
+    assert building.contents(building.scope()) == [door] * 3
+
+    settings.OPENWOP_MEMORY_BACKEND = "ephemeral"
+    go_to(page, "agents", "Agents")
+    press(page, "j", "Enter")
+    expect(page.locator(".notice.warn")).to_contain_text("OPENWOP_MEMORY_BACKEND=long-term")
+    settings.OPENWOP_MEMORY_BACKEND = "long-term"
+
+    go_to(page, "installed", "Installed")
+    press(page, "j", "d")
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.keyboard.type("It leaves out the customer")
+    press(page, "Tab", "Enter")
+    expect(page.get_by_role("button", name="Enable")).to_be_visible()
+    browsing.tab_to(page, "Roll back")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("waiting 0 of 1")).to_be_visible()
+    drain()
+    gate = Gate.objects.get(state="open")
+    proposing.decide(Proposal.objects.get(id=gate.proposal_id), gate)
+    drain()
+    page.reload()
+    expect(page.get_by_role("heading", name="Installed")).to_be_visible()
+
+
+def test_by_keyboard_secrets_webhooks_policies_and_schedules_are_set_and_the_audit_log_filtered(
+    page: Page, live_server: LiveServer
+) -> None:
+    remembered("Call Ana in 3 days.")
+    browsing.sign_in(page, live_server.url)
+
+    go_to(page, "commitments", "Commitments")
+    press(page, "j", "s")
+    expect(page.get_by_text("The commitment is snoozed.")).to_be_visible()
+
+    go_to(page, "secrets", "Secrets")
+    browsing.tab_to(page, "Name")
+    page.keyboard.type("crm-token")
+    browsing.tab_to(page, "Value", most=2)
+    page.keyboard.type("s3cret-value")
+    browsing.tab_to(page, "Set secret")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-item]", has_text="crm-token")).to_be_visible()
+    browsing.tab_to(page, "Remove")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No secrets yet")).to_be_visible()
+
+    go_to(page, "webhooks", "Webhooks")
+    browsing.tab_to(page, "Address")
+    page.keyboard.type("https://receiver.example/hook")
+    browsing.tab_to(page, "run.completed")
+    page.keyboard.press("Space")
+    browsing.tab_to(page, "Create webhook")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("Copy the secret now.")
+
+    go_to(page, "settings", "Settings")
+    browsing.tab_to(page, "prompt-template")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/settings/approval/prompt-template")
+    browsing.tab_to(page, "Approvals needed")
+    page.keyboard.type("2")
+    browsing.tab_to(page, "Request this change")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("2 approvals")).to_be_visible()
+
+    go_to(page, "consolidation", "Consolidation")
+    browsing.tab_to(page, "Schedule passes over a ref")
+    page.keyboard.press("Enter")
+    browsing.tab_to(page, "Memory ref")
+    page.keyboard.type("notes")
+    browsing.tab_to(page, "Cron")
+    page.keyboard.type("0 3 * * *")
+    browsing.tab_to(page, "Save schedule")
+    page.keyboard.press("Enter")
+    expect(page.locator("caption", has_text="Schedules of passes")).to_be_attached()
+
+    go_to(page, "audit", "Audit")
+    browsing.tab_to(page, "Action")
+    page.keyboard.type("secret.")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/audit?action=secret.*")

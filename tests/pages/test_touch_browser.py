@@ -63,7 +63,7 @@ def test_by_taps_a_proposal_is_approved_stopped_and_rolled_back(
 
     go(page, "Installed")
     tap(page.get_by_role("link", name="Disable triage.summary"))
-    page.wait_for_url("**/artifacts/prompt:triage.summary@1.1.0#stop")
+    page.wait_for_url("**/artifacts/prompt:triage.summary@1.1.0#id_reason")
     typed(page.get_by_label("Reason"), "It leaves out the customer")
     tap(page.get_by_role("button", name="Disable"))
     expect(page.get_by_role("button", name="Enable")).to_be_visible()
