@@ -122,8 +122,8 @@
 
   /* --- keys: data-list around rows marked data-item; data-open on a row's link; data-key="a" on anything ---------------
      A letter goes to the bar of the chosen rows, to the current row, then to the page, then to the first row with a link of
-     that letter when none is current; what has data-aim is only focused, and Enter does it. One
-     switch turns all single keys off but "?", which leads to that switch. */
+     that letter when none is current; what has data-aim is only focused, and Enter does it. In a list marked data-numbered
+     1 to 9 go to a row. One switch turns all single keys off but "?", which leads to that switch. */
 
   const typing = (element) => element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
   const shown = (element) => element.checkVisibility() && !element.disabled;
@@ -157,6 +157,14 @@
     return true;
   }
 
+  /* 1 to 9 go to what the row of that number waits for: to decide it, or to its page. */
+  function pick(number) {
+    const row = all("[data-numbered] [data-item]").filter(shown)[number - 1];
+    const link = row && (all('a[data-key="a"]', row).find(shown) ?? row.querySelector("[data-open]"));
+    link?.click();
+    return Boolean(link);
+  }
+
   function open(row) {
     const link = row?.querySelector("[data-open]");
     link?.click();
@@ -173,7 +181,7 @@
     else if (key === "k") move(-1);
     else if (key === "?") document.getElementById("help").togglePopover();
     else if (key === "Enter") done = target.matches("[data-item]") && open(target);
-    else done = key.length === 1 && key !== " " && !event.repeat && press(key);
+    else done = key.length === 1 && key !== " " && !event.repeat && (press(key) || pick(Number(key)));
     if (done) event.preventDefault();
   });
 

@@ -159,6 +159,24 @@ def test_by_keyboard_alone_the_list_is_searched_opened_approved_and_rejected(
     expect(page.get_by_label("Reason")).to_be_visible()
 
 
+def test_by_two_keys_any_of_the_first_nine_proposals_is_approved_from_either_list(
+    page: Page, live_server: LiveServer
+) -> None:
+    now = timezone.now()
+    made = [inboxes.at(number, now, title=f"prompt {number}") for number in range(1, 4)]
+    for each in made:
+        inboxes.gate_over(each, now=now)
+    browsing.sign_in(page, live_server.url)
+    for path, key, number in (("/", "2", 1), ("/proposals", "3", 0)):  # the oldest first, and the newest
+        page.goto(f"{live_server.url}{path}")
+        page.keyboard.press(key)
+        expect(page.get_by_role("heading", level=1)).to_have_text(made[number].title)
+        expect(page.get_by_role("button", name="Approve")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Your approval is on record.")).to_be_visible()
+    assert {vote.gate.proposal_id for vote in Vote.objects.select_related("gate")} == {made[0].id, made[1].id}
+
+
 def test_single_keys_can_be_switched_off_and_the_help_lists_them(page: Page, live_server: LiveServer) -> None:
     some()
     open_inbox(page, live_server.url)
@@ -168,7 +186,7 @@ def test_single_keys_can_be_switched_off_and_the_help_lists_them(page: Page, liv
     expect(page.locator("#help")).not_to_contain_text("Search memory")
     page.locator("#help").get_by_role("button", name="Off").click()
     page.keyboard.press("Escape")
-    for key in ("j", "x", "r"):
+    for key in ("j", "x", "r", "1"):
         page.keyboard.press(key)
     expect(page.locator("#help")).to_be_hidden()
     page.keyboard.press("?")
