@@ -89,7 +89,7 @@ _LIST_OF_BYTES = re.compile(r"(?<!\d)\d{1,3}(?:\s*+,\s*+\d{1,3}(?!\d)){4,}+")
 # The code of a country (E.164).
 _COUNTRY = re.compile(r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3}")
 # What stands between the groups of a number.
-_GROUPED = "[ \u00a0\t.()/-]{0,3}"
+_GROUPED = "[ \u00a0\u2009\u202f\t\r\n.,()/_\u2010\u2011\u2013-]{0,3}"
 # Marks of Markdown that show nothing: those of emphasis, and a backslash before a sign.
 _MARKDOWN = re.compile(r"\\([!-/:-@\[-`{-~])|[*`~]+|(?<![^\W_])_+|_+(?![^\W_])")
 _MARKS = re.compile(r"[\\*`~_]")

@@ -30,12 +30,18 @@ NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
 # times as long as two; plain text takes the longer the more patterns there are.
 MOST_MEMORY, MOST_PATTERN = 256 * 1024 * 1024, 500_000
 LONGEST_SHADOW = 40  # characters; a pattern of all spellings of 256 takes half a minute to compile
+MOST_APART = 4  # words of a name that are looked for apart from each other
 JOINTS = "+_-."  # separators of the words of a name in an address or an identifier
 # The signs of an address in words, as they are written to be read by people alone, in search form.
 _AT = r"(?: ?[\[({<] ?(?:at|a|@|ät) ?[\])}>] ?| at | ?@ ?|\\?\"@)"
 _DOT = r"(?:[.。｡]| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"  # stops that domains have in Asia
 # What stands between the words of a name, in search form: one joint, or signs of lists, tables, paths and pages.
-_BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|__|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\])+)"
+_BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|__|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\()\[\]])+)"
+# The same where each word is the value of a field, in JSON, YAML, a query or attributes, and one or two middle names.
+_IN_FIELDS = r"(?!\w)[^{}\[\]]{0,80}?[:=] ?\\{0,2}[\"']?"
+_MIDDLE = r" (?:[^\s@:=]{1,20} ){1,2}"
+# The signs of an address with quotes, tags or a password around them, or as those who return mail write them.
+_AT_APART = r"(?:[-_]at[-_]|=|:[^\s@/]{1,64}@|(?:<[^<>]{1,64}>|[ \"'+|\\]){1,6}@(?:<[^<>]{1,64}>|[ \"'+|\\]){0,6})"
 # A name in letters of Chinese, Japanese or Korean, which is written with and without a blank between its parts.
 _UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,8}")
 _OTHER_SCRIPTS = re.compile("[\u0370-\u058f]")
@@ -148,9 +154,11 @@ def marks(terms: Iterable[str]) -> re.Pattern[str]:
 def _marked(term: str) -> str:
     local, at, domain = term.partition("@")
     if at and local and domain:
-        sign = rf"(?:(?:\+[^\s@]{{0,64}})?@|{_AT})"
+        sign = rf"(?:(?:\+[^\s@]{{0,64}})?@|{_AT}|{_AT_APART})"
         return _look_alike(local) + sign + _DOT.join(map(_look_alike, domain.split(".")))
-    return "|".join(rf"(?:\s+|{_BETWEEN})?".join(map(_look_alike, words)) for words in _turned(term))
+    turned = _turned(term)
+    between = rf"(?:\s+|{_BETWEEN}|{_IN_FIELDS}|{_MIDDLE})?" if _can_be_apart(turned[0]) else rf"(?:\s+|{_BETWEEN})?"
+    return "|".join(between.join(map(_look_alike, words)) for words in turned)
 
 
 def _turned(term: str) -> list[list[str]]:
@@ -193,15 +201,18 @@ class _Patterns:
 
     def __init__(self, terms: tuple[str, ...]) -> None:
         self.whole = _whole(terms)
-        apart = [term for term in terms if _is_spaced(term)]
-        self.spaced = _whole(apart) if apart else None
+        of_words = [term for term in terms if _is_spaced(term)]
+        self.spaced = _whole(of_words) if of_words else None
         parts = {_escaped(each) for term in terms for each in (term, _bare(term), *_otherwise(term))}
         spaced = (each for term in terms for each in (_bare(term), *_otherwise(term)) if _is_spaced(each))
-        parts |= {rf"(?:{_BETWEEN})?".join(map(_escaped, words)) for each in spaced for words in _turned(each)}
+        turned = [list(map(_escaped, words)) for each in spaced for words in _turned(each)]
+        parts |= {rf"(?:{_BETWEEN})?".join(words) for words in turned}
+        apart = rf"(?:{_BETWEEN}|{_IN_FIELDS}|{_MIDDLE})"
+        parts |= {rf"(?<!\w){apart.join(words)}(?!\w)" for words in turned if _can_be_apart(words)}
         for local, _, domain in (_bare(term).partition("@") for term in terms):
             if local and domain:
                 parts.add(rf"{_escaped(local)}\+[^\s@]*@{_escaped(domain)}")
-                parts.add(_escaped(local) + _AT + _escaped(domain).replace(r"\.", _DOT))
+                parts.add(_escaped(local) + f"(?:{_AT}|{_AT_APART})" + _escaped(domain).replace(r"\.", _DOT))
         self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
         shown = {form for term in terms for each in (term, _bare(term)) for form in _in_letters(each)}
         shown |= {number for term in terms if (number := encodings.as_number(term))}
@@ -233,6 +244,11 @@ def _look_alike(term: str) -> str:
 def _is_spaced(term: str) -> bool:
     """Whether it is a name of several words, which an address writes with a plus between them."""
     return " " in term and "@" not in term
+
+
+def _can_be_apart(words: list[str]) -> bool:
+    """Whether the words are of a person's name, and not so many or so alike that a text could make the search long."""
+    return len(set(words)) == len(words) <= MOST_APART and all(any(map(str.isalpha, word)) for word in words)
 
 
 def _with_spaces(folded: str) -> str:

@@ -291,6 +291,39 @@ RARE = [
     ("in bold and italics of Markdown", "ana quispe", "**Ana** _Quispe_ and `ana`", EXACT),
     ("with a part in bold", ANA, "**ana**@x.org", EXACT),
     ("with a sign that Markdown quotes", "ana_b@x.org", r"write to ana\_b@x.org", EXACT),
+    *(
+        (f"its words in fields: {text}", "marta kowalska", text, SUSPECTED)
+        for text in (
+            '{"first":"Marta","age":41,"last":"Kowalska"}',
+            r"{\"given_name\": \"Marta\", \"family_name\": \"Kowalska\"}",
+            '{\n  "last": "Kowalska",\n  "first": "Marta"\n}',
+            "first: Marta\nlast: Kowalska",
+            "/people?first=Marta&last=Kowalska",
+            '<person first="Marta" last="Kowalska"/>',
+            "sn=Kowalska,givenName=Marta",
+            "[[Marta]] [[Kowalska]]",
+        )
+    ),
+    ("with a middle name", "marta kowalska", "for Marta Anna Kowalska", SUSPECTED),
+    ("with an initial", "marta kowalska", "for Marta A. Kowalska", SUSPECTED),
+    ("its words in fields of two objects", "marta kowalska", '[{"first":"Marta"},{"last":"Kowalska"}]', NONE),
+    ("its words far from each other", "marta kowalska", "Marta has asked whether Ms Kowalska comes", NONE),
+    ("words that begin like it in fields", "marta kowalska", "first=Marta&last=Kowalskaya", NONE),
+    *(
+        (f"its signs apart: {text}", ANA, text, SUSPECTED)
+        for text in (
+            "ana_at_x.org",
+            "ana-at-x.org",
+            "https://ana:secret@x.org/",
+            "bounce+ana=x.org@lists.example",
+            "ana<b>@</b>x.org",
+            '"ana" + "@" + "x.org"',
+        )
+    ),
+    *(
+        (f"a number with other signs: {text!r}", "+48 601 234 567", text, SUSPECTED)
+        for text in ("601_234_567", "601\u2009234\u2009567", "601\u2013234\u2013567", "601\n234 567")
+    ),
     ("joined without a sign", "marta kowalska", "handle MartaKowalska", SUSPECTED),
     ("a number in other groups", "+48 601 234 567", "call (+48) 601.234.567", SUSPECTED),
     ("a number without groups", "+48 601 234 567", "tel:48601234567", SUSPECTED),
@@ -401,7 +434,10 @@ def test_bytes_in_json_are_read_as_the_text_that_they_say() -> None:
         ("anne-marie", "with Anne Marie there", "Anne Marie"),
         ("j.r.r. tolkien", "by J R R Tolkien, then", "J R R Tolkien"),
         ("\u5c71\u7530\u592a\u90ce", "\u3010\u5c71\u7530 \u592a\u90ce\u3011", "\u5c71\u7530 \u592a\u90ce"),
-        ("+48 601 234 567", "call (+48) 601.234.567 now", "48) 601.234.567"),
+        ("+48 601 234 567", "call (+48) 601.234.567 now", "+48) 601.234.567"),
+        ("marta kowalska", '{"first":"Marta","last":"Kowalska"}', 'Marta","last":"Kowalska'),
+        ("marta kowalska", "with Marta Anna Kowalska", "Marta Anna Kowalska"),
+        (ANA, "by ana_at_x.org", "ana_at_x.org"),
         ("+48 601 234 567", "call 601-234-567 now", "601-234-567"),
         (ANA, "to \u0430na@x.\u043erg now", "\u0430na@x.\u043erg"),
     ],
@@ -544,6 +580,13 @@ def test_a_name_in_many_words_of_base32_is_looked_for_in_a_moment() -> None:
     assert not shadows(("Ada Lovelace",), f"{word}. " * 10_000)
     assert shadows(("Ada Lovelace",), f"{word}. " * 10_000 + f"2{word}")
     assert time.process_time() - began < 3
+
+
+def test_a_long_text_of_fields_is_read_in_a_moment() -> None:
+    began = time.process_time()
+    assert mention(("ab cd ef gh",), "ab: cd: ef: " * 5000 + "gh") is SUSPECTED
+    assert mention(("li li li wu",), "li: " * 15_000 + "wu") is NONE, "words so alike are not looked for apart"
+    assert time.process_time() - began < 4
 
 
 def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
