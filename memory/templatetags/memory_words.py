@@ -107,13 +107,13 @@ def _fact(names: Mapping[str, str], label: str, value: object) -> Fact:
 
 @register.filter
 def gist(names: Mapping[str, str], facts: Mapping[str, object]) -> str:
-    """What stands for a record while its details are folded: its reason, its decision, or the first fact that is
-    neither an id nor a digest."""
+    """What stands for a record while its details are folded: its reason, its decision, how much was stored, or the
+    first fact that says something and is neither an id nor a digest."""
     for name in ("reason", "decision"):
         if text := facts.get(name):
             return _plain(names, text)
-    for name, value in sorted(facts.items()):
-        if isinstance(value, str | int) and value != "" and not _NAMING.search(name):
+    for name, value in sorted(facts.items(), key=lambda fact: (fact[0] != "stored", fact[0])):
+        if isinstance(value, str | int) and value and not _NAMING.search(name):
             return f"{_spaced(name)} {_plain(names, value)}"
     return ""
 

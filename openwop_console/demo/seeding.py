@@ -19,28 +19,29 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.db import transaction
 
-from memory import agents, memory_policy, passes
+from memory import agents, ledger_imports, memory_policy, passes, tasks
 from memory.addresses import Address, Tier
-from memory.forget import execution, plans
+from memory.forget import execution, holds, plans
 from memory.host import access, ids, registrations, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given
-from memory.models import ForgetRequest, Intent, Pass
+from memory.models import ForgetHold, ForgetRequest, Intent, Pass
 from memory.models.forget import ForgetState
 from memory.openintent import entries, work
 from memory.openintent.access import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
-from memory.passes import orders
+from memory.passes import consolidation, lookalikes, orders
 from memory.passes.orders import Wanted
+from memory.transfers import Source
 from openwop_console.demo import model
 from openwop_console.demo import story as demo_story
-from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Login, Story, Suggestion, text_of
+from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Import, Login, Story, Suggestion, text_of
 from openwop_console.runtime import engine, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunRequest
-from proposals import artifacts, lifecycle, rules
+from proposals import artifacts, comments, lifecycle, rules
 from proposals.drafts import Change, ProposalDraft
 from proposals.models import Decision, Gate, Proposal, Revision
 
@@ -53,7 +54,7 @@ INSTANCE = "seed"
 RESTS = runs.ENDS | runs.WAITING
 PATIENCE = timedelta(seconds=60)
 POLL = 0.01
-WINDOW = "demo"
+WINDOW, AGAIN = "demo", "demo/again"  # nothing is written between them: the second shows that it changes nothing
 MAY = tenancy.RUN_SCOPES | {"passes:run"}
 BY = "host"
 Made = Counter[str]
@@ -83,6 +84,8 @@ def propose(
     if suggestion.revision:
         change = Change(artifact=text_of(suggestion.revision["artifact"]), note=suggestion.revision["note"])
         lifecycle.revise(_operator(tenant, suggestion.revision["by"]), made.id, change, now=now)
+    for comment in suggestion.comments:
+        comments.add(_operator(tenant, comment["by"]), made.id, comment["text"], now=now)
     if suggestion.rejection:
         reviewer = _operator(tenant, suggestion.rejection["by"])
         lifecycle.reject(reviewer, made.id, reason=suggestion.rejection["reason"], now=now)
@@ -229,10 +232,17 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
 # Passes of the demo: ordered by the host itself, each in one permanent window, and carried out at once.
 
 
-def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
-    """Carry out the pass, or wait for the worker that took it; return whether it was not over before."""
+def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock, *, window: str = WINDOW) -> bool:
+    """Carry out the pass, or wait for the worker that took it; return whether it was not over before.
+
+    After a consolidation, as a worker does, entries that look alike are paired for a person.
+    """
     scope = tenancy.host_scope(tenant, scopes=MAY)
-    return _to_its_end(orders.order(scope, wanted, window=WINDOW, now=clock()), clock)
+    work = orders.order(scope, wanted, window=window, now=clock())
+    ran = _to_its_end(work, clock)
+    if ran and work.kind == consolidation.KIND:
+        lookalikes.find_pairs(work, clock=clock)
+    return ran
 
 
 def _to_its_end(work: Pass, clock: Clock) -> bool:
@@ -241,7 +251,8 @@ def _to_its_end(work: Pass, clock: Clock) -> bool:
     while found.state not in passes.OVER:
         if clock() > deadline:
             raise RunStalled(f"pass {found.id} is {found.state}")
-        ended = orders.run_pass(work.tenant_id, work.id, holder=_holder(), clock=clock)
+        flow = tasks.FLOWS.get(work.kind)
+        ended = orders.run_pass(work.tenant_id, work.id, holder=_holder(), flow=flow, clock=clock)
         if ended is None:
             sleep(POLL)
         found = ended or passes.find(work.tenant_id, work.id) or found
@@ -274,6 +285,27 @@ def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
     for anew in passes.find_many(tenant.id, [each for each in ordered if each]):
         _to_its_end(anew, clock)
     return before != ForgetState.FORGOTTEN
+
+
+def hold(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
+    """Put the subject on hold, unless the tenant has had a hold; return whether this did."""
+    if ForgetHold.objects.of(tenant.id).exists():
+        return False
+    holds.place(_operator(tenant, wanted.by), [wanted.subject], reason=wanted.reason, now=clock())
+    return True
+
+
+def import_file(tenant: Tenant, wanted: Import, clock: Clock) -> bool:
+    """Upload the file, try it, and import what its dry run has found; return whether it was not imported before."""
+    operator = _operator(tenant, wanted.by)
+    begun = passes.of_kinds(tenant.id, (ledger_imports.KIND,)).filter(dry_run=False, options__file=wanted.file).first()
+    if begun is None:
+        with wanted.path.open("rb") as file:
+            check = ledger_imports.upload(operator, file, Source("", wanted.memory_ref), wanted.file, now=clock())
+        _to_its_end(check, clock)
+        upload = {"check": ids.wire("pass", check.id), "sha256": check.options["sha256"]}
+        begun = ledger_imports.confirm(operator, UUID(hex=check.options["upload"]), **upload, now=clock())
+    return _to_its_end(begun, clock)
 
 
 # Agents of the demo over OpenIntent: an intent with its tasks, and what they remember, written by the usual flows.
@@ -367,12 +399,18 @@ def _play(story: Story, address: str, passwords: dict[str, str], seeded: Seeded,
     calendar.advance(days=WHOLESALERS)
     _endeavours(tenant, story, made, calendar)
     calendar.advance_to(NIGHT)
-    for wanted in story.passes:
+    for wanted in story.passes[:1]:
+        made["passes"] += sum(carry_out_pass(tenant, wanted, calendar, window=window) for window in (WINDOW, AGAIN))
+    for wanted in story.passes[1:]:
         made["passes"] += carry_out_pass(tenant, wanted, calendar)
     if story.forgets:
         made["receipts"] += forget(tenant, story.forgets, calendar)
     calendar.advance(days=SUGGESTED)
     _suggestions(tenant, story, made, calendar, approved=False)
+    if story.holds:
+        made["holds"] += hold(tenant, story.holds, calendar)
+    if story.imports:
+        made["imports"] += import_file(tenant, story.imports, calendar)
 
 
 def _tenant(story: Story, made: Made, *, now: datetime) -> Tenant:

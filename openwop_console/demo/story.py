@@ -45,8 +45,8 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A proposal and its progress: revised, submitted, approved or rejected, each by an operator, or none of these. An
-    approved one is applied."""
+    """A proposal and its progress: revised, discussed, submitted, approved or rejected, each by an operator, or none of
+    these. An approved one is applied."""
 
     title: str
     kind: str
@@ -56,6 +56,7 @@ class Suggestion:
     source_runs: list[str]
     artifact: Document
     revision: Document | None
+    comments: list[Document]
     asked_by: str
     approved_by: str
     rejection: Document | None
@@ -75,11 +76,21 @@ class Endeavour:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A subject that an operator forgets, and the reason."""
+    """A subject that an operator forgets or puts on hold, and the reason."""
 
     subject: str
     by: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A file of memory that an operator uploads and confirms."""
+
+    file: str
+    by: str
+    memory_ref: str
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +110,8 @@ class Story:
     passes: list[Wanted]
     endeavours: list[Endeavour] = field(default_factory=list)
     forgets: Erasure | None = None
+    holds: Erasure | None = None
+    imports: Import | None = None
 
 
 def stories() -> list[Story]:
@@ -122,6 +135,8 @@ def _story(folder: Path) -> Story:
         passes=[_pass_request(each) for each in _read(folder / "passes.json")],
         endeavours=[Endeavour(**each) for each in _read(folder / "intents.json")],
         forgets=Erasure(**tenant["forgets"]) if "forgets" in tenant else None,
+        holds=Erasure(**tenant["holds"]) if "holds" in tenant else None,
+        imports=Import(**tenant["imports"], path=folder / tenant["imports"]["file"]) if "imports" in tenant else None,
     )
 
 
@@ -135,6 +150,7 @@ def _suggestion(given: Document) -> Suggestion:
         source_runs=given["sourceRuns"],
         artifact=given["artifact"],
         revision=given.get("revision"),
+        comments=given.get("comments", []),
         asked_by=given.get("askedBy", ""),
         approved_by=given.get("approvedBy", ""),
         rejection=given.get("rejection"),
