@@ -50,21 +50,32 @@ PUBLIC = ("/.well-known/", "/v1/openapi.json")
 NO_FORWARDED_PROTO = (
     "This console is served over HTTPS by a proxy that sends X-Forwarded-Proto, which this request came without.\n"
 )
+WRONG_FORWARDED_PROTO = (
+    "The browser used HTTPS, and the proxy says http in X-Forwarded-Proto. A proxy behind the one that ends TLS has to"
+    " pass that one's header on.\n"
+)
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
 OF_WHAT_WAS_SENT = frozenset({400, 409, 413, 415, 422, 428})
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 def end_redirect_loop(get_response: GetResponse) -> GetResponse:
-    """Answer 421 in place of the redirect to https when a request has no ``X-Forwarded-Proto``.
+    """Answer 421 in place of the redirect to https where the page would redirect to itself forever.
 
-    With a proxy that does not send the header, the page would redirect to itself forever.
+    Either the proxy does not send ``X-Forwarded-Proto``, or it says http of a browser that uses https: browsers send
+    ``Sec-Fetch-Site`` to secure origins alone.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if isinstance(response, HttpResponsePermanentRedirect) and "X-Forwarded-Proto" not in request.headers:
-            return HttpResponse(NO_FORWARDED_PROTO, content_type="text/plain; charset=utf-8", status=421)
+        if isinstance(response, HttpResponsePermanentRedirect):
+            problem = ""
+            if "X-Forwarded-Proto" not in request.headers:
+                problem = NO_FORWARDED_PROTO
+            elif "Sec-Fetch-Site" in request.headers and not request.is_secure():
+                problem = WRONG_FORWARDED_PROTO
+            if problem:
+                return HttpResponse(problem, content_type="text/plain; charset=utf-8", status=421)
         return response
 
     return answer

@@ -146,6 +146,9 @@ def test_no_command_but_migrate_imports_every_view_to_check_it_first():
         ({}, 421, None),  # through a proxy that does not say it, or past the proxy
         ({"HTTP_X_FORWARDED_PROTO": "http"}, 301, "https://memory.acme.example/login"),
         ({"HTTP_X_FORWARDED_PROTO": "https"}, 200, None),
+        # A proxy behind the one that ends TLS, which says what itself was spoken to in.
+        ({"HTTP_X_FORWARDED_PROTO": "http", "HTTP_SEC_FETCH_SITE": "none"}, 421, None),
+        ({"HTTP_X_FORWARDED_PROTO": "https", "HTTP_SEC_FETCH_SITE": "none"}, 200, None),
     ],
 )
 @pytest.mark.django_db
