@@ -38,10 +38,11 @@ _DOT = r"(?:[.。｡]| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"  # stops th
 # What stands between the words of a name, in search form: one joint, or signs of lists, tables, paths and pages.
 _BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|__|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\()\[\]])+)"
 # The same where each word is the value of a field, in JSON, YAML, a query or attributes, and one or two middle names.
-_IN_FIELDS = r"(?!\w)[^{}\[\]]{0,80}?[:=] ?\\{0,2}[\"']?"
-_MIDDLE = r" (?:[^\s@:=]{1,20} ){1,2}"
+# ``whole_text`` has NUL between parts, across which no name reaches.
+_IN_FIELDS = r"(?!\w)[^{}\[\]\x00]{0,80}?[:=] ?\\{0,2}[\"']?"
+_MIDDLE = r" (?:[^\s@:=\x00]{1,20} ){1,2}"
 # The signs of an address with quotes, tags or a password around them, or as those who return mail write them.
-_AT_APART = r"(?:[-_]at[-_]|=|:[^\s@/]{1,64}@|(?:<[^<>]{1,64}>|[ \"'+|\\]){1,6}@(?:<[^<>]{1,64}>|[ \"'+|\\]){0,6})"
+_AT_APART = r"(?:[-_]at[-_]|=|:[^\s@/\x00]{1,64}@|(?:<[^<>]{1,64}>|[ \"'+|\\]){1,6}@(?:<[^<>]{1,64}>|[ \"'+|\\]){0,6})"
 # A name in letters of Chinese, Japanese or Korean, which is written with and without a blank between its parts.
 _UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,8}")
 _OTHER_SCRIPTS = re.compile("[\u0370-\u058f]")

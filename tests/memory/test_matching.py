@@ -30,6 +30,7 @@ from memory.text.matching import (
     search_form,
     second_look,
     shadows,
+    whole_text,
     without_subject,
 )
 
@@ -580,6 +581,11 @@ def test_a_name_in_many_words_of_base32_is_looked_for_in_a_moment() -> None:
     assert not shadows(("Ada Lovelace",), f"{word}. " * 10_000)
     assert shadows(("Ada Lovelace",), f"{word}. " * 10_000 + f"2{word}")
     assert time.process_time() - began < 3
+
+
+def test_a_name_does_not_reach_from_one_part_of_a_value_to_the_next() -> None:
+    for parts in (["for Marta x", "y Kowalska"], ["first: Marta", "last: Kowalska"], ["ana:", "x@x.org"]):
+        assert mention(("marta kowalska", ANA), whole_text(parts)) is NONE, parts
 
 
 def test_a_long_text_of_fields_is_read_in_a_moment() -> None:
