@@ -1,6 +1,8 @@
 """What every walk through the console in a browser begins with."""
 
-from playwright.sync_api import Page
+from dataclasses import dataclass
+
+from playwright.sync_api import Locator, Page
 
 from tests import building
 
@@ -35,3 +37,58 @@ def tab_to(page: Page, name: str, *, most: int = 60) -> None:
         if name in (found or ""):
             return
     raise AssertionError(f"Tab does not come to {name}")
+
+
+# What else a finger on the middle of an element touches: one of 44 px; of 24 on a link within words, and
+# across the link of a row, which is as wide as its words.
+TOUCHED = """(wanted) => {
+  const { x, y, width, height } = wanted.getBoundingClientRect();
+  const labels = [...wanted.labels ?? []];
+  const across = wanted.matches("a:not(.button, nav a)") ? 11 : 20;
+  const along = wanted.matches(".row-link") ? 20 : across;
+  return [[0, 0], [0, -along], [0, along], [-across, 0], [across, 0]].map(([right, down]) => {
+    const found = document.elementFromPoint(x + width / 2 + right, y + height / 2 + down);
+    return wanted.contains(found) || labels.some((label) => label.contains(found)) ? "" : found?.outerHTML.slice(0, 90);
+  }).filter(Boolean);
+}"""
+FINGER = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+@dataclass
+class Hand:
+    """A mouse, or a finger on a phone, that presses what is on a page and counts how often."""
+
+    page: Page
+    is_finger: bool = False
+    presses: int = 0
+
+    def press(self, target: Locator) -> None:
+        """A finger touches nothing but ``target``; the page is no wider than its window."""
+        self.presses += 1
+        if not self.is_finger:
+            target.click()
+            return
+        target.scroll_into_view_if_needed()
+        others = target.evaluate(TOUCHED)
+        assert others == [], f"a finger on {target} touches {others}"
+        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), self.page.url
+        target.tap()
+
+    def fill(self, target: Locator, words: str) -> None:
+        """Type ``words`` into a field that is pressed first. That is not counted."""
+        self.press(target)
+        self.presses -= 1
+        target.fill("")
+        self.page.keyboard.type(words)
+
+    def go(self, name: str) -> None:
+        """Press an entry of the navigation, which is folded on a phone."""
+        if self.is_finger:
+            self.press(self.page.locator(".nav-fold > summary"))
+        self.press(self.page.get_by_role("navigation", name="Console").get_by_role("link", name=name).first)
+        self.page.wait_for_load_state()
+
+    def count(self) -> int:
+        """How often it has pressed since it was last asked."""
+        counted, self.presses = self.presses, 0
+        return counted

@@ -29,6 +29,8 @@ FIRST = (
     "tests/openintent/test_secrecy.py",
     "tests/memory/test_passes_properties.py",
     "tests/faces/test_fuzz.py",
+    "tests/pages/test_jobs_browser.py",
+    "tests/pages/test_ten_jobs.py",
     "tests/pages/test_review",
     "tests/memory/test_replay.py",
     "tests/openintent/test_nobody_appoints_itself.py",
