@@ -20,7 +20,7 @@ from memory.forget import execution
 from memory.host import runs, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetState
-from tools.bench import ground
+from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan
 
@@ -63,6 +63,7 @@ def _forget(size: int, naming: int) -> tuple[float, float, float, float]:
     run = ground.running_run(owner)
     fill(run, size, naming)
     scope = tenancy.host_scope(owner, scopes=frozenset({"memory:forget"}))
+    rounds.sweep()
     began = perf_counter()
     found = execution.preview(scope, [SUBJECT], now=timezone.now())
     looked = perf_counter() - began
@@ -80,6 +81,7 @@ def _forget(size: int, naming: int) -> tuple[float, float, float, float]:
     return took, stall * 1000, looked, confirmed
 
 
+@sql.log_moved()
 def fill(run: Run, size: int, naming: int) -> None:
     """The entries stand in the ledger with their tags, indexed as those that were written through it; ``naming`` of
     them, evenly among the others, name the subject."""

@@ -11,8 +11,10 @@ WARM_UP = 20
 
 
 def sweep() -> None:
-    """What was left before is collected; the collector stays on, as in production."""
+    """What was left before is collected, and what stays is set aside, as the console's processes do; the collector
+    stays on. One collection that went through all that is imported took 60 ms."""
     gc.collect()
+    gc.freeze()
 
 
 def one_round(sides: list[Call], calls: int) -> list[float]:
