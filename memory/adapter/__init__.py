@@ -136,7 +136,7 @@ from memory.adapter.statistics import (
     weekly_growth,
     writes_by_day,
 )
-from memory.adapter.vectors import texts_after
+from memory.adapter.vectors import texts_after, usual_nearness, vectors_of
 
 __all__ = [
     "COUNTED",
@@ -259,6 +259,8 @@ __all__ = [
     "tokens_written_after",
     "tombstones",
     "unchanged_since",
+    "usual_nearness",
+    "vectors_of",
     "visible_entries",
     "was_written_by_others",
     "weekly_growth",

@@ -35,8 +35,8 @@ FEW_FORMS = 64
 NARROW = 10_000
 SATURATION, BY_LENGTH = 0.9, 0.4
 BEFORE, BEHIND = 0.3, 0.2
-# By meaning: how many entries are merged, and the constant that flattens the weight of the first ranks.
-NEAREST, EVEN = 100, 60
+# By meaning: how many entries are merged, and the constant that flattens the weight of the first ranks (decision 210).
+NEAREST, EVEN = 100, 5
 # Newest first.
 LOOKED = 50_000
 MANY_FORMS = 512

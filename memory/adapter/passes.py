@@ -65,9 +65,11 @@ def corpus_since(
         position = found[-1].position
 
 
-def corpus_about(scope: MemoryScope, text: str, *, limit: int, now: datetime) -> list[CorpusEntry]:
-    """The live entries of the ref that rank best in a search for ``text``, unordered."""
-    asked = Sought((), (), asked=tuple(words_of(search_form(text))[:MOST_ASKED]))
+def corpus_about(
+    scope: MemoryScope, text: str, *, meaning: bytes = b"", limit: int, now: datetime
+) -> list[CorpusEntry]:
+    """The live entries of the ref that rank best in a search for ``text``, whose vector is ``meaning``, unordered."""
+    asked = Sought((), (), asked=tuple(words_of(search_form(text))[:MOST_ASKED]), meaning=meaning)
     rows = MemoryEntry.objects.in_scope(scope).live(now).filter(sealed=False)
     found = fulltext.best_matches(scope.tenant, rows, asked, limit=limit).positions
     if not found:

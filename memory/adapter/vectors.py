@@ -5,9 +5,11 @@ reads a few megabytes of a hundred thousand vectors, in parts, and keeps nothing
 """
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import numpy as np
+import orjson
 
 from memory.host import sql
 from memory.models.vector_signs import BLOCK, IN_BLOCK, NUMBER, SIGNED, SIGNS, Array, signs_of
@@ -17,6 +19,8 @@ CANDIDATES = 500
 # How like a question an entry must be at least: the cosine, which is near 0 for two that have nothing to do with one
 # another in most models.
 LEAST = 0.2
+# By so many of the newest vectors the adapter estimates how near entries are that have nothing to do with one another.
+SAMPLE = 256
 READ_AT_ONCE = 64
 
 BEHIND = (
@@ -24,7 +28,8 @@ BEHIND = (
     "ORDER BY position LIMIT %s"
 )
 BLOCKS = "SELECT block, signs FROM memory_vectorsign WHERE tenant_id = %s AND {} ORDER BY block LIMIT %s"
-VECTORS = "SELECT position, vector FROM memory_vector WHERE tenant_id = %s AND {}"
+VECTORS = "SELECT position, vector{} FROM memory_vector WHERE tenant_id = %s AND {}"
+NEWEST = "SELECT position, vector{} FROM memory_vector WHERE tenant_id = %s ORDER BY position DESC LIMIT %s"
 NEAREST_SIGNS = (
     "SELECT block FROM memory_vectorsign WHERE tenant_id = %s{} ORDER BY signs <~> %s::bit({}), block DESC LIMIT %s"
 )
@@ -47,15 +52,37 @@ def nearest(tenant_id: UUID, vector: Array, *, most: int, among: Sequence[int] |
     candidates = list(among) if among is not None else None
     if candidates is None or len(candidates) > CANDIDATES:
         candidates = _by_signs(tenant_id, signs_of(vector[None])[0], candidates)
-    condition, given = sql.among("position", candidates)
-    found = sql.rows(VECTORS.format(condition), [sql.key(tenant_id), given])
+    found = vectors_of(tenant_id, candidates)
     if not found:
         return []
-    positions = np.array([position for position, _ in found])
-    rows = np.frombuffer(b"".join(part for _, part in found), NUMBER).reshape(len(found), -1)
-    likeness = rows.astype(np.float32) @ vector
+    positions = np.array(list(found))
+    likeness = np.stack(list(found.values())) @ vector
     order = np.lexsort((-positions, -likeness))[:most]
     return [int(position) for position in positions[order[likeness[order] >= LEAST]]]
+
+
+def vectors_of(tenant_id: UUID, positions: Sequence[int]) -> dict[int, Array]:
+    """The vectors (float32, of length 1) of the entries at these positions that have one."""
+    condition, given = sql.among("position", list(positions))
+    return _read(VECTORS, condition, [sql.key(tenant_id), given])
+
+
+def usual_nearness(tenant_id: UUID) -> float:
+    """The mean cosine of two of the tenant's newest entries, from 0 to below 1: models differ in what they give two
+    texts that have nothing to do with one another, and ledgers in what they are about."""
+    sample = list(_read(NEWEST, "", [sql.key(tenant_id), SAMPLE]).values())
+    if len(sample) < 2:
+        return 0.0
+    pairs = float(np.square(np.sum(sample, axis=0)).sum()) - len(sample)
+    return min(max(pairs / (len(sample) * (len(sample) - 1)), 0.0), 0.99)
+
+
+def _read(statement: str, condition: str, given: list[Any]) -> dict[int, Array]:
+    if has_pgvector():
+        found = sql.rows(statement.format("::text", condition), given)
+        return {position: np.array(orjson.loads(text), np.float32) for position, text in found}
+    found = sql.rows(statement.format("", condition), given)
+    return {position: np.frombuffer(raw, NUMBER).astype(np.float32) for position, raw in found}
 
 
 def _by_signs(tenant_id: UUID, signs: Array, among: list[int] | None) -> list[int]:

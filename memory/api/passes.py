@@ -360,6 +360,7 @@ LOOK_ALIKE = Answer[Pair](
     memoryRef=(TEXT, lambda pair: pair.older.memory_ref),
     sha256=(SHA256, lambda pair: pair.sha256),
     percent=(COUNT, lambda pair: pair.row.percent),
+    alikeIn=(words(("words", "meaning")), lambda pair: "meaning" if pair.row.by_meaning else "words"),
     foundAt=(TIME, lambda pair: instant(pair.row.found_at)),
     older=(ENTRY, lambda pair: ENTRY.document(pair.older)),
     newer=(ENTRY, lambda pair: ENTRY.document(pair.newer)),

@@ -324,7 +324,8 @@ class Verb(models.TextChoices):
 class LookAlike(TenantOwned):
     """Two live entries of one ref that may say the same, which no rule could decide; goes with either of them.
 
-    ``percent`` of their words both have. Without a ``decision`` it waits for a person; a pair is offered once.
+    ``percent`` of their words both have; with ``by_meaning`` so near are their vectors. Without a ``decision`` it waits
+    for a person; a pair is offered once.
     """
 
     writer = "memory.passes.lookalikes"
@@ -333,6 +334,7 @@ class LookAlike(TenantOwned):
     older_id = models.UUIDField()
     newer_id = models.UUIDField()
     percent = models.PositiveSmallIntegerField()
+    by_meaning = models.BooleanField(default=False, db_default=False)
     found_at = models.DateTimeField()
     decision = models.CharField(max_length=7, choices=Verb, default="", blank=True)
     decided_by = models.CharField(max_length=64, default="", blank=True)

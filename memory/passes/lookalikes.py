@@ -1,6 +1,7 @@
 """Look-alikes: pairs of entries that may say the same, which no rule decides, found for a person and decided by one.
 
-After each consolidation the newest entries of the ref are held against those that the ranked index finds for them. What
+After each consolidation the newest entries of the ref are held against those that the ranked index finds for them, and
+their vectors where the tenant's embeddings endpoint has made some. What
 a person merges or replaces is done as a pass of its own, in that person's name, so it can be restored like any other.
 """
 
@@ -9,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -23,6 +24,7 @@ from memory.host.events import MemoryConsolidated
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import LineageKind, LookAlike, Pass, Verb
+from memory.models.vector_signs import Array
 from memory.passes import PassOrder, consolidation
 from memory.passes.consolidation import TAKEN, Acting, Change, Totals
 from memory.text import differences
@@ -48,6 +50,36 @@ OF_TWO = "These entries are about different owners."
 Clock = Callable[[], datetime]
 
 
+class Alike(NamedTuple):
+    """How alike two entries are, and whether that is said by their vectors instead of their words."""
+
+    percent: int
+    by_meaning: bool
+
+
+class _Vectors:
+    """The vectors of entries, as far as the tenant's embeddings endpoint has made them."""
+
+    def __init__(self, tenant_id: UUID, entries: Iterable[CorpusEntry]) -> None:
+        self._tenant_id, self._known = tenant_id, dict[int, Array]()
+        self.read(entries)
+        self._usual = adapter.usual_nearness(tenant_id) if self._known else 0.0
+
+    def read(self, entries: Iterable[CorpusEntry]) -> None:
+        unread = [each.position for each in entries if each.position not in self._known]
+        self._known |= adapter.vectors_of(self._tenant_id, unread) if unread else {}
+
+    def meaning_of(self, entry: CorpusEntry) -> bytes:
+        return self._known[entry.position].tobytes() if entry.position in self._known else b""
+
+    def nearness(self, one: CorpusEntry, other: CorpusEntry) -> float:
+        """The cosine of the two from the usual one, 0, to 1; 0 also where one has no vector."""
+        if one.position not in self._known or other.position not in self._known:
+            return 0.0
+        cosine = float(self._known[one.position] @ self._known[other.position])
+        return (cosine - self._usual) / (1 - self._usual)
+
+
 # Finding them: a bounded number of entries after each pass, from where the last one left off.
 
 
@@ -62,10 +94,13 @@ def find_pairs(work: Pass, *, clock: Clock) -> int:
         return 0
     position = consolidation_state.compared(scope.tenant_id, scope.memory_ref)
     fresh = next(adapter.corpus_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
-    keyed = adapter.entries_with_key(scope)
-    found: dict[tuple[UUID, UUID], int] = {}
+    space = ledger.vector_space(scope.tenant_id)
+    if space is not None and not space.reason:  # those without a vector yet are compared after the next pass
+        fresh = [each for each in fresh if each.position <= space.position]
+    keyed, vectors = adapter.entries_with_key(scope), _Vectors(scope.tenant_id, fresh)
+    found: dict[tuple[UUID, UUID], Alike] = {}
     for entry in fresh:
-        found |= _pairs_of(scope, entry, keyed, now=clock()) if _is_free(entry, keyed) else {}
+        found |= _pairs_of(scope, entry, keyed, vectors, now=clock()) if _is_free(entry, keyed) else {}
     best = sorted(found, key=lambda pair: found[pair])[-room:]  # the most alike comes last, and so first on the page
     position = fresh[-1].position if fresh else position
     return _store_pairs(scope, {pair: found[pair] for pair in best}, position, now=clock())
@@ -77,18 +112,22 @@ def _is_free(entry: CorpusEntry, keyed: Collection[UUID]) -> bool:
 
 
 def _pairs_of(
-    scope: MemoryScope, entry: CorpusEntry, keyed: Collection[UUID], *, now: datetime
-) -> dict[tuple[UUID, UUID], int]:
-    """The entries that are like this one, each as a pair of the older and the newer, with the percentage."""
+    scope: MemoryScope, entry: CorpusEntry, keyed: Collection[UUID], vectors: _Vectors, *, now: datetime
+) -> dict[tuple[UUID, UUID], Alike]:
+    """The entries that are like this one, each as a pair of the older and the newer."""
+    meaning = vectors.meaning_of(entry)
+    others = adapter.corpus_about(scope, entry.content, meaning=meaning, limit=NEAREST + 1, now=now)
+    vectors.read(others if meaning else ())
     found = {}
-    for other in adapter.corpus_about(scope, entry.content, limit=NEAREST + 1, now=now):
+    for other in others:
         apart = other.id == entry.id or other.agent_id != entry.agent_id or not _is_free(other, keyed)
         if apart or not _have_one_owner((entry, other)):
             continue
-        share = likeness(entry.content, other.content)
+        words = likeness(entry.content, other.content)
+        share = words or likeness(entry.content, other.content, nearness=vectors.nearness(entry, other))
         if share:
             older, newer = sorted((entry, other), key=_moment)
-            found[older.id, newer.id] = round(100 * share)
+            found[older.id, newer.id] = Alike(round(100 * share), by_meaning=not words)
     return found
 
 
@@ -102,7 +141,7 @@ def _moment(entry: "CorpusEntry | MemoryEntry") -> tuple[datetime, UUID]:
 
 
 @transaction.atomic
-def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], position: int, *, now: datetime) -> int:
+def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], Alike], position: int, *, now: datetime) -> int:
     """Record the pairs whose entries still exist. A pair that a person decided to keep stays decided, whatever was
     merged into its entries since."""
     both = {each for pair in found for each in pair}
@@ -114,11 +153,12 @@ def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], positi
             tenant_id=scope.tenant_id,
             older_id=pair[0],
             newer_id=pair[1],
-            percent=percent,
+            percent=alike.percent,
+            by_meaning=alike.by_meaning,
             found_at=now,
             **_decided(*known[pair]) if pair in known else {},
         )
-        for pair, percent in found.items()
+        for pair, alike in found.items()
         if there.issuperset(pair) and pair not in before
     ]
     LookAlike.objects.written_by(WRITER).bulk_create(rows, ignore_conflicts=True)

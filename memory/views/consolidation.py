@@ -162,7 +162,7 @@ def unschedule(request: HttpRequest, schedule_id: str) -> HttpResponse:
 
 SHOWN = 20
 DONE = {Verb.MERGE: "Merged", Verb.REPLACE: "Replaced the older entry of", Verb.KEEP: "Kept both entries of"}
-PAIR_COLUMNS = ("id", "memoryRef", "percent", "foundAt", "older", "newer", "mergedInto", "sha256")
+PAIR_COLUMNS = ("id", "memoryRef", "percent", "alikeIn", "foundAt", "older", "newer", "mergedInto", "sha256")
 
 
 @pages.parameters("ref", "entry", *pages.LIST)

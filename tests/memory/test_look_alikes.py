@@ -5,9 +5,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
-from memory import adapter, ledger, passes, provenance, tasks
+from memory import adapter, embeddings, ledger, passes, provenance, tasks
 from memory.adapter import CorpusEntry
 from memory.host import event_log, vault
 from memory.host.errors import Conflict, Forbidden
@@ -18,7 +20,7 @@ from memory.passes import PassOrder, lookalikes, orders
 from memory.passes.lookalikes import Choice, Pair
 from memory.passes.orders import Wanted
 from memory.text.similarity import likeness
-from tests import building, desks
+from tests import building, desks, embedding
 from tests.memory.test_forgetting import forget
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +107,40 @@ def test_statements_that_differ_in_one_place_alone_are_not_alike(one: str, other
 )
 def test_the_same_in_other_words_is_alike_whichever_comes_first(one: str, other: str) -> None:
     assert likeness(one, other) == likeness(other, one) > 0
+
+
+UNLIKE = ("Anna waters plants daily", "Berlin office closes early", "Invoices arrive quarterly", "Parking costs extra")
+
+
+@pytest.mark.engines
+def test_entries_that_share_no_word_are_offered_where_their_vectors_are_near(
+    desk: Desk, settings: Settings, client: Client
+) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    with embedding.serving() as endpoint:
+        embedding.switch_on("acme", endpoint)
+        older, *_, newer = desk.say("Physician repaired vehicle", *UNLIKE, "Surgeon fixing automobile")
+        embeddings.embed_entries(clock=timezone.now)
+        (found,) = desk.look()
+        assert (found.older.id, found.newer.id, found.row.percent, found.row.by_meaning) == (older, newer, 100, True)
+        (late,) = desk.say("Doctor mend car")
+        assert len(desk.look()) == 1  # it waits for its vector
+        embeddings.embed_entries(clock=timezone.now)
+        assert [each.newer.id for each in desk.look()] == [late, late, newer]
+    client.force_login(building.operator(slug="acme"))
+    assert "100 % alike in meaning" in client.get("/consolidation/duplicates").content.decode()
+
+
+@pytest.mark.engines
+def test_an_endpoint_that_fails_leaves_the_comparison_of_words(desk: Desk, settings: Settings) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    with embedding.serving() as endpoint:
+        embedding.switch_on("acme", endpoint)
+        endpoint.answers = lambda _: (500, b"{}")
+        desk.say(KEPT, HELD)
+        embeddings.embed_entries(clock=timezone.now)
+        (found,) = desk.look()
+        assert not found.row.by_meaning
 
 
 def test_what_consolidation_may_not_merge_is_not_offered(desk: Desk) -> None:

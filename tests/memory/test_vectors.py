@@ -137,6 +137,14 @@ def test_both_orders_are_made_one_and_filters_hold(endpoint: Endpoint) -> None:
     assert [row.content for row in exported] == found(acme, "family doctor")
 
 
+def test_the_best_of_either_order_comes_before_what_is_in_the_middle_of_both(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write_each(acme, "car mend", *(f"automobile item{number}" for number in range(20)))
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    assert "car mend" in found(acme, "automobile fixing")[:10]
+
+
 @pytest.mark.usefixtures("storage")
 def test_a_context_takes_what_the_query_means(endpoint: Endpoint) -> None:
     acme = building.scope()

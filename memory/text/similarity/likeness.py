@@ -1,7 +1,8 @@
 """How alike two statements are that the rules leave apart: for a person to decide, never to act on.
 
 A restatement has most words of the other, in another order or around another verb. Two statements in which only the
-thing, the name or the number in one place differs are about different things: the rules have weighed those.
+thing, the name or the number in one place differs are about different things: the rules have weighed those. Statements
+that share few words are alike where their vectors are near.
 """
 
 import re
@@ -14,6 +15,7 @@ from memory.text.search_words import every_word_of, language_of, stems_of, witho
 
 LEAST_ALIKE = 0.25  # of the words that either has, so many have both
 LEAST_SHARED = 2
+LEAST_NEAR = 0.65
 MOST_WORDS = 400
 RUN = re.compile(r"\w+")
 
@@ -42,17 +44,18 @@ class _Parsed(NamedTuple):
         return self.words[place].text if place >= 0 and place not in self.places else ""
 
 
-def likeness(one: str, other: str) -> float:
-    """The share of their words that both have; 0 when they are not alike enough to be shown to a person."""
+def likeness(one: str, other: str, *, nearness: float = 0.0) -> float:
+    """The share of their words that both have, or their ``nearness`` in meaning where they share fewer than it takes; 0
+    when they are not alike enough to be shown to a person."""
     texts = [_words(one), _words(other)]
     if max(map(len, texts)) > MOST_WORDS:
         return 0.0
     language = language_of([word for text in texts for word, _ in text])
     a, b = (_parse(text, language) for text in texts)
     both, either = set(a.stems) & set(b.stems), set(a.stems) | set(b.stems)
-    if len(both) < LEAST_SHARED or len(both) / len(either) < LEAST_ALIKE or _differ_in_a_place(a, b):
-        return 0.0
-    return len(both) / len(either)
+    if len(both) < LEAST_ALIKE * len(either):
+        return nearness if nearness >= LEAST_NEAR else 0.0
+    return 0.0 if len(both) < LEAST_SHARED or _differ_in_a_place(a, b) else len(both) / len(either)
 
 
 def _words(text: str) -> list[tuple[str, bool]]:
