@@ -7,6 +7,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 
+from memory.host import clock
 from memory.host.json_types import JSONObject
 from openwop_console.process import supervisor
 
@@ -17,12 +18,17 @@ class ConsoleConfig(AppConfig):
     name = "openwop_console"
     label = "console"
 
-    def ready(self) -> None:
-        """Register discovery's document for the apps below, and tie a console's child process to that console."""
-        from memory.host import clock, event_log, registrations
-
+    def __init__(self, *given: Any) -> None:
+        """Set the clock before any model is imported: one whose default is the time as Django tells it would otherwise
+        differ from its migration."""
+        super().__init__(*given)
         if not settings.IN_TESTS:
             clock.follow_database()
+
+    def ready(self) -> None:
+        """Register discovery's document for the apps below, and tie a console's child process to that console."""
+        from memory.host import event_log, registrations
+
         registrations.provide_capabilities(_discovery_document)
         registrations.when_read(self._register)
         if settings.OPENWOP_TELEMETRY:

@@ -132,6 +132,12 @@ def test_every_command_that_works_on_the_tables_looks_for_them_first():
         assert isinstance(load_command_class("openwop_console", name), DatabaseCommand), name
 
 
+def test_no_administrator_is_told_that_models_lack_migrations(fresh):
+    done = fresh("manage.py", "makemigrations", "--check", "--dry-run", OPENWOP_ENV="development")
+
+    assert (done.returncode, done.stdout) == (0, "No changes detected\n")
+
+
 def test_no_command_but_migrate_imports_every_view_to_check_it_first():
     ours = [name for name, app in get_commands().items() if app == "openwop_console"]
 
