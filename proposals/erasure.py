@@ -21,7 +21,7 @@ from memory.text.matching import (
     is_mentioned,
     judged,
     mention,
-    texts_in,
+    passages_in,
     whole_text,
 )
 from proposals import lifecycle
@@ -79,10 +79,10 @@ class ProposalTexts:
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         shown = Proposal.objects.of(tenant_id).filter(id__in=rows).values_list("id", "title", "rationale", "evidence")
-        said = {row: [title, rationale or "", *texts_in(evidence)] for row, title, rationale, evidence in shown}
+        said = {row: [title, rationale or "", *passages_in(evidence)] for row, title, rationale, evidence in shown}
         revisions = Revision.objects.of(tenant_id).filter(proposal_id__in=rows)
         for row, text, *more in revisions.values_list("proposal_id", "text", "title", "rationale", "note"):
-            said[row] += [*filter(None, more), *texts_in(json.loads(text))]
+            said[row] += [*filter(None, more), *passages_in(json.loads(text))]
         return said
 
     def erase(
@@ -121,7 +121,7 @@ class ProposalTexts:
             "duplicate_of", "uninstalled_ref",
         )  # fmt: skip
         for row, title, evidence, *said in rows:
-            told = (title, *texts_in(evidence), *filter(None, said), *texts.get(row, ()))
+            told = (title, *passages_in(evidence), *filter(None, said), *texts.get(row, ()))
             stays = is_mentioned(subject.terms, whole_text(installed.get(row, [])))
             goes = mention(subject.terms, whole_text(list(told)))
             if goes or stays:
@@ -137,7 +137,7 @@ def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[s
         "proposal_id", "installed", "text", "title", "rationale", "note"
     ).iterator(chunk_size=500):
         texts.setdefault(proposal_id, []).extend(said)
-        (kept if installed else texts).setdefault(proposal_id, []).extend(texts_in(json.loads(text)))
+        (kept if installed else texts).setdefault(proposal_id, []).extend(passages_in(json.loads(text)))
     return texts, kept
 
 

@@ -11,7 +11,7 @@ or with a tag (``ana+news@x.org``, which is the same mailbox only where the mail
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
 from itertools import chain, product
@@ -21,6 +21,7 @@ from uuid import UUID
 import re2
 
 from memory.host.erasure import Remains
+from memory.host.json_types import JSONMapping
 from memory.text import encodings
 
 FORGOTTEN = "[FORGOTTEN]"
@@ -30,6 +31,7 @@ NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
 # times as long as two; plain text takes the longer the more patterns there are.
 MOST_MEMORY, MOST_PATTERN = 256 * 1024 * 1024, 500_000
 LONGEST_SHADOW = 40  # characters; a pattern of all spellings of 256 takes half a minute to compile
+LONGEST_FIELD, MOST_FIELDS = 64, 40  # characters of a field, and fields of an object, that are looked at together
 MOST_APART = 4  # words of a name that are looked for apart from each other
 JOINTS = "+_-."  # separators of the words of a name in an address or an identifier
 # The signs of an address in words, as they are written to be read by people alone, in search form.
@@ -405,23 +407,49 @@ def _collect(value: object, keep: Callable[[str], None]) -> None:
         keep(json.dumps(value))
 
 
+def passages_in(value: object) -> list[str]:
+    """``texts_in``, and the short texts of each object together: a name may have a field for each of its words."""
+    found: list[str] = []
+    _collect(value, found.append)
+    _collect_fields(value, found.append)
+    return found
+
+
+def _collect_fields(value: object, keep: Callable[[str], None]) -> None:
+    if isinstance(value, dict):
+        if fields := _fields_of(value):
+            keep(fields)
+        for item in value.values():
+            _collect_fields(item, keep)
+    elif isinstance(value, list):
+        for item in value:
+            _collect_fields(item, keep)
+
+
+def _fields_of(value: JSONMapping) -> str:
+    """The short texts of an object as one; "" when there are none that could be the words of a name."""
+    fields = {name: item for name, item in value.items() if isinstance(item, str) and 0 < len(item) <= LONGEST_FIELD}
+    return "; ".join(f"{name}: {item}" for name, item in fields.items()) if 1 < len(fields) <= MOST_FIELDS else ""
+
+
 def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def whole_text(value: object) -> str:
     """All that a JSON value says as one text, for a look that knows nothing of which part holds what. What ends in one
-    part and begins in the next is no name."""
-    return "\x00".join(texts_in(value))
+    part and begins in the next is no name, but for the fields of one object."""
+    return "\x00".join(passages_in(value))
 
 
 def mentioned_in(terms: tuple[str, ...], value: object, rule: Rule = is_mentioned) -> bool:
-    """Whether any string inside a JSON value names the subject, by ``rule``."""
-    return any(rule(terms, text) for text in texts_in(value))
+    """Whether any string inside a JSON value names the subject, by ``rule``, or the fields of an object do."""
+    return any(rule(terms, text) for text in passages_in(value))
 
 
 def without_subject(terms: tuple[str, ...], value: object, rule: Rule) -> Any:
-    """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too."""
+    """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too; and
+    where the fields of an object name it together, each that has a word of it."""
     if isinstance(value, str):
         return FORGOTTEN if rule(terms, value) else value
     if is_number(value):
@@ -432,8 +460,20 @@ def without_subject(terms: tuple[str, ...], value: object, rule: Rule) -> Any:
         return [without_subject(terms, item, rule) for item in value]
     if isinstance(value, dict):
         replaced = (tuple(without_subject(terms, each, rule) for each in member) for member in value.items())
-        return encodings.all_members(replaced)
+        rest = encodings.all_members(replaced)
+        if (fields := _fields_of(rest)) and rule(terms, fields):
+            words = [word for term in terms for word in _parts(_bare(term))]
+            return encodings.all_members((_unless_among(words, key), _unless_among(words, rest[key])) for key in rest)
+        return rest
     return value
+
+
+def _unless_among(words: Sequence[str], value: Any) -> Any:
+    """The value, unless it is a text that holds one of these words in any form."""
+    if not isinstance(value, str):
+        return value
+    readings = (encodings.bare(search_form(reading)) for reading in encodings.readings(value))
+    return FORGOTTEN if any(word in reading for reading in readings for word in words) else value
 
 
 def rule_for(*, ticked: bool) -> Rule:

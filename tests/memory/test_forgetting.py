@@ -669,6 +669,24 @@ def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> No
 
 
 @pytest.mark.engines
+def test_a_name_whose_words_are_fields_of_an_object_is_offered_and_goes_from_every_store() -> None:
+    acme, store = building.scope(), "run inputs and variables"
+    person = {"first": "Marta", "last": "Kowalska", "city": "Lodz"}
+    namesake = {"first": "Marta", "last": "Nowak", "boss": "Jan Kowalska-Lis"}
+    run = building.execute(acme, "conformance-noop", people=[person, namesake], note="Kowalska", by="Ada")
+    found = preview(acme, "Marta Kowalska")
+    assert [(each.store, each.erase, each.suspected) for each in found.holdings if each.erase or each.suspected] == [
+        (store, (), (run.id,))
+    ]
+    done = carry_out(confirm(acme, found, ticked={run.id.hex}, typed="Marta Kowalska"))
+    inputs = Run.objects.of(acme.tenant_id).get(id=run.id).inputs
+    assert inputs["people"] == [{"first": "[FORGOTTEN]", "last": "[FORGOTTEN]", "city": "Lodz"}, namesake]
+    assert (inputs["note"], inputs["by"]) == ("Kowalska", "Ada")
+    assert done.receipt["stores"][store]["undecided"] == 0
+    assert not any(each.erase or each.suspected for each in preview(acme, "Marta Kowalska").holdings)
+
+
+@pytest.mark.engines
 def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
     acme, now = building.scope(), timezone.now()
     secret = vault.store_secret(acme.tenant_id, f"token of {MARTA}", "s3cret-value", now=now)

@@ -30,7 +30,7 @@ from memory.text.matching import (
     Rule,
     judged,
     mentioned_in,
-    texts_in,
+    passages_in,
     whole_text,
     without_subject,
 )
@@ -123,11 +123,11 @@ class Declared:
         """
         found, known = [], remembered(subject)
         for row, values in rows:
-            mentions = {known.mention(subject.terms, text) for text in set(texts_in(values))}
+            mentions = {known.mention(subject.terms, text) for text in set(passages_in(values))}
             is_exact = Mention.EXACT in mentions
             if is_exact and Mention.SUSPECTED in mentions:
                 rest = self.left_of(values, subject, known.is_exact)
-                mentions = {known.mention(subject.terms, text) for text in set(texts_in(rest))}
+                mentions = {known.mention(subject.terms, text) for text in set(passages_in(rest))}
             if is_exact or Mention.SUSPECTED in mentions:
                 found.append((row, is_exact, Mention.SUSPECTED in mentions))
         return found
@@ -174,13 +174,13 @@ class Declared:
             found = found.select_related("definition" if run == "self" else f"{run}__definition")
         if run or self.personal.shown:
             return {row.id: self._shown(row) for row in found}
-        return {row: list(texts_in(self._read(values))) for row, *values in found.values_list("id", *self.columns)}
+        return {row: list(passages_in(self._read(values))) for row, *values in found.values_list("id", *self.columns)}
 
     def _shown(self, row: Any) -> list[str]:
         if self.personal.shown:
             return list(self.personal.shown(row))
         run = row if self.personal.sensitive_of == "self" else getattr(row, self.personal.sensitive_of)
-        return list(texts_in([redaction.mask_of_run(run).value(getattr(row, name)) for name in self.columns]))
+        return list(passages_in([redaction.mask_of_run(run).value(getattr(row, name)) for name in self.columns]))
 
     def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
         prefix, column = self.personal.page

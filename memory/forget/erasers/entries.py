@@ -28,6 +28,7 @@ from memory.text.matching import (
     judged,
     mention,
     mentioned_in,
+    passages_in,
     rule_for,
     texts_in,
     whole_text,
@@ -368,7 +369,7 @@ class Archives(Declared):
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         shown = Archive.objects.of(tenant_id).filter(id__in=rows).iterator(chunk_size=ARCHIVES_AT_ONCE)
         return {
-            row.id: [str(_document(row).get("text", "")), row.memory_ref, *texts_in(_document(row))] for row in shown
+            row.id: [str(_document(row).get("text", "")), row.memory_ref, *passages_in(_document(row))] for row in shown
         }
 
     @transaction.atomic
