@@ -67,6 +67,7 @@ class StripEvent:
     sequence: int
     kind: str
     lane: str
+    node: str
     label: str
     here: bool
     url: str
@@ -198,6 +199,7 @@ def _strip_event(mark: Mark, origin: Provenance) -> StripEvent:
         sequence=mark.sequence,
         kind="write" if mark.type == provenance.FACT else "event",
         lane="node" if mark.node_id or mark.type.startswith(VENDOR) else "host",
+        node=mark.node_id,
         label=f"{mark.type} {mark.node_id}".strip(),
         here=mark.this,
         url=f"{reverse('run', args=[run_id])}?at={mark.sequence}#seq-{mark.sequence}",

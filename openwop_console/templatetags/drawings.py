@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 BAR, BAR_STEP, BAR_TOP = 6, 8, 28
-LANES_BEGIN, EVENT_STEP, LANES_END = 84, 26, 20
+LANES_BEGIN, LANES_END, STRIP_WIDTH = 84, 20, 960
+STEPS = (26, 96)  # the least and the most between two events
+LETTER = 6.5  # about the width of a letter of a name
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,11 @@ def bars(points: Iterable[tuple[object, float]], top: float = 0) -> Bars:
 
 @dataclass(frozen=True)
 class Place:
-    """One event on the strip of a run, and its horizontal position."""
+    """One event on the strip of a run, its horizontal position, and the name of its node where that begins."""
 
     x: int
     event: Any
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,19 @@ class Strip:
     places: Sequence[Place]
 
 
-def strip(events: Iterable[object]) -> Strip:
-    """Place the events in order, evenly spaced, to the right of the lanes' names."""
-    placed = [Place(LANES_BEGIN + place * EVENT_STEP, event) for place, event in enumerate(events)]
-    return Strip(LANES_BEGIN + max(len(placed) - 1, 0) * EVENT_STEP + LANES_END, placed)
+def strip(events: Iterable[Any]) -> Strip:
+    """Place the events in order, evenly spaced, to the right of the lanes' names: over the width of a page if they can.
+    The first event of each stretch of a node carries as much of its name as there is room for."""
+    listed = list(events)
+    least, most = STEPS
+    step = max(least, min(most, (STRIP_WIDTH - LANES_BEGIN - LANES_END) // max(len(listed) - 1, 1)))
+    names: dict[int, str] = {}
+    for node, stretch in groupby(enumerate(listed), key=lambda placed: placed[1].node):
+        places = [place for place, _ in stretch]
+        room = int((len(places) * step - LETTER) / LETTER)
+        names[places[0]] = node if len(node) <= room else f"{node[: room - 1]}…"
+    placed = [Place(LANES_BEGIN + place * step, event, names.get(place, "")) for place, event in enumerate(listed)]
+    return Strip(LANES_BEGIN + max(len(placed) - 1, 0) * step + LANES_END, placed)
 
 
 NODE_X, NODE_Y, NODE_STEP, SIDE_STEP = 190, 44, 52, 240

@@ -191,8 +191,12 @@ def test_the_tallest_bar_fills_the_drawing_and_a_zero_keeps_a_foot() -> None:
     assert drawings.bars([("Mon", 13)], 26).bars[0].height == 13, "drawings that are compared share their top"
 
 
-def test_the_events_of_a_strip_stand_in_their_order() -> None:
-    events = [SimpleNamespace(sequence=number) for number in range(3)]
-    drawn = drawings.strip(events)
-    assert [place.x for place in drawn.places] == [84, 110, 136]
-    assert (drawn.width, drawings.strip([]).width) == (156, 104)
+def test_the_events_of_a_strip_fill_the_page_in_their_order_and_each_node_is_named_once() -> None:
+    def drawn(*nodes: str) -> drawings.Strip:
+        return drawings.strip([SimpleNamespace(node=node) for node in nodes])
+
+    few, many = drawn("", "a-long-name-of-a-node", "b"), drawn(*["a-long-name-of-a-node"] * 2, *["b"] * 40)
+    assert [(place.x, place.name) for place in few.places] == [(84, ""), (180, "a-long-name-…"), (276, "b")]
+    assert (few.width, drawn().width) == (296, 104)
+    assert [place.name for place in many.places] == ["a-long…", "", "b", *[""] * 39]
+    assert many.width == 104 + 41 * 26, "those that do not fit scroll"

@@ -85,7 +85,9 @@ def test_a_row_has_the_inputs_the_prompt_and_the_reads_of_its_node(ada: Client) 
         ),
     )
     run = building.execute(building.scope(), "letter", customer="Marta")
-    lanes = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
+    answer = ada.get(f"/runs/{ids.wire('run', run.id)}")
+    lanes = lanes_of(answer)
+    assert 'href="/artifacts/prompt:greeting@1.0.0"' in body_of(answer)
     assert "&quot;name&quot;: &quot;Marta&quot;" in lanes["greet"]
     assert "Dear {{name}}, as you know:" in lanes["greet"]
     assert "Dear Marta, as you know:" in lanes["greet"]
