@@ -453,3 +453,11 @@ def test_by_keyboard_secrets_webhooks_policies_and_schedules_are_set_and_the_aud
     page.keyboard.type("secret.")
     page.keyboard.press("Enter")
     page.wait_for_url("**/audit?action=secret.*")
+
+    go_to(page, "memory", "Memory")
+    browsing.tab_to(page, "Export…")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/memory/export")
+    browsing.tab_to(page, "Start export")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("waiting for a worker")).to_be_visible()

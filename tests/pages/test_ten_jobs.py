@@ -209,18 +209,25 @@ def test_by_taps_a_proposal_is_approved_stopped_and_rolled_back(
     hand = Hand(page, is_finger=True)
     hand.press(page.get_by_role("link", name="Shorter summaries"))
     hand.press(page.get_by_role("button", name="Approve"))
+    assert hand.count() == 2
     expect(page.locator("main")).to_contain_text("A worker is installing")
     drain()
     expect(page.get_by_role("heading", name="Installed")).to_be_visible()
 
     hand.go("Installed")
+    hand.count()
     hand.press(page.get_by_role("link", name="Disable triage.summary"))
     page.wait_for_url("**/artifacts/prompt:triage.summary@1.1.0#id_reason")
     hand.fill(page.get_by_label("Reason"), "It leaves out the customer")
     hand.press(page.get_by_role("button", name="Disable"))
     expect(page.get_by_role("button", name="Enable")).to_be_visible()
+    assert hand.count() == 2
 
+    hand.go("Installed")
+    hand.count()
+    hand.press(page.get_by_role("link", name="triage.summary").first)
     hand.press(page.get_by_role("button", name="Roll back"))
+    assert hand.count() == 2
     expect(page.get_by_text("waiting 0 of 1")).to_be_visible()
     drain()
     page.context.clear_cookies(name=django_settings.SESSION_COOKIE_NAME)
@@ -259,19 +266,23 @@ def test_by_taps_a_run_is_answered_entries_are_retired_and_a_subject_is_forgotte
     expect(page.get_by_text("2 entries are retired")).to_be_visible()
 
     hand.go("Forget")
+    hand.count()
     hand.fill(page.get_by_label("Subject", exact=True), "Marta")
     hand.press(page.get_by_role("button", name="Preview", exact=True))
     page.wait_for_url("**/forget/fgt_*")
     drain()
     page.reload()
+    assert hand.count() == 1
     hand.press(page.locator(".suspect label", has_text="Keep").first)
     hand.press(page.get_by_role("button", name="Keep all undecided"))
+    hand.count()
     expect(page.get_by_text("all decided")).to_be_visible()
     hand.press(page.get_by_role("button", name="Continue to confirm"))
     hand.fill(page.get_by_label("Type the subject"), "Marta")
     hand.fill(page.get_by_label("Reason or ticket"), "4711")
     hand.fill(page.get_by_label("Your password"), building.PASSWORD)
     hand.press(page.get_by_role("button", name="Forget for good"))
+    assert hand.count() == 2
     expect(page.get_by_role("heading", level=1)).to_contain_text("Forget request")
     drain()
     page.reload()
