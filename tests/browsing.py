@@ -51,6 +51,8 @@ TOUCHED = """(wanted) => {
     return wanted.contains(found) || labels.some((label) => label.contains(found)) ? "" : found?.outerHTML.slice(0, 90);
   }).filter(Boolean);
 }"""
+FITS = """() => [document.documentElement, ...document.querySelectorAll(".table-region:has(> .cards)")]
+  .every((each) => each.scrollWidth <= each.clientWidth)"""
 FINGER = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -63,7 +65,7 @@ class Hand:
     presses: int = 0
 
     def press(self, target: Locator) -> None:
-        """A finger touches nothing but ``target``; the page is no wider than its window."""
+        """A finger touches nothing but ``target``, on a page and with lists no wider than their place."""
         self.presses += 1
         if not self.is_finger:
             target.click()
@@ -71,7 +73,7 @@ class Hand:
         target.scroll_into_view_if_needed()
         others = target.evaluate(TOUCHED)
         assert others == [], f"a finger on {target} touches {others}"
-        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), self.page.url
+        assert self.page.evaluate(FITS), f"{self.page.url} is wider than its window, or a list than its place"
         target.tap()
 
     def fill(self, target: Locator, words: str) -> None:

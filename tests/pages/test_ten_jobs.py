@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from memory import artifact_stops
 from memory.host.models import Interrupt
 from memory.passes import orders
 from memory.passes.orders import Wanted
@@ -44,6 +45,9 @@ def tenant_at_work() -> None:
     order = orders.order(building.scope(), Wanted("consolidate", "halls"), now=timezone.now())
     orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=timezone.now)
     remembered("Call Ana in 3 days.", "Maybe I'll call Bob in 3 days.")
+    building.install_prompt("greeting-of-customers-who-wait-since-yesterday", "Dear all,")
+    long = "prompt:greeting-of-customers-who-wait-since-yesterday@1.0.0"
+    artifact_stops.disable(building.scope(), long, reason="it sounds cold", now=timezone.now())
     shape = {"agentId": "private.acme.brain", "memoryShape": {"longTerm": True}}
     building.install_agent("acme", {"persona": "Brain", "modelClass": "general", **shape})
 
@@ -110,6 +114,8 @@ def read(hand: Hand, settings: Settings) -> None:
     hand.press(page.get_by_role("button", name="Filter", exact=True))
     page.wait_for_url("**/audit?*action=operator.created*")
     expect(page.locator("[data-item]").first).to_contain_text("operator.created")
+    hand.press(page.get_by_role("link", name="Clear"))
+    hand.press(page.get_by_role("link", name="Group by request"))
 
 
 def act(hand: Hand, drain: Callable[..., int]) -> None:
