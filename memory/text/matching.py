@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from itertools import chain, product
+from itertools import chain, permutations, product
 from typing import Any, TypeGuard
 from uuid import UUID
 
@@ -41,7 +41,8 @@ _DOT = r"(?:[.。｡]| ?[\[({<] ?(?:dot|punkt|\.) ?[\])}>] ?| dot )"  # stops th
 _BETWEEN = rf"(?:[ {re.escape(JOINTS)}]|__|(?:<[^<>]{{1,64}}>|[ ,;/|\"'\\()\[\]])+)"
 # The same where each word is the value of a field, in JSON, YAML, a query or attributes, and one or two middle names.
 # ``whole_text`` has NUL between parts, across which no name reaches.
-_IN_FIELDS = r"(?!\w)[^{}\[\]\x00]{0,80}?[:=] ?\\{0,2}[\"']?"
+_FIELD = r"[:=] ?\\{0,2}[\"']?"
+_IN_FIELDS = rf"(?!\w)[^{{}}\[\]\x00]{{0,80}}?{_FIELD}"
 _MIDDLE = r" (?:[^\s@:=\x00]{1,20} ){1,2}"
 # The signs of an address with quotes, tags or a password around them, or as those who return mail write them.
 _AT_APART = r"(?:[-_]at[-_]|=|:[^\s@/\x00]{1,64}@|(?:<[^<>]{1,64}>|[ \"'+|\\]){1,6}@(?:<[^<>]{1,64}>|[ \"'+|\\]){0,6})"
@@ -207,11 +208,17 @@ class _Patterns:
         of_words = [term for term in terms if _is_spaced(term)]
         self.spaced = _whole(of_words) if of_words else None
         parts = {_escaped(each) for term in terms for each in (term, _bare(term), *_otherwise(term))}
-        spaced = (each for term in terms for each in (_bare(term), *_otherwise(term)) if _is_spaced(each))
+        spaced = [each for term in terms for each in (_bare(term), *_otherwise(term)) if _is_spaced(each)]
         turned = [list(map(_escaped, words)) for each in spaced for words in _turned(each)]
         parts |= {rf"(?:{_BETWEEN})?".join(words) for words in turned}
-        apart = rf"(?:{_BETWEEN}|{_IN_FIELDS}|{_MIDDLE})"
-        parts |= {rf"(?<!\w){apart.join(words)}(?!\w)" for words in turned if _can_be_apart(words)}
+        parts |= {
+            rf"(?<!\w){rf'(?:{_BETWEEN}|{_MIDDLE})'.join(words)}(?!\w)" for words in turned if _can_be_apart(words)
+        }
+        parts |= {
+            rf"{_FIELD}{rf'(?:{_BETWEEN}|{_IN_FIELDS})'.join(map(_escaped, words))}(?!\w)"
+            for each in spaced
+            for words in _in_any_order(each)
+        }
         for local, _, domain in (_bare(term).partition("@") for term in terms):
             if local and domain:
                 parts.add(rf"{_escaped(local)}\+[^\s@]*@{_escaped(domain)}")
@@ -247,6 +254,14 @@ def _look_alike(term: str) -> str:
 def _is_spaced(term: str) -> bool:
     """Whether it is a name of several words, which an address writes with a plus between them."""
     return " " in term and "@" not in term
+
+
+def _in_any_order(name: str) -> Iterable[Sequence[str]]:
+    """The orders in which the words of a name may stand in fields: every one of few, since an object has none."""
+    words = name.split()
+    if not _can_be_apart(words):
+        return ()
+    return list(permutations(words)) if len(words) < MOST_APART else _turned(name)
 
 
 def _can_be_apart(words: list[str]) -> bool:
@@ -429,7 +444,9 @@ def _collect_fields(value: object, keep: Callable[[str], None]) -> None:
 def _fields_of(value: JSONMapping) -> str:
     """The short texts of an object as one; "" when there are none that could be the words of a name."""
     fields = {name: item for name, item in value.items() if isinstance(item, str) and 0 < len(item) <= LONGEST_FIELD}
-    return "; ".join(f"{name}: {item}" for name, item in fields.items()) if 1 < len(fields) <= MOST_FIELDS else ""
+    return (
+        "; ".join(f"{name}: {item}" for name, item in sorted(fields.items())) if 1 < len(fields) <= MOST_FIELDS else ""
+    )
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -305,6 +305,11 @@ RARE = [
             "[[Marta]] [[Kowalska]]",
         )
     ),
+    *(
+        (f"three words in fields in another order: {text}", "marta anna kowalska", text, SUSPECTED)
+        for text in ('{"a":"Anna","b":"Marta","c":"Kowalska"}', "last: Kowalska\nfirst: Marta Anna")
+    ),
+    ("a word of it within a field", "marta kowalska", "boss: Jan Kowalska-Lis; last: Nowak; first: Marta", NONE),
     ("with a middle name", "marta kowalska", "for Marta Anna Kowalska", SUSPECTED),
     ("with an initial", "marta kowalska", "for Marta A. Kowalska", SUSPECTED),
     ("its words in fields of two objects", "marta kowalska", '[{"first":"Marta"},{"last":"Kowalska"}]', NONE),
