@@ -101,6 +101,12 @@
     else prefer(button.dataset.set, button.dataset.value);
   });
 
+  /* --- data-reveal="id of a password field" on a checkbox -------------------------------------------------------------- */
+
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches("[data-reveal]")) document.getElementById(target.dataset.reveal).type = target.checked ? "text" : "password";
+  });
+
   /* --- choosing rows: data-check on a row's box, data-check-all in the head, data-checked-count in the bulk bar ------- */
 
   function countChecked(form) {

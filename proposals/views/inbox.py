@@ -154,7 +154,8 @@ def _facet(group: _Group, wanted: InboxFilter, counts: Counts) -> Facet:
         if behind.get(each) or each in chosen
     ]
     if group.name == "age":
-        return Facet(group.name, group.legend, [Option("", "Any", not chosen), *options], "radio")
+        choices = [Option("", "Any", not chosen), *options] if options else []
+        return Facet(group.name, group.legend, choices, "radio")
     more = counts.synthesizers - len(behind) if group.name == "synthesizer" else 0
     return Facet(group.name, group.legend, options, folded=group.name in FOLDED and not chosen, more=more)
 

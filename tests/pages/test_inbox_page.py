@@ -344,7 +344,9 @@ def test_hostile_words_are_text_wherever_they_stand(ada: Client) -> None:
 
 
 def test_four_kinds_of_nothing(ada: Client, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "No proposals yet" in body_of(ada.get("/proposals"))
+    shown = body_of(ada.get("/proposals"))
+    assert "No proposals yet" in shown
+    assert '<details class="facets" hidden>' in shown, "there is nothing to choose"
     assert "Nothing matches" in body_of(ada.get("/proposals?kind=automation"))
     assert "Nothing waits for your vote" in body_of(ada.get("/proposals?show=needs-me"))
     silent = body_of(sign_in(role="author").get("/proposals?show=needs-me"))

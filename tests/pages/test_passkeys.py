@@ -96,6 +96,9 @@ def test_a_finger_that_is_not_the_owner_s_signs_nobody_in(page: Page, live_serve
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.get_by_text("No passkey was used.")).to_be_visible()
     assert page.url == f"{live_server.url}/login"
+    for shown in ("text", "password"):
+        page.get_by_label("Show what I type").click()
+        expect(page.get_by_label("Password")).to_have_attribute("type", shown)
 
 
 def test_a_wrong_password_adds_no_passkey_and_who_was_deactivated_enters_with_none(
