@@ -18,7 +18,7 @@ IN_PRODUCTION := OPENWOP_ENV=production OPENWOP_DATA_DIR=var/check \
 # environment asks for no compiled files. That was two thirds of the time to collect the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-sqlite test-postgres test-all check bench docs screenshots lock
+.PHONY: run test test-sqlite test-postgres test-all check check-types check-rest bench docs screenshots lock
 .DEFAULT_GOAL := run
 
 run: .venv/.run
@@ -42,11 +42,16 @@ test-all: .venv/.dev
 	OPENWOP_TEST_DB=sqlite $(PYTEST) $(ARGS)
 	OPENWOP_TEST_DB=postgres $(PYTEST) $(ARGS)
 
-check: .venv/.dev
+# The types take longer than all the rest, on one core: make --jobs 2 check.
+check: check-types check-rest
+
+check-types: .venv/.dev
+	$(IN_TEST) $(PY) -m mypy
+
+check-rest: .venv/.dev
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	find templates -name '*.html' -exec .venv/bin/djade --check --target-version 5.2 {} +
-	$(IN_TEST) $(PY) -m mypy
 	$(IN_TEST) .venv/bin/lint-imports
 	$(IN_TEST) $(PY) manage.py makemigrations --check --dry-run
 	$(IN_PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
@@ -86,10 +91,11 @@ lock:
 	@$(INSTALL) $<
 	@touch $@
 
-.venv/.dev: requirements-dev.lock .venv/.run
-	@echo 'Installing what its tests need into .venv'
+# With all that the console needs.
+.venv/.dev: requirements-dev.lock .venv/.python
+	@echo 'Installing what the console and its tests need into .venv'
 	@$(INSTALL) $<
-	@touch $@
+	@touch .venv/.run $@
 
 .venv/.bench: requirements-bench.lock .venv/.dev
 	@echo 'Installing what its benchmark needs into .venv'
