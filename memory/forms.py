@@ -253,7 +253,7 @@ class PolicyForm(forms.Form):
 
     archive_days = forms.IntegerField(label="Archives are kept for (days)")
     restore_days = forms.IntegerField(
-        label="What passes took away can be restored for (days)", help_text="Then it is removed for good."
+        label="Restore window (days)", help_text="How long removed entries can be restored."
     )
     stale_days = forms.IntegerField(label="Commitments go stale after (days)")
     timezone = PlainField(label="Time zone", max_length=64)
@@ -289,7 +289,7 @@ class PolicyForm(forms.Form):
         help_text="The name of a secret of the vault, never its value.",
     )
     nightly = forms.BooleanField(
-        label="Consolidate and distil every night",
+        label="Consolidate and distill every night",
         required=False,
         help_text="What is new in a memory is consolidated, and a memory that has grown is distilled.",
     )
@@ -300,9 +300,9 @@ class PolicyForm(forms.Form):
         help_text="For example 03:00, in the time zone above. Left empty, 03:00.",
     )
     distill_above = forms.IntegerField(
-        label="Distil after this many tokens",
+        label="Distill after this many tokens",
         required=False,
-        help_text="Written to a memory since its last archive. Left empty or 0, the night distils nothing.",
+        help_text="Written to a memory since its last archive. Left empty or 0, the night distills nothing.",
     )
     forget_second_person = forms.BooleanField(
         label="A second person confirms each forget",

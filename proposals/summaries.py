@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.utils.dateparse import parse_datetime
 
@@ -223,14 +224,16 @@ def five_fields(expression: str) -> str:
 
 
 def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
-    """The next ``TICKS`` instants of an automation, fewer when it ends before; empty for an invalid cron."""
+    """The next ``TICKS`` times of an automation by its clock, fewer when it ends before; empty for an invalid cron."""
     if "fireAt" in document:
         at = parse_datetime(document["fireAt"])
         return (at,) if at and at.tzinfo and at > now else ()
     expression = five_fields(document["cron"])
     if cron.problem_of(expression):
         return ()
-    return tuple(islice(cron.ticks_after(expression, document.get("timezone", "UTC"), now), TICKS))
+    timezone = document.get("timezone", "UTC")
+    ticks = islice(cron.ticks_after(expression, timezone, now), TICKS)
+    return tuple(tick.astimezone(ZoneInfo(timezone)) for tick in ticks)
 
 
 # Workflow-chain packs (RFC 0013): chains, nodes, the tools they use, parameters.

@@ -606,7 +606,7 @@ def test_an_owner_switches_the_nights_on_and_off_and_two_pages_say_so(ada: Clien
     assert "Nightly passes are off." in page(ada, "/consolidation")
     on = {**form, "nightly": "on", "night_at": "02:15", "distill_above": "900"}
     shown = body_of(ada.post("/retention", on, follow=True))
-    assert "consolidates and distils at 02:15" in shown
+    assert "consolidates and distills at 02:15" in shown
     assert "more than 900 tokens" in shown
     assert memory_policy.policy_of(building.tenant().id).nightly
     assert "Every night at 02:15 (UTC)" in page(ada, "/consolidation")

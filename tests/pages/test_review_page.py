@@ -811,7 +811,10 @@ def test_without_an_installed_version_production_gains_everything(ada: Client) -
 
 def test_the_runs_of_an_automation_are_foretold_for_what_is_or_may_become_installed(ada: Client) -> None:
     made = proposing.propose(text=proposing.automation(), kind="automation")
-    assert "Its next 5 runs, once it is installed" in body_of(ada.get(page_of(made)))
+    shown = body_of(ada.get(page_of(made)))
+    assert "Its next 5 runs, once it is installed" in shown
+    elsewhere = proposing.propose(text=proposing.automation(timezone="Asia/Tokyo"), kind="automation")
+    assert [" JST)</span>" in each for each in (shown, body_of(ada.get(page_of(elsewhere))))] == [False, True]
     ada.post(f"{page_of(made)}/archive", {"reason": "old"})
     assert "Its next" not in body_of(ada.get(page_of(made)))
     done = proposing.applied(text=proposing.automation(), kind="automation")

@@ -126,7 +126,7 @@ def test_an_automation_is_told_in_words_with_its_next_five_runs() -> None:
     words = "Starts digest: At 09:00 on Monday through Friday (Europe/Berlin)"
     assert [line.words for line in found.lines] == [words, "Inputs: desk"]
     days = [(tick.day, tick.hour) for tick in found.ticks]
-    assert days == [(23, 8), (24, 8), (25, 8), (26, 8), (27, 8)]
+    assert days == [(23, 9), (24, 9), (25, 9), (26, 9), (27, 9)]
     moved = {**NIGHTLY, "cron": "0 30 7 * * *", "missedTickPolicy": "skip", "inputs": {"desk": "south"}}
     assert told(Kind.AUTOMATION, NIGHTLY, moved) == [
         "change: When: At 09:00 on Monday through Friday (Europe/Berlin) → At 07:30 every day (Europe/Berlin)",
