@@ -1,4 +1,4 @@
-"""Take a picture of every page of the demo, at two widths and in both themes, and look for faults.
+"""Take a picture of every page of the demo, on a desk and on a phone, in both themes, and look for faults.
 
 Run by ``make screenshots``. Starts a console with a fresh demo, signs in as its owner, follows the links of each page
 to two addresses of every route, and writes ``NAME-WIDTH-THEME.png`` for each into a folder. Prints each fault: an
@@ -24,10 +24,21 @@ from urllib.parse import urljoin, urlsplit
 import django
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, StorageState, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    StorageState,
+    ViewportSize,
+    sync_playwright,
+)
 
 OWNER = "ada@acme.example"
 HEIGHT = 800
+# Narrower windows are those of phones.
+PHONE = 600
 Theme = Literal["light", "dark"]
 VIEWS: tuple[tuple[int, Theme], ...] = ((1280, "light"), (390, "dark"), (390, "light"), (1280, "dark"))
 # Every picture that a document shows: its name in docs/, and the address it is of, or one with what to click there.
@@ -151,6 +162,12 @@ def sign_in(browser: Browser, base: str, password: str) -> StorageState:
     return state
 
 
+def open_window(browser: Browser, state: StorageState, width: int, theme: Theme) -> BrowserContext:
+    """A window with a mouse; a narrow one is a phone's, with a finger."""
+    size: ViewportSize = {"width": width, "height": HEIGHT}
+    return browser.new_context(storage_state=state, color_scheme=theme, viewport=size, has_touch=width < PHONE)
+
+
 def picture_documents(page: Page, base: str) -> None:
     """The pictures of IN_DOCUMENTS are in docs/, each of the first screen, light."""
     page.set_viewport_size({"width": VIEWS[0][0], "height": HEIGHT})
@@ -206,9 +223,7 @@ def main() -> int:
         wanted = {name_of(path): path for path in find_addresses(read, of_a_route=2) if path.startswith(chosen.only)}
         chosen.folder.mkdir(parents=True, exist_ok=True)
         for width, theme in VIEWS:
-            window = browser.new_context(
-                storage_state=state, color_scheme=theme, viewport={"width": width, "height": HEIGHT}
-            )
+            window = open_window(browser, state, width, theme)
             page = window.new_page()
             for name, path in wanted.items():
                 faults = open_page(page, f"{base}{path}")

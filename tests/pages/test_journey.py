@@ -83,9 +83,7 @@ def test_no_page_is_too_wide_complains_or_hinders_by_axe(console: ConsoleProcess
     assert len(addresses) > 40
     faults = []
     for number, (width, theme) in enumerate(screenshots.VIEWS if THOROUGH else screenshots.VIEWS[:2]):
-        window = browser.new_context(
-            storage_state=state, color_scheme=theme, viewport={"width": width, "height": screenshots.HEIGHT}
-        )
+        window = screenshots.open_window(browser, state, width, theme)
         opened = window.new_page()
         # A quick run looks at each page once, at the first of many alike: in one of the two views that differ in
         # everything.
