@@ -427,6 +427,20 @@
     document.addEventListener(arrival, ({ detail, target }) => arrive(detail.elt?.isConnected ? detail.elt : target));
   }
 
+  /* What had the focus and went with the old content leaves it to what came in its place, not to the top of the page. */
+  let held = "";
+
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    held = detail.target.contains(document.activeElement) ? detail.target.id : "";
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    const place = document.activeElement === document.body && held && document.getElementById(held);
+    held = "";
+    if (!place) return;
+    place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+  });
+
   /* What an operator opened stays open, and what is being typed stays typed, when a poll redraws it. */
   if (window.Idiomorph) {
     Idiomorph.defaults.ignoreActiveValue = true;

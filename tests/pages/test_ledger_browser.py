@@ -51,6 +51,11 @@ def test_a_choice_narrows_the_list_and_the_counts_beside_it(page: Page, live_ser
 def test_by_keys_alone_a_row_or_all_that_match_are_retired(page: Page, live_server: LiveServer) -> None:
     write(*(f"note {number}" for number in range(52)))
     browsing.sign_in(page, live_server.url, "/memory")
+    page.get_by_role("link", name="Older").press("Enter")
+    expect(page.get_by_text("of 52 entries")).to_contain_text("51")
+    expect(page.locator("#entries")).to_be_focused()
+    page.get_by_role("link", name="Newest").press("Enter")
+    expect(page.get_by_role("link", name="Older")).to_be_visible()
     for key in ("j", "x", "e"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", name="Retire 1 entry")).to_be_visible()
