@@ -94,6 +94,7 @@ def test_from_the_inbox_to_the_installation_by_keyboard_alone(
     expect(page.get_by_role("button", name="Request changes")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".aside")).to_contain_text("a comma is missing")
+    page.wait_for_load_state()  # keys work once the scripts have run
     page.keyboard.press("g")
     expect(page.locator(".aside")).to_contain_text("waiting 0 of 1")
     drain()
