@@ -87,8 +87,9 @@ class Hand:
         """Press an entry of the navigation, which is folded on a phone."""
         if self.is_finger:
             self.press(self.page.locator(".nav-fold > summary"))
-        self.press(self.page.get_by_role("navigation", name="Console").get_by_role("link", name=name).first)
-        self.page.wait_for_load_state()
+        link = self.page.get_by_role("navigation", name="Console").get_by_role("link", name=name).first
+        with self.page.expect_navigation():
+            self.press(link)
 
     def count(self) -> int:
         """How often it has pressed since it was last asked."""

@@ -101,9 +101,7 @@ def read(hand: Hand, settings: Settings) -> None:
 
     # 9. Commitments, each with its sentence.
     hand.go("Passes")
-    if hand.is_finger:
-        hand.press(page.locator(".nav-fold > summary"))
-    hand.press(page.get_by_role("navigation", name="Console").get_by_role("link", name="Commitments"))
+    hand.go("Commitments")
     expect(main).to_contain_text("Call Ana in 3 days.")
 
     # 10. The audit log.
