@@ -166,7 +166,7 @@ def _finding(name: str, agents: list[InstalledAgent], drifts: list[Drift], timez
     needs = {need: agent.manifest[need] for agent in agents for need in NEEDS if need in agent.manifest}
     return Finding(
         kind=KIND,
-        title=f"Match the manifest of agent {shown_name(drifts[0].agent_id)} to what it uses ({version})",
+        title=f"Correct the manifest of {shown_name(drifts[0].agent_id)} ({version})",
         rationale=" ".join(
             [*(_sentence(drift, timezone) for drift in drifts), named_in_part(len(shown_by)).strip()]
         ).strip(),
