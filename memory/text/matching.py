@@ -3,7 +3,8 @@
 *Exact* is a whole name, as it is or in an encoding: ``ana@x.org`` in "write to ana@x.org.", in ``mailto:ANA%40x.org``
 and inside base64. *Suspected* is what may be another person, which a person decides: a name inside a longer word
 (``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), with its words joined as in an identifier
-(``ana_quispe``), turned round or with other signs between them (``Quispe, Ana``, ``Ana<br>Quispe``), with its signs in
+(``ana_quispe``), turned round or with other signs between them (``Quispe, Ana``, ``Ana<br>Quispe``), in two fields or
+around a middle name (``{"last": "Quispe", "first": "Ana"}``, docs/decisions/0190-names-in-fields.md), with its signs in
 words (``ana [at] x.org``), with letters of other scripts that look the same, in bytes of a charset that nothing names,
 or with a tag (``ana+news@x.org``, which is the same mailbox only where the mail host says so).
 """
