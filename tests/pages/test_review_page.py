@@ -368,7 +368,10 @@ def test_a_reason_too_short_is_told_in_plain_words(ada: Client) -> None:
 
 def test_archiving_says_what_is_uninstalled_or_why_it_cannot_be(ada: Client) -> None:
     made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
-    assert "does not uninstall on archiving" in body_of(ada.get(f"{page_of(made)}/archive"))
+    shown = body_of(ada.get(f"{page_of(made)}/archive"))
+    assert "does not uninstall on archiving" in shown
+    instead = shown.partition("To take it out of use, disable it or roll it back")[2].partition("</p>")[0]
+    assert f'href="/artifacts/{made.installed_ref}"' in instead
     assert ada.post(f"{page_of(made)}/archive", {"reason": "old"}).status_code == 409
     proposing.policy("agent-pack", uninstall_on_archive=True)
     page = body_of(ada.get(f"{page_of(made)}/archive"))
