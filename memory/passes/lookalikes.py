@@ -73,7 +73,7 @@ class _Vectors:
         return self._known[entry.position].tobytes() if entry.position in self._known else b""
 
     def nearness(self, one: CorpusEntry, other: CorpusEntry) -> float:
-        """The cosine of the two from the usual one, 0, to 1; 0 also where one has no vector."""
+        """The cosine of the two on a scale from the usual one, 0, to 1; 0 also where one has no vector."""
         if one.position not in self._known or other.position not in self._known:
             return 0.0
         cosine = float(self._known[one.position] @ self._known[other.position])
@@ -124,7 +124,8 @@ def _pairs_of(
         if apart or not _have_one_owner((entry, other)):
             continue
         words = likeness(entry.content, other.content)
-        share = words or likeness(entry.content, other.content, nearness=vectors.nearness(entry, other))
+        nearness = 0.0 if words else vectors.nearness(entry, other)
+        share = words if nearness <= 0 else likeness(entry.content, other.content, nearness=nearness)
         if share:
             older, newer = sorted((entry, other), key=_moment)
             found[older.id, newer.id] = Alike(round(100 * share), by_meaning=not words)
