@@ -58,9 +58,10 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
 # What breaks base64 into lines or groups, in a text and in JSON.
 FOLD = r"(?:[ \t\r\n]|\\[rn])*"
 ESCAPED_BREAK = re.compile(r"\\[rn]")
-# Possessive loops, for long blanks.
+# Possessive loops, for long blanks. Not over a group that can fail in its middle: before Python 3.11.5 the match would
+# hold what the failed round has read, too.
 _BREAK = re.compile(r"(?:[ \t\r\n]|\\[rn])++")
-_BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)++")
+_BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)+")
 _PIECE = re.compile(rf"([A-Za-z0-9+/_-]++)((?:{_BREAK.pattern})?)")
 _MAY_GO_ON = re.compile(rf"(?:[A-Za-z0-9+/_-]|{_BREAK.pattern})++\\?")
 _BEHIND_THE_FIRST = re.compile(r"[A-Z0-9+/_-]")
@@ -85,7 +86,7 @@ _MISREAD = re.compile(
 )
 # Bytes as a list of numbers, as JSON has them of a buffer.
 _COMMA = r"\s*,\s*"
-_LIST_OF_BYTES = re.compile(r"(?<!\d)\d{1,3}(?:\s*+,\s*+\d{1,3}(?!\d)){4,}+")
+_LIST_OF_BYTES = re.compile(r"(?<!\d)\d{1,3}(?:\s*+,\s*+\d{1,3}(?!\d)){4,}")
 # The code of a country (E.164).
 _COUNTRY = re.compile(r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3}")
 # What stands between the groups of a number.
@@ -98,7 +99,7 @@ _PERCENT_U = re.compile(r"%(?:25)*u([0-9a-fA-F]{4})", re.IGNORECASE)
 # A run of bytes in hex, with what stands between them in dumps and in literals.
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}(?:[ :,-]|0x)?){5,}+")
 # A run that may be base32: in capitals, which may be broken into lines or groups, or in small letters.
-_BASE32 = re.compile(rf"[A-Z2-7]++(?:{_BREAK.pattern}[A-Z2-7]++)*+=?|[a-z2-7]{{8,}}+=?")
+_BASE32 = re.compile(rf"[A-Z2-7]++(?:{_BREAK.pattern}[A-Z2-7]++)*=?|[a-z2-7]{{8,}}+=?")
 _MORE_THAN_WORDS = re.compile("[2-7=]")
 _AS_DIGITS = {ord(case): digit for one, digit in zip(ALPHABET_32, "0123456789abcdefghijklmnopqrstuv", strict=True)
               for case in (one, one.lower())}  # fmt: skip
