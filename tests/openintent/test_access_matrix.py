@@ -132,8 +132,9 @@ class House:
         tasks.update_task(self.scope, ids.wire("task", task.id), change, version=1, actor="owner", now=now)
 
     def coordinator(self, intent: Intent, **more: Any) -> str:
+        now = more.pop("now", timezone.now())
         wanted = NewCoordinator(ids.wire("intent", intent.id), "who", **more)
-        made = coordinators.create_coordinator(self.scope, wanted, actor="owner", now=timezone.now())
+        made = coordinators.create_coordinator(self.scope, wanted, actor="owner", now=now)
         return ids.wire("coord", made.id)
 
     def grant(self, intent: Intent, permission: str = "read", task: Task | None = None, **more: Any) -> str:
@@ -302,7 +303,8 @@ def ended_coordinator(house: House) -> None:
 
 
 def late_coordinator(house: House) -> None:
-    house.coordinator(house.intent, expires_at=timezone.now() + timedelta(milliseconds=1))
+    then = timezone.now() - timedelta(hours=2)
+    house.coordinator(house.intent, now=then, expires_at=then + timedelta(hours=1))
 
 
 def other_coordinator(house: House) -> None:
