@@ -25,7 +25,15 @@ NO_SERVER = "postgresql://nobody@localhost:1/none"
 SHARED = "OPENWOP_TEST_SHARED"
 # What `make test` selects on PostgreSQL.
 MARKED = "engines or only_db"
-KEPT = {"OPENWOP_ENV", "OPENWOP_DATA_DIR", "OPENWOP_TEST_DB", "OPENWOP_TEST_THOROUGH", PG_URL, SHARED}
+KEPT = {
+    "OPENWOP_ENV",
+    "OPENWOP_DATA_DIR",
+    "OPENWOP_TEST_DB",
+    "OPENWOP_TEST_THOROUGH",
+    "OPENWOP_TEST_SEED",
+    PG_URL,
+    SHARED,
+}
 
 
 def engine() -> str:

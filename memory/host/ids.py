@@ -38,17 +38,23 @@ def new_id_at(moment: datetime) -> UUID:
 
     For equal moments that differ from the clock, a later call returns a larger id.
     """
-    made, at = uuid7(), int(moment.timestamp() * 1000)
-    if _clock is None and abs((made.int >> 80) - at) < NEAR // timedelta(milliseconds=1):
-        return made
+    made, at = uuid7(), _milliseconds(moment)
+    here = _milliseconds(_clock()) if _clock else made.int >> 80
+    if abs(here - at) < NEAR // timedelta(milliseconds=1):
+        if _clock is None:
+            return made
+        at = here
     tail = time.time_ns() << 13 | secrets.randbits(13)
     return UUID(int=at << 80 | 7 << 76 | (tail >> 62) << 64 | 2 << 62 | tail & (1 << 62) - 1)
 
 
 def first_of(moment: datetime, *, off: timedelta = timedelta()) -> UUID:
     """Return the lower bound of ids made at ``moment``, or ``off`` from it, or later; any moment will do."""
-    milliseconds = int(moment.timestamp() * 1000) + off // timedelta(milliseconds=1)
-    return UUID(int=max(milliseconds, 0) << 80)
+    return UUID(int=max(_milliseconds(moment) + off // timedelta(milliseconds=1), 0) << 80)
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
 
 
 @overload

@@ -39,6 +39,8 @@ def test_a_console_whose_clock_is_wrong_goes_by_its_database(off: timedelta, cap
         assert abs(clock.now() - there()) < timedelta(seconds=1)
         assert ids.first_of(there(), off=timedelta(seconds=-1)) < ids.new_id() < ids.new_id()
         assert ids.new_id() < ids.first_of(there(), off=timedelta(seconds=1))
+        near = ids.new_id_at(clock.now() + timedelta(seconds=30))
+        assert near < ids.new_id_at(clock.now()), "ids of near moments have the order in which they are made"
     assert abs(clock.now() - there()) < timedelta(seconds=1), "whatever is done to this host's clock meanwhile"
     clock.look(connection)
     assert not clock.is_followed()
