@@ -76,12 +76,15 @@ class Round:
 
 
 class Scheduler:
-    """State that one loop keeps between ticks, so that it does not queue the same work again while workers are busy."""
+    """State that one loop keeps between ticks, so that it does not queue the same work again while workers are busy.
 
-    def __init__(self) -> None:
+    ``last`` is the time of a tick before the first of this one, where another has been here already.
+    """
+
+    def __init__(self, last: datetime | None = None) -> None:
         self._looked_for_passes: datetime | None = None
         self._round = Round()
-        self._last: datetime | None = None
+        self._last = last
 
     def tick(self, now: datetime) -> int:
         """Start or queue everything that is due; return the number."""
