@@ -1,15 +1,31 @@
-"""Release the leases of a dead console at start. Kept apart from the scheduler, so that the supervisor avoids its
-imports."""
+"""What a start of the console takes from an earlier, dead one. Kept apart from the scheduler, and without the modules
+that hold leases or remove entries: to import those takes longer than the rest of a start, and most starts need neither.
+"""
 
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Q
 
-from memory import commitments, passes
-from memory.host import heartbeats, idempotency_keys, runs, webhooks
-from memory.host.models import Tenant
+from memory.host.leases import Lease
+from memory.host.models import Run, Tenant, TenantOwned, WebhookDelivery
+from memory.models import CommitmentWatch, Pass, ephemeral
 
-LEASES = (runs.LEASE, passes.LEASE, commitments.LEASE, webhooks.LEASE)
+# The tables of ``leases``, with the column of the end.
+HELD: dict[type[TenantOwned], str] = {
+    Run: "ready_at",
+    Pass: "lease_until",
+    CommitmentWatch: "lease_until",
+    WebhookDelivery: "lease_until",
+}
+
+
+def leases() -> tuple[Lease[Any], ...]:
+    """Return the leases that end with the console."""
+    from memory import commitments, passes
+    from memory.host import runs, webhooks
+
+    return runs.LEASE, passes.LEASE, commitments.LEASE, webhooks.LEASE
 
 
 def recover(instance: str | None, now: datetime) -> int:
@@ -17,11 +33,31 @@ def recover(instance: str | None, now: datetime) -> int:
 
     ``None`` means every console: on a restored copy, no holder of a lease is running.
     """
-    return sum(lease.release_held_by(instance, now=now) for lease in LEASES)
+    if instance is not None and not _holds_any(instance):
+        return 0
+    return sum(lease.release_held_by(instance, now=now) for lease in leases())
+
+
+def _holds_any(instance: str) -> bool:
+    return any(
+        model.objects.filter(Q(**{f"{until}__isnull": False}), Q(holder__startswith=f"{instance}/")).exists()
+        for model, until in HELD.items()
+    )
+
+
+def end_ephemeral(instance: str, now: datetime) -> int:
+    """Remove what ``instance`` wrote without durable memory, as ``retention`` does; return how many entries."""
+    if not ephemeral.has_entries(instance):
+        return 0
+    from memory import retention
+
+    return retention.end_ephemeral(instance, now=now)
 
 
 def correct_leases(now: datetime) -> int:
     """Shorten the leases that were claimed while a clock was ahead; return how many."""
-    corrected = sum(lease.correct_ahead(now=now) for lease in (*LEASES, heartbeats.LEASE))
+    from memory.host import heartbeats, idempotency_keys
+
+    corrected = sum(lease.correct_ahead(now=now) for lease in (*leases(), heartbeats.LEASE))
     begun = Q(tenant_id__in=Tenant.objects.values("id"), created_at__gt=now)  # by index: there are very many
     return corrected + idempotency_keys.LEASE.correct_ahead(now=now, where=begun)

@@ -191,6 +191,7 @@ def test_runs_of_a_dead_console_are_free_when_it_starts_again() -> None:
     assert runs.claim(run.tenant_id, run.id, holder="instance-a/77", now=now)
     assert recovery.recover("instance-b", now) == 0
     assert recovery.recover("instance-a", now) == 1
+    assert {lease.model: lease.until for lease in recovery.leases()} == recovery.HELD
     assert [row[1] for row in runs.due(now=now)] == [run.id]
 
 

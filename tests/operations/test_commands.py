@@ -264,6 +264,7 @@ import sys
 from django.core.management import execute_from_command_line
 with __import__("contextlib").suppress(SystemExit):
     execute_from_command_line(["manage.py", *sys.argv[1:]])
+import openwop_console.management.commands.console
 heavy = "httpx jsonschema memory.passes memory.text numpy openwop_console.runtime.nodes rest_framework.serializers"
 print([name for name in heavy.split() if name in sys.modules])
 from memory.host import erasure, interrupts, node_types, registry

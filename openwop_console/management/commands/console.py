@@ -14,7 +14,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection, connections
 from django.utils import timezone
 
-from memory import retention
 from memory.host.json_types import JSONObject
 from openwop_console import health
 from openwop_console.demo import model
@@ -198,7 +197,7 @@ def _prepare(instance: str, parts: Sequence[str], *, demo: bool) -> None:
     if WORKER in parts:
         recovery.recover(instance, timezone.now())
     if not any(data_folder.is_locked(settings.OPENWOP_DATA_DIR, part) for part in OF_PART if part not in parts):
-        retention.end_ephemeral(instance, now=timezone.now())
+        recovery.end_ephemeral(instance, timezone.now())
     if demo:
         call_command("seed_demo", verbosity=0)
     connections.close_all()

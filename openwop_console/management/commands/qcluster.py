@@ -27,8 +27,7 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
 
     def handle(self, *args: object, run_once: bool = False, **options: object) -> None:
         registrations.complete()  # once, for all the processes that are forked
-        gc.collect()
-        gc.freeze()  # as in ``apps``
+        gc.freeze()  # as in ``asgi``
         scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
         connections.close_all()  # a forked process must not share them
         pre_execute.connect(_begin_task)
