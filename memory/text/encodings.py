@@ -35,7 +35,9 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 URL_ALPHABET = ALPHABET[:-2] + "-_"
 BASE64_LETTERS = frozenset(ALPHABET + URL_ALPHABET)
 ALPHABET_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-ANY_BYTE = list(range(256))
+# The bytes of which one stands at a place.
+Choice = tuple[int, ...] | range
+ANY_BYTE, NO_BYTE = range(256), (0,)
 
 # Invisible characters: soft hyphen, joiners, marks of direction, variation selectors, tags.
 INVISIBLE = (
@@ -270,10 +272,9 @@ def in_base64(value: str, *, shortest: int = SHORTEST_BASE64, twice: bool = True
     ways = [_ways(letter, charset) for letter in value]
     if not all(ways):
         return set()
-    choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
-    once = list(_aligned(choices, shortest))
+    once = list(_aligned(_bytes_of(ways), shortest))
     inner = once if twice else []
-    again = [each for one in inner for each in _aligned([sorted(map(ord, letters)) for letters in one], shortest)]
+    again = [each for one in inner for each in _aligned([tuple(letters.encode()) for letters in one], shortest)]
     return {FOLD.join(_one_of(letters) for letters in each) for each in (*once, *again)}
 
 
@@ -281,9 +282,8 @@ def in_base32(value: str) -> set[str]:
     """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base32: in capitals that may be
     broken anywhere, or in small letters."""
     ways = [_ways(letter) for letter in value]
-    choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
     found = set()
-    for each in _aligned(choices, SHORTEST_BASE32, bits=5):
+    for each in _aligned(_bytes_of(ways), SHORTEST_BASE32, bits=5):
         found |= {FOLD.join(map(_one_of, each)), "".join(map(_one_of, each)).lower()}
     return found
 
@@ -322,23 +322,31 @@ def in_letters_of_base32(value: str) -> set[str]:
     """Patterns (RE2) for ``value`` in base32 that has no digit there, as a word has none, in either case. Few names
     have one: of 32 letters six are digits."""
     ways = [_ways(letter) for letter in value]
-    choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
     found = set()
-    for each in _aligned(choices, SHORTEST_BASE32, bits=5):
+    for each in _aligned(_bytes_of(ways), SHORTEST_BASE32, bits=5):
         letters = ["".join(filter(str.isalpha, one)) for one in each]
         if all(letters):
             found.add(f"(?i:{''.join(map(_one_of, letters))})")
     return found
 
 
-def _aligned(choices: list[list[int]], shortest: int, *, bits: int = 6) -> Iterator[list[str]]:
+def _bytes_of(ways: list[list[bytes]]) -> list[Choice]:
+    """The choices for each byte of letters of which each is written in one of its ways."""
+    return [tuple(sorted({way[place] for way in each})) for each in ways for place in range(len(each[0]))]
+
+
+def _aligned(choices: list[Choice], shortest: int, *, bits: int = 6) -> Iterator[list[str]]:
     """The base64 letters (base32 with 5 ``bits``) of bytes with a few choices each, at each alignment; the first and
     the last letter share bits with neighbouring bytes. At least ``shortest`` letters do not."""
     for shift in range({6: 3, 5: 5}[bits]):
         begin, end = 8 * shift, 8 * (shift + len(choices))
         if end // bits - -(-begin // bits) >= shortest:
             padded = [ANY_BYTE] * shift + choices + [ANY_BYTE]
-            yield [_letters_at(padded, bits * number, bits) for number in range(begin // bits, -(-end // bits))]
+            places = (divmod(bits * number, 8) for number in range(begin // bits, -(-end // bits)))
+            yield [
+                _letters_at(padded[first], padded[first + 1] if offset + bits > 8 else NO_BYTE, offset, bits)
+                for first, offset in places
+            ]
 
 
 def _ways(letter: str, charset: str = "utf-8") -> list[bytes]:
@@ -375,16 +383,17 @@ def _in_charsets(letter: str) -> frozenset[bytes]:
     return frozenset(way for way in ways if way != letter.encode())
 
 
-def _letters_at(choices: list[list[int]], bit: int, bits: int) -> str:
-    """The letters of base64 that six bits may be, or of base32 that five, of bytes that each have a few choices."""
-    first, offset = divmod(bit, 8)
-    behind = choices[first + 1] if offset + bits > 8 else [0]
+# A name is looked for in hundreds of thousands of places, which are a few thousand pairs of bytes.
+@lru_cache(maxsize=8192)
+def _letters_at(choice: Choice, behind: Choice, offset: int, bits: int) -> str:
+    """The letters of base64 that six bits may be, or of base32 that five, from the bit ``offset`` of a byte on."""
     most = (1 << bits) - 1
-    values = {((high << 8 | low) >> (16 - bits - offset)) & most for high in choices[first] for low in behind}
+    values = {((high << 8 | low) >> (16 - bits - offset)) & most for high in choice for low in behind}
     alphabets = (ALPHABET, URL_ALPHABET) if bits == 6 else (ALPHABET_32,)
     return "".join(sorted({alphabet[each] for each in values for alphabet in alphabets}))
 
 
+@lru_cache(maxsize=4096)
 def _one_of(letters: str) -> str:
     return f"[{re.escape(letters)}]" if len(letters) > 1 else re.escape(letters)
 
