@@ -29,6 +29,7 @@ from tests.pages.conftest import HTMX, SignIn, body_of
 from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
+PROTECTED = 'title="No pass takes it away"'
 SECRET = "PELICAN-4711"
 
 
@@ -274,8 +275,9 @@ def test_it_is_retired_restored_and_protected_like_any_other(ada: Client) -> Non
     assert [row["id"] for row in rows_of(ada, "state=retired")] == [mem_id]
     assert "given up" in page(ada, mem_id)
     ada.post(f"/memory/{mem_id}/restore")
+    assert PROTECTED not in page(ada, mem_id)
     ada.post(f"/memory/{mem_id}/protect")
-    assert "protected" in page(ada, mem_id)
+    assert PROTECTED in page(ada, mem_id)
 
 
 def queries_of(browser: Client, url: str) -> int:
