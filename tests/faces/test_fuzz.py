@@ -181,11 +181,14 @@ def test_every_answer_is_as_documented(acme: World, kind: str) -> None:
     mode = GenerationMode(kind)
     seen: Counter[tuple[str, int]] = Counter()
     names = [name for name in operations() if mode.is_positive or can_be_unsound(operations()[name])]
+    if mode.is_positive and not THOROUGH:
+        # What takes neither a query nor a body is asked soundly by the tests below; of the others, every second one.
+        names = [name for name in names if operations()[name].query or operations()[name].body][::2]
     found = [wrong for name in names if (wrong := fuzz(acme, name, mode, seen))]
     assert found == [], f"{len(found)} operations\n" + "\n\n".join(found)
     assert {name for name, _ in seen} == set(names)
     assert sum(seen.values()) > (EXAMPLES - 1) * len(names)
-    assert len(names) > len(operations()) / 2
+    assert len(names) > len(operations()) / (2 if THOROUGH or not mode.is_positive else 4)
 
 
 NOT_WITHOUT_HELP = {
