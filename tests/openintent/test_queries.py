@@ -1,5 +1,6 @@
 """Lists of memory over HTTP, both of them, by the published client where it can (RFC-0015 4; R37, R43, R50 to R63)."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -287,7 +288,7 @@ def test_R62_what_has_expired_is_in_no_list_before_it_is_swept(served: Served, r
     remember("stays"), remember("goes", ttl="duration:PT2S", tags=["brief"])
     with served.http(agent) as client:
         while client.get(f"/api/v1/agents/{agent}/memory", params={"key": "goes"}).json():
-            pass
+            time.sleep(0.05)
     assert keys(served, agent, agent) == ["stays"]
     assert keys(served, agent, agent, tags="brief") == []
     assert asked(served, agent, agent_id=agent, limit=1).json()["total"] == 1
@@ -387,7 +388,7 @@ def test_a_search_finds_and_counts_nothing_that_the_caller_may_not_see(served: S
     served.remembers(agent, "brief", {"text": "a quokka for a moment"}, ttl="duration:PT2S")
     with served.http(agent) as client:
         while client.get("/api/v1/memory", params={"key": "brief"}).json()["total"]:
-            pass
+            time.sleep(0.05)
     for more in ({}, {"agent_id": agent}, {"memory_type": "semantic"}, {"agent_id": other}):
         found = asked(served, agent, q="quokka", **more).json()
         expected = [] if more in ({"memory_type": "semantic"}, {"agent_id": other}) else ["mine"]

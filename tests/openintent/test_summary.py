@@ -1,5 +1,6 @@
 """How much an agent remembers (RFC-0015, Agent Memory Summary; R105)."""
 
+import time
 from typing import Any
 
 import httpx
@@ -92,6 +93,6 @@ def test_R105_what_has_expired_counts_for_nothing(served: Served) -> None:
     served.remembers(agent, "a", KIB, ttl="duration:PT2S", scope={"task_id": "task_1"})
     with served.http(agent) as client:
         while client.get(f"/api/v1/agents/{agent}/memory").json():
-            pass
+            time.sleep(0.05)
     body = summary(served, agent, agent).json()
     assert body["working"] == {"entry_count": 0, "total_size_kb": 0, "tasks_with_memory": []}

@@ -196,10 +196,10 @@ def addresses(world: World, ada: Client) -> Iterator[str]:
 
 
 @pytest.mark.engines
-def test_acme_sees_its_objects_and_globex_gets_404_for_every_one(sign_in: SignIn) -> None:
-    world, ada, gil = World("acme"), sign_in(), sign_in("globex")
-    for url in [*objects(world), *steps(world, ada)]:
-        assert ada.get(url).status_code == 200, url
+def test_globex_gets_404_for_every_object_of_acme(sign_in: SignIn) -> None:
+    """Acme sees each of them: the test of statements below."""
+    world, gil = World("acme"), sign_in("globex")
+    for url in [*objects(world), *steps(world, sign_in())]:
         assert gil.get(url).status_code == 404, url
 
 
@@ -269,29 +269,24 @@ def test_a_format_that_a_page_does_not_have_is_refused_by_name(ada: Client) -> N
     assert ada.get("/agents/none", {"format": "csv"}).status_code == 404
 
 
-@pytest.mark.parametrize("url", LISTS)
-def test_a_visitor_signs_in_and_comes_back(client: Client, url: str) -> None:
-    answer = client.get(url)
-    assert answer.status_code == 302
-    assert answer["Location"].startswith("/login?next=")
+def test_a_visitor_signs_in_and_comes_back(client: Client) -> None:
+    for url in LISTS:
+        answer = client.get(url)
+        assert answer.status_code == 302, url
+        assert answer["Location"].startswith("/login?next="), url
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("url", LISTS)
-def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
-    answer = ada.get(url)
-    shown = body_of(answer)
-    assert answer.status_code == 200
-    assert shown.count("<h1>") == 1
-    assert "HX-Request" in answer["Vary"]
-    assert 'role="status"' in shown
-    assert "Permalink" in shown
-
-
-def test_an_empty_page_leads_to_what_fills_it(ada: Client) -> None:
+def test_a_page_is_whole_and_varies_by_who_asks_and_empty_leads_to_what_fills_it(ada: Client) -> None:
     led = {}
     for url in LISTS:
-        shown = body_of(ada.get(url))
+        answer = ada.get(url)
+        shown = body_of(answer)
+        assert answer.status_code == 200, url
+        assert shown.count("<h1>") == 1, url
+        assert "HX-Request" in answer["Vary"], url
+        assert 'role="status"' in shown, url
+        assert "Permalink" in shown, url
         for empty in shown.split('class="empty empty-none-yet"')[1:]:
             link = EMPTY_LINK.search(empty.partition("</div>\n")[0])
             assert link, f"{url} says no way on"
@@ -506,13 +501,17 @@ def test_a_workspace_file_is_shown_with_every_version_that_is_kept(ada: Client) 
 
 @pytest.mark.engines
 def test_no_page_asks_the_database_more_often_than_it_may(ada: Client) -> None:
-    asked: dict[str, int] = {}
-    for url in addresses(World("acme"), ada):
-        ada.get(url)  # what is looked up once per process
+    def statements(url: str) -> int:
         with CaptureQueriesContext(connection) as found:
             assert ada.get(url).status_code == 200, url
+        return sum("SAVEPOINT" not in each["sql"] for each in found.captured_queries)
+
+    asked: dict[str, int] = {}
+    for url in addresses(World("acme"), ada):
         name = str(resolve(url.partition("?")[0]).url_name)
-        number = sum("SAVEPOINT" not in each["sql"] for each in found.captured_queries)
+        number = statements(url)
+        # The first time may look up what is looked up once per process.
+        number = min(number, statements(url)) if number > QUERIES[name] else number
         asked[name] = max(number, asked.get(name, 0))
     assert {name: number for name, number in asked.items() if number > QUERIES[name]} == {}
 
