@@ -31,7 +31,7 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from tests import building
-from tests.fixtures_console import ConsoleProcess
+from tests.fixtures_console import ConsoleProcess, fresh_database
 from tests.openintent.conftest import Served
 
 SEALED = ("confidential", "restricted")
@@ -65,11 +65,20 @@ def places_of(process: ConsoleProcess, text: str) -> list[str]:
     return [name for name, found in everything(process) if any(form in found for form in wanted)]
 
 
+@pytest.fixture(scope="module")
+def _process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    with fresh_database() as url:
+        process = ConsoleProcess(tmp_path_factory.mktemp("secrecy") / "data", url)
+        yield process
+        process.end()
+
+
 @pytest.fixture
-def own(console_process: ConsoleProcess) -> Served:
-    """A console of the test's own, which it may stop."""
-    console_process.start("--workers", "2")
-    return Served(console_process.url, console_process)
+def own(_process: ConsoleProcess) -> Served:
+    """A console of this file's own, which a test may stop."""
+    if not _process.runs:
+        _process.start("--workers", "2")
+    return Served(_process.url, _process)
 
 
 def until(found: Any, seconds: float = 30) -> None:
@@ -77,6 +86,41 @@ def until(found: Any, seconds: float = 30) -> None:
     while not found():
         assert time.monotonic() < deadline
         time.sleep(0.2)
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.console
+def test_R96_within_a_minute_a_deleted_value_is_in_no_file_of_the_host_while_it_runs(own: Served) -> None:
+    """Entries are changed and deleted among others that stay: SQLite moves those about, and leaves copies behind."""
+    agent = own.agent()
+    sizes = [random.Random(96).choice([5, 60, 400, 3000]) for _ in range(200)]
+    with own.client(agent) as client:
+        made = [
+            client.create_memory(agent, "ns", f"k{n}", {"v": f"HERON{n:04d}X" + "y" * size}, tags=[f"t{n}"])
+            for n, size in enumerate(sizes)
+        ]
+        for number, entry in enumerate(made[::3]):
+            client.update_memory(entry.id, 1, value={"v": f"EGRET{number:04d}X" + "z" * 900})
+        for entry in made[::2]:
+            client.delete_memory(entry.id)
+        kept = {each.value["v"][:10] for each in client.list_memory(agent, limit=1000)}
+    gone = {f"HERON{n:04d}X" for n in range(200)} - kept
+    deadline = time.monotonic() + 120
+    while left := traces(own.process, gone):
+        assert time.monotonic() < deadline, left
+        own.process.shell(SCRUB)
+        time.sleep(1)
+    assert traces(own.process, kept) == kept
+
+
+# What the host's own schedule orders once a minute.
+SCRUB = "from django_q.tasks import async_task; async_task('memory.tasks.scrub')"
+
+
+def traces(process: ConsoleProcess, wanted: set[str]) -> set[str]:
+    files = [path for path in Path(process.data_folder).rglob("*") if path.is_file()]
+    found = b"".join(path.read_bytes() for path in files if path.exists())
+    return {each for each in wanted if each.encode() in found or each.lower().encode() in found}
 
 
 @pytest.mark.console
@@ -466,41 +510,6 @@ def test_R96_a_second_delete_finds_nothing(served: Served) -> None:
         codes = [http.delete(f"/api/v1/memory/{made['id']}").status_code for _ in range(2)]
         assert codes == [200, 404]
         assert http.get(f"/api/v1/memory/{made['id']}").status_code == 404
-
-
-@pytest.mark.only_db("sqlite")
-@pytest.mark.console
-def test_R96_within_a_minute_a_deleted_value_is_in_no_file_of_the_host_while_it_runs(own: Served) -> None:
-    """Entries are changed and deleted among others that stay: SQLite moves those about, and leaves copies behind."""
-    agent = own.agent()
-    sizes = [random.Random(96).choice([5, 60, 400, 3000]) for _ in range(200)]
-    with own.client(agent) as client:
-        made = [
-            client.create_memory(agent, "ns", f"k{n}", {"v": f"HERON{n:04d}X" + "y" * size}, tags=[f"t{n}"])
-            for n, size in enumerate(sizes)
-        ]
-        for number, entry in enumerate(made[::3]):
-            client.update_memory(entry.id, 1, value={"v": f"EGRET{number:04d}X" + "z" * 900})
-        for entry in made[::2]:
-            client.delete_memory(entry.id)
-        kept = {each.value["v"][:10] for each in client.list_memory(agent, limit=1000)}
-    gone = {f"HERON{n:04d}X" for n in range(200)} - kept
-    deadline = time.monotonic() + 120
-    while left := traces(own.process, gone):
-        assert time.monotonic() < deadline, left
-        own.process.shell(SCRUB)
-        time.sleep(1)
-    assert traces(own.process, kept) == kept
-
-
-# What the host's own schedule orders once a minute.
-SCRUB = "from django_q.tasks import async_task; async_task('memory.tasks.scrub')"
-
-
-def traces(process: ConsoleProcess, wanted: set[str]) -> set[str]:
-    files = [path for path in Path(process.data_folder).rglob("*") if path.is_file()]
-    found = b"".join(path.read_bytes() for path in files if path.exists())
-    return {each for each in wanted if each.encode() in found or each.lower().encode() in found}
 
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
