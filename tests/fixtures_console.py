@@ -43,6 +43,7 @@ SETTINGS = ("DATABASE_", "DJANGO_", "OPENWOP_", "OTEL_")
 RUN_COMMANDS = """
 import contextlib, io, json, os, sys, traceback
 from django.core.management import execute_from_command_line
+from django.db import connections
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
 answers = sys.stdout
 for line in sys.stdin:
@@ -57,6 +58,7 @@ for line in sys.stdin:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
         except Exception:
             code = traceback.print_exc() or 1
+        connections.close_all()
     sys.stdin = typed
     print(json.dumps([code, out.getvalue(), err.getvalue()]), file=answers, flush=True)
 """

@@ -80,6 +80,13 @@ def copy_database(name: str) -> None:
         execute("CREATE DATABASE {} TEMPLATE {}", name, TEMPLATE)
 
 
+def empty_database(url: str) -> None:
+    """The database of ``url``, which ``copy_database`` made, has no row again."""
+    name = url.rpartition("/")[2].partition("?")[0]
+    execute("DROP DATABASE {} WITH (FORCE)", name)
+    copy_database(name)
+
+
 def _migrate_database(folder: Path) -> None:
     made = folder / "template.made"
     if not made.exists():

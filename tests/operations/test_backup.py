@@ -29,7 +29,7 @@ from memory.host import signing
 from memory.host.models import RunEvent
 from memory.models.entry import MemoryEntry
 from openwop_console import backups
-from tests import building, plugin
+from tests import building, plugin, templates
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
 pytestmark = pytest.mark.engines
@@ -112,11 +112,25 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
             host.end()
 
 
-@pytest.fixture
-def hosts(kept: Kept, tmp_path: Path) -> Iterator[Hosts]:
+@pytest.fixture(scope="module")
+def _both(kept: Kept, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """PostgreSQL has the tables already, and no row in them: to make them takes longer than to restore."""
-    with _hosts(kept, tmp_path, fresh_database()) as found:
+    with _hosts(kept, tmp_path_factory.mktemp("restored"), fresh_database()) as found:
         yield found
+
+
+@pytest.fixture
+def hosts(_both: Hosts) -> Iterator[Hosts]:
+    """The second one is empty again after each test; its commands go on in the same process."""
+    yield _both
+    _empty(_both.second)
+
+
+def _empty(host: ConsoleProcess) -> None:
+    if url := host.environment.get("DATABASE_URL"):
+        templates.empty_database(url)
+    for path in host.data_folder.glob("*"):
+        path.unlink()
 
 
 @pytest.fixture
@@ -167,12 +181,10 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
     hosts = hosts_and_nothing
     copied = json.loads(zipfile.ZipFile(hosts.file).read("manifest.json"))["manifest"]["tables"]
 
-    without = hosts.restore(OPENWOP_ERASURE_JOURNAL=str(hosts.second.data_folder / "nowhere"))
     restored = hosts.restore()
     again = hosts.restore()
 
     assert stat.S_IMODE(hosts.file.stat().st_mode) == 0o600
-    assert (without.returncode, "cannot be read" in without.stderr, len(without.stderr.splitlines())) == (1, True, 1)
     assert restored.returncode == 0, restored.stderr
     assert "Forgotten again: 1." in restored.stdout
     assert (again.returncode, "not empty" in again.stderr) == (1, True)
@@ -210,15 +222,17 @@ print(passes.claim(acme.tenant_id, request.pass_id, holder="first/1", now=now) i
 def test_a_copy_from_the_middle_of_a_forget_is_restored_at_once_and_the_subject_is_forgotten(
     hosts: Hosts, tmp_path: Path
 ) -> None:
-    with fresh_database() as url:
-        first, file = _host(tmp_path, "midway", url), tmp_path / "midway.zip"
-        first.make_tables()
-        assert first.shell(BEGIN_TO_FORGET) == "True"
-        made = first.manage("backup", str(file))
-        first.end()
-        assert made.returncode == 0, made.stderr
+    file, host = tmp_path / "midway.zip", hosts.second
+    if plugin.engine() == plugin.SQLITE:
+        host.data_folder.mkdir(mode=0o700, exist_ok=True)
+        templates.copy_file(host.data_folder / "console.sqlite3")
+    assert host.shell(BEGIN_TO_FORGET) == "True"
+    made = host.manage("backup", str(file))
+    assert made.returncode == 0, made.stderr
+    assert hosts.look(host)["named"]["memory_memoryentry"] == 1
+    _empty(host)
 
-    restored = hosts.restore(file=file, OPENWOP_ERASURE_JOURNAL=first.environment["OPENWOP_ERASURE_JOURNAL"])
+    restored = hosts.restore(file=file)
 
     assert restored.returncode == 0, restored.stderr
     assert "Forgotten again: 1." in restored.stdout
@@ -244,7 +258,10 @@ def test_a_restore_refuses_what_is_no_whole_backup_of_this_host_and_writes_nothi
     }
     over = hosts.first.manage("backup", str(hosts.file))
     nowhere = hosts.first.manage("backup", str(tmp_path / "no" / "folder.zip"))
-    unkept = hosts.first.manage("backup", str(tmp_path / "other.zip"), OPENWOP_ERASURE_JOURNAL="/dev/null/journal")
+    with _without_journal(hosts) as journal:
+        journal.mkdir()
+        unkept = hosts.first.manage("backup", str(tmp_path / "other.zip"))
+        journal.rmdir()
 
     for says, refused in refusals.items():
         assert refused.returncode == 1, says
@@ -361,18 +378,29 @@ def _limited(host: ConsoleProcess, *words: str) -> CompletedProcess[str]:
 
 
 def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forgotten_is_back(
-    hosts: Hosts, tmp_path: Path
+    hosts: Hosts,
 ) -> None:
-    lost = str(tmp_path / "lost.erasures")
+    with _without_journal(hosts):
+        refused = hosts.restore()
+        restored = hosts.restore("--without-journal")
 
-    refused = hosts.restore(OPENWOP_ERASURE_JOURNAL=lost)
-    restored = hosts.restore("--without-journal", OPENWOP_ERASURE_JOURNAL=lost)
-
-    assert (refused.returncode, "--without-journal" in refused.stderr) == (1, True)
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1), refused.stderr
+    assert "cannot be read" in refused.stderr
+    assert "--without-journal" in refused.stderr
     assert restored.returncode == 0, restored.stderr
     assert "without the erasure journal" in restored.stdout
     found = hosts.look(hosts.second)
     assert (found["chain"], found["named"]["memory_memoryentry"]) == (True, 1)
+
+
+@contextmanager
+def _without_journal(hosts: Hosts) -> Iterator[Path]:
+    """Both hosts' journal is somewhere else inside the block."""
+    journal = Path(hosts.first.environment["OPENWOP_ERASURE_JOURNAL"])
+    aside = journal.rename(journal.with_suffix(".aside"))
+    yield journal
+    journal.unlink(missing_ok=True)
+    aside.rename(journal)
 
 
 def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, tmp_path: Path) -> None:
