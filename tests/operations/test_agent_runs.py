@@ -22,7 +22,7 @@ from tests.serving import Server
 # turn on both.
 pytestmark = pytest.mark.console
 
-AGENT, REF = "private.acme.helper", "agents/private.acme.helper"
+TENANT, AGENT, REF = "tea-house", "private.tea-house.helper", "agents/private.tea-house.helper"
 TOOLS = ["openwop:memory.search", "openwop:memory.write"]
 INSTALL = """
 import json
@@ -31,11 +31,11 @@ from memory import memory_policy
 from memory.host import vault
 from tests import building
 given, now = json.loads({given!r}), timezone.now()
-vault.store_secret(building.tenant("acme").id, "model-key", "key-of-the-model", now=now)
+vault.store_secret(building.tenant({tenant!r}).id, "model-key", "key-of-the-model", now=now)
 endpoint = dict(endpoint_url=given["url"], endpoint_model="small", endpoint_secret="model-key")
-memory_policy.change(building.scope(), endpoint, now=now)
-building.install_agent("acme", given["agent"])
-building.install("acme", given["workflow"])
+memory_policy.change(building.scope({tenant!r}), endpoint, now=now)
+building.install_agent({tenant!r}, given["agent"])
+building.install({tenant!r}, given["workflow"])
 """
 HOLDER = """
 from memory.host.models import Run
@@ -100,21 +100,20 @@ def wait_for(client: httpx.Client, run_id: str, *statuses: str) -> dict[str, Any
 
 
 def test_an_agent_whose_worker_is_killed_while_the_model_is_asked_goes_on_once_and_doubles_nothing(
-    console_process: ConsoleProcess, model: Server
+    clients_console: ConsoleProcess, model: Server
 ) -> None:
-    console_process.start("--workers", "2", OPENWOP_OUTBOUND_ALLOW="127.0.0.1")
     agent = {"agentId": AGENT, "toolAllowlist": TOOLS, "systemPrompt": "You serve."}
     given = json.dumps({"url": f"{model.url}/v1", "agent": agent, "workflow": serve_tea()})
-    console_process.shell(INSTALL.format(given=given))
-    with console_process.client("acme") as client:
+    clients_console.shell(INSTALL.format(given=given, tenant=TENANT))
+    with clients_console.client(TENANT) as client:
         known = {"memoryRef": REF, "content": "Ada drinks green tea."}
         assert client.post("/v1/host/console/memory", json=known).status_code == 201
         run_id = client.post("/v1/runs", json={"workflowId": "serve-tea"}).json()["runId"]
         assert isinstance(model.answers, Model)
         assert model.answers.is_asked.wait(60)
         row = building.id_of("run", run_id)
-        psutil.Process(int(console_process.shell(HOLDER.format(row)).rpartition("/")[2])).kill()
-        assert console_process.shell(END_LEASE.format(row)) == "1"
+        psutil.Process(int(clients_console.shell(HOLDER.format(row)).rpartition("/")[2])).kill()
+        assert clients_console.shell(END_LEASE.format(row)) == "1"
 
         wait_for(client, run_id, "waiting-approval")
         written = client.get("/v1/host/console/memory", params={"runId": run_id}).json()["entries"]
