@@ -178,6 +178,7 @@ def test_what_cannot_be_told_is_written_all_the_same(collector: Collector, monke
     assert told(collector) == {}
 
 
+IS_ON = "from openwop_console import settings; print(settings.OPENWOP_TELEMETRY)"
 SWITCH = """
 import sys, django
 django.setup()
@@ -188,20 +189,20 @@ print(settings.OPENWOP_TELEMETRY, "opentelemetry.sdk" in sys.modules)
 
 @pytest.mark.only_db("sqlite")  # no statement is traced, and settings do not look at the engine
 @pytest.mark.parametrize(
-    ("environment", "expected"),
+    ("script", "environment", "expected"),
     [
-        ({}, "False False"),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}, "True False"),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_SDK_DISABLED": "true"}, "False False"),
+        (IS_ON, {}, "False"),
+        (SWITCH, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}, "True False"),
+        (IS_ON, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_SDK_DISABLED": "true"}, "False"),
     ],
 )
 def test_it_is_off_unless_a_collector_is_named_and_a_command_does_without_its_libraries(
-    environment: dict[str, str], expected: str
+    script: str, environment: dict[str, str], expected: str
 ) -> None:
     own = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
     own |= {"DJANGO_SETTINGS_MODULE": "openwop_console.settings", "OPENWOP_ENV": "test"}
     done = subprocess.run(
-        [sys.executable, "-c", SWITCH],
+        [sys.executable, "-c", script],
         cwd=django_settings.BASE_DIR,
         env=own | environment,
         capture_output=True,
