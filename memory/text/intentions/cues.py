@@ -74,19 +74,19 @@ CUE = patterns.late(
     re.IGNORECASE,
 )
 ORDER = patterns.late(rf"(?:{ORDERS})\b", re.IGNORECASE)
-BEFORE_ORDER = re.compile(
+BEFORE_ORDER = patterns.late(
     r"(?:^\W*|[,;:(\u2013\u2014]|\s-|\b(?:please|pls|plz|then|and|also|so|but|now|just|kindly|must|should|remember to"
     r"|be sure to)|[*\u2022]"
     r"|\[[ x]?\])\s*$",
     re.IGNORECASE,
 )
-NEGATION = re.compile(
+NEGATION = patterns.late(
     r"\b(?:do not|don't|dont|never|no need|need not|needn't|not|no longer|won't|shan't|shouldn't|mustn't|cannot|can't"
     r"|stop|avoid|without|instead of|doesn't|didn't|isn't|wasn't|unnecessary|wouldn't)\b",
     re.IGNORECASE,
 )
 # What is denied before such a word is not what follows it: "no answer, so call again".
-ANOTHER = re.compile(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
+ANOTHER = patterns.late(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
 # Something to be done by a day is a duty; something that must always hold is a rule.
 OBLIGED = patterns.late(
     r"\b(?:(?:must|has to|have to|ought to|needs? to|is to|are to)\s+(?:be\s+[\w-]+|go|come|reach|arrive|get"
@@ -94,9 +94,9 @@ OBLIGED = patterns.late(
     r"|should\s+be\s+(?:\w+(?:ed|en)|sent|paid|done|made|sold|put|cut|built|bought|brought|told))\b",
     re.IGNORECASE,
 )
-BY_A_DAY = re.compile(r"\b(?:by|before|until|till|no later than|not later than|on)\s", re.IGNORECASE)
-KEPT_IN_MIND = re.compile(r"^\W*(?:please )?(?:remember|note|keep in mind|bear in mind) that\b", re.IGNORECASE)
-UNFORGOTTEN = re.compile(
+BY_A_DAY = patterns.late(r"\b(?:by|before|until|till|no later than|not later than|on)\s", re.IGNORECASE)
+KEPT_IN_MIND = patterns.late(r"^\W*(?:please )?(?:remember|note|keep in mind|bear in mind) that\b", re.IGNORECASE)
+UNFORGOTTEN = patterns.late(
     r"\b(?:don't|do not|never) (?:(?:let \w+ )?forget|let (?:me|us|him|her|them))\b", re.IGNORECASE
 )
 OBJECT_BEGINS = (
@@ -186,7 +186,7 @@ WANTED_BY = patterns.late(
     r"|would like|must have)\s+(?!to\b)(?=[^,;:]*\b(?:by|before|no later than|at the latest)\s)"
 )
 # "I promise the crash will be found": the thing promised has a clause of its own.
-PROMISED_CLAUSE = re.compile(
+PROMISED_CLAUSE = patterns.late(
     r"\b(?:i|we)(?:'ll| will| can| hereby)? (?:promise|promised|guarantee|guaranteed|swear|vow|vowed|assure \w+)"
     r"(?: (?:you|him|her|them|[a-z]+))? ?(?:that )?(?:[\w'-]+ ){1,5}?(?:will|would|'ll|'d|is going to|are going to)\b"
     r"|^\W*(?:committed|promised|pledged|guaranteed|owed)\b(?! by\b)(?=[^.;]*\b(?:by|before|no later than|for)\s)"
@@ -197,7 +197,7 @@ PROMISED_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 # "Flu shots to be booked for May", "the form is to go back by Friday".
-TO_BE_DONE = re.compile(
+TO_BE_DONE = patterns.late(
     r"^\W*(?:[\w'&#/-]+ ){1,8}?(?:(?:is|are|needs?|has|have) )?to be (?:\w+(?:ed|en)|sent|paid|done|made|held|sold"
     r"|put|cut"
     r"|built|bought|brought|told|run|read|set|shut|split|spent|swept|taught|rebuilt|redone)\b"
@@ -206,7 +206,7 @@ TO_BE_DONE = re.compile(
     re.IGNORECASE,
 )
 # "Deposit for the hall: due on 10 December, still unpaid": what is to be handed in or paid, and by when.
-DUE = re.compile(
+DUE = patterns.late(
     r"^(?!.*\b(?:was|were|paid|settled|filed|handed in)\b)\W*(?:[\w'.&#/-]+ ){0,6}?(?:payment|rent|invoice|fee|fees"
     r"|deposit|tax|taxes|bill|return|report|renewal|inspection|form|application|response|reply|answer|draft|review"
     r"|filing"
@@ -274,15 +274,15 @@ OBJECT = (
     r"|any|another|no|everyone|everybody|someone|[\w-]+'s)|(?P<name>[A-Z][\w'-]+)"
     r"|(?P<number>\d+|two|three|four|five|six|ten))\b"
 )
-IMPERATIVE = re.compile(
+IMPERATIVE = patterns.late(
     r"(?:^\W*|[,:;\u2013\u2014]\s+|\s-\s+|\b(?P<joined>and|then|also|please|so|but|or|just|kindly|now)\s+)"
     r"(?:(?:please|then|also|always|just|kindly|so|and)\s+)*(?P<verb>[A-Za-z][a-z-]+)\b"
 )
-WITH_OBJECT = re.compile(OBJECT)
+WITH_OBJECT = patterns.late(OBJECT)
 # "Follow up with the shop": a verb of two words, which names no thing.
-PHRASAL = re.compile(r"\s+(?:up|out|back)\s+(?:with|to|on|about|for)\b")
+PHRASAL = patterns.late(r"\s+(?:up|out|back)\s+(?:with|to|on|about|for)\b")
 # What tells that the word before was the subject of a sentence: "post offices close", "book sales rise".
-FINITE = re.compile(
+FINITE = patterns.late(
     r"\b(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|shall|does|do|did|isn't|aren't"
     r"|wasn't|weren't|hasn't|won't|went|came|took|rose|fell|began|got|goes|comes|rises?|falls?|begins?|starts|ends?"
     r"|happens?|arrives?|departs?|expires?|closes|opens|occurs?|increases?|decreases?|peaks?|continues?|remains?"
@@ -292,21 +292,21 @@ FINITE = re.compile(
     re.IGNORECASE,
 )
 # "Call from Ana", "call centre hours: nine to five".
-NOUN_BEHIND = re.compile(
+NOUN_BEHIND = patterns.late(
     r"\s+[a-z]+s\s+(?:take|go|apply|vary|come|drop|grow|double|cause|make)\b"
     r"|\s+(?:of|from|by|or|and|says?|said|tells|told|showed|states|stated|claims|claimed)\b"
     r"|\s+[a-z]+s\s+[a-z]{3,}\s+(?:on|at|in|from|until|every|early|late|next)\b|\s*(?:$"
     r"|[,.;:])|\s+(?:[a-z]+ ){0,2}[a-z]+s:"
 )
-MAIN_ENDS = re.compile(
+MAIN_ENDS = patterns.late(
     r"[,;:(\u2013\u2014]|\b(?:sure|before|after|when|once|if|that|because|while|until|till|so|as|since|unless|whether"
     r"|which|who"
     r"|what|how|where|why|to)\b",
     re.IGNORECASE,
 )
-UNVERBAL = re.compile(r"(?:ly|ing|ed|ness|(?<!s)s)$")
+UNVERBAL = patterns.late(r"(?:ly|ing|ed|ness|(?<!s)s)$")
 # "No need to follow up", "cancel the reminder": what was to be done is not.
-CALLED_OFF = re.compile(
+CALLED_OFF = patterns.late(
     r"^\W*(?:please\s+)?(?:(?:cancel|drop|delete|remove|disregard|ignore|scrap|skip|forget(?: about)?)\s+(?:the"
     r"|my|that|this"
     r"|our|your)\s+(?:[\w'-]+\s+){0,3}?(?:reminder|follow-?up|to-?do|alarm|task|request|commitment)s?"
@@ -316,8 +316,8 @@ CALLED_OFF = re.compile(
     re.IGNORECASE,
 )
 # A question in form that asks for a deed.
-REQUESTING = re.compile(r"^\W*(?:can|could|would|will) you (?:please |kindly )?(?=\w)", re.IGNORECASE)
-ASKING = re.compile(
+REQUESTING = patterns.late(r"^\W*(?:can|could|would|will) you (?:please |kindly )?(?=\w)", re.IGNORECASE)
+ASKING = patterns.late(
     r"^\W*(?:did|does|do|can|could|should|shall|will|would|is|are|have|has|may)\s+(?:i|we|you|he|she|they|it|there)\b",
     re.IGNORECASE,
 )
@@ -333,17 +333,17 @@ IDLE = patterns.late(
     re.IGNORECASE,
 )
 NOUN_BEGINS = frozenset("the a an my our your and new all two three four five six ten both".split())
-FROM_NOW = re.compile(r"^\W*(?:from (?:now|today) on|starting (?:now|today)|as of (?:now|today)),?", re.IGNORECASE)
+FROM_NOW = patterns.late(r"^\W*(?:from (?:now|today) on|starting (?:now|today)|as of (?:now|today)),?", re.IGNORECASE)
 # "A weekly report must go out by noon": what recurs is the thing.
-RECURRING_THING = re.compile(
+RECURRING_THING = patterns.late(
     r"(?:^\W*|\b(?:the|a|an|our|my|this|next) )(?:daily|weekly|monthly|quarterly|yearly|annual)(?= \w)", re.IGNORECASE
 )
-MISSED = re.compile(
+MISSED = patterns.late(
     r"\bbut\s+(?:\w+\s+)?(?:got|received|forgot|missed|did not|didn't|never|failed)\b"
     r"|\band\s+(?:\w+\s+)?(?:kept|did|delivered|(?:got|received) (?:one|it))\b",
     re.IGNORECASE,
 )
-REPORTED = re.compile(
+REPORTED = patterns.late(
     r"\b(?:said|says|saying|told|mentioned|wrote|writes|thinks?|thought|believe[sd]?|claim(?:s|ed)?|wonder(?:s|ed)?"
     r"|explained|suggest(?:s|ed)?|suppose|imagine|assum(?:e|ed|ing)|what if|in case|perhaps|maybe|might|could|would"
     r"|hypothetically|according to|whether|if|why|how|who|which|that)\b[^,;:]*[,:]?\s*$",
@@ -355,15 +355,15 @@ first thing sharp again so ok
 okay hi hello early late latest no than end todo to-do reminder task or always
 """
 FILLER = frozenset(FILLING.split())
-PIECE = re.compile(r"\w[\w'&-]*")
-VERB = re.compile(r"\b(?:is|are|was|were|has|had|have|will|would|does|did|\w{2,}ed)\b", re.IGNORECASE)
+PIECE = patterns.late(r"\w[\w'&-]*")
+VERB = patterns.late(r"\b(?:is|are|was|were|has|had|have|will|would|does|did|\w{2,}ed)\b", re.IGNORECASE)
 MOST_SUBJECT = 4
 MOST_CUES, MOST_OTHERS = 8, 3  # in one sentence; what follows is not looked at
-BEFORE_REMINDER = re.compile(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
+BEFORE_REMINDER = patterns.late(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
 # "Ana needs to leave at four on Fridays" is how it is with Ana.
-HABIT = re.compile(r"(?:needs?|has|have) to (?!be\b)|needs? \w+ing", re.IGNORECASE)
+HABIT = patterns.late(r"(?:needs?|has|have) to (?!be\b)|needs? \w+ing", re.IGNORECASE)
 # After such a word another clause begins, with a verb of its own.
-INNER_CLAUSE = re.compile(
+INNER_CLAUSE = patterns.late(
     r"\b(?:whether|if|which|who|whose|whom|what|why|how|where|when|because|since|although|though|whereas"
     r"|that(?!\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|day|morning|afternoon|evening)\b)"
     r"|is|are|was|were|has|had|will|would|isn't|aren't|wasn't|weren't|hasn't|won't"
@@ -373,59 +373,59 @@ INNER_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 # A time after it applies to both: "feed the cat while Ana is away next week".
-FRAME = re.compile(r"\bwhile\b", re.IGNORECASE)
+FRAME = patterns.late(r"\bwhile\b", re.IGNORECASE)
 # What is made sure of is itself what is to be done.
-ENSURING = re.compile(
+ENSURING = patterns.late(
     r"\b(?:make sure|making sure|my word|ensure|be sure|see to it|important|crucial|vital|essential|imperative"
     r"|critical)\b(?:\s+that\b)?",
     re.IGNORECASE,
 )
-NEXT_ORDER = re.compile(r"(?:[,;:\u2013\u2014]|\b(?:and|then|so|but|also|please))\s+$", re.IGNORECASE)
-OF_A_NOUN = re.compile(
+NEXT_ORDER = patterns.late(r"(?:[,;:\u2013\u2014]|\b(?:and|then|so|but|also|please))\s+$", re.IGNORECASE)
+OF_A_NOUN = patterns.late(
     r"\b(?:from|(?<!as )of|dated|(?<![\u2013\u2014:,(-] )(?<!\()(?<!is )(?<!are )due|between|(?<!later )than"
     r"|regarding|covering|versus|vs\.?)\s+$",
     re.IGNORECASE,
 )
-DETERMINER = re.compile(
+DETERMINER = patterns.late(
     r"\b(?:the|an?|my|our|your|their|his|her|its|all|these|those|any|every|each|\w+'s)\s+$", re.IGNORECASE
 )
-PARTICIPLE = re.compile(
+PARTICIPLE = patterns.late(
     r"\b(?:[a-z]{2,}[a-df-z]ed|sent|made|left|paid|held|taken|given|bought|sold|written)"
     r"(?:\s+(?:back|up|out|off|in|over|here|there|together))?\s+$"
 )
-PASSIVE = re.compile(r"\b(?:is|are|be|been|being|get|gets|getting|have|having|keep|leave)\b(?:\s+[\w'-]+){0,5}\s*$")
+PASSIVE = patterns.late(r"\b(?:is|are|be|been|being|get|gets|getting|have|having|keep|leave)\b(?:\s+[\w'-]+){0,5}\s*$")
 EVENTS = (
     r"(?:meeting|call|appointment|review|demo|conference|flight|anniversary|birthday|party|webinar|interview|workshop"
     r"|dinner|lunch|launch|deadline|visit|session|event|training|trip|delivery|outage|incident)s?"
 )
-EVENT = re.compile(
+EVENT = patterns.late(
     r"\b(?:about|for|of|from|regarding|concerning|to|attend|in|cancel|confirm|decline|accept|move)\s+"
     rf"(?:the|an?|my|our|your|their|his|her|this|that)\s+(?:[\w'-]+\s+){{0,2}}?{EVENTS}\s+$",
     re.IGNORECASE,
 )
-EVENT_WITH = re.compile(
+EVENT_WITH = patterns.late(
     rf"\b(?:the|my|our|your|their|his|her)\s+(?:[\w'-]+\s+){{0,2}}?{EVENTS}\s+(?:with|at|in)\s+(?:[\w'-]+\s+){{1,3}}$",
     re.IGNORECASE,
 )
 # For these it is the time that matters, not which one of several is meant.
-ARRANGED = re.compile(
+ARRANGED = patterns.late(
     r"\b(?:remind\w*|reminder|schedule|re-?schedule|book|arrange|plan|set|create|prepare|reserve|invite|hold|join"
     r"|promised?|promises|guaranteed?|guarantees|booked|scheduled|arranged|planned|owes?)\b",
     re.IGNORECASE,
 )
 # "At Monday's meeting" says when, "Monday's meeting" which one.
-MEANWHILE = re.compile(r"\b(?:at|during|in|before|by|until|for)\s+(?:\w+day|today|tomorrow)$", re.IGNORECASE)
-PREPOSITION = re.compile(r"\b(?:on|at|in|for)\s+$", re.IGNORECASE)
+MEANWHILE = patterns.late(r"\b(?:at|during|in|before|by|until|for)\s+(?:\w+day|today|tomorrow)$", re.IGNORECASE)
+PREPOSITION = patterns.late(r"\b(?:on|at|in|for)\s+$", re.IGNORECASE)
 NEARBY = 100  # characters
-FOR = re.compile(r"\bfor\s+$", re.IGNORECASE)
-BARE = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\d", re.IGNORECASE)
+FOR = patterns.late(r"\bfor\s+$", re.IGNORECASE)
+BARE = patterns.late(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\d", re.IGNORECASE)
 FUNCTION_WORDS = """
 at to and or about with by on in for so then please if when because after before regarding concerning again latest via
 as that once unless until whether from next first but sharp every each around between of the a an my our your is are
 morning afternoon evening night noon
 """
 AFTER_A_TIME = frozenset(FUNCTION_WORDS.split())
-FOLLOWING = re.compile(r"\s+([\w'-]+)")
+FOLLOWING = patterns.late(r"\s+([\w'-]+)")
 
 
 class Cue(NamedTuple):
@@ -495,7 +495,7 @@ def _is_duty(clause: str, found: re.Match[str]) -> bool:
 # "From now on Ravi empties the bins every Monday"
 ASSIGNED = patterns.late(rf"^\s*{WHO}\s+(?i:{DEED_NOW})\b")
 ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, FIRST_PRESENT, AWAITED)
-LEAD_END = re.compile(r"^\s*,")
+LEAD_END = patterns.late(r"^\s*,")
 
 
 def _without_lead(clause: str) -> str:

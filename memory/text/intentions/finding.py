@@ -28,7 +28,7 @@ SURELY = (
     r"|vielleicht|eventuell|womöglich|möglicherweise|wahrscheinlich|quizás?|tal vez|a lo mejor|posiblemente"
     r"|probablemente|peut-être|probablement|być może|może|chyba|prawdopodobnie)\b,?"
 )
-SURE = re.compile(SURELY, re.IGNORECASE)
+SURE = patterns.late(SURELY, re.IGNORECASE)
 # "if possible", "when you get a chance", "at some point"
 BLANKS = r",?\s*"
 CONVENIENT = (
@@ -126,31 +126,31 @@ RULES = (
 )
 REWRITTEN = tuple((patterns.late(rule, re.IGNORECASE), words) for rule, words in RULES)
 # Said of what would be taken at its word.
-HEDGED = re.compile(
+HEDGED = patterns.late(
     rf"^\W*{SURELY}|{CONVENIENT}|^\W*(?:i|we)\s+{THINK}\b"
     r"|\b(?:i|we|you|someone|somebody)(?:'ll| should| shall| will| must| need to| have to| ought to)\s+"
     r"(?:probably|maybe|perhaps|possibly)\b",
     re.IGNORECASE,
 )
 # What is imagined is not even in doubt.
-IMAGINED = re.compile(
+IMAGINED = patterns.late(
     r"^\W*(?:suppose|imagine|what if|if (?:i|we|only)\b|had (?:i|we)\b)"
     r"|\bif (?:i|we|he|she|they|it|there) (?:could|would|was|were|had)\b",
     re.IGNORECASE,
 )
 # "If I had time I would call": not even with a condition.
-UNREAL = re.compile(
+UNREAL = patterns.late(
     r"^\W*if\b[^,]*\b(?:had|were|was|could|knew)\b.*\b(?:would|(?:i|you|he|she|we|they|it)'d)\b", re.IGNORECASE
 )
 # "I said I would leave on Friday but stayed": what was meant then did not happen.
-ABANDONED = re.compile(
+ABANDONED = patterns.late(
     r"\b(?:said|promised|planned|meant|agreed|wanted|intended|offered|thought|hoped|(?:was|were) (?:going|about"
     r"|supposed))\b[^.;]*[,\s](?:but|yet|though|although|instead)\s+"
     r"(?:(?:then|later|in the end|instead|i|he|she|we|they|it)\s+){0,2}(?:\w+ly\s+)?"
     rf"(?:{PAST_FORM}|never|(?:did|could|was|were)(?:n't| not)|forgot|went|came|stayed|slept|lost|fell|kept|took)\b",
     re.IGNORECASE,
 )
-HINT = re.compile(
+HINT = patterns.late(
     rf"\b(?:might|may|could|can|should|shall|would|{THINK[3:-1]}|considering|hopes?|plans?|intends?|wants?"
     rf"|how about|what about|why not)\b|{SURELY}|{CONVENIENT.removeprefix(BLANKS)}",
     re.IGNORECASE,
@@ -183,7 +183,7 @@ FARTHEST, LAST = timedelta(days=90), timedelta(days=3660)
 MOST = 20
 LEAST_WORDS = 2
 
-MARKER = re.compile(
+MARKER = patterns.late(
     r"^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
     r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon|the next time"
@@ -192,35 +192,35 @@ MARKER = re.compile(
     re.IGNORECASE,
 )
 # What is to be done unless something happens by then is in doubt: it is not known beforehand whether it will be.
-EXCEPT = re.compile(r"\b(?:unless|except (?:if|when))\b", re.IGNORECASE)
-POLITE = re.compile(
+EXCEPT = patterns.late(r"\b(?:unless|except (?:if|when))\b", re.IGNORECASE)
+POLITE = patterns.late(
     r"if\s+(?:at all )?(?:possible|necessary|needed|required|you can|you could|that works|convenient)\b", re.IGNORECASE
 )
 # "After the release on Friday": what has no verb is a time, if it names one.
-AFTER = re.compile(
+AFTER = patterns.late(
     r"(?:after|upon|once)\s+(?:the|our|my|your|their)\s+(?!.*\b(?:is|are|was|has|have|\w+s|\w+ed)\b)", re.IGNORECASE
 )
 # "We could do great things if we join forces": two doubts at once are no plan.
-IF_ONLY = re.compile(r"\bif\b", re.IGNORECASE)
-IF = re.compile(r"\W*(?:if|should|provided)\b", re.IGNORECASE)
+IF_ONLY = patterns.late(r"\bif\b", re.IGNORECASE)
+IF = patterns.late(r"\W*(?:if|should|provided)\b", re.IGNORECASE)
 # "Nudge her next week if nothing happens": to be done then, unless something happens before.
-NOTHING = re.compile(r"\b(?:nothing|no (?:answer|reply|response|news|word)|nobody|no one|still)\b", re.IGNORECASE)
-INDIRECT = re.compile(
+NOTHING = patterns.late(r"\b(?:nothing|no (?:answer|reply|response|news|word)|nobody|no one|still)\b", re.IGNORECASE)
+INDIRECT = patterns.late(
     r"\b(?:ask|check|confirm|find out|see|know|decide|discuss|clarify|verify)(?:\s+\w+){0,3}\s+$", re.IGNORECASE
 )
-LET_KNOW = re.compile(r"\blet\s+\w+(?:\s+\w+)?\s+know\s+$", re.IGNORECASE)
-CLAUSE_END = re.compile(
+LET_KNOW = patterns.late(r"\blet\s+\w+(?:\s+\w+)?\s+know\s+$", re.IGNORECASE)
+CLAUSE_END = patterns.late(
     r"\s*(?:,(?!\d)|\s[-\u2013\u2014]\s|\s\(|\bthen\b|\bso that\b|\bso\b|\bbecause\b(?! of\b)|\bin order\b|\bplease\b)",
     re.IGNORECASE,
 )
-GENERAL = re.compile(
+GENERAL = patterns.late(
     r"^\s*(?:(?:a|an|any|some|no|every|each)\s|(?:anyone|someone|somebody|anybody|they|you|people|customers|users|it"
     r"|asked|needed|necessary|possible|required)\b)",
     re.IGNORECASE,
 )
-WEATHER = re.compile(r"\s*it\s+(?:rains|snows|freezes|pours|storms|hails|drizzles)\b", re.IGNORECASE)
-ALWAYS = re.compile(r"whenever\b", re.IGNORECASE)
-MAY_BE_WHEN = re.compile(
+WEATHER = patterns.late(r"\s*it\s+(?:rains|snows|freezes|pours|storms|hails|drizzles)\b", re.IGNORECASE)
+ALWAYS = patterns.late(r"whenever\b", re.IGNORECASE)
+MAY_BE_WHEN = patterns.late(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
     r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|\d\s?[ap]m|after|if"
     r"|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"

@@ -11,30 +11,32 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from memory.text import search_words
+from memory.text import patterns, search_words
 from memory.text.intentions import occurrences
 from memory.text.similarity.values import NUMBER_WORDS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 LONGEST_TEXT = 20_000
 LONGEST = 400
-BREAK = re.compile(r"[.!?]+(?=[\s\"')\]]|$)|;|\n+")
-ABBREVIATION = re.compile(
+BREAK = patterns.late(r"[.!?]+(?=[\s\"')\]]|$)|;|\n+")
+ABBREVIATION = patterns.late(
     r"(?:^|[\s(])(?:[a-z]|[ap]\.m|e\.g|i\.e|mr|mrs|ms|dr|st|no|vs|inc|ltd|co|approx"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tues?|wed|thu(?:rs)?|fri|sat|sun)$",
     re.IGNORECASE,
 )
-GERMAN_DATE = re.compile(r"\d\. (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöüß])")
-QUOTED = re.compile(
+GERMAN_DATE = patterns.late(r"\d\. (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöüß])")
+QUOTED = patterns.late(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|`[^`\n]{0,400}`"
     r"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
 )
-QUOTED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
-JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
-SINGLE_WORDS = re.compile(r"\S+")
+QUOTED_LINE = patterns.late(r"^[ \t]*>[^\n]*", re.MULTILINE)
+JSON_TEXT = patterns.late(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
+SINGLE_WORDS = patterns.late(r"\S+")
 TITLE = 3  # so many words in quotation marks may be a name
-WORD = re.compile(r"(?:(?<![\w-])-|\bminus )?\d+(?:[.,]\d+)+(?![\w])|(?:(?<![\w-])-|\bminus )\d+\b|[^\W_]+(?:'[a-z]+)?")
-THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+WORD = patterns.late(
+    r"(?:(?<![\w-])-|\bminus )?\d+(?:[.,]\d+)+(?![\w])|(?:(?<![\w-])-|\bminus )\d+\b|[^\W_]+(?:'[a-z]+)?"
+)
+THOUSANDS = patterns.late(r"(?<=\d),(?=\d{3}\b)")
 FOREIGN_STEM = 6  # letters; endings of verbs change the last of a stem
 MOST_WORDS = 12
 PAID = "pay"
@@ -88,7 +90,7 @@ STOP = frozenset(UNSAYING.split())
 # Without one of these a text may be in another language.
 ENGLISH = frozenset("the is are was were has have had been of with from this our my we i it to".split())
 # A present tense with a time to come: "the trial expires in December", "Anna arrives on Monday".
-AHEAD = re.compile(
+AHEAD = patterns.late(
     r"\b(?:tomorrow|tonight|later|not before|(?<!heute )morgen|übermorgen|demain|jutro|pojutrze|(?<!esta )mañana"
     r"|next (?:week|month|year|quarter|time|\w+day)|in (?:a|an|\d+|two|three|four"
     r"|five|six|ten)"
@@ -99,11 +101,11 @@ AHEAD = re.compile(
     r"|september|october|november|december))\b",
     re.IGNORECASE,
 )
-PAST = re.compile(rf"\b(?:was|were|has|have|had|been|did|{'|'.join(IRREGULAR)}|\w{{2,}}ed)\b", re.IGNORECASE)
-UNDONE = re.compile(
+PAST = patterns.late(rf"\b(?:was|were|has|have|had|been|did|{'|'.join(IRREGULAR)}|\w{{2,}}ed)\b", re.IGNORECASE)
+UNDONE = patterns.late(
     r"\bun(?=(?:paid|signed|filed|approved|cleared|delivered|resolved|confirmed|shipped)\b)", re.IGNORECASE
 )
-DENIAL = re.compile(
+DENIAL = patterns.late(
     r"\b(?:not|never|no longer|without|yet to|failed to|fails to|unable to|neither|nor|cannot|refused to|reopened"
     r"|\w+n't"
     r"|no (?!doubt|problem|issue)\w+ (?:has|have|was|were|is|are|had))\b"
@@ -118,10 +120,10 @@ DENIAL = re.compile(
     re.IGNORECASE,
 )
 # After such a word there is no statement, up to the next comma.
-SUBORDINATE = re.compile(
+SUBORDINATE = patterns.late(
     r"\b(?:when|whenever|once|if|unless|until|till|before|as soon as|whether|the moment|after)\b[^,]*", re.IGNORECASE
 )
-NO_STATEMENT = re.compile(
+NO_STATEMENT = patterns.late(
     r"\b(?:will|would|shall|should|may|might|could(?! not)|must|can)\b|\b\w+'(?:ll|d)\b|\b(?:have|has|had) to\b|"
     r"\b(?:going|due|about|expect(?:s|ed|ing)?|hope[sd]?|hoping|want(?:s|ed|ing)?|plan(?:s|ned|ning)?|need(?:s|ed)?"
     r"|wait(?:s|ed"
@@ -158,25 +160,25 @@ COUNTED = {word: number for word, number in NUMBER_WORDS.items() if number not i
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
-CODE = re.compile(r"\w*\d{3,}\w*$|[a-z]+\d\w*$")
+CODE = patterns.late(r"\w*\d{3,}\w*$|[a-z]+\d\w*$")
 LEAST_NEEDED = 2
 # What a number changed by or from, and what there is too much of, is none to be held against a limit.
-DIFFERENCE = re.compile(
+DIFFERENCE = patterns.late(
     r"\b(?:by|from)\s+(?:about |around |almost |nearly |up to )?[$€£]?\d[\d.,]*\s?(?:%|(?!to\b|and\b)[^\W\d]+)?"
     r"|[$€£]?\b\d[\d.,]*\s?(?:%|[^\W\d]+)?\s+(?:too|less|fewer|more|higher|lower|cheaper|short|off|extra)\b",
     re.IGNORECASE,
 )
 # What one or some of them did, what is put off, and what a relative did.
-PARTLY = re.compile(
+PARTLY = patterns.late(
     r"\b(?:only )?(?:one|some|most|two|three|a few|several|none) of (?:the|them|us|our|my|its|those)\b", re.IGNORECASE
 )
-PUT_OFF = re.compile(
+PUT_OFF = patterns.late(
     r"\b(?:postponed|delayed|deferred|rescheduled|suspended|on hold|put off|pushed back|held up|stalled|blocked"
     r"|(?:is|are|was|were|'s|'re) (?:\w+ly )?being"
     r"|verschoben|aplazad[oa]s?|reporté\w*|przełożon\w+)\b",
     re.IGNORECASE,
 )
-OTHERS = re.compile(
+OTHERS = patterns.late(
     r"\b(?:his|her|their|my|your|our) (?:\w+ )?(sister|brother|mother|father|mum|mom|dad|wife|husband|son|daughter"
     r"|child|friend"
     r"|colleague|boss|neighbou?r|cousin|aunt|uncle|partner|assistant|flatmate|roommate|niece|nephew|grandmother"
@@ -186,31 +188,31 @@ OTHERS = re.compile(
 # The parts of German verbs that stand at the end of a clause: "liegt vor" of "vorliegt".
 APART = frozenset("ab an auf aus bei ein fest her hin los mit nach vor weg zu zurück zusammen statt".split())
 # What was done and undone in one sentence has not happened.
-REVERSED = re.compile(
+REVERSED = patterns.late(
     r"\band (?:then |later |was |has been )*(?:reopened|reverted|rolled back|undone|withdrawn)\b", re.IGNORECASE
 )
 # Another one of the kind, or what only stands for it: "another package", "a copy of the contract".
-ANOTHER = re.compile(
+ANOTHER = patterns.late(
     r"\b(?:another|a (?:different|second|further)|(?:the|a) wrong|(?:some|the|every|an) other|someone else's|somebody"
     r" else's)\s+((?:[\w-]+ ){0,2}?[\w-]+)\b",
     re.IGNORECASE,
 )
-STANDS_IN = re.compile(
+STANDS_IN = patterns.late(
     r"\b(copy|copies|draft|scan|photo|picture|page|excerpt|translation|summary|template|sample|mock-?up|replica"
     r"|version|part|first half)s?\s+of\s+(?:the|an?|our|my|your|his|her|their|this|that)\b"
     r"|\b(draft|mock|sample|dummy|test|fake|preliminary|provisional|partial|copied)\s+(?=([\w-]+))",
     re.IGNORECASE,
 )
 # "Passed on staging but failed in production"; with another subject, "but" says nothing of the first.
-ON_BALANCE = re.compile(
+ON_BALANCE = patterns.late(
     r"\b(?:but|yet|although|though|however)\s+(?:(?:then|later|still|also|it|they|he|she)\s+)?"
     r"(?:(?:was|were|has|have|is|are|had|been|got)\s+)*(?:then |later |still |again |immediately )?"
     r"(?:fail(?:s|ed)?|broke|breaks|broken|crash(?:es|ed)|reject(?:s|ed)|refused|reverted|withdrawn|cancel(?:l?ed|s)"
     r"|undone|rolled back|reopened|invalid|void|not\b)",
     re.IGNORECASE,
 )
-OWNER = re.compile(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
-PIECE_END = re.compile(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
+OWNER = patterns.late(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
+PIECE_END = patterns.late(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
 
 class Sentence(NamedTuple):

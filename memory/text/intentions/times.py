@@ -12,6 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from memory.host import cron
+from memory.text import patterns
 
 WORDS = {
     "a": 1,
@@ -68,8 +69,8 @@ PARTS = {
     "after lunch": time(13),
 }
 AFTERNOON = time(14)
-HALF = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
-CLOCK = re.compile(
+HALF = patterns.late(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
+CLOCK = patterns.late(
     r"(?:\b(?:at|by|around|before)\s+|@\s*)(?P<h>\d{1,2})(?::(?P<m>\d{2}))?\s*(?P<half>[ap]\.?m\b\.?|o'clock|h\b)?"
     r"(?![\w:%]|[.,]\d|\s*(?:percent|dollars?|euros?|st|nd|rd|th|items?|people|days?|weeks?|months?|hours?|minutes?)\b"
     rf"|\s*(?:of\s+)?{MONTH}(?!\w))|"
@@ -81,20 +82,20 @@ CLOCK = re.compile(
     rf"\b(?P<part>{'|'.join(sorted(PARTS, key=len, reverse=True))})\b",
     re.IGNORECASE,
 )
-EVERY = re.compile(
+EVERY = patterns.late(
     rf"\b(?:every|each)\s+(?P<other>other\s+|second\s+)?(?:(?P<n>{NUMBER})\s+)?"
     rf"(?P<unit>minutes?|hours?|days?|weekdays?|working days?|business days?|weeks?|fortnights?|months?|years?"
     rf"|quarters?|mornings?|afternoons?|evenings?|nights?|{WEEKDAY}s?\b(?:(?:\s*,\s*|\s+and\s+"
     rf"|\s*&\s*){WEEKDAY}s?\b){{0,6}})\b",
     re.IGNORECASE,
 )
-PLURAL = re.compile(
+PLURAL = patterns.late(
     r"(?:\bon\s+|^\W*)(?P<days>weekdays|(?:work|working|business) days|weekends|(?:mon|tues|wednes|thurs|fri|satur"
     r"|sun)days"
     r"(?:\s+and\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days)?)\b",
     re.IGNORECASE,
 )
-ADVERB = re.compile(
+ADVERB = patterns.late(
     r"\b(?P<word>hourly|daily|weekly|bi-?weekly|fortnightly|monthly|quarterly|yearly|annually"
     r"|(?:once|twice|three times) an? (?:hour|day|week|month|quarter))\b",
     re.IGNORECASE,
@@ -111,7 +112,7 @@ OFTEN = {
     "three times a week": "0 9 * * 1,3,5",
     "twice a month": "0 9 1,15 * *",
 }
-DAY_OF_MONTH = re.compile(
+DAY_OF_MONTH = patterns.late(
     r"\b(?:on )?the (?P<n>\d{1,2})(?:st|nd|rd|th) of (?:every|each) month\b"
     r"|\b(?:every|each) month on the (?P<n2>\d{1,2})(?:st|nd|rd|th)\b"
     r"|\bmonthly on the (?P<n3>\d{1,2})(?:st|nd|rd|th)\b"
@@ -121,19 +122,19 @@ DAY_OF_MONTH = re.compile(
 )
 NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
 # "the first Monday of each month", "the last Friday in March"
-NTH_DAY = re.compile(
+NTH_DAY = patterns.late(
     rf"\b(?:(?:on|by|before) )?(?:the |every |each )?(?P<nth>{'|'.join(NTH)}) (?P<day>{DAY_NAME}) (?:of|in) "
     rf"(?:(?P<each>every|each|the|a)\s+month|(?P<next>next month)|(?P<this>this month)|(?P<month>{MONTH}))(?!\w)",
     re.IGNORECASE,
 )
 RULES = (EVERY, PLURAL, ADVERB, DAY_OF_MONTH)
-RECURRING_WORDS = re.compile(WEEKDAY, re.IGNORECASE)
+RECURRING_WORDS = patterns.late(WEEKDAY, re.IGNORECASE)
 STEPS = {"minute": (5, 60), "hour": (1, 24)}
 SPANS = {"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month"}
 MORNING = time(9)
 EVENING = time(17)
 UNITS = r"(?:minutes?|mins?|hours?|hrs?|(?:(?:working|business|calendar)\s+)?days?|weeks?|fortnights?|months?|years?)"
-RELATIVE = re.compile(
+RELATIVE = patterns.late(
     rf"\b(?:in|within|after)\s+(?:the next\s+|at most\s+|about\s+)?(?P<n>half an|an?\s+couple\s+of|an?\s+few"
     rf"|{NUMBER})\s*(?P<unit>{UNITS})\b|"
     rf"\b(?P<n2>{NUMBER})\s+(?P<unit2>{UNITS})\s+(?:from (?:now|today)|hence|later)\b",
@@ -152,14 +153,14 @@ ORDINALS = {
     "tenth": 10,
     "fifteenth": 15,
 }
-ABSOLUTE = re.compile(
+ABSOLUTE = patterns.late(
     rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd"
     rf"|th)?\s+(?:of\s+)?{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
     rf"\b(?:{'|'.join(ORDINALS)})\s+of\s+{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
     rf"\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)(?:,?\s+\d{{4}}\b)?",
     re.IGNORECASE,
 )
-NAMED = re.compile(
+NAMED = patterns.late(
     r"\b(?:(?P<after>(?:the )?day after tomorrow)|(?P<second>(?:the )?week after next)|(?P<tomorrow>tomorrow|tmrw"
     r"|tmr|tmw)|(?P<tonight>tonight)"
     r"|(?P<today>today)|"
@@ -170,13 +171,13 @@ NAMED = re.compile(
     r"|close of play))\b",
     re.IGNORECASE,
 )
-DAY = re.compile(
+DAY = patterns.late(
     rf"\b(?:(?P<past>last|past|previous|since)\s+)?(?P<how>(?:(?:on|by|before|until|for|next|this|coming)\s+){{0,2}})"
     rf"(?P<day>{WEEKDAY})\b(?!s\b)",
     re.IGNORECASE,
 )
 # "in March": on the first day of it; "by the end of March": on the last.
-IN_MONTH = re.compile(
+IN_MONTH = patterns.late(
     r"\b(?:(?:in|by|before|until|for|at)\s+(?:(?:early|late|mid|the beginning of|the start of)[- ])?"
     r"|(?:(?:by|before|until|at)\s+)?(?:the\s+)?(?P<close>end of)\s+)"
     rf"(?P<month>{MONTH}|(?:spring|summer|autumn|winter)(?=,?\s+\d{{4}})"
@@ -186,12 +187,12 @@ IN_MONTH = re.compile(
     re.IGNORECASE,
 )
 # "By the end of Q1", "in Q3 2027".
-QUARTER = re.compile(
+QUARTER = patterns.late(
     r"\b(?:by|before|until|in|at|for|during)?\s*(?:the\s+)?(?P<close>(?:end|close) of\s+)?"
     r"(?:(?:early|late|mid|the beginning of|the start of)[- ])?Q(?P<quarter>[1-4])(?:,?\s+(?P<year>\d{4}))?\b",
     re.IGNORECASE,
 )
-ORDINAL = re.compile(r"\b(?:on|by|before|until|for|than) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
+ORDINAL = patterns.late(r"\b(?:on|by|before|until|for|than) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
 HOLIDAYS = {
     "christmas eve": (12, 24),
     "christmas day": (12, 25),
@@ -203,10 +204,10 @@ HOLIDAYS = {
     "valentine's day": (2, 14),
     "halloween": (10, 31),
 }
-HOLIDAY = re.compile(rf"\b(?:on|by|before|for|until)\s+(?P<name>{'|'.join(HOLIDAYS)})\b", re.IGNORECASE)
-NUMERIC = re.compile(r"\b(\d{1,2})([./])(\d{1,2})\2(\d{4})\b")
+HOLIDAY = patterns.late(rf"\b(?:on|by|before|for|until)\s+(?P<name>{'|'.join(HOLIDAYS)})\b", re.IGNORECASE)
+NUMERIC = patterns.late(r"\b(\d{1,2})([./])(\d{1,2})\2(\d{4})\b")
 # Where 3/4 is the fourth of March.
-MONTH_FIRST = re.compile(
+MONTH_FIRST = patterns.late(
     r"US/|America/(?:New_York|Chicago|Denver|Los_Angeles|Phoenix|Anchorage|Detroit|Boise|Juneau|Indiana/"
     r"|Kentucky/|North_)"
     r"|Pacific/Honolulu"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memory.text import patterns
 from memory.text.similarity import values, words
 from memory.text.similarity.words import CANONICAL
 
@@ -57,7 +58,7 @@ class Token:
         return Token(self.word, self.raw, self.code, self.bytes, kind, self.mask, self.base, self.concept)
 
 
-PIECES = re.compile(
+PIECES = patterns.late(
     r"\[redacted:[^\]\s]*\]|<redacted:[^>\s]*>"
     r"|[a-z][a-z0-9+.\-]*://[^\s\"'<>)\]]+"
     r"|(?<![\w.+%\-])[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+"
@@ -69,16 +70,16 @@ IGNORED = frozenset(".,;:!?\"'()[]{}…-–—*_`/\\|~•·“”‘’«»„�
 BREAKS = ",:;—–.!?"
 ENDS = ".!?:"
 HALTS = ";—–"
-PHONE = re.compile(r"\+\d{7,15}")
-EMAIL = re.compile(r"[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+")
-VERSION = re.compile(r"v\d+(?:\.\d+){1,3}(?:-\w+)?|\d+\.\d+\.\d{1}|\d+(?:\.\d+){3}")
+PHONE = patterns.late(r"\+\d{7,15}")
+EMAIL = patterns.late(r"[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+")
+VERSION = patterns.late(r"v\d+(?:\.\d+){1,3}(?:-\w+)?|\d+\.\d+\.\d{1}|\d+(?:\.\d+){3}")
 # Its dots end no sentence, but for the last one.
-HALF_OF_DAY = re.compile(r"(?<=[\d\s])([ap])\.m\b(?:\.(?=[,;:!?)]|\s+[^A-Z\s]))?", re.IGNORECASE)
-PARTS_OF_PHONE = re.compile(r"\+\d[\d ()/\-]{5,}\d")
-MONEY = re.compile(r"[+\-−]?[$€£¥₹]\d[\d.]*[kmb]?")
-DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th|er)")
-TIME = re.compile(r"\d{1,2}(?::\d{2}){1,2}(?:am|pm)?|\d{1,2}(?:am|pm)")
-NUMBER = re.compile(r"[+\-−]?\d{1,5}(?:\.\d+)?[km]?\+?|[1-9]\d*000|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+HALF_OF_DAY = patterns.late(r"(?<=[\d\s])([ap])\.m\b(?:\.(?=[,;:!?)]|\s+[^A-Z\s]))?", re.IGNORECASE)
+PARTS_OF_PHONE = patterns.late(r"\+\d[\d ()/\-]{5,}\d")
+MONEY = patterns.late(r"[+\-−]?[$€£¥₹]\d[\d.]*[kmb]?")
+DATE = patterns.late(r"\d{4}-\d{1,2}-\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th|er)")
+TIME = patterns.late(r"\d{1,2}(?::\d{2}){1,2}(?:am|pm)?|\d{1,2}(?:am|pm)")
+NUMBER = patterns.late(r"[+\-−]?\d{1,5}(?:\.\d+)?[km]?\+?|[1-9]\d*000|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 MASKS = {
     "phone": PHONE,
     "email": EMAIL,
@@ -89,29 +90,29 @@ MASKS = {
     "number": NUMBER,
 }
 # Between two values or words, without blanks, a long dash joins as a hyphen does.
-DASHES = re.compile(r"(?<=\w)[–—‑](?=\w)|(?<=\d)\s?[–‑]\s?(?=\d)")
-CELSIUS = re.compile(r"\s?(?:°\s?C|℃)\b")
-FRENCH_TIME = re.compile(r"^(\d{1,2})h(\d{2})$")
-WITH_UNIT = re.compile(r"([+\-−]?\d[\d.,]*)([a-z]+)")
-THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+DASHES = patterns.late(r"(?<=\w)[–—‑](?=\w)|(?<=\d)\s?[–‑]\s?(?=\d)")
+CELSIUS = patterns.late(r"\s?(?:°\s?C|℃)\b")
+FRENCH_TIME = patterns.late(r"^(\d{1,2})h(\d{2})$")
+WITH_UNIT = patterns.late(r"([+\-−]?\d[\d.,]*)([a-z]+)")
+THOUSANDS = patterns.late(r"(?<=\d),(?=\d{3}(?!\d))")
 # German, Spanish, French and Polish: "2,5" and, of money, "1.150,00".
-DECIMAL_COMMA = re.compile(r"^([$€£]?\d+),(\d{1,2})(?=$|[a-z%€])")
+DECIMAL_COMMA = patterns.late(r"^([$€£]?\d+),(\d{1,2})(?=$|[a-z%€])")
 # "Items 1,2 and 3": no decimals.
-LISTED = re.compile(r"(?<![\d.,$€£])\d{1,2}(?:,\d{1,2})+(?= (?:and|or|und|oder|y|o|et|ou|i|lub|&) \d{1,2}\b)")
-CENTS = re.compile(r"(?<=\d)\.0+(?=$|[kmb]$)")
+LISTED = patterns.late(r"(?<![\d.,$€£])\d{1,2}(?:,\d{1,2})+(?= (?:and|or|und|oder|y|o|et|ou|i|lub|&) \d{1,2}\b)")
+CENTS = patterns.late(r"(?<=\d)\.0+(?=$|[kmb]$)")
 # A chunk that is compared as it is written: a path, a flag, a pattern with stars. Case and each sign count.
-AS_WRITTEN = re.compile(
+AS_WRITTEN = patterns.late(
     r"\*+|--?[a-z][\w\-]*(?:=\S*)?|(?:~|\.{1,2})?/[\w.~\-*][^\s]*|[^\s]*\\[^\s]*|[^\s/]+/[^\s/]+/[^\s]*|[^\s]*\*[^\s]*",
     re.IGNORECASE,
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
-EMPHASIS = re.compile(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
+EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 # Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
-LIKE_A_NAME = re.compile(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
+LIKE_A_NAME = patterns.late(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
 DIGITS = "0123456789"
-ALPHABETIC = re.compile(r"[A-Za-z0-9]+")
-ELIDED = re.compile(r"(n'|l'|d'|qu'|j')(?=\w{3})")
+ALPHABETIC = patterns.late(r"[A-Za-z0-9]+")
+ELIDED = patterns.late(r"(n'|l'|d'|qu'|j')(?=\w{3})")
 CLITICS = ("'s", "'re", "'ve", "'d", "'m")
 # The word of each phrase that most statements do not have.
 STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES)

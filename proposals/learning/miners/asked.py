@@ -241,14 +241,14 @@ PATTERN = patterns.late(
     re.IGNORECASE,
 )
 NAMES_OF_THINGS = tuple(THINGS)
-WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+WORD = patterns.late(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 # Where another part of a request begins, and what makes it one against something.
-PARTS = re.compile(
+PARTS = patterns.late(
     r"[,;:.!?()\u2013\u2014]+(?:\s+|$)|\s(?=(?:but|rather than|instead of|not|never|sondern|sino|statt|pero|mais"
     r"|ale)\s)",
     re.IGNORECASE,
 )
-AGAINST = re.compile(
+AGAINST = patterns.late(
     r"\b(?:not|no|never|don't|dont|doesn't|shouldn't|mustn't|can't|cannot|isn't|aren't|won't|avoid|stop|without|skip"
     r"|drop"
     r"|remove|hide|delete|omit|exclude|cut out|take out|leave (?:\w+ ){0,4}(?:out|off)|leave out|less|fewer"
@@ -261,20 +261,20 @@ AGAINST = re.compile(
     r"|lose the|please no|unnecessary|needless)\b",
     re.IGNORECASE,
 )
-LACKING = re.compile(r"\b(?:without|free (?:of|from)|ohne|sin|sans|bez)\b", re.IGNORECASE)
-INNER = re.compile(r"\b(?:when|if|because|since|whose|who|that|until|where|although|for things)\b", re.IGNORECASE)
+LACKING = patterns.late(r"\b(?:without|free (?:of|from)|ohne|sin|sans|bez)\b", re.IGNORECASE)
+INNER = patterns.late(r"\b(?:when|if|because|since|whose|who|that|until|where|although|for things)\b", re.IGNORECASE)
 # "Leave the files untouched", "hands off the files"
-UNTOUCHED = re.compile(
+UNTOUCHED = patterns.late(
     r"\b(?:leave|keep)\s+((?:[\w'-]+\s+){1,6}?)(?:untouched|unchanged|unaltered|unmodified|alone|as (?:it is"
     r"|they are|is))\b"
     r"|\bhands off\b",
     re.IGNORECASE,
 )
 # "Convert miles to kilometres": the first is not wanted.
-TURNING = re.compile(
+TURNING = patterns.late(
     r"\b(?:convert|change|turn|switch|replace|translate)\s+((?:\w+\s+){1,5}?)(?:to|into|by|with)\b", re.IGNORECASE
 )
-FOR = re.compile(
+FOR = patterns.late(
     r"\b(?:(?:fewer|less|no later|not later) than|no olvid\w+|nicht vergessen|vergiss nicht|n'oubli\w+ pas|nie zapom\w+"
     r"|you \w+ (?:[\w']+ ){0,5}without|you (?:forgot"
     r"|missed|left out"
@@ -299,9 +299,9 @@ EMPTY = frozenset(
     """.split()
 )
 # The same in German, Spanish, French and Polish.
-WITH_SIGNS = re.compile(r"[^\w'\u2019]+")
-ELISION = re.compile(r"\b(?:[ldnsjcmt]|qu)['\u2019](?=\w)", re.IGNORECASE)
-EMPTY_ABROAD = re.compile(
+WITH_SIGNS = patterns.late(r"[^\w'\u2019]+")
+ELISION = patterns.late(r"\b(?:[ldnsjcmt]|qu)['\u2019](?=\w)", re.IGNORECASE)
+EMPTY_ABROAD = patterns.late(
     r"(?:(?:verwend|benutz|nutz|schreib|geschrieb|nehm|nimm|mach|gib|geb|zeig|setz|bleib|halt|nenn|soll|muss|müss"
     r"|dürf)(?:e|en|t|st|te|ten|et)?"
     r"|(?:utiliz|utilis|us|escrib|escrit|pon|pong|muestr|met|mett|met|écri|écriv|rédig|montr|donn|présent|present"
@@ -317,22 +317,22 @@ EMPTY_ABROAD_WORDS = frozenset(
     " każdy każdej mots words wörter palabras słowa todo todos toda todas tout toute tous toutes alle alles nos"
     " nuestro notre".split()
 )
-COUNTED = re.compile(
+COUNTED = patterns.late(
     r"(?<!nobody needs )(?<!no one needs )(?<!not need )\b(\d+|one|two|three|four|five|six|seven|eight|nine"
     r"|ten)[ -](?:\w+ )?(sentence|word|line|paragraph|bullet|page|item|point"
     r"|decimal|place|digit|day|minute|example|option|week)s?\b",
     re.IGNORECASE,
 )
-NO_MORE = re.compile(r"\b(?:nobody|no one|too many|too much|too long)\b", re.IGNORECASE)
-AT_LEAST = re.compile(
+NO_MORE = patterns.late(r"\b(?:nobody|no one|too many|too much|too long)\b", re.IGNORECASE)
+AT_LEAST = patterns.late(
     r"\b(?:over|above|(?<!no )(?<!not )more than|at least|minimum(?: of)?|no (?:fewer|less) than)\s+(?:\d|\w+[ -]\w+)",
     re.IGNORECASE,
 )
 NUMBERS = dict(zip("one two three four five six seven eight nine ten".split(), map(str, range(1, 11)), strict=True))
-A_HUNDRED = re.compile(r"\b(?:(a|one|two|three|four|five)[ -])?(hundred|thousand|dozen)\b", re.IGNORECASE)
-NUMBER = re.compile(r"(?<![\w/.-])\d+(?![\w/-])")
-CAPITALS = re.compile(r"(?<![\w-])[A-Z]{2,}[A-Z0-9]*(?![\w-])")
-NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][a-z][\w-]*")
+A_HUNDRED = patterns.late(r"\b(?:(a|one|two|three|four|five)[ -])?(hundred|thousand|dozen)\b", re.IGNORECASE)
+NUMBER = patterns.late(r"(?<![\w/.-])\d+(?![\w/-])")
+CAPITALS = patterns.late(r"(?<![\w-])[A-Z]{2,}[A-Z0-9]*(?![\w-])")
+NAME = patterns.late(r"(?<=[^.!?:\s] )[A-Z][a-z][\w-]*")
 LANGUAGES = frozenset("english german french spanish polish british american".split())
 CONDITION, FOLLOWING = "only-if", "after"
 ACCENTS = str.maketrans("áéíóú", "aeiou")
