@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 
 import pytest
 from allauth.idp.oidc.models import Client as Registered
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -24,6 +25,7 @@ from memory.host.models import ApiKey
 from openwop_console import passwords
 from openwop_console.oauth import server
 from tests import building
+from tests.budgets import THOROUGH
 from tests.mcp.conftest import Model
 from tests.pages.conftest import body_of
 
@@ -598,7 +600,10 @@ def test_a_page_that_was_shown_to_another_person_grants_nothing(browse: Browse) 
     assert not ApiKey.objects.exclude(client_id="").exists()
 
 
-HOSTILE = ["\x00", "a\x00b", "http://[", "http://127.0.0.1:99999999/", "\x7f\u202e", "[" * 5000, "%zz", "é" * 5000, ""]
+# A database may fail of these: of a NUL, and of what is longer than its column.
+HOSTILE = ["a\x00b", "é" * 5000]
+if connection.vendor == "sqlite" or THOROUGH:
+    HOSTILE += ["\x00", "http://[", "http://127.0.0.1:99999999/", "\x7f\u202e", "[" * 5000, "%zz", ""]
 FORMS = {
     "/oauth/token": (
         *("grant_type", "code", "redirect_uri", "client_id", "client_secret", "code_verifier", "resource", "scope"),
@@ -623,8 +628,9 @@ def test_no_text_in_any_field_of_a_form_makes_the_server_fail(path: str, client:
                 assert answer.status_code < 500, where
                 if "\x00" in text:
                     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request"), where
-                urlencoded = client.post(f"{path}?{urlencode({name: text})}", good)
-                assert urlencoded.status_code < 500, where
+                if grant == "refresh_token":  # a query is read alike whatever is granted
+                    urlencoded = client.post(f"{path}?{urlencode({name: text})}", good)
+                    assert urlencoded.status_code < 500, where
         assert client.post(path, {**good, "n\x00me": "x"}).json()["error"] == "invalid_request"
         basic = base64.b64encode(b"a\x00b:c\x00d").decode()
         assert client.post(path, good, headers={"Authorization": f"Basic {basic}"}).status_code == 400
