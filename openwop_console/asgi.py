@@ -15,8 +15,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
 
 def _application() -> object:
     """Return Django wrapped in the layer that receives bodies and sends answers."""
-    django = get_wsgi_application()
     gc.disable()  # what is imported stays: the collections that went through it were an eighth of the start
+    django = get_wsgi_application()
+    gc.disable()  # ``apps`` has enabled it
     get_resolver().url_patterns  # noqa: B018  # imports all views before the first request instead of during it
     registrations.complete()
     for signal in (request_started, request_finished):  # ``memory.host.request_slots`` keeps and closes connections

@@ -107,10 +107,11 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
         assert {"memoryConsolidation", "commitments"}.isdisjoint(advertised(host)["agents"])
         assert dreamt(host, "distill") == dreamt(host, "consolidate") == ("refused", "capability_not_provided")
 
-    console_process.start("--workers", "1", **EPHEMERAL)
+    console_process.start("--only", "web", **EPHEMERAL)
     host = Host(console_process.url, host.keys)
     assert (kept(host), fate(host, first), fate(host, durable)) == ({durable}, 404, 200)
-    second = remember(host)
+    second = write(host)
+    assert kept(host) == {durable, second}
     console_process.kill()
 
     with running(console_process, "--only", "web") as host:
