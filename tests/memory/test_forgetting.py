@@ -1150,7 +1150,7 @@ def test_the_plan_that_is_kept_with_each_chunk_does_not_grow_with_the_subject() 
     acme = building.scope()
     building.remember("acme", MARTA)
     few = len(json.dumps(preview(acme).request.plan))
-    building.remember("acme", *[f"{number} {MARTA}" for number in range(200)])
+    building.write_each(acme, *[f"{number} {MARTA}" for number in range(200)])
     assert len(json.dumps(preview(acme).request.plan)) < few + 500
 
 

@@ -149,15 +149,15 @@ def test_workers_that_look_at_once_have_one_night_between_them() -> None:
 
 def test_a_ref_is_distilled_when_it_has_grown_by_more_than_the_policy_says() -> None:
     first = switched_on(distill_above=300)
-    building.remember("acme", *(LONG.format(n=n) for n in range(30)))
+    building.write_each(building.scope(), *(LONG.format(n=n) for n in range(30)))
     assert kinds(come(first)) == [("consolidate", "notes", "done"), ("distill", "notes", "done")]
     assert Archive.objects.get().memory_ref == "notes"
     building.remember("acme", "One more was paid.")
     assert kinds(come(next_night())) == [("consolidate", "notes", "done")]
-    building.remember("acme", *(LONG.format(n=n) for n in range(30, 60)))
+    building.write_each(building.scope(), *(LONG.format(n=n) for n in range(30, 60)))
     assert kinds(come(next_night())) == [("consolidate", "notes", "done"), ("distill", "notes", "done")]
     memory_policy.change(building.scope(), {"distill_above": 0}, now=timezone.now())
-    building.remember("acme", *(LONG.format(n=n) for n in range(60, 90)))
+    building.write_each(building.scope(), *(LONG.format(n=n) for n in range(60, 90)))
     assert kinds(come(next_night())) == [("consolidate", "notes", "done")]
 
 

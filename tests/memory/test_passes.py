@@ -364,7 +364,7 @@ def test_a_pass_that_had_to_wait_is_queued_when_the_other_one_ends(drain: Callab
 @pytest.mark.django_db(transaction=True)
 def test_passes_that_are_taken_at_once_over_one_ref_count_what_each_of_them_found() -> None:
     acme = building.scope()
-    building.remember("acme", *[f"The till of shop {number % 20} was counted at noon." for number in range(60)])
+    building.write_each(acme, *[f"The till of shop {number % 20} was counted at noon." for number in range(60)])
     rows = [order(acme, kind="consolidate", now=timezone.now()) for _ in range(4)]
 
     def until_over(row: Pass) -> Pass:

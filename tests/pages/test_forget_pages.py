@@ -236,14 +236,14 @@ def test_the_page_of_a_preview_has_one_size_however_many_suspects_there_are_and_
     def remember(numbers: range) -> None:
         run = building.open_run(owner)
         for number in numbers:
-            building.write(owner, run, f"{number} ana{MARTA} {'and more ' * 2000}")
+            building.write(owner, run, f"{number} ana{MARTA} {'and more ' * 1000}")
 
     def shown() -> str:
         return body_of(ada.get(preview(ada)))
 
     remember(range(60))
     some = shown()
-    remember(range(60, 180))
+    remember(range(60, 120))
     many = shown()
     assert len(suspected_in(some)) == len(suspected_in(many)) == pages.PAGE
     assert len(many) < 1.05 * len(some)

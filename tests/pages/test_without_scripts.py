@@ -17,7 +17,7 @@ ANA = "ana@example.org"
 
 
 def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: LiveServer) -> None:
-    building.remember("acme", *(f"note {number}" for number in range(55)))
+    building.write_each(building.scope(), *(f"note {number}" for number in range(55)))
     building.remember("acme", "the needle", memory_ref="haystack")
     sign_in(plain, live_server.url)
     plain.goto(f"{live_server.url}/memory")
