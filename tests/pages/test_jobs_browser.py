@@ -158,8 +158,7 @@ def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page
 def test_what_was_typed_into_a_form_whose_session_had_ended_is_there_after_signing_in(
     page: Page, live_server: LiveServer
 ) -> None:
-    browsing.sign_in(page, live_server.url)
-    page.goto(f"{live_server.url}/forget")
+    browsing.sign_in(page, live_server.url, "/forget")
     page.get_by_label("Subject", exact=True).fill("marta@example.com")
     page.context.clear_cookies(name="openwop_session")
     page.get_by_label("Subject", exact=True).press("Enter")
@@ -174,8 +173,7 @@ def test_what_was_typed_into_a_form_whose_session_had_ended_is_there_after_signi
 
 def test_what_one_person_typed_is_not_there_for_another_who_signs_in(page: Page, live_server: LiveServer) -> None:
     building.operator(role="viewer", email="vera@acme.example")
-    browsing.sign_in(page, live_server.url)
-    page.goto(f"{live_server.url}/forget")
+    browsing.sign_in(page, live_server.url, "/forget")
     page.get_by_label("Subject", exact=True).fill("marta@example.com")
     page.context.clear_cookies(name="openwop_session")
     page.get_by_label("Subject", exact=True).press("Enter")

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from memory.models.entry import MemoryEntry
 from proposals.models import Proposal
 from tests import building, proposing
-from tests.browsing import sign_in
+from tests.browsing import sign_in, sign_in_by_form
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANA = "ana@example.org"
@@ -19,8 +19,7 @@ ANA = "ana@example.org"
 def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: LiveServer) -> None:
     building.write_each(building.scope(), *(f"note {number}" for number in range(55)))
     building.remember("acme", "the needle", memory_ref="haystack")
-    sign_in(plain, live_server.url)
-    plain.goto(f"{live_server.url}/memory")
+    sign_in_by_form(plain, live_server.url, "/memory")
     expect(plain.locator(".pager")).to_contain_text("1–50 of 56 entries")  # noqa: RUF001
     plain.locator(".pager").get_by_role("link", name="Older").click()
     expect(plain.locator(".pager")).to_contain_text("51–56 of 56 entries")  # noqa: RUF001
@@ -35,8 +34,7 @@ def test_a_proposal_is_approved_and_installed(plain: Page, live_server: LiveServ
     made = proposing.propose()
     proposing.ask(made)
     drain()
-    sign_in(plain, live_server.url)
-    plain.goto(f"{live_server.url}/proposals/prop_{made.id.hex}")
+    sign_in(plain, live_server.url, f"/proposals/prop_{made.id.hex}")
     plain.get_by_role("button", name="Approve").click()
     expect(plain.locator("main")).to_contain_text("A worker is installing")
     drain()
@@ -47,8 +45,7 @@ def test_a_proposal_is_approved_and_installed(plain: Page, live_server: LiveServ
 
 def test_a_subject_is_forgotten(plain: Page, live_server: LiveServer, drain: Callable[..., int]) -> None:
     building.remember("acme", f"wrote from {ANA}", f"not jo{ANA}")
-    sign_in(plain, live_server.url)
-    plain.goto(f"{live_server.url}/forget")
+    sign_in(plain, live_server.url, "/forget")
     plain.get_by_label("Subject").fill(ANA)
     plain.get_by_role("button", name="Preview", exact=True).click()
     drain()
