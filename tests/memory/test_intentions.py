@@ -527,6 +527,22 @@ Die Rechnung ist innerhalb von 30 Tagen fällig.
 """
 
 
+def test_a_deadline_on_a_day_is_an_intention_and_one_counted_or_past_is_none() -> None:
+    assert local("The deadline for the appeal is next Friday.").startswith("Fri 2026-11-27")
+    assert local("Friday is the deadline for the budget.").startswith("Fri 2026-11-20")
+    assert local("30 November is our deadline for the tender.").startswith("Mon 2026-11-30")
+    assert local("Our deadline to object is tomorrow at noon.") == "Thu 2026-11-19 12:00"
+    for text in (
+        "The deadline for the budget was last Friday.",
+        "The deadline for claims is 14 days after delivery.",
+        "The deadline for timesheets is noon every Friday.",
+        "Friday is not the deadline for the budget.",
+        "Is Friday the deadline for the budget?",
+        "Leo asked whether Friday is the deadline for the budget.",
+    ):
+        assert not found_in(text, zone=BERLIN, written_at=WEDNESDAY), text
+
+
 def test_in_the_frame_of_a_promise_any_verb_promises_but_what_happens_to_its_subject() -> None:
     for said, times in ((FRAMED, 1), (NOT_FRAMED, 0)):
         for text in said.strip().splitlines():

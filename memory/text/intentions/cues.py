@@ -214,6 +214,13 @@ DUE = patterns.late(
     r"[^,;]{0,40}?[ (:]due (?:back )?(?=(?:on|by|before|in|at|no later than|this|next|tomorrow|today|\d|\w+day)\b)",
     re.IGNORECASE,
 )
+# "The deadline for the appeal is next Friday", "Friday is the deadline for the budget".
+DEADLINE = patterns.late(
+    r"^\W*(?:(?:the|our|my|your) )?deadline (?:for|to|of) [^,;:]{1,60}? is"
+    r" (?=(?:on|this|next|tomorrow|today|\d|\w+day)\b)(?!\d+ (?:minutes?|hours?|days?|weeks?|months?|years?)\b)"
+    r"|^\W*[\w ]{3,20} is (?:the|our|my|your) deadline (?:for|to)\b",
+    re.IGNORECASE,
+)
 # "We send the second part on Friday": a present tense that is no habit.
 FIRST_PRESENT = patterns.late(
     rf"(?:^\W*|[,;:]\s+|\band\s+)(?:i|we)\s+(?:then |also )?(?!(?:read|put|cut|set|shut"
@@ -494,7 +501,7 @@ def _is_duty(clause: str, found: re.Match[str]) -> bool:
 
 # "From now on Ravi empties the bins every Monday"
 ASSIGNED = patterns.late(rf"^\s*{WHO}\s+(?i:{DEED_NOW})\b")
-ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, FIRST_PRESENT, AWAITED)
+ANNOUNCED = (WANTED_BY, PROMISED_CLAUSE, TO_BE_DONE, DUE, DEADLINE, FIRST_PRESENT, AWAITED)
 LEAD_END = patterns.late(r"^\s*,")
 
 
