@@ -25,7 +25,7 @@ def _application() -> object:
     from openwop_console.process.server import Console  # needs models, which are loaded only now
 
     console = Console(django)
-    gc.freeze()  # as in ``apps``; a collection before would find 1,500 objects in 90 ms
+    gc.freeze()  # as in ``apps``; to collect before would take 90 ms for 1,500 objects
     # A page makes far more objects than the 700 after which the interpreter collects cycles: a tenth of its time.
     gc.set_threshold(10_000)
     gc.enable()

@@ -31,11 +31,12 @@ def sign_in_by_form(page: Page, url: str, path: str = "/") -> None:
 
 
 def sign_in(page: Page, url: str, path: str = "/") -> None:
-    """Ada of acme is at ``path`` of the console at ``url``, with the cookies of a login that was sent outside of the
-    browser: a test that is not about signing in is spared two pages."""
+    """Ada of acme is at ``path`` of the console at ``url``, with the cookies of a login made outside the browser, which
+    saves two pages."""
     building.operator(email=ADA)
     client = Client()
-    client.post("/login", {"login": ADA, "password": building.PASSWORD})
+    answer = client.post("/login", {"login": ADA, "password": building.PASSWORD})
+    assert answer.status_code == 302, answer.content.decode()
     page.context.add_cookies([{"name": name, "value": each.value, "url": url} for name, each in client.cookies.items()])
     page.goto(f"{url}{path}")
 

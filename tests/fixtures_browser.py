@@ -50,12 +50,22 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 
 @pytest.fixture
-def page(page: Page) -> Iterator[Page]:
-    """A page whose console stays free of errors, and so of anything the content security policy blocked."""
+def page(page: Page, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """A page whose console stays free of errors, and so of anything the content security policy blocked.
+
+    A key waits until the scripts of the page have run, as a person does: they listen for it.
+    """
     errors: list[str] = []
     page.on("console", lambda message: errors.extend(_complaint(message)))
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_default_timeout(30_000)
+    press = page.keyboard.press
+
+    def press_when_ready(key: str, **options: Any) -> None:
+        page.wait_for_load_state("domcontentloaded")
+        press(key, **options)
+
+    monkeypatch.setattr(page.keyboard, "press", press_when_ready)
     yield page
     assert errors == []
 

@@ -248,7 +248,7 @@ def console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
 @pytest.fixture(scope="session")
 def clients_console(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> ConsoleProcess:
     """One console that runs for the tests of all clients, and of what agents do there: each has tenants of its own. It
-    may ask servers of this machine."""
+    may connect to servers on 127.0.0.1."""
     opened = shared["clients"]
     process = ConsoleProcess(tmp_path_factory.mktemp("clients") / "data", opened.enter_context(fresh_database()))
     opened.callback(process.end)

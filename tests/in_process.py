@@ -95,7 +95,7 @@ class Crossing(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 class Done:
-    """Whether everything that is due was carried out: until a row changes or the clock ticks, nothing more can be.
+    """Whether everything that is due was carried out: until a row changes or the clock ticks, nothing more can be due.
 
     SQLite counts the rows that a connection has changed. PostgreSQL does not, and there it is never known.
     """

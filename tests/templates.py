@@ -81,7 +81,7 @@ def copy_database(name: str) -> None:
 
 
 def empty_database(url: str) -> None:
-    """The database of ``url``, which ``copy_database`` made, has no row again."""
+    """Replace the database of ``url``, which ``copy_database`` made, with a new one without rows."""
     name = url.rpartition("/")[2].partition("?")[0]
     execute("DROP DATABASE {} WITH (FORCE)", name)
     copy_database(name)

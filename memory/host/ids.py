@@ -30,18 +30,20 @@ def new_id() -> UUID:
 
     On a host whose clock is wrong it has the database's time, as everything else there.
     """
-    return new_id_at(_clock()) if _clock else uuid7()
+    clock = _clock  # another thread may set it meanwhile
+    return new_id_at(clock()) if clock else uuid7()
 
 
 def new_id_at(moment: datetime) -> UUID:
-    """Return a new id for ``moment``: ``new_id``, unless the caller's clock differs from this host's.
+    """Return a new id for ``moment``. Within ``NEAR`` of the clock that new ids go by it has that clock's time.
 
-    For equal moments that differ from the clock, a later call returns a larger id.
+    For equal moments further away, a later call returns a larger id.
     """
+    clock = _clock  # another thread may set it meanwhile
     made, at = uuid7(), _milliseconds(moment)
-    here = _milliseconds(_clock()) if _clock else made.int >> 80
+    here = _milliseconds(clock()) if clock else made.int >> 80
     if abs(here - at) < NEAR // timedelta(milliseconds=1):
-        if _clock is None:
+        if clock is None:
             return made
         at = here
     tail = time.time_ns() << 13 | secrets.randbits(13)

@@ -1,5 +1,6 @@
-"""Whether a host without durable memory has left entries: asked at each start of a console, which rarely needs more of
-the ledger.
+"""Entries of a host without durable memory.
+
+Here, and not in the ledger, since each start of a console asks whether there are any, and rarely needs the ledger.
 """
 
 from django.db import models
@@ -13,5 +14,5 @@ EPHEMERAL = ~models.Q(Exact(models.F("ephemeral"), NO_TEXT))
 
 
 def has_entries(instance: str) -> bool:
-    """Return whether ``instance`` has written any, in any tenant, while it had no durable memory."""
+    """Return whether ``instance`` has entries, in any tenant, that it wrote without durable memory."""
     return MemoryEntry.objects.filter(EPHEMERAL, ephemeral=instance).exists()

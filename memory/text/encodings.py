@@ -60,8 +60,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
 # What breaks base64 into lines or groups, in a text and in JSON.
 FOLD = r"(?:[ \t\r\n]|\\[rn])*"
 ESCAPED_BREAK = re.compile(r"\\[rn]")
-# Possessive loops, for long blanks. Not over a group that can fail in its middle: before Python 3.11.5 the match would
-# hold what the failed round has read, too.
+# Possessive loops, for long blanks. Not over a group in which something that can fail follows a loop: before Python
+# 3.11.5 the match would hold what the failed round has read, too.
 _BREAK = re.compile(r"(?:[ \t\r\n]|\\[rn])++")
 _BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)+")
 _PIECE = re.compile(rf"([A-Za-z0-9+/_-]++)((?:{_BREAK.pattern})?)")
@@ -383,7 +383,7 @@ def _in_charsets(letter: str) -> frozenset[bytes]:
     return frozenset(way for way in ways if way != letter.encode())
 
 
-# A name is looked for in hundreds of thousands of places, which are a few thousand pairs of bytes.
+# A name is looked for at hundreds of thousands of places, but in only a few thousand pairs of bytes.
 @lru_cache(maxsize=8192)
 def _letters_at(choice: Choice, behind: Choice, offset: int, bits: int) -> str:
     """The letters of base64 that six bits may be, or of base32 that five, from the bit ``offset`` of a byte on."""

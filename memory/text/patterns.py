@@ -1,8 +1,7 @@
-"""Patterns of many words, compiled when they are first used.
+"""Patterns that are compiled when they are first used.
 
-A large one takes up to a third of a second of CPU, 150 small ones 90 ms, and most processes read no text
-that asks for one. Together they were a third of what a web process, a worker or a command that loads the passes does at
-its start.
+A large one takes up to a third of a second of CPU and 150 small ones 90 ms, and most processes read no text that needs
+one. Together they were a third of the start of a web process, a worker or a command that loads the passes.
 """
 
 import re

@@ -1,5 +1,7 @@
-"""What a start of the console takes from an earlier, dead one. Kept apart from the scheduler, and without the modules
-that hold leases or remove entries: to import those takes longer than the rest of a start, and most starts need neither.
+"""Clean-up when a console starts after one that died.
+
+Its leases are released, and what it wrote without durable memory is removed. The modules that do this are imported only
+where there is such a row: to import them takes longer than the rest of a start.
 """
 
 from datetime import datetime
@@ -11,7 +13,7 @@ from memory.host.leases import Lease
 from memory.host.models import Run, Tenant, TenantOwned, WebhookDelivery
 from memory.models import CommitmentWatch, Pass, ephemeral
 
-# The tables of ``leases``, with the column of the end.
+# The tables of ``leases``, each with its column for the end of a lease.
 HELD: dict[type[TenantOwned], str] = {
     Run: "ready_at",
     Pass: "lease_until",

@@ -78,7 +78,8 @@ class Round:
 class Scheduler:
     """State that one loop keeps between ticks, so that it does not queue the same work again while workers are busy.
 
-    ``last`` is the time of a tick before the first of this one, where another has been here already.
+    ``last`` is the last tick of an earlier scheduler. Without it, the first tick brings forward what a clock that was
+    ahead put off.
     """
 
     def __init__(self, last: datetime | None = None) -> None:

@@ -89,7 +89,7 @@ def test_what_is_globex_s_is_not_there_for_acme_and_stays_as_it_was(
 
 
 def is_not_there(acme: World, globex: World, route: Route) -> None:
-    """What the route leads to in Globex is to Acme as what there is nowhere."""
+    """Acme gets the same answer for what Globex has as for what does not exist."""
     theirs, nobodys = route.real(globex), route.unknown()
     for method, told in route.operations.items():
         foreign = acme.ask(method, "/" + route.address(theirs), sound_body(told, theirs))

@@ -600,7 +600,7 @@ def test_a_page_that_was_shown_to_another_person_grants_nothing(browse: Browse) 
     assert not ApiKey.objects.exclude(client_id="").exists()
 
 
-# A database may fail of these: of a NUL, and of what is longer than its column.
+# A database may fail on these: a NUL, and what is longer than its column.
 HOSTILE = ["a\x00b", "é" * 5000]
 if connection.vendor == "sqlite" or THOROUGH:
     HOSTILE += ["\x00", "http://[", "http://127.0.0.1:99999999/", "\x7f\u202e", "[" * 5000, "%zz", ""]

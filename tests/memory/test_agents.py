@@ -20,6 +20,7 @@ from memory.host.errors import CapabilityNotProvided, Conflict
 from memory.host.models import ArtifactKind, AuditRecord, Installation
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
 from memory.ledger import erase
+from memory.models import ephemeral
 from memory.models.entry import MemoryEntry, Tombstone
 from openwop_console.runtime import nodes
 from tests import building
@@ -410,6 +411,7 @@ def test_ephemeral_entries_are_found_by_their_index_however_much_there_is() -> N
             cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(explain + erase.EPHEMERAL_ROWS, ["host-a", 500])
         assert "memory_entry_ephemeral" in str(cursor.fetchall())
+    assert "memory_entry_ephemeral" in MemoryEntry.objects.filter(ephemeral.EPHEMERAL, ephemeral="host-a").explain()
 
 
 # --- tools ------------------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Hosts:
-    """The host that was copied, and another one that nothing has begun on; both on databases of their own."""
+    """The host that was copied, and another one that is empty when a test begins; both on databases of their own."""
 
     first: ConsoleProcess
     second: ConsoleProcess
@@ -93,7 +93,7 @@ class Hosts:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
-    """One for all tests of this file: each restores it to a host of its own."""
+    """One for all tests of this file, which restore it to another host."""
     folder = tmp_path_factory.mktemp("kept")
     with fresh_database() as url:
         host, file = _host(folder, "one", url), folder / "copy.zip"
@@ -395,12 +395,16 @@ def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forg
 
 @contextmanager
 def _without_journal(hosts: Hosts) -> Iterator[Path]:
-    """Both hosts' journal is somewhere else inside the block."""
+    """Inside the block the journal of both hosts is moved away."""
     journal = Path(hosts.first.environment["OPENWOP_ERASURE_JOURNAL"])
     aside = journal.rename(journal.with_suffix(".aside"))
-    yield journal
-    journal.unlink(missing_ok=True)
-    aside.rename(journal)
+    try:
+        yield journal
+    finally:
+        if journal.is_dir():
+            journal.rmdir()
+        journal.unlink(missing_ok=True)
+        aside.rename(journal)
 
 
 def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, tmp_path: Path) -> None:

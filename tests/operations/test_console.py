@@ -96,7 +96,7 @@ def test_a_web_process_that_dies_is_replaced(running):
 @pytest.mark.engines
 @once
 def test_when_the_supervisor_alone_is_killed_the_others_follow_and_the_next_console_starts_at_once(running):
-    """Also a web process that is just being replaced."""
+    """A web process that is being replaced at that moment ends, too."""
     supervisor, *_ = running.processes()
     granian = running.child("granian")
     before = granian.children()
@@ -110,6 +110,7 @@ def test_when_the_supervisor_alone_is_killed_the_others_follow_and_the_next_cons
     replacement.resume()
 
     running.start()
+    replacement.wait(20)
     assert running.left_behind() == []
 
 

@@ -626,8 +626,8 @@ def erased(request):
 
 
 def test_a_seeding_interrupted_anywhere_is_completed_by_the_next_and_nothing_is_there_twice(tmp_path):
-    """Each seeding is cut off some looks at the clock behind what it finds done: later each time, since a pass that was
-    begun five times is given up."""
+    """Each seeding is cut off a few looks at the clock after what the earlier ones have done, each time four looks
+    later, since a pass that was begun five times is given up."""
     looks = count()
     seed(tmp_path, small("whole"))
     seed(tmp_path, small("whole"), clock=lambda: (next(looks), timezone.now())[1])
@@ -644,7 +644,7 @@ def test_a_seeding_interrupted_anywhere_is_completed_by_the_next_and_nothing_is_
                 break
             except KeyboardInterrupt:
                 continue
-        assert cuts > 9
+        assert cuts > 9  # else four looks are too many for this seeding
         assert picture(told.slug) == whole, f"interrupted {first} looks further each time"
         assert not seed(folder, told).changed
 

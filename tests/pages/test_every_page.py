@@ -197,7 +197,7 @@ def addresses(world: World, ada: Client) -> Iterator[str]:
 
 @pytest.mark.engines
 def test_globex_gets_404_for_every_object_of_acme(sign_in: SignIn) -> None:
-    """Acme sees each of them: the test of statements below."""
+    """Acme gets 200 for each of them in ``test_no_page_asks_the_database_more_often_than_it_may``."""
     world, gil = World("acme"), sign_in("globex")
     for url in [*objects(world), *steps(world, sign_in())]:
         assert gil.get(url).status_code == 404, url
@@ -277,7 +277,7 @@ def test_a_visitor_signs_in_and_comes_back(client: Client) -> None:
 
 
 @pytest.mark.engines
-def test_a_page_is_whole_and_varies_by_who_asks_and_empty_leads_to_what_fills_it(ada: Client) -> None:
+def test_each_list_is_whole_varies_by_who_asks_and_leads_on_where_it_is_empty(ada: Client) -> None:
     led = {}
     for url in LISTS:
         answer = ada.get(url)

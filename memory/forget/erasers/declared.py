@@ -156,7 +156,7 @@ class Declared:
 
     @cached_property
     def _any_after(self) -> sql.Written:
-        """Of most tables a tenant has no row, and to build the query of all takes far longer than to ask for one."""
+        """Whether a tenant has a row after an id. Most tables have none, and to build the query of all takes longer."""
         tenant, row = UUID(int=1), UUID(int=2)
         return sql.Written(self.table.objects.of(tenant).filter(id__gt=row).values_list("id")[:1], tenant, row)
 
