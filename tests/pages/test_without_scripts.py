@@ -65,6 +65,7 @@ def test_the_ledger_is_walked_by_keyboard_alone(page: Page, live_server: LiveSer
     building.remember("acme", "first", "second", "third")
     building.operator(email="ada@acme.example")
     page.goto(f"{live_server.url}/memory")
+    expect(page.get_by_label("Email")).to_be_focused()
     page.keyboard.type("ada@acme.example")
     page.keyboard.press("Tab")
     page.keyboard.type(building.PASSWORD)
