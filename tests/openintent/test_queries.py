@@ -346,7 +346,7 @@ def test_a_search_finds_any_of_its_words_in_all_their_forms_and_the_best_first(s
     assert keys(served, agent, agent, q="which order number was it?") == ["ask"]
     assert keys(served, agent, agent, q='refund "order number"') == ["ask"]
     assert keys(served, agent, agent, q="zebra") == []
-    assert keys(served, agent, agent, q="100%") == []
+    assert keys(served, agent, agent, q="8412%") == []
     found = asked(served, agent, q="refund noon").json()
     assert ({each["key"] for each in found["entries"]}, found["total"]) == ({"ask", "late", "plain"}, 3)
 
