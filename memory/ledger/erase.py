@@ -31,8 +31,6 @@ GOING = (
 )
 GOING_LAPSED = f"{GOING} AND {EXPIRED.format(column='expires_at')}"
 STONE = ("tenant_id", "id", "run_id", "reason", "removed_at")
-# The first condition is the index's own, word for word: no other rows are looked at.
-EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
 
 
 # What a forget takes from entries that stay, and what housekeeping asks about those that are gone.
@@ -152,7 +150,7 @@ def expired_rows(*, now: datetime, limit: int = sql.CHUNK) -> list[tuple[UUID, U
 
 def ephemeral_rows(instance: str, *, limit: int = sql.CHUNK) -> list[tuple[UUID, UUID]]:
     """Entries of all tenants that ``instance`` wrote while it had no durable memory, at most ``limit``."""
-    return [(sql.as_uuid(tenant), sql.as_uuid(row)) for tenant, row in sql.rows(EPHEMERAL_ROWS, [instance, limit])]
+    return list(MemoryEntry.objects.ephemeral_of(instance).values_list("tenant_id", "id")[:limit])
 
 
 def merged_away_rows(tenant_id: UUID, *, before: datetime, limit: int = sql.CHUNK) -> list[tuple[UUID, str]]:

@@ -4,6 +4,7 @@ from memory.models import address as address
 from memory.models import entry as entry
 from memory.models.archive import Archive, ArchiveState
 from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
+from memory.models.entry import has_ephemeral_entries
 from memory.models.forget import Decision, ForgetHold, ForgetRequest, ForgetState, Suspect
 from memory.models.kept import CallState, EntryRead, EventNote, KeptCall, KeptContent, KeptRead
 from memory.models.origin import EntryOrigin, ExternalRun
@@ -70,4 +71,5 @@ __all__ = [
     "Verb",
     "Workspace",
     "WorkspaceFile",
+    "has_ephemeral_entries",
 ]

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # where a query says the same word for word, so that the numbers are no parameters.
 HEAD = models.Func("memory_ref", template=f"substr(%(expressions)s, 1, {len(PREFIX)})", output_field=models.CharField())
 PLAIN = models.Q(~models.Q(Exact(HEAD, PREFIX)), retired_at=None)
+# The condition of the index of entries of hosts without durable memory, word for word again.
+NO_TEXT = models.Func(template="''", output_field=models.CharField())
+EPHEMERAL = ~models.Q(Exact(models.F("ephemeral"), NO_TEXT))
 
 
 # The longest value that a list shows in words: a longer one is cut off before they end.
@@ -65,6 +68,10 @@ class EntryQuerySet(TenantQuerySet["MemoryEntry"]):
         for refs in tenancy.closed_refs(scope):
             rows = rows.exclude(memory_ref__in=refs)
         return rows
+
+    def ephemeral_of(self, instance: str) -> Self:
+        """Those that ``instance`` wrote while it had no durable memory, in any tenant."""
+        return self.filter(EPHEMERAL, ephemeral=instance)
 
     def live(self, now: datetime) -> Self:
         """Neither expired nor retired."""
@@ -345,3 +352,11 @@ class Strength(TenantOwned):
                 on_delete="CASCADE",
             ),
         )
+
+
+def has_ephemeral_entries(instance: str) -> bool:
+    """Return whether ``instance`` has entries, in any tenant, that it wrote without durable memory.
+
+    Each start of a console asks, and rarely needs the ledger, which takes long to import.
+    """
+    return MemoryEntry.objects.ephemeral_of(instance).exists()

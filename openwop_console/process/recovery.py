@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from memory.host.leases import Lease
 from memory.host.models import Run, Tenant, TenantOwned, WebhookDelivery
-from memory.models import CommitmentWatch, Pass, ephemeral
+from memory.models import CommitmentWatch, Pass, has_ephemeral_entries
 
 # The tables of ``leases``, each with its column for the end of a lease.
 HELD: dict[type[TenantOwned], str] = {
@@ -49,7 +49,7 @@ def _holds_any(instance: str) -> bool:
 
 def end_ephemeral(instance: str, now: datetime) -> int:
     """Remove what ``instance`` wrote without durable memory, as ``retention`` does; return how many entries."""
-    if not ephemeral.has_entries(instance):
+    if not has_ephemeral_entries(instance):
         return 0
     from memory import retention
 
