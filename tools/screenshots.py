@@ -214,7 +214,7 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
     django.setup()
     faulty = 0
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
     with demo_console() as (base, password), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         state = sign_in(browser, base, password)
