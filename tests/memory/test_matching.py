@@ -9,6 +9,7 @@ import re
 import time
 import unicodedata
 from email.header import Header
+from functools import cache
 from itertools import product
 from urllib.parse import quote
 
@@ -33,6 +34,7 @@ from memory.text.matching import (
     whole_text,
     without_subject,
 )
+from tests.budgets import examples
 
 ANA = "ana@x.org"
 NONE, SUSPECTED, EXACT = Mention
@@ -101,7 +103,7 @@ FORMS = [
     ("base64 in base64, in the middle", ANA, inside_base64(inside_base64(ANA, 1), 1), EXACT),
     ("short, in base64 without padding", "marta", "bWFydGE", EXACT),
     ("short, in base64", "marta", base64.b64encode(b"marta").decode(), EXACT),
-    ("with its domain in punycode", "ana@m\u00fcnchen.de", "ana@xn--mnchen-3ya.de", EXACT),
+    ("with its domain in punycode", "ana@k\u00f6ln.de", "ana@xn--kln-sna.de", EXACT),
     ("two words over a line break", "marta kowalska", "Marta\n  Kowalska called", EXACT),
     ("two words, percent-encoded", "marta kowalska", "name=Marta%20Kowalska", EXACT),
     ("two words in a form's address", "marta kowalska", "?name=marta+kowalska&x=1", EXACT),
@@ -133,17 +135,17 @@ FORMS = [
     ("as another's tag", ANA, "mail+ana@x.org", SUSPECTED),
     ("another name", ANA, "jo@x.org and anabel@x.org", NONE),
     ("another, encoded", ANA, "bob%40x.org &#64;x.org YmxhYmxhQHgub3Jn", NONE),
-    ("with a printed apostrophe", "pat o'brien", "Pat O\u2019Brien called", EXACT),
-    ("with a printed apostrophe, percent-encoded", "pat o'brien", "?q=Pat%20O%E2%80%99Brien", EXACT),
-    ("with a printed apostrophe, as an entity", "pat o'brien", "Pat O&rsquo;Brien called", EXACT),
-    ("with a hyphen that does not break", "anne-marie smith", "Anne\u2011Marie Smith called", EXACT),
-    ("with a printed hyphen", "anne-marie smith", "Anne\u2010Marie Smith called", EXACT),
-    ("with a dash, in JSON", "anne-marie smith", r"Anne\u2013Marie Smith called", EXACT),
-    ("with printed signs inside a longer word", "o'brien-x", "the O\u2019Brien\u2011Xs", SUSPECTED),
-    ("without its apostrophe", "o'brien pat", "O Brien Pat", NONE),
+    ("with a printed apostrophe", "o'neill", "Pat O\u2019Neill called", EXACT),
+    ("with a printed apostrophe, percent-encoded", "o'neill", "?q=Pat%20O%E2%80%99Neill", EXACT),
+    ("with a printed apostrophe, as an entity", "o'neill", "Pat O&rsquo;Neill called", EXACT),
+    ("with a hyphen that does not break", "anne-marie", "Anne\u2011Marie Smith called", EXACT),
+    ("with a printed hyphen", "anne-marie", "Anne\u2010Marie Smith called", EXACT),
+    ("with a dash, in JSON", "anne-marie", r"Anne\u2013Marie Smith called", EXACT),
+    ("with printed signs inside a longer word", "anne-marie", "the Anne\u2011Maries", SUSPECTED),
+    ("without its apostrophe", "o'neill", "O Neill Pat", NONE),
     ("nothing that decodes", ANA, "100% of \\users &such =that a1B2c3D4e5F6 %%%", NONE),
     ("two words, turned round", "marta kowalska", "Kowalska, Marta (owner)", SUSPECTED),
-    ("three words, turned round", "ana maria quispe", "QUISPE, Ana Maria", SUSPECTED),
+    ("three words, turned round", "marta anna kowalska", "KOWALSKA, Marta Anna", SUSPECTED),
     ("two words over a break of HTML", "marta kowalska", "Marta<br/>Kowalska", SUSPECTED),
     ("two words over an escaped break of HTML", "marta kowalska", "Marta&lt;br&gt;Kowalska", SUSPECTED),
     ("two words over a percent-encoded break of HTML", "marta kowalska", "Marta%3Cbr%3EKowalska", SUSPECTED),
@@ -159,25 +161,25 @@ FORMS = [
     ("with its box in quotes", ANA, '"ana"@x.org', SUSPECTED),
     ("with a stop of Chinese and Japanese", ANA, "ana@x\u3002org", SUSPECTED),
     ("with a dot alone in words", ANA, "ana@x dot org", SUSPECTED),
-    ("without the sign in it", "sinead o'neill", "Sinead ONeill called", SUSPECTED),
+    ("without the sign in it", "o'neill", "Sinead ONeill called", SUSPECTED),
     ("with the apostrophe of SQL", "o'neill", "VALUES ('O''Neill')", SUSPECTED),
-    ("without its hyphen", "anne-marie o'neill", "Anne Marie O'Neill", SUSPECTED),
-    ("without any sign", "anne-marie o'neill", "ANNE MARIE ONEILL", SUSPECTED),
+    ("without its hyphen", "jo-ann o'dea", "Jo Ann O'Dea", SUSPECTED),
+    ("without any sign", "jo-ann o'dea", "JO ANN ODEA", SUSPECTED),
     ("joined over its hyphen", "anne-marie", "annemarie was here", SUSPECTED),
-    ("turned round and without its signs", "anne-marie o'neill", "ONeill, Anne Marie", SUSPECTED),
+    ("turned round and without its signs", "jo-ann o'dea", "ODea, Jo Ann", SUSPECTED),
     (
         "without its signs and in base64",
-        "anne-marie o'neill",
-        base64.b64encode(b"for Anne Marie ONeill").decode(),
+        "jo-ann o'dea",
+        base64.b64encode(b"for Jo Ann ODea").decode(),
         SUSPECTED,
     ),
-    ("without the points of its initials", "j.r.r. tolkien", "by JRR Tolkien", SUSPECTED),
-    ("with blanks for the points of its initials", "j.r.r. tolkien", "J R R Tolkien, author", SUSPECTED),
-    ("without the point at its end", "ana quispe jr.", "Ana Quispe Jr", SUSPECTED),
+    ("without the points of its initials", "j.r. lem", "by JR Lem", SUSPECTED),
+    ("with blanks for the points of its initials", "j.r. lem", "J R Lem, author", SUSPECTED),
+    ("without the point at its end", "ana jr.", "Ana Jr", SUSPECTED),
     (
         "Arabic without its vowels",
-        "\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f \u0639\u0644\u064a",
-        "\u0645\u062d\u0645\u062f \u0639\u0644\u064a",
+        "\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f",
+        "\u0645\u062d\u0645\u062f",
         SUSPECTED,
     ),
     (
@@ -189,14 +191,14 @@ FORMS = [
     ("Arabic with letters drawn out", "\u062f\u0627\u0646\u0627", "\u062f\u0627\u0646\u0640\u0640\u0627", SUSPECTED),
     (
         "Persian with the letters of an Arabic keyboard",
-        "\u0639\u0644\u06cc \u06a9\u0631\u06cc\u0645\u06cc",
-        "\u0639\u0644\u064a \u0643\u0631\u064a\u0645\u0649",
+        "\u06a9\u0631\u06cc\u0645\u06cc",
+        "\u0643\u0631\u064a\u0645\u0649",
         SUSPECTED,
     ),
     (
         "Arabic with the letters of a Persian keyboard",
-        "\u0641\u0627\u0637\u0645\u0629 \u0639\u0644\u064a",
-        "\u0641\u0627\u0637\u0645\u0647 \u0639\u0644\u06cc",
+        "\u0639\u0644\u064a\u0629",
+        "\u0639\u0644\u06cc\u0647",
         SUSPECTED,
     ),
     (
@@ -207,8 +209,8 @@ FORMS = [
     ),
     (
         "Hebrew without its points",
-        "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd \u05db\u05d4\u05df",
-        "\u05e9\u05dc\u05d5\u05dd \u05db\u05d4\u05df",
+        "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd",
+        "\u05e9\u05dc\u05d5\u05dd",
         SUSPECTED,
     ),
     ("Hebrew with its points", "\u05e9\u05dc\u05d5\u05dd", "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd", SUSPECTED),
@@ -221,7 +223,7 @@ RARE = [
     ("with letters of other scripts", ANA, "\u0430n\u0430@\u0445.\u043erg", SUSPECTED),
     ("with Greek letters", "nina kovo", "\u039d\u0399\u039d\u0391 \u039aovo", SUSPECTED),
     ("letters of other scripts that look otherwise", "nina", "\u0434\u0438\u043d\u0430", NONE),
-    ("in a word of a mail header", "micha\u0142 w\u00f3jcik", "=?iso-8859-2?Q?Micha=B3_W=F3jcik?= <m@x.org>", EXACT),
+    ("in a word of a mail header", "jos\u00e9 garc\u00eda", "=?iso-8859-2?Q?Jos=E9_Garc=EDa?= <m@x.org>", EXACT),
     ("in two words of a mail header", "micha\u0142", "=?utf-8?q?Mic?=\r\n =?utf-8?q?ha=C5=82?=", EXACT),
     (
         "in base64 of a mail header",
@@ -236,8 +238,8 @@ RARE = [
     ("quoted-printable in an older charset", "jos\u00e9", "Jos=E9 called", SUSPECTED),
     (
         "percent-encoded in that of Japan",
-        "\u7530\u4e2d\u592a\u90ce",
-        f"?q={quote('田中太郎'.encode('shift_jis'))}",
+        "\u5c71\u7530\u592a\u90ce",
+        f"?q={quote('山田太郎'.encode('shift_jis'))}",
         SUSPECTED,
     ),
     ("UTF-16 in base64", ANA, base64.b64encode(f"to {ANA} now".encode("utf-16-le")).decode(), EXACT),
@@ -336,7 +338,7 @@ RARE = [
     ("an account in groups", "pl61109010140000071219812874", "PL61 1090 1014 0000 0712 1981 2874", SUSPECTED),
     ("another number", "+48 601 234 567", "call 48 601 234 568", NONE),
     ("a number as it is dialled in its country", "+48 601 234 567", "call 601-234-567", SUSPECTED),
-    ("a number with the zero of its country", "+44 20 7946 0958", "call (020) 7946 0958", SUSPECTED),
+    ("a number with the zero of its country", "0044 20 7946 0958", "call (020) 7946 0958", SUSPECTED),
     ("a number with the zero in brackets", "0044 20 7946 0958", "+44 (0)20 7946 0958", SUSPECTED),
     ("a number of a country with three digits", "+353 1 496 0123", "01 496 0123", SUSPECTED),
     ("a number of a country with one digit", "+1 212 555 0123", "(212) 555-0123", SUSPECTED),
@@ -357,13 +359,14 @@ def test_a_subject_is_recognised_in_this_form(form: str, subject: str, text: str
 
 
 def test_the_second_look_knows_the_same_forms_without_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of one subject after the other: its patterns are made once.
+    # Of one subject after the other: its patterns are made once, and a text is searched for them once.
+    monkeypatch.setattr("memory.text.matching.shadows", cache(shadows))
     for form, subject, text, sure in sorted(FORMS + RARE, key=lambda each: each[1]):
         terms = (search_form(subject),)
-        assert second_look(terms, text) is sure, form
         with monkeypatch.context() as patching:
             patching.setattr("memory.text.encodings.readings", lambda text: iter([text]))
             assert bool(second_look(terms, text)) is bool(sure), form
+        assert second_look(terms, text) is sure, form
 
 
 @pytest.mark.parametrize(
@@ -391,9 +394,11 @@ def test_the_second_look_knows_inside_base64_how_programs_write_a_name(subject: 
         "with its sign in words": subject.replace("@", " at ").replace(".", " dot "),
         "with its sign in brackets": subject.replace("@", "[at]"),
     }
-    terms = (search_form(subject),)
-    for (way, text), encode in product(written.items(), (base64.b64encode, base64.urlsafe_b64encode)):
-        said = encode(f"to {text} now".encode()).decode()
+    terms, ways = (search_form(subject),), dict[str, str]()
+    for way, text in written.items():
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            ways.setdefault(encode(f"to {text} now".encode()).decode(), way)
+    for said, way in ways.items():
         assert mention(terms, said), way
         assert shadows(terms, said), way
 
@@ -401,7 +406,7 @@ def test_the_second_look_knows_inside_base64_how_programs_write_a_name(subject: 
 def test_many_and_long_names_are_looked_for_at_once_and_what_looks_for_them_logs_nothing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    addresses = [f"ana.quispe{letter}@example.org" for letter in "abc"]
+    addresses = [f"ana.quispe{letter}@example.org" for letter in "ab"]
     names = tuple(map(name_form, (*addresses, "Anne Marie Quispe Flores " * 10)))
     for name in names:
         assert shadows(names, f"see {base64.b64encode(f'write to {name} soon'.encode()).decode()}")
@@ -490,7 +495,7 @@ def test_whatever_the_second_look_notices_the_finding_has_found() -> None:
         ways += [f"&{'amp;' * deep}{name}" for name in {"@": ["commat;"], ".": ["period;"]}.get(letter, [])]
         return rng.choice(ways)
 
-    for _ in range(2000):
+    for _ in range(examples(4000)):
         text = "".join(spelled(letter) + rng.choice(between) for letter in ANA)
         assert shadows((ANA,), text), text
         assert mention((ANA,), text), text
@@ -559,8 +564,8 @@ def test_what_a_text_decodes_to_can_be_stored(parts: list[str]) -> None:
 
 
 def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
-    assert len(list(readings("%25" * 20_000 + "&amp;" * 20_000 + "QUFB" * 20_000 + "=41" * 20_000))) < 100
-    assert len(list(readings("QUFB YWFh" * 10_000 + " a1" * 20_000))) < 100
+    assert len(list(readings("%25" * 6_000 + "&amp;" * 6_000 + "QUFB" * 6_000 + "=41" * 6_000))) < 100
+    assert len(list(readings("QUFB YWFh" * 3_000 + " a1" * 6_000))) < 100
 
 
 def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
@@ -577,8 +582,8 @@ def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
         "<a ",
         "\u0430na ",
     ):
-        assert mention((search_form(ANA), "marta kowalska"), part * (200_000 // len(part))) is NONE, part
-    assert time.process_time() - began < 6
+        assert mention((search_form(ANA), "marta kowalska"), part * (60_000 // len(part))) is NONE, part
+    assert time.process_time() - began < 2
 
 
 def test_a_name_in_many_words_of_base32_is_looked_for_in_a_moment() -> None:
@@ -597,9 +602,9 @@ def test_a_name_does_not_reach_from_one_part_of_a_value_to_the_next() -> None:
 
 def test_a_long_text_of_fields_is_read_in_a_moment() -> None:
     began = time.process_time()
-    assert mention(("ab cd ef gh",), "ab: cd: ef: " * 5000 + "gh") is SUSPECTED
-    assert mention(("li li li wu",), "li: " * 15_000 + "wu") is NONE, "words so alike are not looked for apart"
-    assert time.process_time() - began < 4
+    assert mention(("ab cd ef gh",), "ab: cd: ef: " * 2000 + "gh") is SUSPECTED
+    assert mention(("li li li wu",), "li: " * 6_000 + "wu") is NONE, "words so alike are not looked for apart"
+    assert time.process_time() - began < 1.5
 
 
 def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
@@ -610,5 +615,5 @@ def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
 
 def test_a_label_that_never_ends_is_read_in_a_moment() -> None:
     began = time.process_time()
-    assert mention((search_form(ANA),), "xn--" + "a" * 200_000 + "-" + "9z" * 150_000) is NONE
-    assert time.process_time() - began < 2
+    assert mention((search_form(ANA),), "xn--" + "a" * 60_000 + "-" + "9z" * 50_000) is NONE
+    assert time.process_time() - began < 1
