@@ -82,8 +82,7 @@ def test_what_an_agent_begins_with_keeps_to_its_budget(model: Server) -> None:
     assert 0 < model.asked[0].json["messages"][1]["content"].count("tea number") < 8
 
 
-@pytest.mark.engines
-@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("call", [1, pytest.param(2, marks=pytest.mark.engines)])
 def test_an_agent_with_an_approval_in_the_middle_survives_a_killed_worker_and_does_nothing_twice(
     model: Server, call: int
 ) -> None:

@@ -158,7 +158,6 @@ def test_a_body_that_is_not_the_manifest_of_its_address_is_400(client: Client, b
     assert (answer.status_code, answer.json()["error"]) == (400, "validation_error")
 
 
-@pytest.mark.engines
 def test_the_prompt_is_nowhere_but_in_the_installation(client: Client) -> None:
     told = [put(client, manifest()), put(client, manifest(systemPrompt=PROMPT + "!"))]
     headers = building.headers()

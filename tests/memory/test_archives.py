@@ -389,7 +389,6 @@ def test_what_remains_is_distilled_to_another_archive_by_a_worker(drain: Callabl
     assert (again.state, again.outcome["archiveId"]) == ("done", ids.wire("arc", new.id))
 
 
-@pytest.mark.engines
 def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_it(drain: Callable[..., int]) -> None:
     acme = building.scope()
     rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
@@ -467,7 +466,6 @@ def test_a_source_that_a_person_ticks_takes_its_archive_along() -> None:
     assert (done.state, fresh(made).withdrawn_because) == (ForgetState.FORGOTTEN, "forgotten")
 
 
-@pytest.mark.engines
 def test_a_ref_with_nothing_left_is_not_distilled_again() -> None:
     acme = building.scope()
     archiving.distilled("acme", f"all there is: {MARTA}")
@@ -494,7 +492,6 @@ def test_a_ref_that_names_the_subject_is_said_by_no_archive_any_more() -> None:
     assert done.receipt["distilledAnewBy"] == []
 
 
-@pytest.mark.engines
 def test_a_name_inside_a_longer_one_is_suspected_in_an_archive_and_in_what_an_endpoint_made() -> None:
     acme = building.scope()
     building.remember("acme", "unrelated")
@@ -537,7 +534,6 @@ def test_a_preview_opens_the_archives_that_would_go() -> None:
     assert json.loads(bytes(fresh(made).body))["memoryRef"] == "notes"
 
 
-@pytest.mark.engines
 def test_a_policy_with_the_subject_in_it_loses_that_and_asks_no_endpoint_any_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

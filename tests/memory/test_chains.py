@@ -270,7 +270,6 @@ def test_a_version_without_a_chain_takes_it_out_and_a_rollback_brings_it_back() 
 # --- a run and its parameters -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize(
     ("inputs", "field"),
     [
@@ -349,7 +348,6 @@ def test_an_expression_is_a_parameter_that_has_to_make_sense() -> None:
         building.execute(acme, "acme-look", path="((")
 
 
-@pytest.mark.engines
 def test_what_is_given_as_a_parameter_is_kept_with_the_inputs_alone_and_forgotten_there() -> None:
     install()
     acme = building.scope()

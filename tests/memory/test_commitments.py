@@ -167,7 +167,6 @@ def test_a_time_that_comes_again_fires_once_an_instant_and_stays_armed(desk: Des
     assert len({each.occasion for each in Firing.objects.of(desk.tenant_id)}) == 3
 
 
-@pytest.mark.engines
 def test_every_other_friday_fires_each_second_one_in_step_also_after_an_outage_and_when_put_off(desk: Desk) -> None:
     desk.says("Every other Friday send the report.")
     desk.keeps()

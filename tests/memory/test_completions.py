@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from itertools import product
 from typing import Any
 
 import pytest
@@ -179,31 +180,35 @@ def test_a_config_that_cannot_be_honoured_is_refused_by_field(config: dict[str, 
     assert {each["field"] for each in refused.value.details["errors"]} == {f"$.nodes[0].{field}"}
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
+def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(model: Server) -> None:
+    install(PROMPT)
+    for answer, code in (
         (serving.says({"error": "no"}, 401), "status"),
         (serving.says({"choices": []}), "empty"),
         (serving.streams(usage=None), "empty"),
         (serving.answers(b"data: {\n\n", Content_Type="text/event-stream"), "malformed"),
         (serving.answers(b"<html>", Content_Type="text/html"), "malformed"),
         (serving.streams("x" * 1_100_000), "too_large"),
-        (serving.streams("x", finish="\x00"), "malformed"),
-        (serving.streams("x", finish="\ud800"), "malformed"),
-        (serving.streams(asks_for("a\x00b")), "malformed"),
-        (serving.streams(asks_for("a\ud800b")), "malformed"),
-        (serving.streams(asks_for("a", id="\x00")), "malformed"),
-        (serving.streams(asks_for("a", arguments='{"a": "\ud800"}')), "malformed"),
-        (serving.streams(asks_for("a", index=float("inf"))), "malformed"),
-        (serving.streams(asks_for("a", index=float("nan"))), "malformed"),
-    ],
-)
+    ):
+        model.answers = answer
+        assert failure_of(building.execute(building.scope(), "chat", name="Ada")) == code
+
+
 @pytest.mark.engines
-def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
-    model: Server, answer: serving.Answers, code: str
-) -> None:
-    model.answers = answer
-    assert failure_of(executed(PROMPT)) == code
+def test_an_answer_that_no_database_keeps_is_malformed(model: Server) -> None:
+    install(PROMPT)
+    for answer in (
+        serving.streams("x", finish="\x00"),
+        serving.streams("x", finish="\ud800"),
+        serving.streams(asks_for("a\x00b")),
+        serving.streams(asks_for("a\ud800b")),
+        serving.streams(asks_for("a", id="\x00")),
+        serving.streams(asks_for("a", arguments='{"a": "\ud800"}')),
+        serving.streams(asks_for("a", index=float("inf"))),
+        serving.streams(asks_for("a", index=float("nan"))),
+    ):
+        model.answers = answer
+        assert failure_of(building.execute(building.scope(), "chat", name="Ada")) == "malformed"
 
 
 def test_a_model_that_hangs_is_left_in_time(model: Server) -> None:
@@ -303,8 +308,7 @@ def test_a_conversation_ends_with_its_turns_of_which_the_last_offers_no_tool(mod
     assert "tools" not in model.asked[-1].json
 
 
-@pytest.mark.engines
-@pytest.mark.parametrize("turn", [1, 2, 3])
+@pytest.mark.parametrize("turn", [1, pytest.param(2, marks=pytest.mark.engines), 3])
 def test_a_worker_killed_in_any_turn_is_continued_once_and_nothing_is_doubled(model: Server, turn: int) -> None:
     replies = [
         serving.uses(("memory_write", {"content": "first"})),
@@ -341,7 +345,6 @@ def test_a_replay_says_it_again_without_asking(model: Server) -> None:
     assert len(told(again, "agent.toolReturned")[0]["outcome"]["result"]["entries"]) == 1
 
 
-@pytest.mark.engines
 def test_a_forget_takes_a_name_out_of_what_was_asked_and_said_though_it_came_in_pieces(model: Server) -> None:
     model.answers = serving.streams("Write to marta.kow", "alska@example.com.")
     run, marta = executed(PROMPT), "marta.kowalska@example.com"
@@ -392,21 +395,12 @@ def test_the_other_tenant_s_endpoint_is_never_asked(model: Server) -> None:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        '{"query": "\\ud800"}',
-        '{"query": "\\u0000"}',
-        '{"query": "x", "n": 1e999}',
-        '{"query": NaN}',
-        "[" * 900 + "]" * 900,
-    ],
-)
-@pytest.mark.parametrize("tool", ["memory_search", "memory_write"])
-def test_arguments_that_no_database_keeps_are_an_error_that_the_model_is_told(
-    model: Server, tool: str, arguments: str
-) -> None:
-    model.answers = serving.one_by_one(serving.streams(asks_for(tool, arguments)), serving.streams("Sorry."))
-    run = executed({**PROMPT, "tools": [SEARCH, WRITE]}, agent=True)
-    assert (run.status, outputs_of(run)["text"]) == ("completed", "Sorry.")
-    assert "arguments_invalid" in json.dumps(model.asked[1].json["messages"])
+def test_arguments_that_no_database_keeps_are_an_error_that_the_model_is_told(model: Server) -> None:
+    install({**PROMPT, "tools": [SEARCH, WRITE]}, agent=True)
+    no_json = ('{"query": "\\ud800"}', '{"query": "\\u0000"}', '{"query": "x", "n": 1e999}', '{"query": NaN}')
+    for arguments, tool in product((*no_json, "[" * 900 + "]" * 900), ("memory_search", "memory_write")):
+        model.asked.clear()
+        model.answers = serving.one_by_one(serving.streams(asks_for(tool, arguments)), serving.streams("Sorry."))
+        run = building.execute(building.scope(), "chat", name="Ada")
+        assert (run.status, outputs_of(run)["text"]) == ("completed", "Sorry."), arguments
+        assert "arguments_invalid" in json.dumps(model.asked[1].json["messages"]), arguments

@@ -105,7 +105,6 @@ def test_a_survivor_speaks_for_all_that_went_into_it(desk: Desk) -> None:
     assert (sources, last) == (5, desk.now)
 
 
-@pytest.mark.engines
 def test_what_the_group_carries_is_carried_on(desk: Desk) -> None:
     soon = timezone.now() + timedelta(hours=1)
     desk.say(SAME[0], tags=("a", "b"), expires_at=soon)
@@ -152,7 +151,6 @@ def test_protected_entries_are_left_alone(desk: Desk) -> None:
     assert {first, old} <= set(MemoryEntry.objects.filter(retired_at=None).values_list("id", flat=True))
 
 
-@pytest.mark.engines
 def test_nothing_outside_the_one_ref_is_touched(desk: Desk) -> None:
     desk.say(*SAME)
     desk.say(*SAME, memory_ref="elsewhere")
@@ -171,7 +169,6 @@ def test_nothing_outside_the_one_ref_is_touched(desk: Desk) -> None:
     assert len(desk.texts()) == 1
 
 
-@pytest.mark.engines
 def test_a_dry_run_writes_nothing_but_its_outcome(desk: Desk) -> None:
     desk.say(*SAME, OLD, NEW)
     desk.say("Ana prefers tea", tags=("x",))

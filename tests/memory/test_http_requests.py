@@ -362,7 +362,6 @@ def test_a_replay_tells_the_call_again_and_sends_nothing(server: Server) -> None
     assert answered.payload["answer"]["body"] == {"said": "once"}
 
 
-@pytest.mark.engines
 def test_a_forget_reaches_what_was_asked_and_answered(server: Server) -> None:
     server.answers = serving.says({"name": "Marta Kowalska"})
     run = executed({"url": server.url, "method": "POST", "body": "who is marta.kowalska@example.com?"})

@@ -14,9 +14,10 @@ from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 from memory.retention import sweep
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.engines
 def test_a_write_is_an_entry_and_a_fact_that_names_it() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -35,6 +36,7 @@ def test_a_write_is_an_entry_and_a_fact_that_names_it() -> None:
     assert "likes e-mail" not in str(fact)
 
 
+@pytest.mark.engines
 def test_a_host_write_names_no_node() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -42,6 +44,7 @@ def test_a_host_write_names_no_node() -> None:
     assert "nodeId" not in event_log.read(acme.tenant_id, run.id)[-1].payload
 
 
+@pytest.mark.engines
 def test_a_write_that_cannot_record_its_fact_leaves_nothing_behind() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -52,6 +55,7 @@ def test_a_write_that_cannot_record_its_fact_leaves_nothing_behind() -> None:
     assert not LedgerHead.objects.of(acme.tenant_id).exists()
 
 
+@pytest.mark.engines
 def test_a_run_of_another_tenant_writes_nothing() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
     with pytest.raises(NotFound):
@@ -59,6 +63,7 @@ def test_a_run_of_another_tenant_writes_nothing() -> None:
     assert MemoryEntry.objects.count() == 0
 
 
+@pytest.mark.engines
 def test_a_viewer_writes_nothing() -> None:
     run = building.open_run(building.scope())
     with pytest.raises(Forbidden, match="memory:write"):
@@ -79,6 +84,7 @@ def test_a_viewer_writes_nothing() -> None:
         ({"content": "x", "expires_at": timezone.now() - timedelta(seconds=1)}, "expiresAt"),
     ],
 )
+@pytest.mark.engines
 def test_what_cannot_be_stored_is_refused_by_field_and_nothing_is_stored(draft: dict[str, Any], field: str) -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -90,12 +96,14 @@ def test_what_cannot_be_stored_is_refused_by_field_and_nothing_is_stored(draft: 
     assert event_log.length(acme.tenant_id, run.id) == before
 
 
+@pytest.mark.engines
 def test_the_largest_entry_that_is_advertised_is_stored() -> None:
     acme = building.scope()
     building.write(acme, building.open_run(acme), "x" * entry_drafts.MAX_CONTENT_BYTES)
     assert len(building.contents(acme)[0]) == entry_drafts.MAX_CONTENT_BYTES
 
 
+@pytest.mark.engines
 def test_a_secret_the_run_has_resolved_is_redacted_everywhere_and_in_every_process() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -118,6 +126,7 @@ def test_a_secret_the_run_has_resolved_is_redacted_everywhere_and_in_every_proce
     assert "tok-123456789" not in str(event_log.read(acme.tenant_id, run.id))
 
 
+@pytest.mark.engines
 def test_what_a_pass_makes_goes_through_every_secret_of_the_tenant_and_every_shape_of_one() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -132,6 +141,7 @@ def test_what_a_pass_makes_goes_through_every_secret_of_the_tenant_and_every_sha
     assert (entry.tags, entry.subject) == (["[REDACTED:crm]"], "[REDACTED:crm]")
 
 
+@pytest.mark.engines
 def test_a_secret_the_run_has_not_resolved_is_not_this_run_s_business() -> None:
     acme = building.scope()
     vault.store_secret(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
@@ -139,6 +149,7 @@ def test_a_secret_the_run_has_not_resolved_is_not_this_run_s_business() -> None:
     assert building.contents(acme) == ["tok-123456789"]
 
 
+@pytest.mark.engines
 def test_an_expired_entry_is_gone_to_the_millisecond_before_any_sweep() -> None:
     acme = building.scope()
     now = timezone.now()
@@ -153,6 +164,7 @@ def test_an_expired_entry_is_gone_to_the_millisecond_before_any_sweep() -> None:
     assert adapter.find_entry(acme, written.id, now=end) is None
 
 
+@pytest.mark.engines
 def test_the_sweep_removes_what_expired_and_leaves_a_tombstone_without_content() -> None:
     acme = building.scope()
     now = timezone.now()
@@ -168,6 +180,7 @@ def test_the_sweep_removes_what_expired_and_leaves_a_tombstone_without_content()
     assert adapter.count_entries(acme, now=now) == 1
 
 
+@pytest.mark.engines
 def test_retire_hides_and_restore_shows_again() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "stale")
@@ -189,6 +202,7 @@ def test_only_those_who_operate_retire(role: str) -> None:
     assert building.contents(acme) == ["x"]
 
 
+@pytest.mark.engines
 def test_a_run_reads_its_start_snapshot_and_its_own_writes() -> None:
     acme = building.scope()
     earlier = building.open_run(acme)
@@ -203,6 +217,7 @@ def test_a_run_reads_its_start_snapshot_and_its_own_writes() -> None:
     assert building.contents(acme) == ["own", "after"]
 
 
+@pytest.mark.engines
 def test_what_was_retired_before_the_run_started_is_not_in_its_snapshot() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "retired early")
@@ -210,6 +225,7 @@ def test_what_was_retired_before_the_run_started_is_not_in_its_snapshot() -> Non
     assert building.contents(acme, view=RunView.for_run(building.open_run(acme))) == []
 
 
+@pytest.mark.engines
 def test_what_is_restored_and_retired_again_changes_no_snapshot() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "comes and goes")
@@ -226,6 +242,7 @@ def test_what_is_restored_and_retired_again_changes_no_snapshot() -> None:
     assert building.contents(acme, view=RunView.for_run(building.open_run(acme))) == ["comes and goes"]
 
 
+@pytest.mark.engines
 def test_retiring_and_restoring_are_audited_without_what_was_said() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "stale")
@@ -237,6 +254,7 @@ def test_retiring_and_restoring_are_audited_without_what_was_said() -> None:
     assert "Ana" not in str(retired.details)
 
 
+@pytest.mark.engines
 def test_a_label_that_its_mark_makes_too_long_is_refused() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -248,6 +266,7 @@ def test_a_label_that_its_mark_makes_too_long_is_refused() -> None:
     assert MemoryEntry.objects.count() == 0
 
 
+@pytest.mark.engines
 def test_the_adapter_lists_newest_first_by_tag_and_limit() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -259,6 +278,7 @@ def test_the_adapter_lists_newest_first_by_tag_and_limit() -> None:
     assert building.contents(acme, "elsewhere") == []
 
 
+@pytest.mark.engines
 def test_the_adapter_answers_what_the_orm_would() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -296,10 +316,12 @@ def test_a_ref_that_is_malformed_or_another_tenant_s_resolves_to_nothing(raw: ob
     assert tenancy.memory_scope(building.scope("globex"), raw) is None
 
 
+@pytest.mark.engines
 def test_a_ref_of_the_own_tenant_s_shape_resolves() -> None:
     assert tenancy.memory_scope(building.scope("acme"), "tenant/acme/notes") is not None
 
 
+@pytest.mark.engines
 def test_a_foreign_ref_resolves_to_nothing_even_if_the_store_held_such_rows() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
     building.write(acme, building.open_run(acme), "of acme", memory_ref="tenant/acme/notes")
@@ -308,6 +330,7 @@ def test_a_foreign_ref_resolves_to_nothing_even_if_the_store_held_such_rows() ->
     assert tenancy.memory_scope(globex, "tenant/acme/notes") is None
 
 
+@pytest.mark.engines
 def test_search_finds_every_word_in_any_case_and_alphabet() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -321,6 +344,7 @@ def test_search_finds_every_word_in_any_case_and_alphabet() -> None:
     assert [total(text) for text in ["übung", "łódź ÜB", "kurs", "übung else", "100%", "_"]] == [1, 1, 1, 0, 0, 0]
 
 
+@pytest.mark.engines
 def test_the_ledger_pages_to_its_end_with_a_true_total() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -340,6 +364,7 @@ def test_the_ledger_pages_to_its_end_with_a_true_total() -> None:
     assert seen == [f"entry {number}" for number in reversed(range(23))]
 
 
+@pytest.mark.engines
 def test_the_maintained_count_is_what_a_count_would_say() -> None:
     acme = building.scope()
     now = timezone.now()
@@ -357,6 +382,7 @@ def test_the_maintained_count_is_what_a_count_would_say() -> None:
     assert adapter.count_entries(acme, now=later) == 3
 
 
+@pytest.mark.engines
 def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
     run = building.open_run(acme)

@@ -25,7 +25,7 @@ from memory.models import ExportPart, ForgetState, Pass, PassState
 from tests import building
 from tests.memory.test_forgetting import carry_out
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 ANA = "ana.q@exquis.org"
 
 
@@ -71,6 +71,7 @@ def is_there(scope: TenantScope) -> bool:
     return found is not None and found.is_there
 
 
+@pytest.mark.engines
 def test_the_file_has_what_is_filtered_and_the_pass_says_how_much(acme: TenantScope) -> None:
     work = made(acme)
     assert (work.state, work.done, work.total) == (PassState.DONE, 7, 7)
@@ -82,6 +83,7 @@ def test_the_file_has_what_is_filtered_and_the_pass_says_how_much(acme: TenantSc
     assert ExportPart.objects.of(acme.tenant_id).values("pass_id").distinct().count() == 1  # the earlier file is gone
 
 
+@pytest.mark.engines
 def test_json_lines_are_imported_elsewhere_with_the_same_ids(acme: TenantScope, tmp_path: Path) -> None:
     made(acme, "jsonl")
     file = tmp_path / "memory"
@@ -152,6 +154,7 @@ def test_no_file_has_a_secret_and_no_filter_names_one(acme: TenantScope) -> None
         ordered(acme, text="hunter2-hunter2")
 
 
+@pytest.mark.engines
 def test_one_export_at_a_time_which_can_be_cancelled_before_and_while_it_is_made(
     acme: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +176,7 @@ def test_one_export_at_a_time_which_can_be_cancelled_before_and_while_it_is_made
     assert not ExportPart.objects.exists()
 
 
+@pytest.mark.engines
 def test_an_export_whose_worker_was_killed_is_made_from_its_beginning_by_the_next(acme: TenantScope) -> None:
     row = ordered(acme)
     now = timezone.now()
@@ -187,6 +191,7 @@ def test_an_export_whose_worker_was_killed_is_made_from_its_beginning_by_the_nex
     assert len(contents(acme)) == 7
 
 
+@pytest.mark.engines
 def test_a_file_is_gone_after_a_day(acme: TenantScope) -> None:
     made(acme)
     later = timezone.now() + timedelta(hours=25)
@@ -216,6 +221,7 @@ def test_a_forget_removes_every_file_of_its_tenant_and_no_other(acme: TenantScop
     assert contents(globex) == ["of Globex"]
 
 
+@pytest.mark.engines
 def test_an_export_under_way_begins_again_when_something_is_forgotten(
     acme: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +245,7 @@ def test_an_export_under_way_begins_again_when_something_is_forgotten(
     assert "tea" not in file_of(acme)
 
 
+@pytest.mark.engines
 def test_the_files_are_erased_behind_the_entries() -> None:
 
     stores = [each.store for each in erasure.registered()]

@@ -24,7 +24,7 @@ from tests import building
 from tests.memory.test_forgetting import carry_out
 from tests.memory.test_transfers import line
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 ANA = "ana.q@exquis.org"
 DETECTED = Source("")
 
@@ -74,6 +74,7 @@ def bodies() -> list[bytes]:
     return [bytes(each) for each in UploadPart.objects.values_list("body", flat=True) if each]
 
 
+@pytest.mark.engines
 def test_a_dry_run_tells_what_the_import_then_does_and_only_then_is_anything_stored(ada: TenantScope) -> None:
     lines = [line(number) for number in range(5)]
     there = transfers.read_line(lines[1].encode(), Source(), now=timezone.now())
@@ -99,6 +100,7 @@ def test_a_dry_run_tells_what_the_import_then_does_and_only_then_is_anything_sto
     assert "entry" not in str([details for _, details in records])
 
 
+@pytest.mark.engines
 def test_the_same_file_is_one_upload_and_confirming_twice_is_one_import(ada: TenantScope) -> None:
     lines = [line(1), line(2)]
     row = uploaded(ada, *lines)
@@ -137,6 +139,7 @@ def test_a_confirmation_is_refused_when_the_report_would_be_another_one(ada: Ten
     assert carried_out(confirmed(ada, newer)).outcome["stored"] == 1
 
 
+@pytest.mark.engines
 def test_who_is_overtaken_while_they_wait_for_the_tenant_does_not_act_on_what_they_read(
     ada: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +193,7 @@ def taken_over(row: Pass) -> Pass:
     return carried_out(left)
 
 
+@pytest.mark.engines
 def test_a_worker_that_was_killed_is_followed_by_one_that_goes_on_where_it_was(
     ada: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,6 +328,7 @@ def test_a_dry_run_gives_up_on_a_file_of_which_too_many_lines_are_refused(
     assert bodies() == []
 
 
+@pytest.mark.engines
 def test_an_upload_is_gone_after_a_day(ada: TenantScope) -> None:
     check = carried_out(uploaded(ada, *(line(number) for number in range(4))))
     later = timezone.now() + timedelta(hours=25)
@@ -339,6 +344,7 @@ def forgotten(scope: TenantScope) -> Any:
     return carry_out(execution.confirm(scope, asked.id, typed=ANA, reason="ticket 17", now=timezone.now()))
 
 
+@pytest.mark.engines
 def test_a_forget_erases_every_upload_of_its_tenant_and_no_other(ada: TenantScope) -> None:
     gil = operator_scope("globex")
     carried_out(uploaded(gil, line(1)))
@@ -366,6 +372,7 @@ def test_no_reason_of_a_refused_line_repeats_a_name_in_it(ada: TenantScope) -> N
     assert (check.outcome["refused"], [reason for reason in told if ANA in reason]) == (len(lines), [])
 
 
+@pytest.mark.engines
 def test_an_import_under_way_stores_nothing_of_a_subject_that_is_forgotten_meanwhile(
     ada: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,6 +386,7 @@ def test_an_import_under_way_stores_nothing_of_a_subject_that_is_forgotten_meanw
     assert contents() == []
 
 
+@pytest.mark.engines
 def test_what_is_imported_of_a_file_that_named_a_forgotten_subject_stays_away(ada: TenantScope) -> None:
     """A ref that named the subject is erased from the pass; the import does not write under what stands there then."""
     row = uploaded(
@@ -389,6 +397,7 @@ def test_what_is_imported_of_a_file_that_named_a_forgotten_subject_stays_away(ad
     assert carried_out(row).state == PassState.REFUSED
 
 
+@pytest.mark.engines
 def test_the_ids_of_a_ledger_that_moved_are_compared_and_not_its_position_alone(ada: TenantScope) -> None:
     check = carried_out(uploaded(ada, line(1)))
     before = ledger.position(ada.tenant_id)
@@ -397,6 +406,7 @@ def test_the_ids_of_a_ledger_that_moved_are_compared_and_not_its_position_alone(
     assert carried_out(confirmed(ada, check)).outcome["stored"] == 1
 
 
+@pytest.mark.engines
 def test_a_dry_run_refuses_an_address_that_an_earlier_line_has_also_after_its_worker_died(
     ada: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,6 +433,7 @@ def test_blank_lines_and_long_ones_keep_their_numbers(ada: TenantScope) -> None:
     assert check.total == 3
 
 
+@pytest.mark.engines
 def test_a_line_that_no_database_keeps_is_refused_and_the_others_are_imported(ada: TenantScope) -> None:
     vault.store_secret(ada.tenant_id, "crm", "tok-93fb0c1d7e", now=timezone.now())
     place = {"tier": "semantic", "agent_id": "scout", "namespace": "n", "key": "k"}

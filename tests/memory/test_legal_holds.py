@@ -21,7 +21,7 @@ from tests.memory.test_forgetting import carry_out
 from tests.memory.test_forgetting import confirm as confirm_marta
 from tests.memory.test_forgetting import preview as preview_marta
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 HOLDS = "/v1/host/console/forget/holds"
 REASON = "Case 4 C 12/26 before the district court"
@@ -39,6 +39,7 @@ def send(method: str, path: str, body: Any = None, **caller: Any) -> Any:
     return Client().generic(method, path, "" if body is None else json.dumps(body), "application/json", **caller)
 
 
+@pytest.mark.engines
 def test_a_forget_of_a_subject_on_hold_is_refused_with_the_reason_and_nothing_is_removed() -> None:
     acme = building.scope()
     building.remember("acme", f"write to {MARTA}")
@@ -71,6 +72,7 @@ def test_a_hold_covers_every_spelling_that_a_forget_folds_into_one(name: str) ->
         confirm_marta(acme, preview_marta(acme, MARTA, "M. Kowalska"))
 
 
+@pytest.mark.engines
 def test_another_subject_and_another_tenant_are_not_on_hold() -> None:
     acme, globex = building.scope(), building.scope("globex")
     held = hold(globex)
@@ -94,6 +96,7 @@ def test_a_forget_with_residue_is_not_run_again_while_its_subject_is_on_hold(mon
         execution.retry(acme, asked.id, now=timezone.now())
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("name", [MARTA, f"Marta Kowalska {MARTA}"])
 def test_a_subject_that_is_being_forgotten_is_not_put_on_hold(name: str) -> None:
     acme = building.scope()
@@ -139,6 +142,7 @@ def test_only_who_may_forget_sees_sets_or_ends_a_hold() -> None:
             attempt()
 
 
+@pytest.mark.engines
 def test_a_forget_erases_what_ended_holds_say_of_the_subject_and_leaves_those_in_force() -> None:
     acme = building.scope()
     ended = end(acme, hold(acme, reason=f"{MARTA} is a witness"), f"{MARTA} was heard")

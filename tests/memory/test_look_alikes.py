@@ -74,7 +74,6 @@ def pair(desk: Desk) -> Pair:
     return found
 
 
-@pytest.mark.engines
 def test_a_restatement_is_offered_and_what_is_about_another_thing_is_not(desk: Desk) -> None:
     older, _, newer = desk.say(KEPT, "The lift is out of order.", HELD)
     desk.say("The fern stands in the kitchen.", "The fern stands in the cellar.", "Ticket 881 is for Omar.")
@@ -131,7 +130,6 @@ def test_entries_that_share_no_word_are_offered_where_their_vectors_are_near(
     assert "100 % alike in meaning" in client.get("/consolidation/duplicates").content.decode()
 
 
-@pytest.mark.engines
 def test_an_endpoint_that_fails_leaves_the_comparison_of_words(desk: Desk, settings: Settings) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
     with embedding.serving() as endpoint:
@@ -221,7 +219,6 @@ def test_what_was_merged_can_be_restored_and_is_left_alone_from_then_on(desk: De
     assert desk.look() == []
 
 
-@pytest.mark.engines
 def test_the_newer_replaces_the_older(desk: Desk, pair: Pair) -> None:
     (work,) = desk.decide(Verb.REPLACE, pair)
     assert KEPT not in desk.texts()
@@ -339,7 +336,6 @@ def test_a_forget_takes_the_pairs_of_what_it_erases(desk: Desk, pair: Pair) -> N
     assert left.id != pair.row.id
 
 
-@pytest.mark.engines
 def test_a_worker_looks_for_pairs_after_each_consolidation(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     queued: list[tuple[str, ...]] = []
     monkeypatch.setattr(tasks, "async_task", lambda name, *given, **_: queued.append((name, *given)))

@@ -122,7 +122,6 @@ def test_a_tool_of_the_official_server_is_called(official: str) -> None:
     assert outputs_of(run)["structuredContent"] == {"result": 3}
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18"])
 def test_a_session_is_opened_used_and_ended_with_the_key_of_the_vault(

@@ -276,7 +276,6 @@ def test_passes_are_listed_by_kind_and_ref_and_those_of_others_are_not_there(flo
         orders.find(globex, first.id)
 
 
-@pytest.mark.engines
 def test_a_forgotten_subject_is_in_no_pass_and_in_no_schedule_of_one(flow: Counting) -> None:
     acme = building.scope()
     rows = [order(acme, memory_ref=f"of/{MARTA}", window=window) for window in ("tick/1", "tick/2")]

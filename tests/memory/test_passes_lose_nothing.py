@@ -16,7 +16,7 @@ from memory.passes.orders import Wanted
 from tests import building, desks
 from tests.desks import counts, interrupted_at, told
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 SAME = ("The Pro plan includes weekly reports", "The Pro plan includes weekly reports.")
 OLD, ALSO_OLD, NEW = (
     "The Pro plan costs $49 per month",
@@ -94,6 +94,7 @@ class Slow:
         return self.at
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("others", [("b",), ("a",)])
 def test_what_expires_while_a_pass_goes_on_is_left_out_and_the_rest_is_done(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, others: tuple[str, ...]
@@ -112,6 +113,7 @@ def test_what_expires_while_a_pass_goes_on_is_left_out_and_the_rest_is_done(
     assert {(row.retired_kind, row.derived) for row in expired} == {("", "")}
 
 
+@pytest.mark.engines
 def test_an_equal_that_outlives_the_one_that_expires_meanwhile_stays_as_it_was(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +126,7 @@ def test_an_equal_that_outlives_the_one_that_expires_meanwhile_stays_as_it_was(
     assert (row.id, row.tags) == (first, ["a"])
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("including", [False, True])
 def test_an_archive_holds_what_expires_before_it_only_when_that_is_asked_for(desk: Desk, including: bool) -> None:
     kept = timedelta(days=memory_policy.policy_of(desk.owner.tenant_id).archive_days)
@@ -145,6 +148,7 @@ def test_an_archive_holds_what_expires_before_it_only_when_that_is_asked_for(des
     assert expires_at >= desk.start + kept
 
 
+@pytest.mark.engines
 def test_a_ref_of_which_nothing_outlives_the_archive_is_not_distilled(desk: Desk) -> None:
     desk.say("The door code of Anna is four seven one one.", expires_at=desk.start + timedelta(hours=1))
 
@@ -244,6 +248,7 @@ def test_equals_that_found_no_room_together_are_replaced_together(desk: Desk) ->
     assert desk.texts() == [NEW]
 
 
+@pytest.mark.engines
 def test_a_compaction_takes_no_entry_whose_tags_find_no_room(desk: Desk) -> None:
     for letter in "abc":
         desk.say(f"note {letter}", tags=many(letter, 28))
@@ -267,6 +272,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consolidation, "ROOM", 3)
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("_small_parts")
 @pytest.mark.parametrize("end", ["refused", "failed", "cancelled"])
 def test_a_pass_that_ends_short_says_what_it_did(desk: Desk, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
@@ -300,6 +306,7 @@ def test_a_pass_that_ends_short_says_what_it_did(desk: Desk, monkeypatch: pytest
     assert counts(desk.carried_out())[1] == 7
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("_small_parts")
 def test_a_pass_whose_workers_die_again_and_again_says_what_they_did(
     desk: Desk, monkeypatch: pytest.MonkeyPatch

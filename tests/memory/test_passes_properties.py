@@ -122,7 +122,6 @@ def test_nothing_outside_the_one_ref_and_tenant_is_touched(kind: str, corpus: li
         assert world.beside() == before
 
 
-@pytest.mark.engines
 @of_any()
 @few
 @given(corpus=CORPORA)
@@ -201,7 +200,6 @@ def _agrees(kind: str, work: Pass, *, before: int, after: int, hidden: int) -> N
     assert events[-1].type == "run.completed"
 
 
-@pytest.mark.engines
 @of_any()
 @few
 @given(corpus=CORPORA)

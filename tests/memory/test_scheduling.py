@@ -320,7 +320,6 @@ def post(client: Client, document: Any, **headers: Any) -> Any:
     return client.post(URL, json.dumps(document), content_type="application/json", **headers)
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize(
     ("given", "field"),
     [
@@ -554,7 +553,6 @@ def test_a_trigger_beyond_the_horizon_keeps_its_workflow_out() -> None:
 # --- forgetting -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.engines
 def test_a_forgotten_subject_is_in_no_schedule_any_more() -> None:
     acme = building.scope()
     make(acme, "marta.kowalska")

@@ -22,7 +22,7 @@ from tests import building
 from tests.fixtures_queue import Drain
 from tests.memory.test_forgetting import preview as preview_marta
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 FORGET = "/v1/host/console/forget"
 REASON = "ticket 17"
@@ -54,6 +54,7 @@ def previewed(owner: TenantScope) -> ForgetRequest:
     return preview_marta(owner).request
 
 
+@pytest.mark.engines
 def test_nothing_is_removed_before_a_second_person_has_confirmed(people: tuple[Any, Any]) -> None:
     ada, rosa = (building.scope(owner=each) for each in people)
     request = confirm(ada, previewed(ada))
@@ -118,6 +119,7 @@ def test_turning_the_policy_off_frees_no_request_that_awaits_a_second_person(peo
     assert confirm(ada, previewed(ada)).state == ForgetState.CONFIRMED
 
 
+@pytest.mark.engines
 def test_a_request_that_no_second_person_confirmed_in_a_week_is_over(people: tuple[Any, Any]) -> None:
     ada, rosa = (building.scope(owner=each) for each in people)
     request, later = confirm(ada, previewed(ada)), timezone.now() + LIFETIME_FOR_SECOND + timedelta(hours=2)
@@ -155,6 +157,7 @@ def test_both_confirmations_and_a_withdrawal_are_on_record(people: tuple[Any, An
     assert records["forget.withdrawn"].target == ids.wire("fgt", other.id)
 
 
+@pytest.mark.engines
 def test_a_receipt_names_both_people_and_is_verified_with_them(people: tuple[Any, Any], client: Client) -> None:
     ada = building.scope(owner=people[0])
     key = building.key(owner=people[1])
@@ -208,6 +211,7 @@ def test_two_people_are_asked_for_where_there_are_two_owners() -> None:
     assert refused.value.details["errors"][0]["field"] == "forget_second_person"
 
 
+@pytest.mark.engines
 def test_it_waits_for_the_other_person_and_not_for_the_first(people: tuple[Any, Any]) -> None:
     ada, rosa = (building.scope(owner=each) for each in people)
     request = confirm(ada, previewed(ada))

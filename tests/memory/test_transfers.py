@@ -33,7 +33,7 @@ from memory.transfers import Source
 from tests import building
 from tests.faces.test_origins import forget
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MENDING = "0029_imported_entries_on_the_log_of_their_agent"
 
 
@@ -71,6 +71,7 @@ def line(number: int, **more: Any) -> str:
     return json.dumps(said | more)
 
 
+@pytest.mark.engines
 def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,6 +90,7 @@ def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(
     assert {"memory.imported", "memory.exported"} <= set(actions)
 
 
+@pytest.mark.engines
 def test_entries_with_addresses_are_exported_too_but_no_sealed_value(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,7 +129,11 @@ def test_entries_with_addresses_are_exported_too_but_no_sealed_value(
     assert export(capsys, "globex") == (tmp_path / "memory").read_text()
 
 
-@pytest.mark.parametrize("earlier", [False, True], ids=["imported now", "imported by an earlier release"])
+@pytest.mark.parametrize(
+    "earlier",
+    [False, pytest.param(True, marks=pytest.mark.engines)],
+    ids=["imported now", "imported by an earlier release"],
+)
 def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_forgotten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], earlier: bool
 ) -> None:
@@ -172,6 +178,7 @@ def _as_before_decision_134(scope: TenantScope) -> None:
     Agent.objects.written_by(Agent.writer).filter(tenant_id=scope.tenant_id).delete()
 
 
+@pytest.mark.engines
 def test_lines_of_many_refs_cost_no_more_statements_than_those_of_one() -> None:
     """A store of LangGraph has a prefix for each user."""
     globex, counts = building.scope("globex"), []
@@ -186,6 +193,7 @@ def test_lines_of_many_refs_cost_no_more_statements_than_those_of_one() -> None:
     assert [row[2] for row in stored("globex")] == 2 * [f"entry {n}" for n in range(40)], "in the order of the file"
 
 
+@pytest.mark.engines
 def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     globex, lines = building.scope("globex"), [line(number) for number in range(4)]
     now = timezone.now()
@@ -216,6 +224,7 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.
     ]
 
 
+@pytest.mark.engines
 def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = [
         "not json",
@@ -245,6 +254,7 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
         assert len(stored("globex")) == expected
 
 
+@pytest.mark.engines
 def test_a_refused_line_says_why_and_repeats_nothing_of_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -270,6 +280,7 @@ def test_a_refused_line_says_why_and_repeats_nothing_of_itself(
     assert "hunter2" not in str(told)
 
 
+@pytest.mark.engines
 def test_entries_of_other_stores_go_to_the_ref_and_the_agent_that_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -292,6 +303,7 @@ def test_entries_of_other_stores_go_to_the_ref_and_the_agent_that_are_named(
             run_import(capsys, tmp_path / "mem0", "--memory-ref", ref, "--agent", agent)
 
 
+@pytest.mark.engines
 def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     vault.store_secret(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
     (tmp_path / "memory").write_text(
@@ -302,6 +314,7 @@ def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: pytest.
     assert "tok-93" not in str(stored("globex"))
 
 
+@pytest.mark.engines
 def test_memories_of_other_stores_keep_one_id_however_often_they_come(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -324,6 +337,7 @@ def test_memories_of_other_stores_keep_one_id_however_often_they_come(
         assert stored("globex")[-1][6].isoformat().startswith("2025-01-02T")
 
 
+@pytest.mark.engines
 def test_a_line_of_another_store_that_is_no_memory_is_refused_by_itself(tmp_path: Path, capsys: Any) -> None:
     mem0: dict[str, Any] = {"id": "1", "memory": "Likes tea", "created_at": "2025-01-02T03:04:05Z"}
     item: dict[str, Any] = {
@@ -353,6 +367,7 @@ def test_a_line_of_another_store_that_is_no_memory_is_refused_by_itself(tmp_path
 ORIGIN = Origin("langgraph", "run-7", "t-1", "cp-3", "plan", 3, f"00-{'1' * 32}-{'2' * 16}-01", ("doc-1",))
 
 
+@pytest.mark.engines
 def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -381,6 +396,7 @@ def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(
     assert [(row.id, row.origin) for row in listed] == [(kept.id, ORIGIN), (said.id, ORIGIN)]
 
 
+@pytest.mark.engines
 def test_an_origin_that_is_none_is_refused_by_its_field_and_one_with_a_secret_is_redacted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ from memory.passes.orders import Wanted
 from memory.provenance import Descent
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 WHY = {"reason": "merged what differs"}
 
 
@@ -50,6 +50,7 @@ def retired() -> int:
     return MemoryEntry.objects.filter(retired_at__isnull=False).count()
 
 
+@pytest.mark.engines
 def test_all_that_a_pass_took_away_comes_back_protected_and_asking_again_changes_nothing() -> None:
     work = consolidated("The door is blue.", "The door is blue.", "The lamp is old.", "The lamp is old.")
     assert figures(work) == (2, 0, 2, 0)
@@ -65,6 +66,7 @@ def test_all_that_a_pass_took_away_comes_back_protected_and_asking_again_changes
     ]
 
 
+@pytest.mark.engines
 def test_what_somebody_retired_since_or_is_gone_for_good_is_counted_and_left() -> None:
     work = consolidated(*["The door is blue."] * 4)
     first, second, third = Lineage.objects.filter(pass_id=work.id).order_by("id").values_list("source_id", flat=True)
@@ -79,6 +81,7 @@ def test_what_somebody_retired_since_or_is_gone_for_good_is_counted_and_left() -
     assert MemoryEntry.objects.get(id=first).retired_at is not None
 
 
+@pytest.mark.engines
 def test_an_entry_that_a_later_pass_took_away_is_not_brought_back_by_undoing_the_earlier_one() -> None:
     earlier = consolidated("The door is blue.", "The door is blue.")
     [source] = Lineage.objects.filter(pass_id=earlier.id).values_list("source_id", flat=True)
@@ -90,6 +93,7 @@ def test_an_entry_that_a_later_pass_took_away_is_not_brought_back_by_undoing_the
     assert undone(later).entries == 2
 
 
+@pytest.mark.engines
 def test_after_the_restore_window_nothing_is_offered_or_brought_back() -> None:
     work = consolidated("The door is blue.", "The door is blue.")
     late = timezone.now() + timedelta(days=memory_policy.policy_of(work.tenant_id).restore_days)
@@ -97,6 +101,7 @@ def test_after_the_restore_window_nothing_is_offered_or_brought_back() -> None:
     assert retired() == 1
 
 
+@pytest.mark.engines
 def test_one_request_restores_so_many_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     work = consolidated(*["The door is blue."] * 6)
     monkeypatch.setattr(orders, "MOST", 3)
@@ -161,6 +166,7 @@ def taken_away(*entry_ids: UUID) -> Pass:
     return claimed
 
 
+@pytest.mark.engines
 def test_an_entry_whose_key_another_has_by_now_stays_retired_and_the_others_have_theirs_again() -> None:
     lost, kept = remembered("a", "first"), remembered("b", "second")
     work = taken_away(lost, kept)
@@ -172,6 +178,7 @@ def test_an_entry_whose_key_another_has_by_now_stays_retired_and_the_others_have
     assert undone(work).entries == 0
 
 
+@pytest.mark.engines
 def test_of_two_that_had_one_key_one_after_the_other_the_first_has_it_again() -> None:
     first = remembered("a", "first")
     work = taken_away(first)

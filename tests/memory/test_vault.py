@@ -18,7 +18,7 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunRequest
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 VALUE = "tok-very-secret-123"
 
 
@@ -26,6 +26,7 @@ def put(name: str = "crm", value: str = VALUE, **options: str) -> Secret:
     return vault.store_secret(building.tenant().id, name, value, now=timezone.now(), **options)
 
 
+@pytest.mark.engines
 def test_no_column_of_the_database_holds_the_plaintext() -> None:
     put()
     with connection.cursor() as cursor:
@@ -35,6 +36,7 @@ def test_no_column_of_the_database_holds_the_plaintext() -> None:
     assert vault.unseal(Secret.objects.get()) == VALUE
 
 
+@pytest.mark.engines
 def test_a_run_resolves_its_own_then_its_principal_s_then_the_tenant_s() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -96,12 +98,14 @@ def test_a_run_opens_no_secret_of_a_principal_who_could_not_start_it_any_more(
     assert VALUE not in caplog.text
 
 
+@pytest.mark.engines
 def test_another_tenant_s_secret_is_not_there() -> None:
     put()
     with pytest.raises(NotFound):
         vault.resolve(building.open_run(building.scope("globex")), "crm", now=timezone.now())
 
 
+@pytest.mark.engines
 def test_a_row_that_was_moved_or_changed_does_not_open() -> None:
     first, second = put("one"), put("two")
     second.sealed = first.sealed
@@ -110,6 +114,7 @@ def test_a_row_that_was_moved_or_changed_does_not_open() -> None:
         vault.unseal(Secret.objects.get(name="two"))
 
 
+@pytest.mark.engines
 def test_rotation_seals_everything_under_one_fresh_key() -> None:
     put("one")
     put("two", "another secret")
@@ -119,6 +124,7 @@ def test_rotation_seals_everything_under_one_fresh_key() -> None:
     assert [vault.unseal(secret) for secret in Secret.objects.order_by("name")] == [VALUE, "another secret"]
 
 
+@pytest.mark.engines
 def test_a_new_host_key_opens_the_vault_while_the_old_one_is_a_fallback_and_rotation_ends_the_need() -> None:
     put()
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=["only-for-tests"]):
@@ -130,6 +136,7 @@ def test_a_new_host_key_opens_the_vault_while_the_old_one_is_a_fallback_and_rota
         vault.unseal(Secret.objects.get())
 
 
+@pytest.mark.engines
 def test_a_secret_that_was_tampered_with_is_left_with_its_key_and_the_others_are_rotated() -> None:
     put("one")
     broken = put("two")
@@ -145,6 +152,7 @@ def test_a_secret_that_was_tampered_with_is_left_with_its_key_and_the_others_are
     assert VaultKey.objects.count() == 2
 
 
+@pytest.mark.engines
 def test_a_rotation_without_the_key_of_the_vault_changes_nothing() -> None:
     put()
     key = VaultKey.objects.get().id
@@ -154,6 +162,7 @@ def test_a_rotation_without_the_key_of_the_vault_changes_nothing() -> None:
     assert vault.unseal(Secret.objects.get()) == VALUE
 
 
+@pytest.mark.engines
 def test_a_removed_secret_opens_for_nobody_and_still_redacts_for_the_run_that_had_it() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -167,6 +176,7 @@ def test_a_removed_secret_opens_for_nobody_and_still_redacts_for_the_run_that_ha
     assert vault.remove(acme.tenant_id, "crm", now=timezone.now()) is False
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "given",
     [
@@ -187,6 +197,7 @@ def test_what_the_vault_cannot_hold_is_refused(given: dict[str, str]) -> None:
     assert Secret.objects.count() == 0
 
 
+@pytest.mark.engines
 def test_a_value_that_was_replaced_is_still_redacted_for_the_run_that_had_it() -> None:
     acme = building.scope()
     run = building.open_run(acme)
@@ -198,6 +209,7 @@ def test_a_value_that_was_replaced_is_still_redacted_for_the_run_that_had_it() -
     assert building.contents(acme) == ["said [REDACTED:crm]"]
 
 
+@pytest.mark.engines
 def test_setting_removing_and_rotating_are_audited_without_the_value() -> None:
     acme = building.scope()
     before = audit_chain.total(acme.tenant_id)
@@ -209,6 +221,7 @@ def test_setting_removing_and_rotating_are_audited_without_the_value() -> None:
     assert VALUE not in str([record.details for record in records])
 
 
+@pytest.mark.engines
 def test_a_value_beyond_a_sane_size_and_one_beyond_the_room_of_the_tenant_are_refused_in_words() -> None:
     acme, now = building.tenant(), timezone.now()
     with pytest.raises(Invalid) as refused:

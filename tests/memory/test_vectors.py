@@ -35,7 +35,7 @@ from tests import building, embedding
 from tests.building import write_each
 from tests.embedding import Endpoint, switch_on, vector_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 migration = importlib.import_module("memory.migrations.0013_vectors")
 ANSWER, QUESTION = "The car was repaired by Olga on Monday", "Who did the fixing of that automobile?"
 
@@ -101,6 +101,7 @@ def positions(owner: TenantScope) -> set[int]:
 # What is found.
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_an_answer_is_found_that_shares_no_word_with_the_question(endpoint: Endpoint) -> None:
     acme = building.scope()
@@ -115,6 +116,7 @@ def test_an_answer_is_found_that_shares_no_word_with_the_question(endpoint: Endp
     assert shown.meaning.ranking == "hybrid"
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_both_orders_are_made_one_and_filters_hold(endpoint: Endpoint) -> None:
     acme = building.scope()
@@ -137,6 +139,7 @@ def test_both_orders_are_made_one_and_filters_hold(endpoint: Endpoint) -> None:
     assert [row.content for row in exported] == found(acme, "family doctor")
 
 
+@pytest.mark.engines
 def test_the_best_of_either_order_comes_before_what_is_in_the_middle_of_both(endpoint: Endpoint) -> None:
     acme = building.scope()
     write_each(acme, "car mend", *(f"automobile item{number}" for number in range(20)))
@@ -145,6 +148,7 @@ def test_the_best_of_either_order_comes_before_what_is_in_the_middle_of_both(end
     assert "car mend" in found(acme, "automobile fixing")[:10]
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_a_context_takes_what_the_query_means(endpoint: Endpoint) -> None:
     acme = building.scope()
@@ -158,6 +162,7 @@ def test_a_context_takes_what_the_query_means(endpoint: Endpoint) -> None:
     assert ledger_search.within_budget(acme, "notes", wanted, now=timezone.now()).entries[0].content == ANSWER
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_of_many_vectors_the_nearest_are_found_by_their_signs(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +182,7 @@ def test_of_many_vectors_the_nearest_are_found_by_their_signs(
     assert found(acme, "automobile", memory_ref="none") == []
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_a_tenant_meets_no_vector_of_another(endpoint: Endpoint) -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
@@ -204,6 +210,7 @@ def test_only_redacted_texts_leave_the_host_and_no_sealed_value(endpoint: Endpoi
     assert endpoint.texts[1] == "[REDACTED:crm]"
 
 
+@pytest.mark.engines
 def test_entries_are_embedded_in_batches_and_those_that_come_later_as_well(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +225,7 @@ def test_entries_are_embedded_in_batches_and_those_that_come_later_as_well(
     assert stored(acme) == (positions(acme), positions(acme))
 
 
+@pytest.mark.engines
 def test_a_worker_that_died_is_succeeded_where_it_was(endpoint: Endpoint) -> None:
     acme = building.scope()
     write_each(acme, "one", "two")
@@ -250,6 +258,7 @@ def test_an_endpoint_that_fails_is_asked_again_ever_later(endpoint: Endpoint) ->
     )
 
 
+@pytest.mark.engines
 def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpoint) -> None:
     acme = building.scope()
     write_each(acme, "one", "two", "poison", "three", "four")
@@ -264,6 +273,7 @@ def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpo
     assert found(acme, "three")
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_another_model_has_every_entry_embedded_anew(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_vectors, "DROPPED_AT_ONCE", 2)
@@ -280,6 +290,7 @@ def test_another_model_has_every_entry_embedded_anew(endpoint: Endpoint, monkeyp
     assert found(acme, QUESTION) == [ANSWER]
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_what_is_switched_off_leaves_no_vector(endpoint: Endpoint) -> None:
     acme = building.scope()
@@ -296,6 +307,7 @@ def test_what_is_switched_off_leaves_no_vector(endpoint: Endpoint) -> None:
 # What goes.
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_a_removed_entry_has_no_vector_and_no_signs(endpoint: Endpoint) -> None:
     acme = building.scope()
@@ -310,6 +322,7 @@ def test_a_removed_entry_has_no_vector_and_no_signs(endpoint: Endpoint) -> None:
     assert stored(acme) == (set(), set())
 
 
+@pytest.mark.engines
 def test_an_entry_that_goes_while_it_is_told_gets_no_vector(endpoint: Endpoint) -> None:
     acme = building.scope()
     gone, _ = write_each(acme, ANSWER, "two")
@@ -325,6 +338,7 @@ def test_an_entry_that_goes_while_it_is_told_gets_no_vector(endpoint: Endpoint) 
     assert len(made) == 2
 
 
+@pytest.mark.engines
 def test_a_changed_value_is_embedded_anew_and_a_sealed_one_not_at_all(endpoint: Endpoint) -> None:
     acme = building.scope()
     row = write_addressed(acme, "the car")
@@ -341,6 +355,7 @@ def test_a_changed_value_is_embedded_anew_and_a_sealed_one_not_at_all(endpoint: 
     assert stored(acme) == (set(), set())
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_no_byte_of_a_forgotten_vector_is_in_the_database_s_files(endpoint: Endpoint) -> None:
     acme = building.scope()

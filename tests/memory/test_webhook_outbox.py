@@ -20,7 +20,7 @@ from openwop_console.runtime.replay import ForkRequest, Overlay
 from openwop_console.runtime.runs import RunRequest
 from tests import building, hooks, proposing
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 WORKFLOW = building.definition("hooked", building.remember_node("Marta prefers tea."))
 
 
@@ -48,6 +48,7 @@ def forget(subject: str) -> UUID:
     return found.id
 
 
+@pytest.mark.engines
 def test_a_write_of_a_tenant_without_webhooks_asks_nothing_more_and_leaves_nothing() -> None:
     scope = building.scope()
     run = building.open_run(scope)
@@ -63,6 +64,7 @@ def test_a_write_of_a_tenant_without_webhooks_asks_nothing_more_and_leaves_nothi
     assert OutboxEvent.objects.count() == 1
 
 
+@pytest.mark.engines
 def test_every_type_of_a_run_s_log_is_told_as_it_stands_there() -> None:
     building.install("acme", WORKFLOW)
     everything, one = hooks.subscribe(*webhooks.TYPES), hooks.subscribe("memory.written")
@@ -77,6 +79,7 @@ def test_every_type_of_a_run_s_log_is_told_as_it_stands_there() -> None:
     assert not OutboxEvent.objects.exists()
 
 
+@pytest.mark.engines
 def test_a_change_that_is_undone_is_told_to_nobody() -> None:
     webhook = hooks.subscribe("workspace.updated")
     with transaction.atomic():
@@ -88,6 +91,7 @@ def test_a_change_that_is_undone_is_told_to_nobody() -> None:
     assert hooks.types_told(webhook) == ["workspace.updated"]
 
 
+@pytest.mark.engines
 def test_a_tenant_is_told_of_its_own_and_a_failed_webhook_of_nothing() -> None:
     acme, globex = hooks.subscribe("memory.written"), hooks.subscribe("memory.written", slug="globex")
     building.remember("globex", "theirs")
@@ -98,6 +102,7 @@ def test_a_tenant_is_told_of_its_own_and_a_failed_webhook_of_nothing() -> None:
     assert not OutboxEvent.objects.exists()
 
 
+@pytest.mark.engines
 def test_tags_leave_the_runs_that_have_one_of_them() -> None:
     building.install("acme", WORKFLOW)
     tagged = hooks.subscribe("run.completed", "run.ended", "workspace.updated", tags=["production", "other"])
@@ -110,6 +115,7 @@ def test_tags_leave_the_runs_that_have_one_of_them() -> None:
     assert hooks.types_told(tagged) == ["run.completed", "run.ended"]
 
 
+@pytest.mark.engines
 def test_a_replay_tells_nobody_and_a_branch_does() -> None:
     building.install("acme", WORKFLOW)
     run = building.execute(building.scope(), "hooked")
@@ -121,6 +127,7 @@ def test_a_replay_tells_nobody_and_a_branch_does() -> None:
     assert hooks.types_told(webhook) == ["memory.written", "run.completed", "run.ended"]
 
 
+@pytest.mark.engines
 def test_a_run_that_waits_is_told_with_what_it_waits_for() -> None:
     gate = {"title": "Go on", "artifactId": "a", "artifactType": "document", "actions": ["accept", "reject"]}
     building.install("acme", building.definition("asks", building.node("gate", "core.approvalGate", gate)))
@@ -132,6 +139,7 @@ def test_a_run_that_waits_is_told_with_what_it_waits_for() -> None:
     assert data["interruptId"].startswith("int_")
 
 
+@pytest.mark.engines
 def test_a_gate_is_told_when_it_opens_and_once_when_it_is_decided() -> None:
     webhook = hooks.subscribe("gate.opened", "gate.decided")
     proposal = proposing.propose()

@@ -365,7 +365,6 @@ def forget(owner: TenantScope, *names: str, tick: bool = False) -> ForgetRequest
     return done
 
 
-@pytest.mark.engines
 def test_a_forgotten_subject_is_in_no_version_and_the_versions_stay() -> None:
     acme = building.scope()
     for text in (f"write to {MARTA}.", "nothing", f"again {MARTA.upper()}", f"x{MARTA}"):
