@@ -30,6 +30,11 @@ def labelled():
     return corpus(SIZE)
 
 
+@pytest.fixture(scope="module")
+def large():
+    return corpus(4 * SIZE)
+
+
 def said(text: str) -> list[str]:
     return WORD.findall(text.casefold())
 
@@ -84,8 +89,8 @@ def test_statements_stand_in_the_order_of_their_time_with_ids_that_rise(labelled
     assert times == sorted(times)
 
 
-def test_the_classes_keep_their_shares_as_the_corpus_grows(labelled) -> None:
-    small, large = (Counter(each.made_by for each in one.entries) for one in (labelled, corpus(4 * SIZE)))
+def test_the_classes_keep_their_shares_as_the_corpus_grows(labelled, large) -> None:
+    small, large = (Counter(each.made_by for each in one.entries) for one in (labelled, large))
     for name in (PLAIN, PARAPHRASE, LOOK_ALIKE, CHATTER, NEWER, *operators.NAMES):
         assert small[name] / SIZE == pytest.approx(large[name] / (4 * SIZE), abs=0.03), name
 
@@ -128,7 +133,7 @@ def test_look_alikes_are_two_facts_said_once_each(labelled) -> None:
         assert plain(texts[pair.one]) != plain(texts[pair.other])
 
 
-def test_every_kind_of_look_alike_is_there() -> None:
+def test_every_kind_of_look_alike_is_there(large) -> None:
     listed = set(slots.data("lookalikes"))
     made = {
         "other identity",
@@ -139,7 +144,7 @@ def test_every_kind_of_look_alike_is_there() -> None:
         "other digits",
         "happened again",
     }
-    found = Counter(pair.kind for pair in corpus(4 * SIZE).lookalikes)
+    found = Counter(pair.kind for pair in large.lookalikes)
     assert set(found) == listed | made
     assert min(found.values()) > 5
 

@@ -1,56 +1,31 @@
 """The floors that reconciliation is held to, on corpora that ``make bench`` does not print."""
 
-from functools import cache
-
 import pytest
 
 from memory.text.similarity import Statement, reconcile
+from tests.budgets import THOROUGH
 from tools.bench import reconciling
 from tools.bench.quality.corpus import corpus
-from tools.bench.quality.judging import Verdict, table
+from tools.bench.quality.judging import table
 
 SIZE = 3_000
-SEEDS = ("floor 1", "floor 2")
-
-
-@cache
-def verdict(seed: str, hot: float = 0.0) -> Verdict:
-    return reconciling.reconciled(corpus(SIZE, seed=seed, hot=hot))
+SEEDS = ("floor 1", "floor 2") if THOROUGH else ("floor 1",)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_merged_says_the_same(seed: str) -> None:
-    found = verdict(seed)
-    assert found.merges.value >= reconciling.PRECISION, table(found)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_restatements_are_found(seed: str) -> None:
-    found = verdict(seed)
+def test_a_corpus_is_reconciled_within_the_floors(seed: str) -> None:
+    found = reconciling.reconciled(corpus(SIZE, seed=seed))
+    assert found.merges.value >= reconciling.PRECISION, f"what is merged says the same {table(found)}"
     assert found.restatements.of > SIZE / 6
-    assert found.restatements.value >= reconciling.RECALL, table(found)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_looks_alike_and_differs_is_never_merged(seed: str) -> None:
-    found = verdict(seed)
-    assert found.lookalikes_merged == 0, found.examples
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_superseded_has_a_newer_value(seed: str) -> None:
-    found = verdict(seed)
+    assert found.restatements.value >= reconciling.RECALL, f"restatements are found {table(found)}"
+    assert found.lookalikes_merged == 0, f"what looks alike and differs is never merged {found.examples}"
     assert found.supersessions.of > SIZE / 40
-    assert found.supersessions.value >= reconciling.PRECISION, table(found)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_protected_is_taken(seed: str) -> None:
-    assert verdict(seed).protected_taken == 0
+    assert found.supersessions.value >= reconciling.PRECISION, f"what is superseded has a newer value {table(found)}"
+    assert found.protected_taken == 0, "nothing protected is taken"
 
 
 def test_a_template_that_differs_in_names_alone_is_not_merged() -> None:
-    found = verdict("hot", reconciling.HOT)
+    found = reconciling.reconciled(corpus(SIZE, seed="hot", hot=reconciling.HOT))
     assert found.merges.value >= reconciling.PRECISION, table(found)
     assert found.lookalikes_merged == 0, found.examples
 
