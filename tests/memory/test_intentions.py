@@ -316,6 +316,10 @@ def test_what_happens_or_is_called_off_is_no_intention(text: str) -> None:
 
 
 MEANT = """
+Count on us: the tent will be standing by noon on Friday.
+To do tomorrow: oil the hinges.
+I've committed to proofreading the brochure by Friday.
+Rake the gravel at the start of every week.
 Put the bins out tonight.
 Swap the summer tyres for winter ones this weekend.
 Tomorrow 8am - restart node 7.
@@ -371,6 +375,9 @@ Do końca miesiąca trzeba odnowić umowę.
 Napiszę do ciebie w środę.
 """
 NOT_MEANT = """
+I promised Leo I'd mend the gate by Monday, and I did.
+Back then the porter locked the gate every evening.
+Scrap my note about ringing the museum tomorrow.
 I said I would ring the museum on Monday but forgot.
 Ana promised to send the keys on Friday, but she kept them.
 Je déjeune avec les voisins dimanche.
@@ -593,6 +600,16 @@ def test_what_people_and_agents_order_and_promise_is_told_from_how_things_are() 
 def test_times_are_read_as_people_say_them(text: str, due: str) -> None:
     found = found_in(text, zone="UTC", written_at=WEDNESDAY)
     assert [f"{each.at:%Y-%m-%d %H:%M}" for each in found if each.at] == [due]
+
+
+def test_the_start_and_the_end_of_every_week_are_its_days_and_the_start_of_a_month_its_first() -> None:
+    for when, expression in (
+        ("start of every week", "0 9 * * 1"),
+        ("end of each week", "0 9 * * 5"),
+        ("beginning of every month", "0 9 1 * *"),
+    ):
+        [found] = found_in(f"Rake the gravel at the {when}.", zone="UTC", written_at=WEDNESDAY)
+        assert found.cron == expression, when
 
 
 def test_what_is_called_off_is_told_by_its_words() -> None:
@@ -926,6 +943,31 @@ When another lease is signed, tell Ben.
 +Another lease was signed.
 When the copy of the deed is approved, tell Ben.
 +The copy of the deed was approved.
+Applaud Noor when she wins the debate.
++Noor won the debate.
+-Ida won the debate.
+Frame the certificates as soon as they are signed.
++The certificates were signed by the dean.
+-The lease was signed by the dean.
+Ask Omar about the boat when it is repaired.
++The boat has been repaired.
+-The bike has been repaired.
+If the cellar gets warmer than minus two, tell Ben.
++The cellar has risen to +1.
+-The cellar is at minus six.
+When more than four pupils are absent, tell Ben.
++Seven pupils are absent.
+-Three pupils are absent.
+When the baker raises his prices, tell Ben.
++The baker's prices rose by a tenth.
+-The butcher's prices rose by a tenth.
+When the alarm in hall 2 goes off, tell Ben.
++The alarm in hall 2 is ringing.
+When Ida has a fever, tell Ben.
++Ida has a fever.
+-Ida has no fever.
+Each time a new tenant moves in, label the mailbox.
++A new tenant has moved in.
 When the migration succeeds, tell Leo.
 +The migration succeeded.
 -The migration succeeded on staging but failed in production.

@@ -37,7 +37,8 @@ CUE = patterns.late(
     rf"\b(?:(?:please|pls|plz)\s+(?!(?:do )?not\b|don't\b|never\b)\w+|(?:{ORDERS})\b"
     r"|(?:don't|do not|never) (?:(?:let \w+ )?forget|let (?:me|us|him|her|them) \w+)|be sure to|let's\s+(?!not\b)\w+"
     r"|(?:set|create)(?: up)? a reminder|reminder\s*:"
-    r"|(?:to[- ]?do|action item|next step)s?(?:\s+(?:for|by|before|until)\s+[\w ]{1,20}?)?\s*[:\-]\s*(?:(?:i|we)\b)?"
+    r"|(?:to[- ]?do|action item|next step)s?(?:\s+(?:(?:for|by|before|until)\s+|(?=this |next |today|tomorrow))"
+    r"[\w ]{1,20}?)?\s*[:\-]\s*(?:(?:i|we)\b)?"
     r"|(?:i|we)(?:'ve| have)? (?:promise|promised|pledge|undertake|commit|intend)(?:\s+\w+)? to\s+\w+"
     r"|(?:i|we) owe\s+\w+|(?:it's|it is) (?:(?:on|up to) (?:me|us)"
     r"|(?:my|our) (?:job|task|turn|duty|responsibility)) to\s+\w+|my (?:task|job|plan)[^:.]{0,20}:\s*"
@@ -55,7 +56,7 @@ CUE = patterns.late(
     r"|(?:someone|somebody|one) (?:must|should|has to|needs to)\s+\w+|needs? to\s+\w+"
     r"|you (?:should|must|need to|have to|are to)\s+(?!see|get|receive|expect|find|notice|hear|know|have"
     r"|be (?!reminded))\w+"
-    r"|(?:i|we|i'm|i am|we are|we're) (?:commit|committed|agreed|pledged) to\s+\w+"
+    r"|(?:i|we|i'm|i am|we are|we're|i've|i have|we've|we have) (?:commit|committed|agreed|pledged) to\s+\w+"
     r"|(?:i am|i'm|we are|we're) (?:responsible for|in charge of)\s+\w+"
     r"|(?:asked|asks|requested) for (?:a|an|another) (?:\w+ )?(?:call ?back|call|reminder|reply|answer)"
     rf"|needs? (?!training\b|planning\b|building\b|heating\b){DEED_DOING}"
@@ -191,6 +192,7 @@ PROMISED_CLAUSE = patterns.late(
     r"(?: (?:you|him|her|them|[a-z]+))? ?(?:that )?(?:[\w'-]+ ){1,5}?(?:will|would|'ll|'d|is going to|are going to)\b"
     r"|^\W*(?:committed|promised|pledged|guaranteed|owed)\b(?! by\b)(?=[^.;]*\b(?:by|before|no later than|for)\s)"
     r"|\b(?:i|we)(?: have|'ve)? (?:promised?|guaranteed?)\s+(?!to\b|that\b)\w+"
+    r"|^\W*(?:you can )?count on (?:me|us)[:,]? (?:[\w'-]+ ){1,5}?(?:will|is going to|are going to)\b"
     r"|\b(?:will|'ll) be (?:ready|done|finished|fixed|sent|delivered|with you|(?:in|on|at) your)\b(?=[^.;]*\b(?:by"
     r"|before)\s)"
     r"|\byou(?:'ll| will| can| may) (?:get|have|receive|hear|expect)\b",
@@ -300,7 +302,7 @@ FINITE = patterns.late(
 )
 # "Call from Ana", "call centre hours: nine to five".
 NOUN_BEHIND = patterns.late(
-    r"\s+[a-z]+s\s+(?:take|go|apply|vary|come|drop|grow|double|cause|make)\b"
+    r"\s+[a-z]+s\s+(?:take|go|apply|vary|come|drop|grow|double|cause|make)\b|\s+then\s+(?:the|an?|i|we|he|she|they)\b"
     r"|\s+(?:of|from|by|or|and|says?|said|tells|told|showed|states|stated|claims|claimed)\b"
     r"|\s+[a-z]+s\s+[a-z]{3,}\s+(?:on|at|in|from|until|every|early|late|next)\b|\s*(?:$"
     r"|[,.;:])|\s+(?:[a-z]+ ){0,2}[a-z]+s:"
@@ -316,7 +318,7 @@ UNVERBAL = patterns.late(r"(?:ly|ing|ed|ness|(?<!s)s)$")
 CALLED_OFF = patterns.late(
     r"^\W*(?:please\s+)?(?:(?:cancel|drop|delete|remove|disregard|ignore|scrap|skip|forget(?: about)?)\s+(?:the"
     r"|my|that|this"
-    r"|our|your)\s+(?:[\w'-]+\s+){0,3}?(?:reminder|follow-?up|to-?do|alarm|task|request|commitment)s?"
+    r"|our|your)\s+(?:[\w'-]+\s+){0,3}?(?:reminder|follow-?up|to-?do|alarm|task|request|commitment|note|plan)s?"
     r"|(?:there is |there's )?no (?:longer (?:any )?|more )?need (?:to|for)|(?:you|we|i) (?:don't|do not"
     r"|no longer) (?:have|need)"
     r" to|never mind)\b",
@@ -347,6 +349,7 @@ RECURRING_THING = patterns.late(
 )
 MISSED = patterns.late(
     r"\bbut\s+(?:\w+\s+)?(?:got|received|forgot|missed|did not|didn't|never|failed)\b"
+    r"|,? and (?:i|we|he|she|they) (?:was|were|did|had)\s*[.!]?$"
     r"|\band\s+(?:\w+\s+)?(?:kept|did|delivered|(?:got|received) (?:one|it))\b",
     re.IGNORECASE,
 )

@@ -23,6 +23,7 @@ from memory.text.intentions.predicates import (
     words_of,
 )
 
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 SURELY = (
     r"\b(?:maybe|perhaps|possibly|probably|presumably|ideally|hopefully|tentatively|potentially|eventually"
     r"|vielleicht|eventuell|womöglich|möglicherweise|wahrscheinlich|quizás?|tal vez|a lo mejor|posiblemente"
@@ -187,7 +188,7 @@ MARKER = patterns.late(
     r"^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
     r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon|the next time"
-    r"|in case(?! of)|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
+    r"|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
@@ -219,11 +220,30 @@ GENERAL = patterns.late(
     re.IGNORECASE,
 )
 WEATHER = patterns.late(r"\s*it\s+(?:rains|snows|freezes|pours|storms|hails|drizzles)\b", re.IGNORECASE)
-ALWAYS = patterns.late(r"whenever\b", re.IGNORECASE)
+ALWAYS = patterns.late(r"(?:whenever|(?:each|every) time)\b", re.IGNORECASE)
+PRONOUN = patterns.late(r"\s*((?P<person>he|she)|it|they)\b(?!')", re.IGNORECASE)
+THING = (
+    r"(?P<thing>(?:the|my|our|your|his|her|their|this|that|these|those)(?:\s+(?!(?:to|for|from|on|at|in|with|about|into"
+    r"|by|until|as|and|or|again|back|over|when|once|if)\b)[\w'-]+){1,4})"
+)
+# The verb of an order, and what it is done to.
+ORDERED = patterns.late(
+    r"[\W_]*(?:(?:please|kindly|then|also)\s+)*(?P<verb>[a-z-]+)(?:\s+(?:up|down|out|off|back|over|away)\b)?"
+    rf"(?:\s+{THING})?",
+    re.IGNORECASE,
+)
+ABOUT = patterns.late(rf"\b(?:about|of) {THING}", re.IGNORECASE)
+TELLING = frozenset(
+    """
+    tell let remind ask inform notify alert ping call phone ring email message text warn write nudge brief answer reply
+    update contact page
+    """.split()
+)
+NAMED = patterns.late(r"\b(?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 MAY_BE_WHEN = patterns.late(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
     r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|\d\s?[ap]m|after|if"
-    r"|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
+    r"|time|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
     r"|tomorrow|next|daily|weekly|quarterly|yearly|annually|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d"
     r"|(?:mon|tues|wednes|thurs|fri|satur"
     r"|sun)days?|q[1-4]|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\b|@",
@@ -333,7 +353,7 @@ def _intention_of_cue(
     """What a cue with its ``own`` times and the conditional clause of its sentence come to."""
     inner = sentence.text[slice(*clause)] if clause else ""
     waits = bool(inner) and not POLITE.match(inner) and not _is_time(inner)
-    if waits and _goes_first(clause, own) and (found := _predicate(sentence, inner)):
+    if waits and _goes_first(clause, own) and (found := _predicate(sentence, inner, _without(sentence.text, clause))):
         return found
     if waits and IF.match(inner) and DENIAL.search(inner) and times.spans(inner) and not times.spans(own):
         # "If she has not paid by Monday": whether she has is for a person to say then.
@@ -362,18 +382,38 @@ def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -
     return Intention(sentence.starts, sentence.ends, timed.at, timed.cron, timed.every)
 
 
-def _predicate(sentence: Sentence, inner: str) -> Intention | None:
+def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
+    clause = " ".join(MARKER.sub("", inner, count=1).split())
+    if WEATHER.match(clause):  # on the day that it names
+        return Intention(sentence.starts, sentence.ends, words=words_of(clause), clause=clause)
+    inner = _with_antecedent(inner, main)
     said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
-    if WEATHER.match(said):  # on the day that it names
-        words = words_of(said)
-        return Intention(sentence.starts, sentence.ends, words=words, clause=" ".join(said.split()))
     negated = DENIAL.search(rewritten(said)) is not None
     if (GENERAL.search(said) and not ALWAYS.match(inner)) or (negated and timed):
         return None
     words = words_of(DENIAL.sub(" ", rewritten(MARKER.sub("", _blanked(inner, timed), count=1))))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
         return None
-    return Intention(sentence.starts, sentence.ends, words=words, negated=negated, clause=" ".join(said.split()))
+    return Intention(sentence.starts, sentence.ends, words=words, negated=negated, clause=clause)
+
+
+def _with_antecedent(inner: str, main: str) -> str:
+    """The clause with what its pronoun stands for: "thank Ana when she arrives", "send the papers when they are
+    complete". Who is told something need not be who, or what, is waited for."""
+    marker = MARKER.search(inner)
+    pronoun = PRONOUN.match(inner, marker.end() if marker else 0)
+    order = ORDERED.match(main)
+    if not pronoun or not order:
+        return inner
+    told = order["verb"].casefold() in TELLING
+    if pronoun["person"]:
+        named = {each[0].removesuffix("'s") for each in NAMED.finditer(main, order.end("verb"))}
+        stands_for = next(iter(named)) if len(named) == 1 and not told else ""
+    elif told:
+        stands_for = next((each["thing"] for each in ABOUT.finditer(main)), "")
+    else:
+        stands_for = order["thing"] or ""
+    return f"{inner[: pronoun.start(1)]}{stands_for}{inner[pronoun.end(1) :]}" if stands_for else inner
 
 
 def _clause_of(text: str) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from memory.text import patterns
 # Words for the same, by the first of them.
 ALIKE = """
 finish complete finished succeed succeeds done ready conclude finalise finalize processed completion
-arrive receive land come delivered deliver reach arrival receipt
+arrive receive land dock come delivered deliver reach arrival receipt
 mail email e-mail
 custom client customer
 reply answer respond response replied
@@ -22,7 +22,7 @@ ship dispatch
 publish launch live rollout release
 approve approval acceptance accept grant greenlight authorise authorize ratify
 begin start commence
-rise increase grow climb
+rise raise increase grow climb
 fall drop decrease decline sink
 renew renewal extend prolong
 cancel cancellation annul scrap abort
@@ -50,7 +50,7 @@ dismantle disassemble
 register enrol enroll registration enrolment enrollment
 rain pour drizzle
 close shut closure
-hire recruit
+hire recruit appoint
 find locate
 stop halt cease
 marry wed
@@ -160,10 +160,14 @@ PHRASES = tuple(
             ),
             "arrive",
         ),
+        (r"(?:drop|stop|pop|swing)(?:s|ped)? (?:by|round)\b|(?:come|comes|came) (?:by|round|over)\b", "arrive"),
         (rf"drop(?:s|ped)?{SOME} off|sen[dt]s? over|hand(?:s|ed)?{SOME} over|touch(?:es|ed)? down", r"\1 arrive"),
-        (rf"{IS} {NOW}(?:here|in|there)(?=\s*(?:[.,;!]|$|yet\b|already|at last))", "arrive"),
+        (rf"{IS} {NOW}(?:here|in|there)(?=\s*(?:[.,;:!]|$|yet\b|already|at last))", "arrive"),
         (
-            rf"{IS} {NOW}(?:in|at) (?:the|our|my) (?:office|warehouse|building|mailbox|inbox|door|reception|lobby)",
+            (
+                rf"{IS} {NOW}(?:standing |waiting |sitting )?(?:in|at|on) (?:the|our|my|your) "
+                r"(?:office|warehouse|building|mailbox|inbox|door|reception|lobby|entrance|gate|(?:bank )?account)"
+            ),
             "arrive",
         ),
         (r"(?:wake|wakes|woke|woken) up", "wake"),
@@ -200,6 +204,7 @@ PHRASES = tuple(
         (r"(?:pull|back)(?:s|ed)? out", "cancel"),
         (rf"(?:is|are|'s) {NOW}(?:up|online|up and running|working)(?: again)?(?=\s*(?:[.,;!]|$|since|now))", "online"),
         (r"set(?:s|ting)? off|head(?:s|ed)? off", "leave"),
+        (rf"{GOES} off", "ring"),
         (r"(?:sell|sells|sold) out", "soldout"),
         (r"(?:has|have) (?:\w+ )?(?:the|a|an|our|your) (?:signed|approved) (\w+)", r"\1 sign"),
         (r"put(?:s)? (?:her|his|their) (?:name|signature) (?:to|on|under)|ink(?:s|ed)", "sign"),
@@ -209,7 +214,7 @@ PHRASES = tuple(
 ALSO = {
     "publish": ("clear",),
     "succeed": ("clear", "pass"),
-    "finish": ("pass",),
+    "finish": ("pass", "lift"),
     "arriv": ("return",),
     "leav": ("moveout",),
     "reject": ("fall",),
@@ -217,6 +222,7 @@ ALSO = {
     "transfer": ("pay",),
     "settl": ("pay",),
     "wir": ("pay",),
+    "onlin": ("return",),
 }
 # Words that a statement may leave out: what the thing is is said by the others.
 LEFT_OUT = """

@@ -108,7 +108,8 @@ UNDONE = patterns.late(
 DENIAL = patterns.late(
     r"\b(?:not|never|no longer|without|yet to|failed to|fails to|unable to|neither|nor|cannot|refused to|reopened"
     r"|\w+n't"
-    r"|no (?!doubt|problem|issue)\w+ (?:has|have|was|were|is|are|had))\b"
+    r"|no (?!doubt|problem|issue)\w+ (?:has|have|was|were|is|are|had)"
+    r"|(?:has|have|had|got|shows?) no (?!doubt|problem|issue|more\b))\b"
     r"|\b(?:has|have|is|are) still (?:to|un\w+|pending|outstanding|open|missing)\b"
     r"|\b(?:out of (?:stock|order|service)|sold out|nothing|nobody|lost|failed)\b"
     r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
@@ -155,8 +156,7 @@ NO_STATEMENT = patterns.late(
 )
 
 
-# Numbers in words, from two: one may be anything.
-COUNTED = {word: number for word, number in NUMBER_WORDS.items() if number not in "01"} | {"dozen": "12"}
+MINUS = patterns.late(rf"\bminus ({'|'.join(NUMBER_WORDS)})\b")
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
@@ -174,7 +174,7 @@ PARTLY = patterns.late(
 )
 PUT_OFF = patterns.late(
     r"\b(?:postponed|delayed|deferred|rescheduled|suspended|on hold|put off|pushed back|held up|stalled|blocked"
-    r"|(?:is|are|was|were|'s|'re) (?:\w+ly )?being"
+    r"|(?:is|are|was|were|'s|'re) (?:\w+ly )?being(?! held\b)"
     r"|verschoben|aplazad[oa]s?|reporté\w*|przełożon\w+)\b",
     re.IGNORECASE,
 )
@@ -290,6 +290,7 @@ def _short(word: str) -> str:
 
 def _stems(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", THOUSANDS.sub("", text.replace("%", " percent "))).casefold()
+    folded = MINUS.sub(lambda found: f"-{NUMBER_WORDS[found[1]]}", folded)
     plain = [word.removesuffix("'s").replace("minus ", "-") for word in WORD.findall(folded)]
     return [STANDS_FOR.get(each, each) for each in (stem(word) for word in plain if word not in STOP) if each]
 
@@ -323,6 +324,8 @@ FOREIGN = {
     for word in line[1:]
     for form in (word, *(each[:FOREIGN_STEM] for each in search_words.stems_of(word) if len(each) >= FOREIGN_STEM))
 }
+# Numbers in words, from two: one may be anything.
+COUNTED = {stem(word): number for word, number in NUMBER_WORDS.items() if number not in "01"} | {"dozen": "12"}
 SIDES = tuple(
     (name, frozenset(map(stem, words)))
     for name, words in (("above", occurrences.ABOVE), ("below", occurrences.BELOW), ("least", occurrences.AT_LEAST))
@@ -437,7 +440,7 @@ def _label(tag: str) -> str:
 
 def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | None:
     main = occurrences.OF_AN_EVENT.sub(" ", UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text)))
-    main = _of_itself(wanted.words, main)
+    main = _of_itself(wanted.said, main)
     denied = main
     if not _speaks_of(wanted.words, main, shared):
         main = occurrences.rewritten(main)

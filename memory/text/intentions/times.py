@@ -83,7 +83,8 @@ CLOCK = patterns.late(
     re.IGNORECASE,
 )
 EVERY = patterns.late(
-    rf"\b(?:every|each)\s+(?P<other>other\s+|second\s+)?(?:(?P<n>{NUMBER})\s+)?"
+    r"\b(?:at the (?:(?P<start>start|beginning)|(?P<close>end)) of )?"
+    rf"(?:every|each)\s+(?P<other>other\s+|second\s+)?(?:(?P<n>{NUMBER})\s+)?"
     rf"(?P<unit>minutes?|hours?|days?|weekdays?|working days?|business days?|weeks?|fortnights?|months?|years?"
     rf"|quarters?|mornings?|afternoons?|evenings?|nights?|{WEEKDAY}s?\b(?:(?:\s*,\s*|\s+and\s+"
     rf"|\s*&\s*){WEEKDAY}s?\b){{0,6}})\b",
@@ -314,6 +315,10 @@ def _every(found: re.Match[str], text: str, clock: time, local: datetime) -> str
         return _steps(unit.rstrip("s"), amount)
     if not 1 <= every_of(text) <= MOST_EVERY:
         return ""
+    if unit == "week" and (found["start"] or found["close"]):
+        return _on_days("monday" if found["start"] else "friday", clock)
+    if unit == "month" and found["start"]:
+        return f"{clock.minute} {clock.hour} 1 * *"
     return _on_days(unit, clock) if RECURRING_WORDS.match(unit) else _spans(unit.rstrip("s"), text, clock, local)
 
 
