@@ -1,7 +1,8 @@
-"""Backup and restore, as an administrator does them: a copy of a running console, and a new host made from it."""
+"""Backup and restore, as an administrator does them: a copy of a host, and a new host made from it. That a host is
+copied while its console runs is in test_serving.py.
+"""
 
 import json
-import resource
 import sqlite3
 import stat
 import subprocess
@@ -16,7 +17,6 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 from django.conf import settings
@@ -63,10 +63,33 @@ print(json.dumps({
 """
 
 
+REMEMBER = f"""
+from tests import building
+building.remember("acme", "{MARTA} is on the Gold plan", "The Gold plan costs 40 euros", tags=["plans"])
+"""
+FORGET = f"""
+from django.utils import timezone
+from memory.forget import execution
+from tests import building
+acme, now = building.scope(), timezone.now()
+request = execution.preview(acme, ["{MARTA}"], now=now).request
+request = execution.confirm(acme, request.id, typed="{MARTA}", reason="ticket 17", now=now)
+print(execution.execute(acme.tenant_id, request.id, holder="first/1", now=now, clock=timezone.now).state)
+"""
+# As an owner asks the restored host, with the key from before.
+OPEN = """
+import json
+from django.test import Client
+client = Client(SERVER_NAME="localhost", headers={{"X-API-Key": {key!r}, "X-Agent-ID": "billing-01"}})
+listed = client.get("/v1/host/console/memory").json()
+body = {{"namespace": "notes", "key": "n", "value": {{"text": "written on the restored host"}}, "tags": ["plans"]}}
+print(json.dumps([listed, client.post("/api/v1/memory", body, content_type="application/json").status_code]))
+"""
+
+
 @dataclass(frozen=True)
 class Kept:
-    """A host that has ended, the backup made of it while it ran, and the key of its owner. What the backup has of Marta
-    was forgotten before the end."""
+    """A host, the backup made of it, and the key of its owner. What the backup has of Marta was forgotten since."""
 
     host: ConsoleProcess
     file: Path
@@ -98,15 +121,12 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     with fresh_database() as url:
         host, file = _host(folder, "one", url), folder / "copy.zip"
         try:
-            host.start()
+            host.make_tables()
             key = host.key("acme", "owner")
-            with httpx.Client(base_url=host.url, headers={"X-API-Key": key}, timeout=20) as client:
-                _remember(client, "m", f"{MARTA} is on the Gold plan")
-                _remember(client, "g", "The Gold plan costs 40 euros")
-                made = host.manage("backup", str(file))
-                assert made.returncode == 0, made.stderr
-                _forget(client)
-            host.terminate()
+            host.shell(REMEMBER)
+            made = host.manage("backup", str(file))
+            assert made.returncode == 0, made.stderr
+            assert host.shell(FORGET) == "forgotten"
             yield Kept(host, file, key)
         finally:
             host.end()
@@ -134,8 +154,11 @@ def _empty(host: ConsoleProcess) -> None:
 
 
 @pytest.fixture
-def hosts_and_nothing(kept: Kept, tmp_path: Path) -> Iterator[Hosts]:
-    """The second host begins on a database without tables, as a new machine's."""
+def hosts_and_nothing(request: pytest.FixtureRequest, kept: Kept, tmp_path: Path) -> Iterator[Hosts]:
+    """The second host begins on a database without tables, as a new machine's; on SQLite it always does."""
+    if plugin.engine() == plugin.SQLITE:
+        yield request.getfixturevalue("hosts")
+        return
     with _hosts(kept, tmp_path, fresh_database(empty=True)) as found:
         yield found
 
@@ -153,26 +176,6 @@ def _host(folder: Path, name: str, url: str | None, *, empty: bool = False) -> C
     host = ConsoleProcess(folder / name, url, empty=empty)
     host.environment |= {"OPENWOP_SECRET_KEY": KEY, "OPENWOP_ERASURE_JOURNAL": str(folder / f"{name}.erasures")}
     return host
-
-
-def _remember(client: httpx.Client, key: str, text: str) -> None:
-    body = {"namespace": "notes", "key": key, "value": {"text": text}, "tags": ["plans"]}
-    answer = client.post("/api/v1/memory", json=body, headers={"X-Agent-ID": "billing-01"})
-    assert answer.status_code == 201, answer.text
-
-
-def _forget(client: httpx.Client) -> None:
-    preview = client.post("/v1/host/console/forget/previews", json={"subject": MARTA}).json()
-    while preview.get("state") == "building":
-        time.sleep(0.2)
-        preview = client.get(f"/v1/host/console/forget/previews/{preview['previewId']}").json()
-    body = {"previewId": preview["previewId"], "subject": MARTA, "reason": "ticket 17"}
-    asked = client.post("/v1/host/console/forget", json=body)
-    assert asked.status_code == 202, asked.text
-    deadline = time.monotonic() + 60
-    while (done := client.get(f"/v1/host/console/forget/{asked.json()['forgetId']}").json())["state"] != "forgotten":
-        assert time.monotonic() < deadline, done
-        time.sleep(0.2)
 
 
 def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restored_host_opens(
@@ -198,10 +201,8 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
     if (file := hosts.second.data_folder / "console.sqlite3").exists():
         assert b"kowalska" not in file.read_bytes()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    hosts.second.start("--only", "web")
-    with httpx.Client(base_url=hosts.second.url, headers={"X-API-Key": hosts.key}, timeout=20) as client:
-        listed = client.get("/v1/host/console/memory").json()
-        _remember(client, "n", "written on the restored host")
+    listed, written = json.loads(hosts.second.shell(OPEN.format(key=hosts.key)))
+    assert written == 201
     assert ("Gold plan costs" in json.dumps(listed), MARTA in json.dumps(listed)) == (True, False)
 
 
@@ -351,30 +352,27 @@ def test_rows_that_postgresql_does_not_take_are_refused_in_a_sentence(tmp_path: 
 
 
 def test_a_disk_that_is_full_leaves_no_half_backup_and_no_half_host(hosts: Hosts, tmp_path: Path) -> None:
-    full = _limited(hosts.first, "backup", str(tmp_path / "full.zip"))
+    with _limited(hosts.first):
+        full = hosts.first.manage("backup", str(tmp_path / "full.zip"))
     assert (full.returncode, len(full.stderr.splitlines())) == (1, 1), full.stderr
     assert [path.name for path in tmp_path.iterdir() if "full" in path.name] == []
 
     assert hosts.first.manage("backup", str(tmp_path / "full.zip")).returncode == 0
     if plugin.engine() == plugin.SQLITE:  # PostgreSQL writes on its own disk, not under this process's limit
-        unfit = _limited(hosts.second, "restore", str(hosts.file))
+        with _limited(hosts.second):
+            unfit = hosts.restore()
         assert (unfit.returncode, len(unfit.stderr.splitlines())) == (1, 1), unfit.stderr
         assert [path.name for path in hosts.second.data_folder.iterdir() if "restoring" in path.name] == []
     assert hosts.restore().returncode == 0
 
 
-def _limited(host: ConsoleProcess, *words: str) -> CompletedProcess[str]:
-    """``manage.py`` that may write no file of more than 8 KiB."""
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=settings.BASE_DIR,
-        env=host.environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)),
-    )
+@contextmanager
+def _limited(host: ConsoleProcess) -> Iterator[None]:
+    """Inside the block commands of the host may write no file of more than 8 KiB."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({}, resource.RLIM_INFINITY))"
+    host.shell(limit.format(8192))
+    yield
+    host.shell(limit.format("resource.RLIM_INFINITY"))
 
 
 def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forgotten_is_back(

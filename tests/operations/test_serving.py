@@ -3,12 +3,14 @@
 import asyncio
 import gc
 import http.client
+import json
 import os
 import socket
 import threading
 import time
 import tracemalloc
 import weakref
+import zipfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -343,6 +345,19 @@ def test_a_download_comes_whole(client: httpx.Client, cookie: str) -> None:
         assert answer.text.count("order 499 ") >= attacking.TIMES_AS_LONG
         head = client.head(path, headers={name: value})
         assert (head.status_code, head.content) == (200, b"")
+
+
+@pytest.mark.engines
+def test_a_backup_is_made_while_the_console_runs(console: ConsoleProcess, client: httpx.Client, tmp_path: Path) -> None:
+    body = {"memoryRef": "notes", "content": "written while the console runs"}
+    assert client.post("/v1/host/console/memory", json=body).status_code == 201
+
+    made = console.manage("backup", str(tmp_path / "running.zip"))
+
+    assert made.returncode == 0, made.stderr
+    manifest = json.loads(zipfile.ZipFile(tmp_path / "running.zip").read("manifest.json"))["manifest"]
+    there = console.shell("from memory.models.entry import MemoryEntry; print(MemoryEntry.objects.count())")
+    assert manifest["tables"]["memory_memoryentry"] == int(there) > 0
 
 
 @pytest.mark.engines
