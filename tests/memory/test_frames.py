@@ -25,6 +25,27 @@ The board meets in room 204|The board meets in room 310
 The lead developer is Igor|Igor has been replaced by Sonja as lead developer
 We use Jenkins for continuous integration|Jenkins was replaced by GitHub Actions for continuous integration
 Ana eats meat|Ana doesn't eat meat any more
+The brochure is being translated|The brochure has been approved
+The petition is unanswered|The petition was answered
+The essay is unfinished|The essay has been submitted
+The lathe is armed|The lathe is disarmed
+The guest is satisfied with the room|The guest is dissatisfied with the room
+The pass is still valid|The pass is not valid any longer
+The plugin isn't compatible with Windows|The plugin is compatible with Windows
+Crane 4 is rebooting|Crane 4 has finished rebooting
+The fence is yellow|The fence is white now
+The board's fee is 12 euros|The board's fee is 15 euros now
+The limit is 3 bags|The ferry line raised the limit to 4 bags
+Van 7 is driven by Karim|Van 7 was handed over from Karim to Lotte
+The choir meets in the chapel|The choir no longer meets in the chapel but in the town hall
+The seminar is held in Dutch|Starting this term the seminar is held in English
+The stage props are in bay 4|The stage props have been relocated to bay 9
+The crate is in Rotterdam|The crate is in Antwerp
+The latest release is 5.2.1|The latest release is 5.3.2
+The next tram leaves at 8:05|The next tram leaves at 8:25
+The current theme is pirates|The current theme is space travel
+Der Beitrag beträgt 12 Euro|Der Beitrag wurde auf 15 Euro erhöht
+La clase es el lunes|La clase se aplazó al viernes
 """
 KEPT = """
 Vera is a junior analyst|Vera is a senior lawyer
@@ -89,6 +110,13 @@ Ana's favourite colour is teal|Ana's favourite colour is boring
 Our preferred supplier is Acme|Our preferred supplier is cheap
 The manual is written in English|The manual is published in German
 The service runs on Python 3.11|The service also runs on Python 3.12
+The file number is 2026/0318|The file number is 2026/0381
+The flight leaves at 8:05|The flight leaves at 8:25
+The brochure is being translated|The poster has been approved
+The crate is in Rotterdam|The crane is in Antwerp
+The board raised the fee to 12 euros|The board raised the deposit to 15 euros
+The next tram leaves at 8:05|The next train leaves at 8:25
+The limit is 3 bags|Ana raised her limit to 4 bags
 Half of our servers run on Ubuntu 20|Half of our servers run on Ubuntu 22
 """
 

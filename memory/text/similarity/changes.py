@@ -133,7 +133,8 @@ def _over(tokens: list[Token], raws: set[str]) -> list[Token]:
     pair = next((pair for pair in OVER if pair <= said), None)
     if not pair or raws & (values.CONDITIONAL - {"once"}):
         return []
-    rest = [token for token in tokens if not (_spelled(token) in pair or token.raw in BESIDE)]
+    instead = next((at for at, token in enumerate(tokens) if token.raw in ("but", "sondern", "sino")), len(tokens))
+    rest = [token for token in tokens[:instead] if not (_spelled(token) in pair or token.raw in BESIDE)]
     return rest if any(token.kind & WORD for token in rest) else []
 
 
@@ -161,8 +162,11 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
             (at for at in range(start, len(raws)) if raws[at] in TO or tokens[at - 1].kind & BREAKING), len(raws)
         )
         if 0 < end - start <= MOST_IN_A_VALUE and any(raw in TO for raw in raws[changed:]):
-            what, tail = tokens[changed + 1 : start - 1], tokens[_after_new(raws, end) :]
-            yield [*tokens[:changed], *what, *tokens[start:end], *tail]
+            what = [token for token in tokens[changed + 1 : start - 1] if token.raw != "over"]
+            former = [*tokens[:changed], *what, *tokens[start:end]]
+            yield [*former, *tokens[_after_new(raws, end) :]]
+            if len(raws) == end + 3 and not tokens[-1].kind & (VALUE | CAPITAL):  # "from monthly to yearly billing"
+                yield [*former, tokens[-1]]
     revoked = next((at for at in range(2, len(raws)) if raws[at] in REVOKED and raws[at - 1] in BEEN), 0)
     if revoked:
         yield tokens[:revoked]
@@ -222,8 +226,8 @@ def _phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
     return [token for token in tokens[:end] if token.kind & SAID], tokens[end:]
 
 
-MOVED = values.CHANGES | values.MOVES | {"switched", "upgraded", "downgraded"}
-ENDING = frozenset("stopped quit ceased".split())
+MOVED = values.CHANGES | values.MOVES | {"switched", "upgraded", "downgraded", "handed", "passed"}
+ENDING = frozenset("stopped quit ceased finished".split())
 LEAVING = frozenset("left quit replaced dropped abandoned resigned".split())
 BEEN = frozenset("was were been".split())
 REPLACED = frozenset("replaced succeeded superseded".split())

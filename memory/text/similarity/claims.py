@@ -7,6 +7,7 @@ under a condition (over $100) claims nothing: a newer event replaces no older on
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
+import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -38,6 +39,7 @@ from memory.text.similarity.tokens import (
     code_of,
     salt_of,
 )
+from memory.text.similarity.words import PARTICIPLES
 
 REJECTING = frozenset("over than instead to versus vs rather".split())
 JOINING = values.COPULAS | {"if", "when", "and", "or"}
@@ -47,6 +49,13 @@ CONDITIONS = frozenset(
 )
 ARTICLES = frozenset({"a", "an", "the"})
 MANNER = frozenset({"as", "by", "via", "in"})
+# What is somewhere now, and was elsewhere before.
+MOVABLE = frozenset(
+    """
+    parcel package shipment consignment container pallet crate box luggage suitcase truck lorry van car bus train ship
+    vessel plane trailer bike bicycle ladder laptop tablet projector key keys van forklift drone courier
+    """.split()
+)
 OFFICES = frozenset("office headquarters warehouse address location store shop".split())
 # The phrases for a state by their first word and their second, "" where there is one alone; the longest first.
 STARTING: dict[str, dict[str, list[list[str]]]] = {}
@@ -71,6 +80,8 @@ SLOT = code_of("claimed here")
 MOST_RUNS = 6
 MOST_IN_A_NAME = 4
 ALIKE = 0.75
+# "2026/0318" and "2026/0381": a name of letters or strokes and digits.
+CODE = re.compile(r"(?=.*[^\W\d]|.*/)(?=.*\d)[\w/-]{5,}")
 WHEN = frozenset("last this yesterday today recently lately".split())
 CHANGED = values.CHANGES | values.MOVES | values.PROGRESS | values.NOW
 CHANGING = values.CHANGES | values.MOVES
@@ -172,7 +183,7 @@ def status(said: Spoken, raws: set[str]) -> Slot | None:
     start = at
     while start and tokens[start - 1].raw in ARTICLES:
         start -= 1
-    sort = values.STATUSES[" ".join(token.raw for token in tokens[at : at + size])]
+    sort = values.STATUSES.get(" ".join(token.raw for token in tokens[at : at + size]), "status")
     return Slot("status", "value", [*tokens[:start], *tokens[at:]], start, start + size, explicit=True, sort=sort)
 
 
@@ -182,6 +193,8 @@ def _status_at(tokens: list[Token], at: int) -> int:
     for phrase in phrases.get(second, ()):
         if [token.raw for token in tokens[at : at + len(phrase)]] == phrase:
             return len(phrase)
+    if tokens[at].raw == "being" and (second.endswith("ed") or second in PARTICIPLES):
+        return 2
     return int("" in phrases)
 
 
@@ -236,7 +249,12 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
         whole,
         turn,
         turn + stop - start,
-        explicit=moved or housed or bool(raws & values.NOW) or (bool(named) and lives) or (owned and "address" in raws),
+        explicit=moved
+        or housed
+        or (place and not owned and before[-1].raw in MOVABLE)
+        or bool(raws & values.NOW)
+        or (bool(named) and lives)
+        or (owned and "address" in raws),
         sort=f"{'place' if place else 'is'} {'named' if named else 'plain'} {plain if named else ''}",
     )
 
@@ -491,6 +509,9 @@ def _claim(tokens: list[Token], slot: Slot) -> Claim:
 def spelled_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether the two names may be one, of which one is mistyped, or two that are easily taken for each other."""
     a, b = " ".join(one), " ".join(other)
+    if CODE.fullmatch(a) and CODE.fullmatch(b) and len(a) == len(b):
+        apart = [pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]]
+        return len(apart) == 2 and apart[0] == apart[1][::-1]
     return not any(map(str.isdigit, a + b)) and SequenceMatcher(None, a, b, autojunk=False).ratio() > ALIKE
 
 
@@ -580,7 +601,7 @@ def _explicit(run: list[Token], raws: set[str], sort: str) -> bool:
     changed = bool(raws & values.DROPPED)
     if sort in ("date", "time") and not changed:
         bare = all(token.mask == "date" and not token.word[0].isdigit() for token in run)
-        return "only" in raws if bare else bool(raws & values.DATED or raws & UNTIL)
+        return "only" in raws if bare else bool(raws & values.DATED or raws & UNTIL or "next" in raws)
     return changed or not raws & {"was", "were"}
 
 
@@ -590,8 +611,10 @@ def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) ->
         return False
     before, behind = [token.raw for token in tokens[since:first]], [token.raw for token in tokens[end:]]
     if sort in ("date", "time"):
-        return not DATING.isdisjoint(before) or (
-            first < 2 and (not values.DATED.isdisjoint(behind) or "only" in behind)
+        return (
+            not DATING.isdisjoint(before)
+            or "next" in before
+            or (first < 2 and (not values.DATED.isdisjoint(behind) or "only" in behind))
         )
     if sort in ("phone", "email"):
         all_said = {token.raw for token in tokens}

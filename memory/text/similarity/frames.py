@@ -27,7 +27,7 @@ from memory.text.similarity.tokens import (
 )
 
 ARTICLES = frozenset("the a an".split())
-BEING = values.IS | values.LIVES | values.MOVES | values.CHANGES | frozenset("place meets meet sits stays".split())
+BEING = values.COPULAS | values.LIVES | values.MOVES | values.CHANGES | frozenset("place meets meet sits stays".split())
 # "On the Gold tier", "in stage discovery".
 OF_A_CLASS = frozenset("plan tier package edition subscription tariff stage phase".split())
 BY_A_NAME = frozenset("stage phase region zone room building ward bay dock terminal hall class grade".split())
@@ -51,7 +51,8 @@ OBLIGING = frozenset("should must be are is kept".split())
 KINDS = frozenset("language currency units format".split())
 RANKS = frozenset("junior mid-level senior principal staff lead associate assistant deputy chief trainee".split())
 PROMOTING = frozenset("is a an got was been has promoted to as the".split())
-UNIQUE = frozenset("default favourite favorite preferred native".split())
+BY_TURNS = frozenset("current latest next".split())
+UNIQUE = BY_TURNS | frozenset("default favourite favorite preferred native".split())
 # What a thing is like, and not which it is: "the default branch is protected", "my favourite colour is boring".
 JUDGING = frozenset(
     """
@@ -174,8 +175,9 @@ def _unique(tokens: list[Token]) -> Found:
     if start < 0 or not end or not 0 < len(given) < MOST_IN_A_VALUE or end - start > MOST_IN_A_VALUE:
         return None
     noun = tokens[end - 1].raw
+    excluded = PREPOSITION if tokens[start].raw in BY_TURNS else PREPOSITION | VALUE
     if (noun.endswith("s") and not noun.endswith(("ss", "us", "is"))) or any(
-        token.raw in ARTICLES or token.kind & (PREPOSITION | VALUE) or _judges(token) for token in given
+        token.raw in ARTICLES or token.kind & excluded or _judges(token) for token in given
     ):
         return None
     return tokens[:end], given, "is"

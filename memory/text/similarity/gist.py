@@ -337,8 +337,12 @@ def topics_of(said: Spoken) -> list[Claim]:
     raws = {token.raw for token in said.tokens}
     if not NO_FACTS.isdisjoint(raws) or _denies(said) or _lies_ahead(said.tokens, raws):
         return []
-    tokens = without_time(said.tokens)
-    marked = len(tokens) < len(said.tokens) or _is_changed(tokens, raws) or ("new" in raws and _is_renewed(tokens))
+    tokens = _of_what_changed(without_time(said.tokens))
+    marked = (
+        len(without_time(said.tokens)) < len(said.tokens)
+        or _is_changed(tokens, raws)
+        or ("new" in raws and _is_renewed(tokens))
+    )
     marked = (
         marked
         or {"plus", "que"} <= raws
@@ -375,7 +379,18 @@ def topics_of(said: Spoken) -> list[Claim]:
         found += topic(rest, tokens[start:end], sort, sort, explicit=explicit)
         if sort in ("date", "time"):
             found += _dated(rest, tokens[start:end], sort, raws)
-    return [*found, *_defined(tokens, raws), *_placed(tokens, raws)]
+    return [*found, *_defined(tokens, raws), *_placed(tokens, raws, marked=marked)]
+
+
+def _of_what_changed(tokens: list[Token]) -> list[Token]:
+    """ "The board raised the fee to 5" as "the fee raised to 5": who did it says nothing of the fee."""
+    at = next((at for at, token in enumerate(tokens) if token.raw in values.CHANGES), 0)
+    to = next((place for place in range(at + 1, len(tokens)) if tokens[place].raw in ("to", "from")), 0)
+    if not 0 < at <= MOST_IN_A_VALUE or to < at + 3 or tokens[at + 1].raw not in ("the", "our"):
+        return tokens
+    if any(token.raw in HELPING - {"has", "have", "had"} or token.kind & BREAK for token in tokens[: to - 1]):
+        return tokens
+    return [*tokens[at + 1 : to], tokens[at], *tokens[to:]]
 
 
 def _without_difference(tokens: list[Token]) -> list[Token]:
@@ -398,7 +413,7 @@ def _dated(rest: list[Token], given: list[Token], sort: str, raws: set[str]) -> 
     return [] if ends else topic(plain, given, f"{sort} of the beginning", "date", explicit=False)
 
 
-def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
+def _placed(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim]:
     """Where something is, and where it moved to."""
     if "from" in raws or PLACED_BY.isdisjoint(raws):
         return []
@@ -417,7 +432,7 @@ def _placed(tokens: list[Token], raws: set[str]) -> list[Claim]:
     dated = any(token.mask in ("date", "time", "money", "percent") for token in where) or _is_limited(
         tokens[place + 1 :]
     )
-    explicit = moved or bool(raws & values.NOW)
+    explicit = moved or marked or bool(raws & values.NOW)
     return topic(tokens[:verb], where, sort, "place", explicit=explicit) if named and not dated else []
 
 
@@ -457,6 +472,8 @@ def _is_stated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
     ):
         return False
     verb = not STATING.isdisjoint([token.raw for token in before]) or any(token.kind & END for token in before)
+    if before and before[-1].raw == "auf" and tokens[-1].raw in values.CHANGES:
+        return True  # in German the verb stands at the end
     return verb or FINITE.isdisjoint([token.raw for token in tokens[end:]])
 
 
@@ -619,8 +636,11 @@ def _ends_a_start(tokens: list[Token], at: int) -> bool:
     )
 
 
+TIMES = frozenset("today tomorrow now semester term season spring summer autumn winter".split())
+
+
 def _is_a_time(token: Token) -> bool:
-    return token.mask == "date" or token.raw in values.PERIODS or token.raw in ("today", "tomorrow", "now")
+    return token.mask == "date" or token.raw in values.PERIODS or token.raw in TIMES
 
 
 def _is_renewed(tokens: list[Token]) -> bool:
@@ -710,8 +730,9 @@ LIGHT = frozenset(
     new current cost costs costing price priced fee amounts amount comes come stands stand equals totals pays change
     update updated correction changes gate-change got gets get went goes beträgt kostet cuesta coûte kosztuje wynosi
     preis precio prix cena stattfinden findet statt auf n' ne plus que held takes place happens happen will neue
-    neuer neues nueva nuevo nouveau nouvelle nowy nowa nowym go na stores holds contains houses keeps employs counts
-    seats should sent send sends sells sell charges live lives based located situated wohnt lebt vive mieszka habite
+    neuer neues nueva nuevo nouveau nouvelle nowy nowa nowym go na stores se się holds contains houses keeps employs
+    counts seats should sent send sends sells sell charges live lives based located situated wohnt lebt vive mieszka
+    habite
     """.split()
 )
 
@@ -730,7 +751,7 @@ def _names(tokens: Sequence[Token]) -> list[int]:
     return [
         token.concept
         for at, token in enumerate(tokens)
-        if token.kind & CAPITAL and token.kind & WORD and (at or not token.kind & COMMON)
+        if token.kind & CAPITAL and token.kind & WORD and token.concept and (at or not token.kind & COMMON)
     ]
 
 

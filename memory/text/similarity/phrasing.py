@@ -126,12 +126,21 @@ def _lookup_form(token: Token) -> str:
     return "not" if token.word == "not" and token.kind & NEGATION else token.raw
 
 
+HAS = frozenset("has have had".split())
+
+
 def _without_denial(tokens: list[Token]) -> Iterator[Token]:
-    """ "Not open" is closed, and "not locked" unlocked."""
-    at = 0
+    """ "Not open" is closed, and "not locked" unlocked; "not open any longer" speaks of a change."""
+    at, over = 0, any(token.raw in ("anymore", "longer") for token in tokens)
     while at < len(tokens):
-        other = ""
-        if tokens[at].word == "not" and at + 1 < len(tokens) and not tokens[at].kind & BREAKING:
+        other, has = "", at and tokens[at - 1].raw in HAS
+        if (
+            tokens[at].word == "not"
+            and at + 1 < len(tokens)
+            and not tokens[at].kind & BREAKING
+            and not over
+            and not has
+        ):
             other = words.OPPOSITES.get(tokens[at + 1].raw, "")
         if other:
             yield _token(other).with_kind(tokens[at + 1].kind & BREAKING)

@@ -115,7 +115,7 @@ ALPHABETIC = patterns.late(r"[A-Za-z0-9]+")
 ELIDED = patterns.late(r"(n'|l'|d'|qu'|j')(?=\w{3})")
 CLITICS = ("'s", "'re", "'ve", "'d", "'m")
 # The word of each phrase that most statements do not have.
-STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES)
+STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES) | {"being"}
 TELLING = frozenset(map(words.telling, words.PHRASES))
 IDIOMATIC = frozenset(words.telling(phrase) for phrase in words.IDIOMS)
 LATIN_END = 0x250

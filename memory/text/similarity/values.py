@@ -173,10 +173,10 @@ NAMED_BY_NUMBER = frozenset(
 # A time is the value of a statement with one of these, and belongs to its name in any other.
 DATED = frozenset(
     """
-    deadline due renews renewal renew expires expire expiry expiration ends end start starts launch launches scheduled
-    arrival arrives arrive departure departs closes close opens open cutoff cut-off eta delivery go-live goes live
-    rollout kickoff migration valid anniversary maintenance begins begin delivered livrée livré geliefert entregado
-    entregará consegnato vence expira scade
+    deadline due renews renewal renew expires expire expiry expiration ends end start starts launch launches
+    scheduled arrival arrives arrive departure departs closes close opens open cutoff cut-off eta delivery go-live
+    goes live rollout kickoff migration valid anniversary maintenance begins begin delivered livrée livré geliefert
+    entregado entregará consegnato vence expira scade
     """.split()
 )
 
@@ -303,16 +303,16 @@ STATUSES = {
         "status": """
             open, closed, reopened, resolved, active, inactive, suspended, paused, enabled, disabled, on hold,
             blocked, unblocked, available, unavailable, online, offline, healthy, degraded, down, running, stopped,
-            expired, valid, in testing, in progress, in review, in production, in transit, in stock, out of stock,
-            in trial, on trial, under review, under repair, under construction, awaiting payment, awaiting approval,
-            awaiting delivery, pending, shipped, dispatched, sent, delivered, returned, packed, processing,
-            processed, cancelled, canceled, completed, done, draft, approved, rejected, accepted, published,
-            archived, locked, unlocked, paid, unpaid, overdue, signed, unsigned, verified, unverified, confirmed,
-            live, deprecated, retired, planned, escalated, waiting, waiting for the customer, waiting for customer,
-            waiting for us, ready, failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on,
-            off, lost, won, merged, deployed, released, launched, ordered, installed, fixed, repaired, broken,
-            working, refunded, delayed, postponed, finished, complete, incomplete, sold, sold out, reserved, booked,
-            cleared, settled, under investigation, under way, out of order, out of service, in service, in
+            invalid, expired, valid, in testing, in progress, in review, in production, in transit, in stock, out of
+            stock, in trial, on trial, under review, under repair, under construction, awaiting payment, awaiting
+            approval, awaiting delivery, pending, shipped, dispatched, sent, delivered, returned, packed,
+            processing, processed, cancelled, canceled, completed, done, draft, approved, rejected, accepted,
+            published, archived, locked, unlocked, paid, unpaid, overdue, signed, unsigned, verified, unverified,
+            confirmed, live, deprecated, retired, planned, escalated, waiting, waiting for the customer, waiting for
+            customer, waiting for us, ready, failed, passed, trial, churned, occupied, vacant, full, empty, true,
+            false, on, off, lost, won, merged, deployed, released, launched, ordered, installed, fixed, repaired,
+            broken, working, refunded, delayed, postponed, finished, complete, incomplete, sold, sold out, reserved,
+            booked, cleared, settled, under investigation, under way, out of order, out of service, in service, in
             preparation, on leave, on vacation, on schedule, on track, at risk, assigned, unassigned, required,
             optional, allowed, forbidden, mandatory, terminated, unresolved, unfixed, placed, supported,
             unsupported, encrypted, unencrypted, known, unknown, up, free, busy, missing, found, arrived, filled,
@@ -329,24 +329,40 @@ STATUSES = {
             source, discontinued, ratified, repealed, dismissed, acquitted, laid off, ready to ship, ready for
             pickup, blocked off, passable, impassable, on duty, off duty, at large, in custody, at home, at sea, in
             hospital, out of hospital, in force, in effect, revoked, granted, requested, submitted, scheduled,
-            started, uninstalled, connected, disconnected, stable, unstable, up to date, outdated, public, private,
-            offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt,
-            bestellt, repariert, freigegeben, entsperrt, angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in
-            prüfung, reparado, reparada, averiado, averiada, en curso, en revisión, approuvé, approuvée, rejeté,
-            rejetée, envoyé, envoyée, résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone,
-            verfügbar, ausverkauft, genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt,
-            abierto, abierta, cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada,
-            cancelado, cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado,
-            aprobada, rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta, otwarte,
-            zamknięty, zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona,
-            opłacone, nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone, wysłany,
-            wysłana, wysłane, anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony, zakończona,
-            zakończone, dostępny, dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé,
-            fermée, livré, livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en
-            attente, actif, inactif
+            started, uninstalled, received, answered, unanswered, unfinished, awarded, at customs, in customs,
+            drafted, ready for review, ready for use, ready for collection, ready for delivery, ready for testing,
+            ready for production, ready for approval, ready for release, ready for sale, w toku, connected,
+            disconnected, stable, unstable, up to date, outdated, public, private, offen, geschlossen, erledigt,
+            aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt, repariert, freigegeben,
+            entsperrt, angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada,
+            averiado, averiada, en curso, en revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée,
+            résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone, verfügbar, ausverkauft,
+            genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt, abierto, abierta,
+            cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada, cancelado,
+            cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada,
+            rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta, otwarte, zamknięty,
+            zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona, opłacone,
+            nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone, wysłany, wysłana, wysłane,
+            anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony, zakończona, zakończone, dostępny,
+            dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé, fermée, livré,
+            livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en attente, actif,
+            inactif
         """,
         "time kept": "behind schedule, ahead of schedule",
         "budget": "over budget, under budget, on budget",
+        "compatibility": "compatible, incompatible",
+        "safety": "safe, unsafe",
+        "satisfaction": "satisfied, dissatisfied",
+        "arming": "armed, disarmed",
+        "legality": "legal, illegal",
+        "possibility": "possible, impossible",
+        "reliability": "reliable, unreliable",
+        "readability": "readable, unreadable",
+        "reach": "reachable, unreachable",
+        "tests": "tested, untested",
+        "load": "loaded, unloaded",
+        "cover": "covered, uncovered",
+        "presence": "present, absent",
         "life": "alive, dead",
         "sleep": "awake, asleep",
         "employment": "employed, unemployed, self employed",
@@ -359,7 +375,7 @@ STATUSES = {
         "marriage": "single, engaged, married, divorced, widowed, separated",
         "tier": "bronze, silver, gold, platinum, diamond, basic, standard, premium, pro, enterprise, starter",
         "level": "low, medium, high, normal, urgent, critical, minor, major, moderate",
-        "color": "red, green, amber, yellow",
+        "color": "red, green, amber, yellow, white, black, blue, grey, brown, orange, pink, purple, beige",
     }.items()
     for phrase in " ".join(phrases.split()).split(", ")
 }
@@ -368,16 +384,16 @@ PROGRESS = frozenset(
     """
     delivered shipped dispatched sent returned cancelled canceled completed resolved fixed merged deployed released
     approved rejected paid refunded signed published archived launched finished installed repaired sold confirmed
-    retired deprecated lost won settled accepted granted revoked submitted escalated processed verified cleared
-    filled taken placed terminated closed reopened unlocked locked blocked unblocked activated reactivated
-    deactivated enabled disabled suspended restored discharged discontinued abandoned scrapped decommissioned lifted
-    reverted fulfilled finalized finalised halted resumed ratified repealed dismissed genehmigt abgelehnt versandt
-    versendet storniert bezahlt geliefert geschlossen gelöst behoben erledigt repariert angenommen aufgehoben
-    freigegeben gesperrt entsperrt aprobado aprobada rechazado rechazada enviado enviada pagado pagada entregado
-    entregada cancelado cancelada cerrado cerrada resuelto resuelta reparado reparada approuvé approuvée rejeté
-    rejetée envoyé envoyée livré livrée annulé annulée payé payée fermé fermée résolu résolue réparé réparée
-    zatwierdzony zatwierdzona zatwierdzone wysłany wysłana wysłane opłacony opłacona opłacone zamknięty zamknięta
-    zamknięte anulowany anulowana anulowane dostarczony dostarczona dostarczone
+    received answered awarded retired deprecated lost won settled accepted granted revoked submitted escalated
+    processed verified cleared filled taken placed terminated closed reopened unlocked locked blocked unblocked
+    activated reactivated deactivated enabled disabled suspended restored discharged discontinued abandoned scrapped
+    decommissioned lifted reverted fulfilled finalized finalised halted resumed ratified repealed dismissed
+    genehmigt abgelehnt versandt versendet storniert bezahlt geliefert geschlossen gelöst behoben erledigt repariert
+    angenommen aufgehoben freigegeben gesperrt entsperrt aprobado aprobada rechazado rechazada enviado enviada
+    pagado pagada entregado entregada cancelado cancelada cerrado cerrada resuelto resuelta reparado reparada
+    approuvé approuvée rejeté rejetée envoyé envoyée livré livrée annulé annulée payé payée fermé fermée résolu
+    résolue réparé réparée zatwierdzony zatwierdzona zatwierdzone wysłany wysłana wysłane opłacony opłacona opłacone
+    zamknięty zamknięta zamknięte anulowany anulowana anulowane dostarczony dostarczona dostarczone
     """.split()
 )
 # In front of a step that was taken, in German, Spanish, French and Polish too.
@@ -410,9 +426,9 @@ REPLACING = (
     | MOVES
     | frozenset(
         """
-        superseded succeeded
-        instead rather not switched upgraded downgraded stopped quit ceased left replaced dropped abandoned handed
-        passed went resigned revoked withdrawn terminated dissolved removed lifted mehr ya plus już
+        superseded succeeded instead rather not switched upgraded downgraded stopped quit ceased finished left
+        replaced dropped abandoned handed passed went resigned revoked withdrawn terminated dissolved removed lifted
+        mehr ya plus już
         """.split()
     )
 )

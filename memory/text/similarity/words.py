@@ -682,7 +682,10 @@ OPPOSITES = {
     enabled/disabled correct/incorrect safe/unsafe known/unknown visible/invisible legal/illegal necessary/unnecessary
     stable/unstable used/unused limited/unlimited encrypted/unencrypted confirmed/unconfirmed supported/unsupported
     mandatory/optional required/optional compatible/incompatible reliable/unreliable happy/unhappy aware/unaware
-    married/unmarried able/unable present/absent healthy/unhealthy
+    married/unmarried able/unable present/absent healthy/unhealthy satisfied/dissatisfied armed/disarmed
+    connected/disconnected covered/uncovered finished/unfinished answered/unanswered resolved/unresolved
+    occupied/unoccupied employed/unemployed insured/uninsured loaded/unloaded tested/untested readable/unreadable
+    reachable/unreachable
     """.split()
     for one, other in (pair.split("/"), pair.split("/")[::-1])
     if (one, other) != ("optional", "mandatory")
