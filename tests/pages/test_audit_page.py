@@ -133,7 +133,6 @@ def test_records_are_found_by_their_result_on_the_page_in_files_and_over_the_api
     assert program.get(f"{place}?result=refused").status_code == 400
 
 
-@pytest.mark.engines
 def test_a_forged_checkpoint_is_said_to_be_nobody_s(ada: Client) -> None:
     audit_chain.make_checkpoint(building.tenant().id, now=timezone.now())
     tamper("UPDATE host_auditcheckpoint SET signature = 'AAAA'", table="host_auditcheckpoint")
@@ -182,7 +181,6 @@ def test_every_export_of_the_records_is_its_own_last_line(ada: Client, format_: 
         assert "audit.exported" in lines[-1 if format_ == "csv" else -2]
 
 
-@pytest.mark.engines
 def test_the_audit_s_own_doors_are_shut_to_others(sign_in: SignIn) -> None:
     gus = sign_in(role="operator")
     for answer in (
@@ -308,7 +306,6 @@ def test_a_person_or_key_in_the_details_of_a_record_is_called_by_name(ada: Clien
     assert json.loads(body_of(ada.get("/audit?action=act&format=json")))["records"][0]["details"] == details
 
 
-@pytest.mark.engines
 def test_an_entry_a_run_and_a_proposal_lead_to_their_records_who_may_read_them(ada: Client, sign_in: SignIn) -> None:
     scope, now = building.scope(), timezone.now()
     run = building.open_run(scope)
@@ -350,7 +347,6 @@ def test_what_a_forget_did_to_each_store_is_on_its_record_in_lines(ada: Client) 
     assert "<dt>plan sha256</dt>" in body_of(ada.get("/audit?action=forget.confirmed"))
 
 
-@pytest.mark.engines
 def test_a_proposal_among_the_targets_is_called_by_its_title_by_who_may_read_it(ada: Client, sign_in: SignIn) -> None:
     made = proposing.propose(title="Shorter summary")
     wire_id = ids.wire("prop", made.id)

@@ -171,7 +171,6 @@ def test_a_consolidation_that_lost_more_than_half_needs_who_may_undo_it_until_th
     assert needs(ada)["losses"] == 0
 
 
-@pytest.mark.engines
 def test_a_loss_that_a_person_has_reviewed_leaves_needs_you(ada: Client, sign_in: SignIn, merging: Merging) -> None:
     building.remember("acme", "x", "X", "x", "X", "y")
     lost, tried = carried_out(), carried_out(dry_run=True)

@@ -11,7 +11,7 @@ from memory.models import Pass
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 PAGE = "/memory/export"
 
 
@@ -45,6 +45,7 @@ def test_the_ledger_leads_to_an_export_of_what_it_shows(ada: Client) -> None:
     assert ("apple" in text, "pear" in text) == (True, False)
 
 
+@pytest.mark.engines
 def test_the_page_says_how_far_the_file_is_until_it_can_be_downloaded(ada: Client) -> None:
     row = begun(ada)
     assert "waiting for a worker" in shown(ada)
@@ -76,6 +77,7 @@ def test_nobody_else_is_shown_or_given_the_file(ada: Client, sign_in: SignIn) ->
     assert sign_in(role="auditor").get(PAGE).status_code == 403
 
 
+@pytest.mark.engines
 def test_a_second_export_waits_until_the_first_is_cancelled(ada: Client) -> None:
     row = begun(ada)
     answer = ada.post(PAGE, {"format": "csv"})

@@ -522,7 +522,6 @@ def test_a_lapsed_preview_offers_another_look(ada: Client, memories: None) -> No
     assert confirm(ada, url).status_code == 409
 
 
-@pytest.mark.engines
 def test_a_subject_that_is_too_short_is_said_on_the_form(ada: Client) -> None:
     answer = ada.post("/forget", {"subject": "ab", "aliases": ""})
     assert answer.status_code == 422
@@ -563,7 +562,6 @@ def test_the_form_is_prefilled_from_an_entry_without_content_in_the_address(ada:
     assert "Match rules" in body_of(ada.get("/forget?from=mem_none"))
 
 
-@pytest.mark.engines
 def test_requests_are_listed_with_a_true_total(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     assert "No forget requests yet" in body_of(ada.get("/forget"))
     confirm(ada, preview(ada))

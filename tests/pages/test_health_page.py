@@ -27,7 +27,6 @@ def state(browser: Client) -> Any:
     return json.loads(body_of(browser.get("/health?format=json")))
 
 
-@pytest.mark.engines
 def test_the_page_says_what_the_host_is_and_that_no_worker_runs_until_one_is_heard_of(ada: Client) -> None:
     shown = body_of(ada.get("/health"))
     assert "No worker was heard of" in shown
@@ -102,7 +101,6 @@ def test_a_request_that_the_database_refused_does_not_wait_for_it_again_to_be_li
     assert state(ada)["slowRequests"] == []
 
 
-@pytest.mark.engines
 def test_a_page_that_needs_the_vault_says_that_it_was_sealed_with_another_key(
     sign_in: SignIn, settings: Settings
 ) -> None:

@@ -21,7 +21,7 @@ from tests.memory.test_transfers import line
 from tests.pages.conftest import HTMX, SignIn, body_of
 from tests.pages.test_needs_you import counted, listed, needs
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 PAGE = "/settings/import"
 
 
@@ -44,6 +44,7 @@ def uploaded(browser: Client, *lines: str, **form: str) -> str:
     return str(answer["Location"])
 
 
+@pytest.mark.engines
 def test_only_a_session_that_is_signed_in_has_room_for_files(ada: Client, sign_in: SignIn) -> None:
     """The server asks before it reads the body; the view checks again."""
 
@@ -72,6 +73,7 @@ def confirmation() -> dict[str, str]:
     return {"check": ids.wire("pass", row.id), "sha256": row.options["sha256"]}
 
 
+@pytest.mark.engines
 def test_a_file_is_uploaded_checked_confirmed_and_its_entries_are_shown(ada: Client) -> None:
     assert f'href="{PAGE}"' in body_of(ada.get("/settings"))
     assert f'href="{PAGE}"' in body_of(ada.get("/memory"))
@@ -153,6 +155,7 @@ def test_what_is_wrong_with_a_file_is_said_beside_its_field(ada: Client, setting
     assert not Pass.objects.filter(kind=ledger_imports.KIND).exists()
 
 
+@pytest.mark.engines
 def test_a_second_upload_waits_for_the_import_of_the_first(ada: Client) -> None:
     place = uploaded(ada, line(1))
     worked()
@@ -173,6 +176,7 @@ def test_an_import_is_seen_by_its_person_alone(ada: Client, sign_in: SignIn) -> 
     assert sign_in(role="author").get(place).status_code == 403
 
 
+@pytest.mark.engines
 def test_a_value_that_is_stored_encrypted_is_not_shown(ada: Client) -> None:
     address = {"tier": "semantic", "agent_id": "bot", "namespace": "facts", "key": "k", "created_by": "bot"}
     place = uploaded(ada, line(1, value={"n": "QUAGGA"}, address={**address, "sensitivity": "restricted"}))

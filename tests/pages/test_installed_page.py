@@ -95,7 +95,6 @@ def test_a_viewer_reads_and_is_offered_no_button(sign_in: SignIn) -> None:
     assert Proposal.objects.count() == 2
 
 
-@pytest.mark.engines
 def test_rolling_back_takes_one_click_on_the_version_and_opens_the_gate(ada: Client) -> None:
     first, made = two_versions()
     page = body_of(ada.get(f"/artifacts/{made.installed_ref}"))
@@ -191,7 +190,6 @@ def test_the_list_costs_as_many_queries_however_much_is_installed(ada: Client) -
     assert asked() == before
 
 
-@pytest.mark.engines
 def test_a_schedule_is_paused_and_resumed_at_once_with_a_reason_on_record(ada: Client, sign_in: SignIn) -> None:
     proposing.applied(proposing.automation(automationId="weekly.noop"), kind="automation")
     url = "/installed/schedules/automation/weekly.noop"

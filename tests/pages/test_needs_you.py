@@ -53,7 +53,6 @@ def failed_run(slug: str = "acme") -> Run:
     return building.execute(building.scope(slug), "broken")
 
 
-@pytest.mark.engines
 def test_a_draft_waits_until_its_approval_is_requested_and_again_when_changes_are(ada: Client, sign_in: SignIn) -> None:
     made, viewer = proposing.propose(), sign_in(role="viewer")
     assert page_of(made) in listed(ada, "drafts")
@@ -77,7 +76,6 @@ def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Clien
     assert needs(ada)["failed"] == 0
 
 
-@pytest.mark.engines
 def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
     now, acme = timezone.now(), building.scope()
     request = ForgetRequest(
@@ -93,7 +91,6 @@ def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client,
     assert needs(ada)["suspects"] == 0
 
 
-@pytest.mark.engines
 def test_an_open_preview_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
     now, acme = timezone.now(), building.scope()
     assert needs(ada)["previews"] == 0
@@ -149,7 +146,6 @@ def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(
     )
 
 
-@pytest.mark.engines
 def test_what_is_wrong_with_the_host_stands_first_for_who_may_see_its_health(ada: Client, sign_in: SignIn) -> None:
     caches["default"].delete(health.HEARTBEAT)
     OrmQ.objects.create(key="console", payload="x", lock=timezone.now() - timedelta(minutes=5))
@@ -165,7 +161,6 @@ def test_what_is_wrong_with_the_host_stands_first_for_who_may_see_its_health(ada
     assert "Condition of this host" not in body_of(ada.get("/"))
 
 
-@pytest.mark.engines
 def test_a_vote_says_when_its_time_ends(ada: Client) -> None:
     proposing.opened(proposing.propose())
     assert re.search(r"expires <time.*>in 1[34] d<", listed(ada, "votes"))

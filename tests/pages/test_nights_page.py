@@ -25,7 +25,7 @@ from memory.passes.orders import Wanted
 from tests import building
 from tests.pages.conftest import SignIn, body_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 DOOR = "The door of hall 4 is blue."
 
 
@@ -121,6 +121,7 @@ def test_one_entry_is_restored_with_its_reason_on_record(ada: Client) -> None:
     assert "1 restored since" in page(ada, f"/passes/{ids.wire('pass', work.id)}")
 
 
+@pytest.mark.engines
 def test_what_was_refused_or_failed_stands_there_with_its_reason(ada: Client) -> None:
     building.remember("acme", DOOR)
     tenant, now = building.tenant(), timezone.now()
@@ -132,6 +133,7 @@ def test_what_was_refused_or_failed_stands_there_with_its_reason(ada: Client) ->
     assert "The workers of this pass died." in page(ada, url)
 
 
+@pytest.mark.engines
 def test_what_left_memory_for_good_is_counted_by_its_reason_and_listed(ada: Client) -> None:
     expiring, merged = building.remember("acme", "one", "two").entries
     tenant, now = building.tenant(), timezone.now()
@@ -145,6 +147,7 @@ def test_what_left_memory_for_good_is_counted_by_its_reason_and_listed(ada: Clie
     assert page(ada, f"/nights?night={timezone.now().date() - timedelta(days=3)}").count("0 entries deleted") == 2
 
 
+@pytest.mark.engines
 def test_a_night_begins_at_its_time_of_day_and_an_earlier_one_is_chosen(ada: Client) -> None:
     building.remember("acme", DOOR)
     memory_policy.change(building.scope(), {"timezone": "Europe/Berlin", "night_at": "02:30"}, now=timezone.now())
@@ -200,6 +203,7 @@ def test_the_page_as_json_has_the_figures(ada: Client) -> None:
     assert json.loads(page(ada, "/nights?format=json"))["merged"] == 1
 
 
+@pytest.mark.engines
 def test_the_rows_behind_each_figure_are_given_as_a_file(ada: Client) -> None:
     building.remember("acme", DOOR, DOOR)
     made = ids.wire("pass", carried_out(ordered()).id)
@@ -231,6 +235,7 @@ GROWING = (
 )  # fmt: skip
 
 
+@pytest.mark.engines
 def test_a_night_costs_as_many_queries_whatever_it_did_and_reads_by_an_index(ada: Client, plan: Any) -> None:
     urls, counted = [f"/nights?show={show}" for show in ("passes", "merged", "fired", "expired")], []
     for number in (2, 6):

@@ -76,7 +76,6 @@ def actions() -> list[str]:
     return [each.action for each in told if each.action.startswith(("operator.", "tenant."))]
 
 
-@pytest.mark.engines
 def test_a_person_with_an_app_is_asked_for_its_code_after_the_password(ada: Client, clock: Clock) -> None:
     secret, codes, _ = set_up(ada)
     assert len(codes) == 10
@@ -219,7 +218,6 @@ def test_who_turns_it_off_gives_the_password_and_signs_in_without_it(ada: Client
     assert actions()[-3:-1] == ["operator.sign_in_failed", "operator.second_factor_disabled"]
 
 
-@pytest.mark.engines
 def test_a_tenant_that_requires_one_leads_to_it_first_and_then_back(ada: Client, clock: Clock) -> None:
     assert ada.post("/settings/second-factor/policy", {"required": "yes"}).status_code == 302
     answer = ada.get("/memory?tag=x")

@@ -280,7 +280,6 @@ def test_sign_ins_failures_and_sign_outs_are_on_record_without_what_was_typed() 
         assert word not in everything
 
 
-@pytest.mark.engines
 def test_a_person_of_two_tenants_picks_one_and_switches_without_seeing_the_other() -> None:
     building.operator(role="owner", email=ADA)
     building.tenant("initech")

@@ -77,7 +77,6 @@ def actions(person: Operator, slug: str = "acme") -> list[str]:
     return [each.action for each in rows.order_by("seq")]
 
 
-@pytest.mark.engines
 def test_a_person_whose_group_has_a_role_is_let_in_with_it(provider: Provider) -> None:
     provider.person("s-1", "Rosa@Acme.example", "staff", "others")
     assert "Sign in with Corp SSO" in told(Client())
@@ -129,7 +128,6 @@ def test_unknown_groups_open_nothing_and_leave_no_account(provider: Provider) ->
     assert not SocialAccount.objects.exists()
 
 
-@pytest.mark.engines
 def test_whom_an_owner_has_deactivated_no_group_lets_in_again(provider: Provider) -> None:
     provider.person("s-1", "rosa@acme.example", "guests")
     go(provider)
@@ -195,7 +193,6 @@ def test_a_password_account_is_linked_only_when_the_address_is_verified_and_the_
     assert (SocialAccount.objects.count(), may(later), may(browser)) == (1, "", "acme:operator")
 
 
-@pytest.mark.engines
 def test_what_opened_an_account_before_it_was_linked_opens_it_no_more(provider: Provider, settings: Settings) -> None:
     """The owner of another tenant may have made it, and still be signed in."""
     settings.OPENWOP_OIDC_LINK, now = True, timezone.now()
@@ -235,7 +232,6 @@ def test_what_opened_an_account_before_it_was_linked_opens_it_no_more(provider: 
     assert ada.check_password(building.PASSWORD), "a password of later stays"
 
 
-@pytest.mark.engines
 def test_groups_that_open_a_second_tenant_drop_a_password_that_the_owner_of_the_first_may_know(
     provider: Provider,
 ) -> None:
