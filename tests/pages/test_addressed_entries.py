@@ -125,9 +125,12 @@ def test_a_row_of_one_line_tells_an_agent_and_a_stated_node_from_a_node_of_this_
     assert '<text x="0" y="26">node</text>' in page(ada, made[""])
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
+def test_the_list_is_narrowed_by_what_an_address_says(ada: Client) -> None:
+    building.remember("acme", "of a run")
+    remember("own")
+    remember("secret", sensitivity="restricted")
+    remember("shared", tier=Tier.SEMANTIC, namespace="prices")
+    for query, found in [
         ("tier=semantic", {"shared"}),
         ("tier=episodic", {"own", "secret"}),
         ("namespace=prices", {"shared"}),
@@ -135,17 +138,11 @@ def test_a_row_of_one_line_tells_an_agent_and_a_stated_node_from_a_node_of_this_
         ("tier=episodic&namespace=invoices&sensitivity=restricted", {"secret"}),
         ("tier=working", set()),
         ("tier=nonsense", set()),
-    ],
-)
-def test_the_list_is_narrowed_by_what_an_address_says(ada: Client, query: str, found: set[str]) -> None:
-    building.remember("acme", "of a run")
-    remember("own")
-    remember("secret", sensitivity="restricted")
-    remember("shared", tier=Tier.SEMANTIC, namespace="prices")
-    assert {row["address"]["key"] for row in rows_of(ada, query)} == found
-    shown = body_of(ada.get(f"/memory?{query}"))
-    assert all(f"<bdi>{key}</bdi>" in shown for key in found)
-    assert "of a run" not in shown
+    ]:
+        assert {row["address"]["key"] for row in rows_of(ada, query)} == found, query
+        shown = body_of(ada.get(f"/memory?{query}"))
+        assert all(f"<bdi>{key}</bdi>" in shown for key in found), query
+        assert "of a run" not in shown, query
 
 
 def test_the_filters_are_on_offer_and_the_shared_namespaces_with_them(ada: Client) -> None:
@@ -238,16 +235,16 @@ def test_who_may_retire_is_shown_the_value_once_and_it_is_on_record(ada: Client)
     assert SECRET not in page(ada, mem_id)
 
 
-@pytest.mark.parametrize("role", ["viewer", "author", "reviewer", "auditor"])
-def test_nobody_else_is_shown_it_and_the_page_says_why(sign_in: SignIn, role: str) -> None:
+def test_nobody_else_is_shown_it_and_the_page_says_why(sign_in: SignIn) -> None:
     mem_id = remember(value={"iban": SECRET}, sensitivity="restricted")
-    browser = sign_in(role=role)
-    answer = browser.post(f"/memory/{mem_id}/reveal")
-    assert answer.status_code == 403
-    assert SECRET not in body_of(answer)
-    assert not AuditRecord.objects.filter(action="memory.revealed").exists()
-    shown = browser.get(f"/memory/{mem_id}")
-    assert shown.status_code == 403 or "Needs the permission" in body_of(shown)
+    for role in ["viewer", "author", "reviewer", "auditor"]:
+        browser = sign_in(role=role)
+        answer = browser.post(f"/memory/{mem_id}/reveal")
+        assert answer.status_code == 403, role
+        assert SECRET not in body_of(answer), role
+        assert not AuditRecord.objects.filter(action="memory.revealed").exists(), role
+        shown = browser.get(f"/memory/{mem_id}")
+        assert shown.status_code == 403 or "Needs the permission" in body_of(shown), role
 
 
 def test_a_value_is_not_shown_by_a_link_nor_to_another_tenant(ada: Client, sign_in: SignIn) -> None:
@@ -341,21 +338,18 @@ def test_what_a_pass_takes_away_is_hidden_and_restoring_gives_the_key_back(ada: 
     assert away in {row["id"] for row in rows_of(ada, "tier=episodic")}
 
 
-@pytest.mark.parametrize(
-    ("url", "body"),
-    [
+def test_no_page_lets_a_pass_go_over_working_memory(ada: Client) -> None:
+    remember(tier=Tier.WORKING)
+    for url, body in [
         ("/consolidation/order", {"kind": "consolidate"}),
         ("/consolidation/order", {"kind": "compact"}),
         ("/consolidation/schedules", {"times-kind": "consolidate", "times-cron": "0 3 * * *"}),
         ("/archives/distill", {}),
-    ],
-)
-def test_no_page_lets_a_pass_go_over_working_memory(ada: Client, url: str, body: dict[str, str]) -> None:
-    remember(tier=Tier.WORKING)
-    name = "times-ref" if "schedules" in url else "ref"
-    answer = ada.post(url, {**body, name: "openintent/working/billing-01/-"})
-    assert answer.status_code == 422
-    assert "working memory of OpenIntent" in body_of(answer)
+    ]:
+        name = "times-ref" if "schedules" in url else "ref"
+        answer = ada.post(url, {**body, name: "openintent/working/billing-01/-"})
+        assert answer.status_code == 422, url
+        assert "working memory of OpenIntent" in body_of(answer), url
 
 
 def test_what_an_agent_intends_in_a_text_of_its_value_becomes_a_commitment() -> None:

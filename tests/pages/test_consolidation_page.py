@@ -331,16 +331,14 @@ def test_whoever_restores_or_protects_from_a_pass_lands_back_there(ada: Client) 
             ada.post(form[1].replace("/restore", "/protect"), {"protected": "no"})
 
 
-@pytest.mark.parametrize("verb", ["restore", "protect"])
-@pytest.mark.parametrize(
-    "place",
-    ["", "https://evil.example/", "//evil.example", "/\\evil.example", "///evil.example", "javascript:alert(1)",
-     "passes/pass_1", "\\/evil.example", " //evil.example", "/" + "x" * 3000],
-)  # fmt: skip
-def test_nobody_is_sent_to_another_site_from_there(ada: Client, verb: str, place: str) -> None:
+def test_nobody_is_sent_to_another_site_from_there(ada: Client) -> None:
     [entry] = building.remember("acme", "x").entries
     ada.post(f"/memory/{entry}/retire", {"reason": ""})
-    assert ada.post(f"/memory/{entry}/{verb}", {"next": place})["Location"] == f"/memory/{entry}"
+    others = ["https://evil.example/", "//evil.example", "/\\evil.example", "///evil.example", "javascript:alert(1)"]
+    for place in (*others, "", "passes/pass_1", "\\/evil.example", " //evil.example", "/" + "x" * 3000):
+        for verb in ("restore", "protect"):
+            answer = ada.post(f"/memory/{entry}/{verb}", {"next": place})
+            assert answer["Location"] == f"/memory/{entry}", (place, verb)
 
 
 def test_after_its_window_a_source_is_not_offered_any_more(ada: Client) -> None:
@@ -414,21 +412,21 @@ def test_a_refused_pass_names_what_was_wrong(ada: Client, drain: Drain) -> None:
     assert "holds nothing that could be distilled" in shown
 
 
-@pytest.mark.parametrize("ref", ["", "a/../b", "a\nb", "tenant/globex/notes"])
-def test_a_ref_that_nobody_has_comes_back_on_its_form(ada: Client, ref: str) -> None:
+def test_a_ref_that_nobody_has_comes_back_on_its_form(ada: Client) -> None:
     building.scope("globex")
-    times = {"times-kind": "consolidate", "times-ref": ref, "times-cron": "0 3 * * *", "times-timezone": "UTC"}
-    for url, form, field in (
-        ("/consolidation/order", {"kind": "consolidate", "ref": ref}, "id_ref"),
-        ("/consolidation/schedules", times, "id_times-ref"),
-    ):
-        answer = ada.post(url, form)
-        shown = body_of(answer)
-        assert answer.status_code == 422, url
-        assert f'href="#{field}"' in shown
-        assert f'id="{field}_error"' in shown
-        assert "data-focus" in shown
-    assert Pass.objects.count() == PassSchedule.objects.count() == 0
+    for ref in ["", "a/../b", "a\nb", "tenant/globex/notes"]:
+        times = {"times-kind": "consolidate", "times-ref": ref, "times-cron": "0 3 * * *", "times-timezone": "UTC"}
+        for url, form, field in (
+            ("/consolidation/order", {"kind": "consolidate", "ref": ref}, "id_ref"),
+            ("/consolidation/schedules", times, "id_times-ref"),
+        ):
+            answer = ada.post(url, form)
+            shown = body_of(answer)
+            assert answer.status_code == 422, url
+            assert f'href="#{field}"' in shown, ref
+            assert f'id="{field}_error"' in shown, ref
+            assert "data-focus" in shown, ref
+        assert Pass.objects.count() == PassSchedule.objects.count() == 0, ref
 
 
 def test_a_pass_that_waits_is_stopped_from_its_page(ada: Client) -> None:
@@ -489,12 +487,12 @@ def test_what_the_form_does_not_show_of_a_schedule_stays_as_it_was(ada: Client) 
         assert (refused.status_code, 'href="#id_times-budget"' in body_of(refused)) == (422, True), budget
 
 
-@pytest.mark.parametrize(("field", "value"), [("cron", "daily"), ("timezone", "Mars"), ("cron", ""), ("kind", "x")])
-def test_a_schedule_that_cannot_be_is_shown_with_what_is_wrong(ada: Client, field: str, value: str) -> None:
+def test_a_schedule_that_cannot_be_is_shown_with_what_is_wrong(ada: Client) -> None:
     form = {"times-kind": "compact", "times-ref": "notes", "times-cron": "0 3 * * *", "times-timezone": "UTC"}
-    answer = ada.post("/consolidation/schedules", {**form, f"times-{field}": value})
-    assert answer.status_code == 422
-    assert f'href="#id_times-{field}"' in body_of(answer)
+    for field, value in [("cron", "daily"), ("timezone", "Mars"), ("cron", ""), ("kind", "x")]:
+        answer = ada.post("/consolidation/schedules", {**form, f"times-{field}": value})
+        assert answer.status_code == 422, field
+        assert f'href="#id_times-{field}"' in body_of(answer), field
 
 
 # --- entries ----------------------------------------------------------------------------------------------------------

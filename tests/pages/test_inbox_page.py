@@ -211,21 +211,18 @@ def test_what_is_set_stands_as_chips_and_each_comes_off_alone(ada: Client) -> No
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_the_search_finds_every_word_in_the_title_as_it_stands(ada: Client) -> None:
+    for number, title in enumerate(("über alles", "Straße", "100% sure"), 1):
+        inboxes.at(number, timezone.now(), title=title)
+    for text, found in [
         ("straße", ["Straße"]),
         ("ÜBER", ["über alles"]),
         ("alles über", ["über alles"]),
         ("100%", ["100% sure"]),
         (".*", []),
         ("_", []),
-    ],
-)
-def test_the_search_finds_every_word_in_the_title_as_it_stands(ada: Client, text: str, found: list[str]) -> None:
-    for number, title in enumerate(("über alles", "Straße", "100% sure"), 1):
-        inboxes.at(number, timezone.now(), title=title)
-    assert listed(ada, q=text) == found
+    ]:
+        assert listed(ada, q=text) == found, text
 
 
 @pytest.mark.engines
@@ -236,22 +233,20 @@ def test_the_search_finds_an_id_and_a_part_of_it(ada: Client) -> None:
     assert listed(ada, q=whole) == listed(ada, q=made.id.hex[-9:]) == listed(ada, q=str(made.id)) == ["this one"]
 
 
-@pytest.mark.parametrize(
-    "query", ["gate=x", "age=x", "duplicate=maybe", "synthesizer=nobody", "purpose=fun", "kind=%00rule"]
-)
-def test_an_unknown_word_matches_nothing_and_can_be_taken_off(ada: Client, query: str) -> None:
+def test_an_unknown_word_matches_nothing_and_can_be_taken_off(ada: Client) -> None:
     inboxes.at(1, timezone.now())
-    body = body_of(ada.get(f"/proposals?{query}"))
-    assert rows(body) == []
-    assert "Nothing matches" in body
-    assert 'class="chip"' in body
+    for query in ["gate=x", "age=x", "duplicate=maybe", "synthesizer=nobody", "purpose=fun", "kind=%00rule"]:
+        body = body_of(ada.get(f"/proposals?{query}"))
+        assert rows(body) == [], query
+        assert "Nothing matches" in body, query
+        assert 'class="chip"' in body, query
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("query", ["q=%00", "q=" + "x" * 5000, "after=prop_1", "seen=-1", "kind=x&kind=y", "q=%ff%fe"])
-def test_no_query_makes_the_inbox_fail(ada: Client, query: str) -> None:
+def test_no_query_makes_the_inbox_fail(ada: Client) -> None:
     inboxes.at(1, timezone.now())
-    assert ada.get(f"/proposals?{query}").status_code == 200
+    for query in ["q=%00", "q=" + "x" * 5000, "after=prop_1", "seen=-1", "kind=x&kind=y", "q=%ff%fe"]:
+        assert ada.get(f"/proposals?{query}").status_code == 200, query
 
 
 def test_a_list_of_the_inbox_that_does_not_exist_is_refused(ada: Client) -> None:
@@ -410,9 +405,8 @@ def test_of_two_filters_with_one_slug_each_is_reached(ada: Client, sign_in: Sign
     assert "State: applied" in body_of(ben.get("/proposals?saved=stale-ones"))
 
 
-@pytest.mark.parametrize(
-    ("form", "words"),
-    [
+def test_a_filter_that_cannot_be_saved_says_why(ada: Client) -> None:
+    for form, words in [
         ({"name": ""}, "Name: is required"),
         ({"name": "x" * 65}, "at most 64 characters"),
         ({"name": "!!!"}, "needs a letter or a digit"),
@@ -420,13 +414,11 @@ def test_of_two_filters_with_one_slug_each_is_reached(ada: Client, sign_in: Sign
         ({"query": ""}, "There is no filter to save"),
         ({"query": "show=all&after=prop_1&format=csv"}, "There is no filter to save"),
         ({"query": urlencode({"synthesizer": ["m" * 100 + str(n) for n in range(12)]}, doseq=True)}, "too long"),
-    ],
-)
-def test_a_filter_that_cannot_be_saved_says_why(ada: Client, form: dict[str, str], words: str) -> None:
-    answer = save(ada, **form)
-    assert answer.status_code == 422
-    assert words in body_of(answer)
-    assert not SavedFilter.objects.exists()
+    ]:
+        answer = save(ada, **form)
+        assert answer.status_code == 422, form
+        assert words in body_of(answer), form
+        assert not SavedFilter.objects.exists(), form
 
 
 def test_a_name_in_any_alphabet_makes_a_slug_and_the_same_name_replaces(ada: Client) -> None:
@@ -550,33 +542,36 @@ def test_more_than_can_be_ended_at_once_is_said_in_words(ada: Client, monkeypatc
     assert "At most 51 proposals are ended at once" in body_of(answer)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [{"id": "x"}, {"id": "run_1"}, {"chosen": "forged"}, {"every": "a:b:c"}, {"action": "apply"}, {"action": ""}],
-)
-def test_a_selection_that_is_none_is_refused(ada: Client, query: dict[str, str]) -> None:
+def test_a_selection_that_is_none_is_refused(ada: Client) -> None:
     [made] = wire(inboxes.at(1, timezone.now()))
-    given = {"action": "reject", **({"id": made} if "action" in query else {}), **query}
-    assert ada.get("/proposals/end", given).status_code == 422
-    assert ada.post("/proposals/end", given | {"reason": "x"}).status_code == 422
+    for query in [
+        {"id": "x"},
+        {"id": "run_1"},
+        {"chosen": "forged"},
+        {"every": "a:b:c"},
+        {"action": "apply"},
+        {"action": ""},
+    ]:
+        given = {"action": "reject", **({"id": made} if "action" in query else {}), **query}
+        assert ada.get("/proposals/end", given).status_code == 422, query
+        assert ada.post("/proposals/end", given | {"reason": "x"}).status_code == 422, query
 
 
-@pytest.mark.parametrize(
-    ("place", "back"),
-    [
+def test_with_nothing_chosen_the_list_one_came_from_says_so(ada: Client) -> None:
+    inboxes.at(1, timezone.now())
+    for place, back in [
         ("/proposals?kind=automation&after=x", "/proposals?kind=automation&after=x"),
         ("https://evil.example/proposals", "/proposals"),
         ("//evil.example", "/proposals"),
         ("", "/proposals"),
-    ],
-)
-def test_with_nothing_chosen_the_list_one_came_from_says_so(ada: Client, place: str, back: str) -> None:
-    inboxes.at(1, timezone.now())
-    for send in (ada.get, ada.post):
-        answer = send("/proposals/end", {"action": "reject", "next": place}, follow=True)
-        assert answer.redirect_chain == [(back, 302)]
-        assert "Choose at least one proposal." in body_of(answer)
-    assert 'name="next" value="/proposals?kind=prompt-template"' in body_of(ada.get("/proposals?kind=prompt-template"))
+    ]:
+        for send in (ada.get, ada.post):
+            answer = send("/proposals/end", {"action": "reject", "next": place}, follow=True)
+            assert answer.redirect_chain == [(back, 302)], place
+            assert "Choose at least one proposal." in body_of(answer), place
+        assert 'name="next" value="/proposals?kind=prompt-template"' in body_of(
+            ada.get("/proposals?kind=prompt-template")
+        ), place
 
 
 def test_facets_and_chips_call_things_by_the_words_of_rows_and_of_the_api(ada: Client) -> None:

@@ -48,15 +48,13 @@ def test_the_ledger_shows_who_wrote_what(ada: Client) -> None:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize(
-    "query", ["agent=acme.writer", "node=remember-1", "tag=repair", "ref=notes", "q=TRACTOR+pump", "state=all"]
-)
-def test_each_filter_finds_the_entry_and_its_opposite_does_not(ada: Client, query: str) -> None:
+def test_each_filter_finds_the_entry_and_its_opposite_does_not(ada: Client) -> None:
     building.remember("acme", "the pump sounds like a tractor", tags=["repair"])
-    assert "of 1 entry" in page(ada, f"/memory?{query}")
-    name, _, _ = query.partition("=")
-    if name != "state":
-        assert "Nothing matches" in page(ada, f"/memory?{name}=elsewhere")
+    for query in ["agent=acme.writer", "node=remember-1", "tag=repair", "ref=notes", "q=TRACTOR+pump", "state=all"]:
+        assert "of 1 entry" in page(ada, f"/memory?{query}"), query
+        name, _, _ = query.partition("=")
+        if name != "state":
+            assert "Nothing matches" in page(ada, f"/memory?{name}=elsewhere"), query
 
 
 def test_the_run_filter_takes_the_id_that_the_pages_show(ada: Client) -> None:
@@ -137,16 +135,16 @@ def test_a_file_has_every_entry_and_honours_the_filter(ada: Client) -> None:
     assert [row["content"] for row in rows] == ["another"]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
-def test_no_cell_of_a_file_is_a_formula(ada: Client, start: str) -> None:
-    building.remember("acme", f'{start}HYPERLINK("http://x.invalid")')
+def test_no_cell_of_a_file_is_a_formula(ada: Client) -> None:
+    starts = ["=", "+", "-", "@", "\t", "\r"]
+    building.remember("acme", *(f'{start}HYPERLINK("http://x.invalid")' for start in starts))
     rows = list(csv.DictReader(io.StringIO(page(ada, "/memory?format=csv"), newline="")))
-    assert rows[0]["content"].startswith(f"'{start}")
+    assert sorted(row["content"][:2] for row in rows) == sorted(f"'{start}" for start in starts)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_no_query_makes_the_page_fail(ada: Client) -> None:
+    written(1)
+    for query in [
         "after=mem_nonsense",
         "after=mem_" + "f" * 32,
         "seen=-1",
@@ -157,11 +155,8 @@ def test_no_cell_of_a_file_is_a_formula(ada: Client, start: str) -> None:
         "node=%F0%9F%92%A9",
         "run=run_1",
         "q=%ed%a0%80",
-    ],
-)
-def test_no_query_makes_the_page_fail(ada: Client, query: str) -> None:
-    written(1)
-    assert ada.get(f"/memory?{query}").status_code == 200
+    ]:
+        assert ada.get(f"/memory?{query}").status_code == 200, query
 
 
 def test_a_longer_list_needs_no_more_queries(ada: Client) -> None:

@@ -192,12 +192,12 @@ def test_who_wrote_a_proposal_sees_that_somebody_else_votes_on_it(client: Client
     assert vote(client, made).status_code == 403
 
 
-@pytest.mark.parametrize("query", ["from=9", "from=x", "to=99999999999999999999", "to=-1", "mode=x", "from=%00"])
-def test_no_value_makes_the_review_fail(ada: Client, query: str) -> None:
+def test_no_value_makes_the_review_fail(ada: Client) -> None:
     made = proposing.propose()
-    assert ada.get(f"{page_of(made)}?{query}").status_code == 200
-    answer = ada.get(f"/proposals?{query}")
-    assert (answer.status_code, query.partition("=")[0] in body_of(answer)) == (400, True)
+    for query in ["from=9", "from=x", "to=99999999999999999999", "to=-1", "mode=x", "from=%00"]:
+        assert ada.get(f"{page_of(made)}?{query}").status_code == 200, query
+        answer = ada.get(f"/proposals?{query}")
+        assert (answer.status_code, query.partition("=")[0] in body_of(answer)) == (400, True), query
 
 
 def test_a_vote_without_a_gate_and_one_about_other_bytes_are_conflicts(ada: Client) -> None:

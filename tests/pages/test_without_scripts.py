@@ -1,4 +1,4 @@
-"""The ledger, a review and a forget by submit buttons and links alone; and by keyboard alone; under a strict policy."""
+"""The ledger and a forget by submit buttons and links alone; and by keyboard alone; under a strict policy."""
 
 from collections.abc import Callable
 
@@ -8,8 +8,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memory.models.entry import MemoryEntry
-from proposals.models import Proposal
-from tests import building, proposing
+from tests import building
 from tests.browsing import sign_in, sign_in_by_form
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,19 +27,6 @@ def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: Liv
     expect(plain.locator(".pager")).to_contain_text("of 1 entry")
     plain.locator("a.row-link").click()
     expect(plain.locator(".verdict")).to_contain_text("Node remember-1 of run")
-
-
-def test_a_proposal_is_approved_and_installed(plain: Page, live_server: LiveServer, drain: Callable[..., int]) -> None:
-    made = proposing.propose()
-    proposing.ask(made)
-    drain()
-    sign_in(plain, live_server.url, f"/proposals/prop_{made.id.hex}")
-    plain.get_by_role("button", name="Approve").click()
-    expect(plain.locator("main")).to_contain_text("A worker is installing")
-    drain()
-    plain.get_by_role("link", name="refresh").click()
-    expect(plain.get_by_role("heading", name="Installed")).to_be_visible()
-    assert Proposal.objects.get().state == "applied"
 
 
 def test_a_subject_is_forgotten(plain: Page, live_server: LiveServer, drain: Callable[..., int]) -> None:
