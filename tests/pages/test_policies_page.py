@@ -119,7 +119,7 @@ def test_alone_the_change_is_in_force_at_once_and_the_page_says_so_before_and_af
 
 
 def test_what_is_wrong_stands_on_the_form_with_what_was_typed(ada: Client) -> None:
-    for change, words in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"quorum": 0}, "Approvals needed: must be at least 1"),
         ({"eligible_roles": []}, "Who votes: is required"),
         ({"eligible_roles": ["viewer"]}, "is none of the choices"),
@@ -128,7 +128,8 @@ def test_what_is_wrong_stands_on_the_form_with_what_was_typed(ada: Client) -> No
         ({"lasts": 2**31 - 1, "unit": "day"}, "which is a minute to 90 days"),
         ({"unit": "fortnight"}, "is none of the choices"),
         ({"reason": "x" * 501}, "must have at most 500 characters; it has 501"),
-    ]:
+    ]
+    for change, words in wrong:
         answer = ada.post(URL, WANTED | {"reason": "kept <b>words</b>"} | change)
         shown = body_of(answer)
         assert answer.status_code == 422, change

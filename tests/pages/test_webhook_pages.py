@@ -45,12 +45,13 @@ def test_a_webhook_is_made_and_its_secret_shown_once(ada: Client) -> None:
 
 
 def test_what_is_wrong_stands_on_the_form(ada: Client) -> None:
-    for change, words in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"url": "http://receiver.example/"}, "must begin with https://"),
         ({"url": "https://10.0.0.1/"}, "must not lead to an address that is not public"),
         ({"events": []}, "is required"),
         ({"events": ["no.such"]}, "is none of the choices"),
-    ]:
+    ]
+    for change, words in wrong:
         answer = ada.post(URL, FORM | change)
         assert answer.status_code == 422, change
         assert words in body_of(answer), change
