@@ -75,7 +75,7 @@ def found_in(outcomes: list[Outcome], what: str, name: str = OWN.name) -> float 
 def test_pairs_of_one_meaning_are_merged_older_values_replaced_and_others_left_alone(
     judge: Callable[[Judged], list[Outcome]],
 ) -> None:
-    """Also of pairs that nobody has read, and by other hands."""
+    """Also of pairs that no rule was made for, and of those by another hand."""
     outcomes, hands = judge(unseen.reconciled), [texts.second(half).name for half in ("read", "unread")]
     assert len([pair for pair in UNREAD.pairs if pair.label == DIFFERENT]) > 1000
     for name, same, newer in (
