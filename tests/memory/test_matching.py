@@ -132,6 +132,7 @@ FORMS = [
     ("the end of a longer name, percent-encoded", ANA, "joana%40x.org", SUSPECTED),
     ("the end of a longer name, in base64", ANA, base64.b64encode(b"joana@x.org").decode(), SUSPECTED),
     ("at a longer domain", ANA, "ana@x.org.uk", SUSPECTED),
+    ("at a domain with more letters", ANA, "ana@x.organic", SUSPECTED),
     ("as another's tag", ANA, "mail+ana@x.org", SUSPECTED),
     ("another name", ANA, "jo@x.org and anabel@x.org", NONE),
     ("another, encoded", ANA, "bob%40x.org &#64;x.org YmxhYmxhQHgub3Jn", NONE),
