@@ -175,7 +175,7 @@ def test_a_receipt_is_genuine_as_it_was_signed_and_under_keys_that_the_host_know
 
     for member in ("tenant", "host"):
         del done.receipt[member]
-    done.signature = receipts.signature_of(done.receipt)
+    done.signature = receipts.signature_of(done.receipt or {})
     done.save(by=execution.WRITER)
     assert receipts.is_genuine(done), "one that names neither"
     client.force_login(owner)
@@ -571,7 +571,7 @@ def test_a_voice_that_bears_the_name_stays_one_voice_under_no_name() -> None:
 
 def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> None:
     acme = building.scope()
-    said = {"customer": MARTA, "colleague": f"jo{MARTA}", "phone": int(PHONE), "other": 7}
+    said: dict[str, Any] = {"customer": MARTA, "colleague": f"jo{MARTA}", "phone": int(PHONE), "other": 7}
     run = building.execute(acme, "conformance-noop", **said)
     found = preview(acme, MARTA, PHONE)
     holding = next(each for each in found.holdings if each.store == "run inputs and variables")
@@ -635,7 +635,7 @@ def test_reasons_that_people_gave_are_forgotten() -> None:
 @pytest.mark.engines
 def test_the_error_of_a_failed_task_of_the_tenant_or_of_none_is_forgotten() -> None:
     acme, globex, now = building.scope(), building.tenant("globex"), timezone.now()
-    named, rest = f"duplicate key ({MARTA})", {"func": "f", "started": now, "stopped": now, "success": False}
+    named, rest = f"duplicate key ({MARTA})", dict[str, Any](func="f", started=now, stopped=now, success=False)
     for name, owner, said in (
         ("1", (acme.tenant_id.hex,), named),
         ("2", (acme.tenant_id.hex,), "nothing"),
