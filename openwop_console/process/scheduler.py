@@ -78,13 +78,13 @@ class Round:
 class Scheduler:
     """State that one loop keeps between ticks, so that it does not queue the same work again while workers are busy.
 
-    ``last`` is the last tick of an earlier scheduler. Without it, the first tick brings forward what a clock that was
-    ahead put off.
+    ``last`` is the last tick of an earlier scheduler, which looked at the commitments then. Without it, the first tick
+    brings forward what a clock that was ahead put off.
     """
 
     def __init__(self, last: datetime | None = None) -> None:
         self._looked_for_passes: datetime | None = None
-        self._round = Round()
+        self._round = Round(looked=last)
         self._last = last
 
     def tick(self, now: datetime) -> int:

@@ -102,6 +102,7 @@ ALL_VERBS = {
 }  # fmt: skip
 HEAD, *LINES = [[part.strip() for part in line.split("|")] for line in TABLE.strip().splitlines()]
 KEYS = ("seen", "patch", "delete", "batch", "sweep")
+CALLER = Client()
 TIERS = HEAD[1:]
 ANSWERS = {line[0]: dict(zip(TIERS, line[1:], strict=True)) for line in LINES}
 OF_SEALED = [[part.strip() for part in line.split("|")] for line in SEALED_TABLE.strip().splitlines()[1:]]
@@ -177,7 +178,7 @@ class Door:
         sent = json.dumps(body) if body is not None else ""
         named = {"HTTP_X_API_KEY": self.key, "HTTP_X_AGENT_ID": self.agent, **headers}
         url = f"/api/v1/{path}"
-        return Client().generic(method, url, sent, content_type="application/json", **named)
+        return CALLER.generic(method, url, sent, content_type="application/json", **named)
 
     @property
     def caller(self) -> Caller:

@@ -24,6 +24,7 @@ from tests import building
 pytestmark = pytest.mark.django_db
 PELICAN = {"word": "pelican"}
 Json = dict[str, Any]
+CALLER = Client()
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Agent:
     def ask(self, method: str, path: str, body: Any = None, **headers: Any) -> Any:
         named = {"HTTP_X_API_KEY": self.key, "HTTP_X_AGENT_ID": self.name, **headers}
         sent = json.dumps(body) if body is not None else ""
-        return Client().generic(method, f"/api/v1/{path}", sent, content_type="application/json", **named)
+        return CALLER.generic(method, f"/api/v1/{path}", sent, content_type="application/json", **named)
 
     def makes(self, path: str, **body: Any) -> Json:
         answer = self.ask("POST", path, body)
