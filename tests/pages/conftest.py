@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from memory.host import pages
 from openwop_console.templatetags import console
 from tests import building
 
@@ -29,6 +30,12 @@ def sign_in() -> SignIn:
 def ada(sign_in: SignIn) -> Client:
     """Ada, who owns Acme."""
     return sign_in()
+
+
+@pytest.fixture
+def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists have pages of five rows, not of 50."""
+    monkeypatch.setattr(pages, "PAGE", 5)
 
 
 def body_of(answer: Any) -> str:

@@ -106,17 +106,18 @@ def test_the_list_is_filtered_by_ref_and_exported_as_it_is_filtered(ada: Client)
     assert "acme.writer" not in body_of(ada.get("/archives?ref=unwritten"))
 
 
+@pytest.mark.usefixtures("short_pages")
 def test_the_list_pages_to_its_end_over_archives_and_failures_alike(ada: Client) -> None:
-    for number in range(26):
+    for number in range(4):
         archiving.archive("acme", []) if number else archiving.distilled("acme", "first")
         missed()
     shown = body_of(ada.get("/archives"))
-    assert standing(1, 50, 52, "archives and failures") in shown
+    assert standing(1, 5, 8, "archives and failures") in shown
     (older,) = {part.split('"')[0] for part in shown.split('href="') if part.startswith("/archives?after=")}
     rest = ada.get(older.replace("&amp;", "&"), **HTMX)
-    assert standing(51, 52, 52, "archives and failures") in body_of(rest)
+    assert standing(6, 8, 8, "archives and failures") in body_of(rest)
     assert "<h1>" not in body_of(rest)
-    assert body_of(ada.get("/archives?format=csv")).count("\r\n") == 53
+    assert body_of(ada.get("/archives?format=csv")).count("\r\n") == 9
     with CaptureQueriesContext(connection) as asked:
         ada.get("/archives")
     assert len(asked) <= 16

@@ -28,6 +28,7 @@ from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders, schedules
 from memory.passes.orders import Wanted
 from memory.provenance import Descent
+from memory.views import passes as passes_views
 from tests import archiving, building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
@@ -193,21 +194,22 @@ def test_a_loss_that_a_person_has_reviewed_leaves_needs_you(ada: Client, sign_in
     assert sign_in("globex", role="owner").post(f"/passes/{lost}/review").status_code == 404
 
 
+@pytest.mark.usefixtures("short_pages")
 def test_passes_are_filtered_paged_and_given_as_files(ada: Client) -> None:
-    made = [ordered(f"ref-{number % 2}") for number in range(53)]
+    made = [ordered(f"ref-{number % 2}") for number in range(8)]
     shown = page(ada, "/consolidation")
-    assert standing(1, 50, 53, "passes") in shown
+    assert standing(1, 5, 8, "passes") in shown
     rest = page(ada, f"/consolidation?after={after_in(shown)}", **HTMX)
-    assert standing(51, 53, 53, "passes") in rest
+    assert standing(6, 8, 8, "passes") in rest
     assert made[0] in rest
     assert "<html" not in rest
-    assert "of 26 passes" in page(ada, "/consolidation?ref=ref-1")
+    assert "of 4 passes" in page(ada, "/consolidation?ref=ref-1")
     assert "Nothing matches" in page(ada, "/consolidation?ref=none")
     assert "Nothing matches" in page(ada, "/consolidation?kind=distill")
-    assert "of 53 passes" in page(ada, "/consolidation?kind=all")
+    assert "of 8 passes" in page(ada, "/consolidation?kind=all")
     rows = list(csv.DictReader(io.StringIO(page(ada, "/consolidation?format=csv&ref=ref-1"))))
-    assert len(rows) == 26
-    assert json.loads(page(ada, "/consolidation?format=json"))["total"] == 53
+    assert len(rows) == 4
+    assert json.loads(page(ada, "/consolidation?format=json"))["total"] == 8
 
 
 def test_a_longer_list_needs_no_more_queries(ada: Client) -> None:
@@ -316,8 +318,11 @@ def test_a_source_is_restored_from_the_page_and_no_pass_takes_it_again(ada: Clie
     assert sorted(building.contents(building.scope())) == ["x", "x"]
 
 
-def test_whoever_restores_or_protects_from_a_pass_lands_back_there(ada: Client) -> None:
-    building.remember("acme", *["x", "X"] * 22)
+def test_whoever_restores_or_protects_from_a_pass_lands_back_there(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes_views, "SOURCES", 4)
+    building.remember("acme", *["x", "X"] * 3)
     url = f"/passes/{carried_out()}"
     url = f"{url}?after={after_in(page(ada, url))}"
     for verb in ("restore", "protect"):
@@ -365,19 +370,19 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(ada: Client) -> None:
     assert [source["content"] for source in told["groups"][0]["sources"]] == ["door", "Door"]
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_sources_are_paged_to_their_end(ada: Client, dry_run: bool) -> None:
-    building.remember("acme", *["x", "X"] * 22)
-    url = f"/passes/{carried_out(dry_run=dry_run)}"
-    shown = page(ada, url)
-    assert standing(1, 20, 44, "sources") in shown
-    more = after_in(shown)
-    second = page(ada, f"{url}?after={more}")
-    assert standing(21, 40, 44, "sources") in second
-    assert standing(41, 44, 44, "sources") in page(ada, f"{url}?after={after_in(second)}")
-    with CaptureQueriesContext(connection) as queries:
-        page(ada, url)
-    assert len(queries) <= 22
+def test_sources_are_paged_to_their_end(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes_views, "SOURCES", 4)
+    building.remember("acme", *["x", "X"] * 5)
+    for dry_run in (True, False):
+        url = f"/passes/{carried_out(dry_run=dry_run)}"
+        shown = page(ada, url)
+        assert standing(1, 4, 10, "sources") in shown, dry_run
+        second = page(ada, f"{url}?after={after_in(shown)}")
+        assert standing(5, 8, 10, "sources") in second, dry_run
+        assert standing(9, 10, 10, "sources") in page(ada, f"{url}?after={after_in(second)}"), dry_run
+        with CaptureQueriesContext(connection) as queries:
+            page(ada, url)
+        assert len(queries) <= 22, dry_run
 
 
 def test_what_a_pass_shows_of_hostile_memory_is_inert(ada: Client) -> None:

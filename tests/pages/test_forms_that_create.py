@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.apps import apps
+from django.db import connection
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
@@ -172,8 +173,12 @@ def token(browser: Client) -> dict[str, str]:
     return {"csrfmiddlewaretoken": found}
 
 
-def rows() -> dict[str, int]:
-    return {model.__name__: model._base_manager.count() for model in TABLES}
+def rows() -> list[Any]:
+    """How many rows each table has, by one statement."""
+    counts = (f"SELECT '{each._meta.db_table}', COUNT(*) FROM {each._meta.db_table}" for each in TABLES)
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(counts))
+        return list(cursor.fetchall())
 
 
 @pytest.mark.django_db

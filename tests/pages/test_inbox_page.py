@@ -271,8 +271,8 @@ def test_a_fuller_inbox_needs_no_more_queries_page_file_or_confirmation(ada: Cli
     urls = ["/proposals", "/proposals?show=needs-me", "/proposals?gate=waiting&q=a", "/proposals?format=csv"]
     confirm = "/proposals/end?action=reject&" + urlencode({"id": wire(*Proposal.objects.all()[:2])}, doseq=True)
     few = [queries(ada, url) for url in [*urls, confirm]]
-    inboxes.crowded(40, quorum=3)
-    confirm = "/proposals/end?action=reject&" + urlencode({"id": wire(*Proposal.objects.all()[:40])}, doseq=True)
+    inboxes.crowded(20, quorum=3)
+    confirm = "/proposals/end?action=reject&" + urlencode({"id": wire(*Proposal.objects.all()[:20])}, doseq=True)
     many = [queries(ada, url) for url in [*urls, confirm]]
     assert all(more <= fewer for more, fewer in zip(many, few, strict=True)), (few, many)
     assert max(many) <= 35

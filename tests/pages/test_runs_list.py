@@ -185,20 +185,26 @@ def test_a_status_that_is_none_is_refused_and_not_ignored(ada: Client) -> None:
     assert refused.json()["details"]["errors"][0]["field"] == "status"
 
 
-def test_older_runs_of_a_filter_follow_without_a_gap(ada: Client) -> None:
+@pytest.mark.usefixtures("short_pages")
+def test_older_runs_of_a_filter_follow_without_a_gap_and_files_hold_all(ada: Client) -> None:
     building.install("acme", building.definition("daily", building.node("only", "core.noop")))
     same = timezone.now()
-    for number in range(53):
+    for number in range(8):
         runs.create_run(building.scope(), RunRequest("daily"), now=same if number % 2 else timezone.now())
+    building.remember("acme", "x", workflow_id="mine")
     first = body_of(ada.get("/runs?status=pending"))
-    assert standing(1, 50, 53, "runs") in first
+    assert standing(1, 5, 8, "runs") in first
     older = unescape(first.rpartition('hx-get="/runs?')[2].partition('"')[0])
-    assert standing(51, 53, 53, "runs") in body_of(ada.get(f"/runs?{older}"))
+    assert standing(6, 8, 8, "runs") in body_of(ada.get(f"/runs?{older}"))
     api, key = Client(), building.key("acme")
-    page = api.get("/v1/host/console/runs?limit=50", HTTP_X_API_KEY=key).json()
-    rest = api.get(f"/v1/host/console/runs?limit=50&after={page['next']}", HTTP_X_API_KEY=key).json()
-    assert len({row["runId"] for row in page["runs"] + rest["runs"]}) == page["total"] == 53
+    page = api.get("/v1/host/console/runs?limit=5", HTTP_X_API_KEY=key).json()
+    rest = api.get(f"/v1/host/console/runs?limit=5&after={page['next']}", HTTP_X_API_KEY=key).json()
+    assert len({row["runId"] for row in page["runs"] + rest["runs"]}) == page["total"] == 9
     assert rest["next"] is None
+    assert standing(1, 1, 1, "runs") in body_of(ada.get("/runs?workflow=mine"))
+    assert "Nothing matches" in body_of(ada.get("/runs?workflow=none"))
+    assert json.loads(body_of(ada.get("/runs?format=json")))["total"] == 9
+    assert body_of(ada.get("/runs?format=csv")).count("\r\n") == 10
 
 
 @pytest.mark.only_db("sqlite")
