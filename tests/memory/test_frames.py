@@ -46,6 +46,9 @@ The next tram leaves at 8:05|The next tram leaves at 8:25
 The current theme is pirates|The current theme is space travel
 Der Beitrag beträgt 12 Euro|Der Beitrag wurde auf 15 Euro erhöht
 La clase es el lunes|La clase se aplazó al viernes
+店长是王强。|店长换成了李娜。
+It is not allowed to swim in the lake|It is allowed to swim in the lake
+张伟住在广州。|张伟搬到了深圳。
 """
 KEPT = """
 Vera is a junior analyst|Vera is a senior lawyer
@@ -117,6 +120,12 @@ The crate is in Rotterdam|The crane is in Antwerp
 The board raised the fee to 12 euros|The board raised the deposit to 15 euros
 The next tram leaves at 8:05|The next train leaves at 8:25
 The limit is 3 bags|Ana raised her limit to 4 bags
+店长是王强。|店长是李娜。
+Ana is younger than Ben|Ana is older than Ben
+Ana is a botany teacher|Ana is a ballet teacher
+The vault is kept at minus forty degrees|The vault is kept in case 40
+Ana is the author of the opera|Ana is the author of the play
+No fishing from the pier|No parking on the pier
 Half of our servers run on Ubuntu 20|Half of our servers run on Ubuntu 22
 """
 

@@ -496,7 +496,7 @@ def _denies(tokens: list[Token]) -> bool:
 
 
 def _leaf(leaf: Leaf) -> Claim:
-    return Claim(leaf.rest, "value", (leaf.value,), (), explicit=True, sort="leaf")
+    return Claim(leaf.rest, "value", (leaf.value,), (), explicit=leaf.replaces, sort="leaf")
 
 
 def _claim(tokens: list[Token], slot: Slot) -> Claim:

@@ -206,8 +206,11 @@ def _with_unit(numbers: list[Decimal], tokens: Sequence[Token], end: int) -> Fou
         return [_of_each(numbers, "{}%", raw, "percent")], end + 1
     if after == "per" and _raw(tokens, end + 1) == "cent":
         return [_of_each(numbers, "{}%", raw, "percent")], end + 2
+    if after == "m" and _raw(tokens, end + 1) in values.MONEY:  # "3m euros"
+        numbers, after, end = [number * 10**6 for number in numbers], _raw(tokens, end + 1), end + 1
     if after in values.MONEY:
-        return [_of_each(numbers, "{} " + values.MONEY[after], raw, "money")], end + 1
+        size = 2 if _raw(tokens, end + 1) == "sterling" else 1
+        return [_of_each(numbers, "{} " + values.MONEY[after], raw, "money")], end + size
     if after in values.MEASURES:
         factor, name = values.MEASURES[after]
         return [_of_each([number * factor for number in numbers], "{}", raw, "number"), word_token(name)], end + 1
@@ -308,7 +311,8 @@ def _date(tokens: Sequence[Token], at: int) -> Found | None:
     end += 1
     end += _raw(tokens, end) == "de" and bool(YEAR.fullmatch(_raw(tokens, end + 1)))
     year = _raw(tokens, end) if YEAR.fullmatch(_raw(tokens, end)) else ""
-    return [_day_token(month, day, year, tokens[at].raw)], end + bool(year)
+    size = bool(year) + (bool(year) and _raw(tokens, end + 1) == "r")  # "2027 r." in Polish
+    return [_day_token(month, day, year, tokens[at].raw)], end + size
 
 
 def _day_token(month: int, day: int, year: str, raw: str) -> Token:
@@ -318,7 +322,7 @@ def _day_token(month: int, day: int, year: str, raw: str) -> Token:
 def _time(tokens: Sequence[Token], at: int) -> Found | None:
     """A time of day, of 24 hours."""
     raw = tokens[at].word if tokens[at].raw in values.NUMBER_WORDS else tokens[at].raw
-    found = CLOCK.fullmatch(raw.replace(".", ":") if _raw(tokens, at + 1) == "uhr" else raw)
+    found = CLOCK.fullmatch(raw.replace(".", ":") if _raw(tokens, at + 1) in ("uhr", "am", "pm") else raw)
     if not found:
         return None
     hour, minutes, half, end = int(found.group(1)), int(found.group(2) or 0), found.group(3), at + 1
@@ -415,11 +419,12 @@ def _per_period(tokens: list[Token]) -> list[Token]:
         period = values.PERIODS.get(_raw(tokens, end), "")
         once = token.raw == "once" and tokens[at + 1 : at + 2] and _raw(tokens, end) in ("a", "per", "every", "each")
         behind = bool(found) and bool(found[-1].kind & VALUE or found[-1].raw in ("times", "once", "twice"))
+        counted = len(found) > 1 and bool(found[-2].kind & VALUE) and found[-1].raw.endswith(("s", "people"))
         if once and _raw(tokens, end + 1) in values.PERIODS:
             period, end = values.PERIODS[_raw(tokens, end + 1)], end + 2
         elif behind and token.raw in values.PERIODS and found[-1].mask == "money":
             period = values.PERIODS[token.raw]
-        elif period and (token.raw in ("every", "each", "per", "/") or (token.raw == "a" and behind)):
+        elif period and (token.raw in ("every", "each", "per", "/") or (token.raw == "a" and (behind or counted))):
             end += 1
         else:
             period = ""

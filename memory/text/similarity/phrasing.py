@@ -52,11 +52,12 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     plain = _plainly(tokens) if kinds & IDIOM else tokens
     if kinds & NEGATION:
         plain = list(_without_denial(plain))
-    if not kinds & SHAPED and (plain is tokens or not any(token.kind & SHAPED for token in plain)):
+    shaped = kinds & SHAPED or (plain is not tokens and any(token.kind & SHAPED for token in plain))
+    if not shaped and plain[0].raw != "no":
         return plain
     tokens = plain
     if tokens[0].raw == "no":
-        tokens = _without_none(tokens)
+        tokens = _not_to_be_done(_without_none(tokens))
     raws = {token.raw for token in tokens}
     if "got" in raws:
         tokens = _passive(tokens)
@@ -111,8 +112,13 @@ def _idiom_at(tokens: list[Token], at: int) -> Idiom | None:
         if [_lookup_form(token) for token in part] == list(phrase) and not any(
             token.kind & BREAKING for token in part[:-1]
         ):
+            if meaning[-1] == "at" and any(token.raw in UNTIL for token in tokens[start:]):
+                continue  # "is open from 9:00 to 17:00"
             return back, phrase, meaning
     return None
+
+
+UNTIL = frozenset("to until till".split())
 
 
 def _is_one(subject: Token) -> bool:
@@ -155,6 +161,14 @@ def _without_none(tokens: list[Token]) -> list[Token]:
     if verb < 2 or any(token.kind & (BREAKING | NEGATION | AND) for token in tokens[1:verb]):
         return tokens
     return [*tokens[1 : verb + 1], _token("not"), *tokens[verb + 1 :]]
+
+
+def _not_to_be_done(tokens: list[Token]) -> list[Token]:
+    """ "No deployments on Fridays" is "do not deploy on Fridays"."""
+    deed = tokens[1].raw if len(tokens) > 1 else ""
+    verbal = deed.endswith("ing") or words.is_a_deed(deed)
+    plain = tokens[0].raw == "no" and not any(token.raw in BE | words.MODALS | HAS for token in tokens)
+    return [_token("not"), _token(words.concept(deed)), *tokens[2:]] if plain and verbal else tokens
 
 
 def _passive(tokens: list[Token]) -> list[Token]:

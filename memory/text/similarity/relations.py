@@ -13,6 +13,7 @@ from memory.text.similarity.tokens import (
     AND,
     BREAKING,
     CAPITAL,
+    COMMON,
     NEGATION,
     OWNS,
     PREPOSITION,
@@ -435,6 +436,111 @@ def _active_in_german(tokens: list[Token]) -> list[Token]:
 
 SHORTEST_STEP = 5
 
+
+def _born(tokens: list[Token]) -> list[Token]:
+    """ "Ana's birthplace is Lima" is "Ana was born in Lima"."""
+    at = _place(tokens, "birthplace")
+    of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in IS
+    if not of or not _is_name(tokens[:at]):
+        return tokens
+    return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("was born in"), *tokens[at + 2 :]]
+
+
+def _made_by(tokens: list[Token]) -> list[Token]:
+    """ "Ana is the author of the book" is "Ana wrote the book"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in MAKERS)
+    before = [token.raw for token in tokens[at - 2 : at]]
+    made = at > 2 and before[0] in IS and before[1] == "the" and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "of"
+    if not made or not _is_name(tokens[: at - 2]) or not _is_noun(tokens[at + 2 :]):
+        return tokens
+    return [*tokens[: at - 2], token_of(MAKERS[tokens[at].raw]), *tokens[at + 2 :]]
+
+
+MAKERS = {
+    "author": "wrote", "founder": "founded", "inventor": "invented", "creator": "created", "composer": "composed",
+    "designer": "designed", "discoverer": "discovered", "builder": "built", "painter": "painted",
+}  # fmt: skip
+
+
+def _doing(tokens: list[Token]) -> list[Token]:
+    """ "Ana is a physics teacher" is "Ana teaches physics"."""
+    at = len(tokens) - 1
+    if at < 4 or tokens[at].raw not in DOERS or tokens[at - 2].raw not in ("a", "an") or tokens[at - 3].raw != "is":
+        return tokens
+    what = tokens[at - 1]
+    if not _is_name(tokens[: at - 3]) or not what.kind & WORD or what.raw in NO_OBJECTS or what.kind & CAPITAL:
+        return tokens
+    return _with_clause_end([*tokens[: at - 3], token_of(DOERS[tokens[at].raw]), what], tokens[-1])
+
+
+DOERS = {
+    "teacher": "teaches", "driver": "drives", "player": "plays", "breeder": "breeds", "collector": "collects",
+    "grower": "grows", "importer": "imports", "exporter": "exports", "tester": "tests",
+}  # fmt: skip
+NO_OBJECTS = frozenset(
+    "good bad great new old former full-time part-time school primary private key team racing".split()
+)
+
+
+def _ruled(tokens: list[Token]) -> list[Token]:
+    """ "It is (not) allowed to park here" is "parking here is allowed (forbidden)"."""
+    raws = [token.raw for token in tokens[:3]]
+    denied = raws[:2] == ["it", "must"] and tokens[2].word == "not" if len(tokens) > 3 else False
+    verb = 3 if denied else 2
+    if len(tokens) <= verb or not (denied or raws[:2] == ["it", "may"]):
+        return tokens
+    base = tokens[verb].raw
+    if not tokens[verb].kind & COMMON or base in FINITE or base == "be":
+        return tokens
+    forms = (base + "ing", base + base[-1] + "ing", base.removesuffix("e") + "ing")
+    going = next((form for form in forms if words.classify(form) == words.COMMON), forms[0])
+    rule = "forbidden" if denied else "allowed"
+    deed = [token_of(going), token_of("is"), token_of(rule).with_kind(tokens[verb].kind & BREAKING)]
+    return [*deed, *tokens[verb + 1 :]]
+
+
+def _compared(tokens: list[Token]) -> list[Token]:
+    """ "Ana is shorter than Ben" is "Ben is taller than Ana"."""
+    at = _place(tokens, "than")
+    other = GREATER.get(tokens[at - 1].raw, "") if at > 2 else ""
+    less, more = tokens[: at - 2], tokens[at + 1 :]
+    if not other or tokens[at - 2].raw not in IS or not _is_noun(less) or not _is_noun(more):
+        return tokens
+    if any(token.kind & (PRONOUN | VALUE) for token in (*less, *more)):
+        return tokens
+    plural = less[-1].raw.endswith("s") and not less[-1].kind & CAPITAL
+    if plural != (more[-1].raw.endswith("s") and not more[-1].kind & CAPITAL):
+        return tokens
+    whole = [*more, tokens[at - 2], token_of(other), tokens[at], *less]
+    return _with_clause_end(whole, tokens[-1])
+
+
+# By the smaller one. Of "lighter" and "shorter" there are two greater ones.
+GREATER = {
+    "younger": "older", "smaller": "bigger", "lower": "higher", "slower": "faster",
+    "poorer": "richer", "weaker": "stronger", "worse": "better", "colder": "warmer", "narrower": "wider",
+    "shallower": "deeper", "thinner": "thicker", "newer": "older",
+}  # fmt: skip
+
+
+def _peopled(tokens: list[Token]) -> list[Token]:
+    """ "The crew has 7 members" is "the crew has 7 people"."""
+    at = _place(tokens, "members")
+    counted = at == len(tokens) - 1 and at > 2 and tokens[at - 1].kind & VALUE and tokens[at - 2].raw in ("has", "have")
+    return _with_clause_end([*tokens[:at], token_of("people")], tokens[-1]) if counted else tokens
+
+
+def _put_instead(tokens: list[Token]) -> list[Token]:
+    """ "The talk is on Friday instead of Monday" is "the talk was moved from Monday to Friday"."""
+    at = _place(tokens, "instead")
+    dated = len(tokens) == at + 3 and at > 3 and tokens[at - 1].mask == tokens[-1].mask == "date"
+    verb = at - 3 if dated and tokens[at - 2].raw == "on" else 0
+    if verb < 1 or tokens[verb].raw not in ("is", "happens") or not _is_noun(tokens[:verb]):
+        return tokens
+    return [*tokens[:verb], *_words("was moved from"), tokens[-1].without_kind(BREAKING), token_of("to"),
+            tokens[at - 1].with_kind(tokens[-1].kind & BREAKING)]  # fmt: skip
+
+
 # By the word without which there is no such form.
 RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(MEASURED_BY, _measuring),
@@ -456,4 +562,11 @@ RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(HANDING, _handed_over),
     "included": _included,
     "switched": _switched_as,
+    "birthplace": _born,
+    **dict.fromkeys(MAKERS, _made_by),
+    **dict.fromkeys(DOERS, _doing),
+    "it": _ruled,
+    "than": _compared,
+    "members": _peopled,
+    "instead": _put_instead,
 }

@@ -74,6 +74,18 @@ CHINESE_TIME = re.compile(
 CHINESE_WHEN = re.compile(
     r"每(?:天|[周月年])?[一二三四五六日]?|[这下上]?(?:周|星期|礼拜)[一二三四五六日天]|今天|明天|\d{1,2}月\d{1,2}[日号]|在\d{1,2}:\d{2}"
 )
+CHINESE_DAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])")
+CHINESE_NUMBER = re.compile(
+    r"[一二两三四五六七八九十百千万][零一二两三四五六七八九十百千万]*[十百千万][零一二两三四五六七八九十百千万]*"
+)
+CHINESE_DIGITS, CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+# "The manager has become Liu Fang", "moved to Beijing": what there is one of, and what it was changed to.
+CHINESE_CHANGE = re.compile(r"(.{2,}?)(?:已经?)?(?:换成了?|改成了?|改为了?|变成了|变更为|调整为|更换为)(.+)")
+CHINESE_IS = re.compile(r"([^是]{2,})是([^是]+)")
+CHINESE_MOVE, CHINESE_HOME = (
+    re.compile(r"(.{1,}?)(?:已经?)?(?:搬到了?|搬去了?|迁到了?)(.+)"),
+    re.compile(r"(.+?)住在(.+)"),
+)
 SPANNED = re.compile("[从到至]")
 EQUATED = re.compile(r"[是为為在到至は]\s?(\d[\d.,:]*)(?!\d)")
 _starting: dict[str, list[tuple[str, ...]]] = {}
@@ -86,6 +98,7 @@ class Leaf:
     rest: int
     value: str
     changes: bool
+    replaces: bool = True
 
 
 def record(text: str) -> tuple[int, tuple[Leaf, ...]] | None:
@@ -286,6 +299,8 @@ def _record(text: str) -> Spoken:
 def _strict(text: str) -> Spoken:
     """Objects keep their case; prose does not, nor the sign that ends it."""
     whole = CHINESE_TIME.sub(_clock, " ".join(unicodedata.normalize("NFKC", text).split()))
+    if OTHER_SCRIPT.search(whole):
+        whole = CHINESE_NUMBER.sub(_chinese_number, CHINESE_DAY.sub(_chinese_day, whole))
     if whole[:1] not in ("{", "["):
         whole = whole.casefold().rstrip(".!。 ")
         times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
@@ -293,8 +308,38 @@ def _strict(text: str) -> Spoken:
             whole = " ".join([*times, re.sub("[,，、]", "", CHINESE_WHEN.sub("", whole))])
     found = EQUATED.search(whole)
     rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}" if found else ""
-    leaves = (Leaf(code_of(rest), found.group(1), True),) if found else ()
+    leaves = (Leaf(code_of(rest), found.group(1), True),) if found else _chinese_leaves(whole)
     return Spoken([], 0, code_of(f"strict {whole}") or 1, leaves)
+
+
+def _chinese_day(found: re.Match[str]) -> str:
+    return f"周{found[1].replace('天', '日')}"
+
+
+def _chinese_number(found: re.Match[str]) -> str:
+    """The digits of a number in Chinese, "一千二百" of 1,200."""
+    total = part = digit = 0
+    for sign in found[0].replace("两", "二"):
+        unit = CHINESE_UNITS.get(sign, 0)
+        if unit == 10_000:
+            total, part, digit = (total + part + digit) * unit, 0, 0
+        elif unit:
+            part, digit = part + max(digit, 1) * unit, 0
+        else:
+            digit = CHINESE_DIGITS.find(sign)
+    return str(total + part + digit)
+
+
+def _chinese_leaves(whole: str) -> tuple[Leaf, ...]:
+    """What is said of the one thing that it is about: only what speaks of a change replaces it."""
+    forms = (
+        (CHINESE_CHANGE, "is", True), (CHINESE_IS, "is", False),
+        (CHINESE_MOVE, "lives", True), (CHINESE_HOME, "lives", False),
+    )  # fmt: skip
+    for form, verb, replaces in forms:
+        if found := form.fullmatch(whole):
+            return (Leaf(code_of(f"{verb} {found[1]}"), found[2], True, replaces),)
+    return ()
 
 
 def _clock(found: re.Match[str]) -> str:

@@ -74,7 +74,7 @@ PHONE = patterns.late(r"\+\d{7,15}")
 EMAIL = patterns.late(r"[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+")
 VERSION = patterns.late(r"v\d+(?:\.\d+){1,3}(?:-\w+)?|\d+\.\d+\.\d{1}|\d+(?:\.\d+){3}")
 # Its dots end no sentence, but for the last one.
-HALF_OF_DAY = patterns.late(r"(?<=[\d\s])([ap])\.m\b(?:\.(?=[,;:!?)]|\s+[^A-Z\s]))?", re.IGNORECASE)
+HALF_OF_DAY = patterns.late(r"(?<=[\d\s])([ap])\.m\b(?:\.(?=[,;:!?)]|\s+(?-i:[^A-Z\s])))?", re.IGNORECASE)
 PARTS_OF_PHONE = patterns.late(r"\+\d[\d ()/\-]{5,}\d")
 MONEY = patterns.late(r"[+\-−]?[$€£¥₹]\d[\d.]*[kmb]?")
 DATE = patterns.late(r"\d{4}-\d{1,2}-\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th|er)")
@@ -107,6 +107,7 @@ AS_WRITTEN = patterns.late(
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
+MINUS = patterns.late(rf"(?<!\d )\bminus (\d+(?:\.\d+)?|(?:{'|'.join(values.NUMBER_WORDS)})\b)(?![\w-])", re.IGNORECASE)
 EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 # Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
 LIKE_A_NAME = patterns.late(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
@@ -162,6 +163,8 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
         if "," in text:
             text = LISTED.sub(lambda found: found[0].replace(",", ", "), text)
+        if "inus " in text:
+            text = MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
         if ".m" in text or ".M" in text:
             text = HALF_OF_DAY.sub(lambda found: f"{found.group(1)}m", text)
         whole = text if text.isascii() else _plain(text)
@@ -284,7 +287,7 @@ def _compound(text: str) -> list[str]:
     if "-" not in text or text in CANONICAL or text in WHOLE or _number_of(text):
         return []
     parts = text.split("-")
-    plain = all(len(part) > 2 and part.isalpha() and part not in SMALL for part in parts)
+    plain = all(part.isalpha() and part not in SMALL and (len(part) > 2 or not at) for at, part in enumerate(parts))
     named = all(part in values.SHORT_DAYS or part in values.WEEKDAYS or part in values.MONTHS for part in parts)
     return parts if plain and not named else []
 

@@ -68,6 +68,8 @@ FOREIGN_MONTHS = {
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12} | {
     word: number
     for number, words in (
+        (10**6, "mn mio mln"),
+        (10**9, "bn mrd mld"),
         (1000, "tausend tysiąc tysiące tysięcy mil mille"),
         (10**6, "millionen millones millón milion miliony milionów"),
     )
@@ -95,7 +97,7 @@ MEASURES = {
     for unit, factor, names in (
         ("gram", "1", "g gram grams gramme grammes gramm gramos"),
         ("gram", "1000", "kg kilo kilos kilogram kilograms kilogramm kilogramos"),
-        ("gram", "1000000", "tonne tonnes"),
+        ("gram", "1000000", "tonne tonnes t"),
         ("milligram", "1", "mg milligram milligrams"),
         ("millimeter", "1", "mm millimeter millimeters millimetre millimetres"),
         ("millimeter", "10", "cm centimeter centimeters centimetre centimetres zentimeter"),
@@ -105,6 +107,8 @@ MEASURES = {
         ("foot", "1", "ft foot feet"),
         ("mile", "1", "mi mile miles"),
         ("lb", "1", "lb lbs"),
+        ("milliliter", "10", "cl centiliter centiliters centilitre centilitres"),
+        ("milliliter", "100", "dl deciliter deciliters decilitre decilitres"),
         ("milliliter", "1", "ml milliliter milliliters millilitre millilitres"),
         ("milliliter", "1000", "l liter liters litre litres litros"),
         ("ms", "1", "ms millisecond milliseconds millisekunden"),
@@ -116,9 +120,9 @@ MEASURES = {
         ("month", "1", "month months monat monate monaten mes meses"),
         ("month", "12", "year years jahr jahre jahren año años"),
         ("kb", "1", "kb kilobyte kilobytes"),
-        ("mb", "1", "mb megabyte megabytes"),
-        ("gb", "1", "gb gigabyte gigabytes"),
-        ("tb", "1", "tb terabyte terabytes"),
+        ("kb", "1000", "mb megabyte megabytes"),
+        ("kb", "1000000", "gb gigabyte gigabytes"),
+        ("kb", "1000000000", "tb terabyte terabytes"),
         ("watt", "1", "w watt watts"),
         ("watt", "1000", "kw kilowatt kilowatts"),
         ("volt", "1", "v volt volts"),
@@ -153,7 +157,8 @@ PERCENT = frozenset({"percent", "pct"})
 # Written against their number: 5kg is 5 kg.
 UNITS = frozenset(
     """
-    kg g mg km m cm mm gb mb tb kb gib mib ms s sec secs h hr hrs min mins lb lbs oz l ml kwh kw mw hz ghz mhz px pt ft
+    kg g mg km m cm mm gb mb tb kb gib mib ms s sec secs h hr hrs min mins lb lbs oz l cl dl ml t bn mn mio
+    kwh kw mw hz ghz mhz px pt ft
     in mi yd usd eur gbp am pm
     """.split()
 )

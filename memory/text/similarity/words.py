@@ -247,11 +247,12 @@ def _turned(way: str) -> str:
 CLOSED = [
     tuple(pair.split("/"))
     for pair in """
-    data/center web/site log/file time/zone work/flow data/base check/list smart/phone back/up pass/word white/board
-    ware/house home/page land/line land/lord play/ground car/pool dead/line head/quarter work/shop work/place
-    news/letter spread/sheet screen/shot stake/holder time/sheet code/base life/span life/time pay/roll pay/check
-    play/list hard/ware soft/ware air/port flow/chart black/list white/list end/point name/space host/name user/name
-    file/name time/stamp data/set note/book tool/kit road/map over/view bench/mark fire/wall round/trip
+    type/script java/script front/end back/end data/center web/site log/file time/zone work/flow data/base
+    check/list smart/phone back/up pass/word white/board ware/house home/page land/line land/lord play/ground
+    car/pool dead/line head/quarter work/shop work/place news/letter spread/sheet screen/shot stake/holder
+    time/sheet code/base life/span life/time pay/roll pay/check play/list hard/ware soft/ware air/port flow/chart
+    black/list white/list end/point name/space host/name user/name file/name time/stamp data/set note/book tool/kit
+    road/map over/view bench/mark fire/wall round/trip
     """.split()
 ]
 _PHRASAL_PASTS = dict(
@@ -329,7 +330,8 @@ IDIOMS = {
         "have permission to",
         "has not been": "is yet to be, has yet to be",
         "is free": "costs nothing",
-        "expires": "runs out, is valid until, is valid till, is valid through",
+        "6 months": "half a year",
+        "expires": "valid until, valid till, valid through, runs out, is valid until, is valid till, is valid through",
         "expire": "run out, are valid until, are valid till, are valid through",
         "closes at": "is open until, is open till",
         "close at": "are open until, are open till",
@@ -700,7 +702,8 @@ SHAPES = frozenset(
     prefers rather job occupation profession got no wird wurde renamed switched carries bears features boasts earns
     offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
-    plane air using
+    plane air using birthplace author founder inventor creator composer designer discoverer builder painter teacher
+    driver player breeder collector grower importer exporter tester it members instead
     """.split()
 )
 MORE, FEWER = frozenset("more longer above greater higher later".split()), frozenset("less fewer below shorter".split())
@@ -1154,6 +1157,22 @@ while whilst
 toward towards
 until till
 sturdy robust
+cafe café
+naive naïve
+fiance fiancé
+fiancee fiancée
+facade façade
+decor décor
+cliche cliché
+protege protégé
+jalapeno jalapeño
+nodejs node.js
+vuejs vue.js
+nextjs next.js
+señor sr
+señora sra
+vive reside
+viven residen
 obvious evident
 reachable contactable
 auth authentication
@@ -1552,6 +1571,11 @@ _FAMILY = {
     for line in FAMILIES.strip().splitlines()
     for word in line.split()
 }
+
+
+def is_a_deed(noun: str) -> bool:
+    """Whether it is a noun for what a verb does: "deployments"."""
+    return without_number(noun) in _FAMILY
 
 
 def third_person(verb: str) -> str:
