@@ -107,9 +107,8 @@ def test_agents_are_listed_by_their_ids_the_same_on_every_database(client: Clien
     assert [entry["agentId"] for entry in listed(client)] == sorted(names[:-1])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
+def test_what_is_no_manifest_is_refused_by_its_fields_and_not_echoed(client: Client) -> None:
+    for wrong, field in (
         ({"agentId": "roster"}, "agentId"),
         ({"agentId": "org-chart"}, "agentId"),
         ({"agentId": "host:triage"}, "agentId"),
@@ -131,15 +130,13 @@ def test_agents_are_listed_by_their_ids_the_same_on_every_database(client: Clien
         ({"packVersion": "1.0.0\n"}, "packVersion"),
         ({"packName": "acme"}, "packName"),
         ({"surprise": PROMPT}, "surprise"),
-    ],
-)
-def test_what_is_no_manifest_is_refused_by_its_fields_and_not_echoed(client: Client, wrong: Any, field: str) -> None:
-    answer = put(client, manifest(**wrong), agent_id=wrong.get("agentId", AGENT))
-    assert (answer.status_code, answer.json()["error"]) == (422, "validation_error")
-    schemas.check("error-envelope", answer.json())
-    assert field in [error["field"] for error in answer.json()["details"]["errors"]]
-    assert "nobody may read" not in answer.content.decode()
-    assert listed(client) == []
+    ):
+        answer = put(client, manifest(**wrong), agent_id=str(wrong.get("agentId", AGENT)))
+        assert (answer.status_code, answer.json()["error"]) == (422, "validation_error"), (wrong, field)
+        schemas.check("error-envelope", answer.json())
+        assert field in [error["field"] for error in answer.json()["details"]["errors"]], (wrong, field)
+        assert "nobody may read" not in answer.content.decode(), (wrong, field)
+        assert listed(client) == [], (wrong, field)
 
 
 def test_a_refusal_says_what_the_schema_asks_for(client: Client) -> None:
@@ -263,9 +260,8 @@ def test_a_required_peer_that_is_not_there_refuses_and_an_optional_one_degrades(
     assert seen(client)["degraded"] == taken.json()["degraded"]
 
 
-@pytest.mark.parametrize(
-    ("key", "there"),
-    [
+def test_a_capability_is_there_when_it_is_claimed() -> None:
+    for key, there in (
         ("memory", True),
         ("host.memory", True),
         ("memory.search", True),
@@ -282,16 +278,14 @@ def test_a_required_peer_that_is_not_there_refuses_and_an_optional_one_degrades(
         ("workspace.none", False),
         ("workspace.on.deeper", False),
         ("", False),
-    ],
-)
-def test_a_capability_is_there_when_it_is_claimed(key: str, there: bool) -> None:
-    document = {
-        "memory": {"supported": True, "search": {"supported": True}, "retention": {"ttl": False, "forget": True}},
-        "agents": {"memoryBackends": ["long-term"]},
-        "limits": {"maxNodeExecutions": 1000},
-        "workspace": {"supported": True, "on": True, "off": False, "none": []},
-    }
-    assert capabilities.advertises(document, key) is there
+    ):
+        document = {
+            "memory": {"supported": True, "search": {"supported": True}, "retention": {"ttl": False, "forget": True}},
+            "agents": {"memoryBackends": ["long-term"]},
+            "limits": {"maxNodeExecutions": 1000},
+            "workspace": {"supported": True, "on": True, "off": False, "none": []},
+        }
+        assert capabilities.advertises(document, key) is there, (key, there)
 
 
 def test_ephemeral_and_read_only_hosts_degrade_what_asks_for_more(client: Client, settings: Settings) -> None:

@@ -162,9 +162,8 @@ def test_an_endpoint_that_does_not_stream_and_does_not_count_is_heard_as_a_whole
     assert [each["chunk"] for each in told(run, "ai.message.chunk")] == ["At once."]
 
 
-@pytest.mark.parametrize(
-    ("config", "field"),
-    [
+def test_a_config_that_cannot_be_honoured_is_refused_by_field() -> None:
+    for config, field in (
         ({}, "config"),
         ({"prompt": "a", "messages": [{"role": "user", "content": "b"}]}, "config"),
         ({"prompt": "a", "temperature": 1}, "config"),
@@ -172,12 +171,10 @@ def test_an_endpoint_that_does_not_stream_and_does_not_count_is_heard_as_a_whole
         ({"prompt": "a", "maxTokens": 0}, "config.maxTokens"),
         ({"prompt": "a", "tools": ["openwop:workspace.read"]}, "config.tools[0]"),
         ({"messages": [{"role": "tool", "content": "b"}]}, "config.messages[0].role"),
-    ],
-)
-def test_a_config_that_cannot_be_honoured_is_refused_by_field(config: dict[str, Any], field: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        install(config)
-    assert {each["field"] for each in refused.value.details["errors"]} == {f"$.nodes[0].{field}"}
+    ):
+        with pytest.raises(Invalid) as refused:
+            install(config)
+        assert {each["field"] for each in refused.value.details["errors"]} == {f"$.nodes[0].{field}"}, (config, field)
 
 
 def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(model: Server) -> None:

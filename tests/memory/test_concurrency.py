@@ -33,11 +33,11 @@ def test_writers_at_once_number_their_changes_and_events_without_a_gap() -> None
     acme = building.scope()
     run = building.open_run(acme)
     before = event_log.length(acme.tenant_id, run.id)
-    written = at_once(lambda number: building.write(acme, run, f"entry {number}", tags=("t",)), 80)
-    assert sorted(entry.position for entry in written) == list(range(1, 81))
+    written = at_once(lambda number: building.write(acme, run, f"entry {number}", tags=("t",)), 40)
+    assert sorted(entry.position for entry in written) == list(range(1, 41))
     events = event_log.read(acme.tenant_id, run.id)
-    assert [event.sequence for event in events] == list(range(before + 80))
-    assert LedgerHead.objects.of(acme.tenant_id).get().entries == MemoryEntry.objects.count() == 80
+    assert [event.sequence for event in events] == list(range(before + 40))
+    assert LedgerHead.objects.of(acme.tenant_id).get().entries == MemoryEntry.objects.count() == 40
 
 
 @pytest.mark.parametrize("tier", ["episodic", "semantic"])
@@ -51,8 +51,8 @@ def test_clients_that_put_one_address_at_once_are_all_answered(tier: str) -> Non
         client = Client(headers={"X-Agent-ID": "bot"})
         return int(client.put("/api/v1/memory", said, content_type="application/json", **headers).status_code)
 
-    assert Counter(at_once(put, 4 * AT_ONCE)) == {201: 4, 200: 4 * AT_ONCE - 4}
-    assert sorted(EntryAddress.objects.values_list("key", "version")) == [(f"k{each}", AT_ONCE) for each in range(4)]
+    assert Counter(at_once(put, 2 * AT_ONCE)) == {201: 2, 200: 2 * AT_ONCE - 2}
+    assert sorted(EntryAddress.objects.values_list("key", "version")) == [(f"k{each}", AT_ONCE) for each in range(2)]
 
 
 def test_an_entry_that_is_retired_and_removed_at_once_is_counted_once() -> None:
@@ -95,9 +95,9 @@ def test_of_two_owners_who_deactivate_each_other_at_once_one_stays() -> None:
 
 def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
     acme, name = building.scope(), "marta.kowalska@example.com"
-    building.remember("acme", *[f"{number} of {name}" for number in range(60)], "the Gold plan")
+    building.remember("acme", *[f"{number} of {name}" for number in range(30)], "the Gold plan")
     asked = []
-    for _ in range(4):
+    for _ in range(3):
         found = execution.preview(acme, [name], now=timezone.now())
         asked.append(
             execution.confirm(acme, found.request.id, typed=name, reason="r", ticked=set(), now=timezone.now())
@@ -105,15 +105,15 @@ def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
 
     def act(number: int) -> str:
         given: dict[str, Any] = {"holder": f"worker/{number}", "now": timezone.now(), "clock": timezone.now}
-        ended = execution.execute(acme.tenant_id, asked[number % 4].id, **given)
+        ended = execution.execute(acme.tenant_id, asked[number % 3].id, **given)
         return str(ended and ended.state)
 
-    for _ in range(4):  # one at a time goes over the tenant; the others wait for their turn
-        at_once(act, 8)
+    for _ in range(3):  # one at a time goes over the tenant; the others wait for their turn
+        at_once(act, 6)
     rows = ForgetRequest.objects.of(acme.tenant_id).filter(id__in=[each.id for each in asked])
     assert {row.state for row in rows} == {ForgetState.FORGOTTEN}
     assert all(receipts.is_genuine(row) for row in rows)
-    assert sum(row.receipt["stores"]["memory entries"]["erased"] for row in rows) == 60
+    assert sum(row.receipt["stores"]["memory entries"]["erased"] for row in rows) == 30
     assert building.contents(acme) == ["the Gold plan"]
 
 
@@ -207,5 +207,5 @@ def test_a_run_is_forked_and_cancelled_at_once_by_many_and_nobody_waits_for_ever
         else:
             run_service.cancel_run(acme, source, now=timezone.now())
 
-    at_once(act, 64)
-    assert Run.objects.filter(source_run_id=source).count() == 32
+    at_once(act, 32)
+    assert Run.objects.filter(source_run_id=source).count() == 16

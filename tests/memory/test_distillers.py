@@ -48,9 +48,8 @@ def corpora(draw: st.DrawFn) -> list[Source]:
     return sources(*texts, protected=tuple(protected))
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
+def test_a_text_is_split_where_its_sentences_end() -> None:
+    for text, sentences in (
         ("Dr. Smith met J. Doe at 3.5 km. He left.", ["Dr. Smith met J. Doe at 3.5 km.", "He left."]),
         ("See https://x.org/a.b?c=1. Mail a@b.co.uk. Done", ["See https://x.org/a.b?c=1.", "Mail a@b.co.uk.", "Done"]),
         ("It is due on Jan. 5 at No. 7. Pay $1,234.56!", ["It is due on Jan. 5 at No. 7.", "Pay $1,234.56!"]),
@@ -66,10 +65,8 @@ def corpora(draw: st.DrawFn) -> list[Source]:
         ("Heading\r\nbody of it\n\nnew", ["Heading", "body of it", "new"]),
         ("The key is [REDACTED:my. Key]. Next", ["The key is [REDACTED:my. Key].", "Next"]),
         (" ... \n -- ", []),
-    ],
-)  # fmt: skip
-def test_a_text_is_split_where_its_sentences_end(text, sentences) -> None:
-    assert split(text) == sentences
+    ):
+        assert split(text) == sentences, (text, sentences)
 
 
 @pytest.mark.parametrize("text", ["." * 60_000 + "x", " " * 60_000 + "x", "[REDACTED:" * 6_000, "a-" * 30_000])
@@ -310,7 +307,7 @@ def test_facts_are_kept_where_reading_from_the_front_or_at_random_loses_them(sha
 
 
 def test_ten_times_the_corpus_takes_about_ten_times_as_long() -> None:
-    texts = [f"Customer {n} of region {n % 97} prefers day {n % 365}. Thanks for the chat." for n in range(20_000)]
+    texts = [f"Customer {n} of region {n % 97} prefers day {n % 365}. Thanks for the chat." for n in range(8_000)]
     corpus = sources(*texts)
 
     def seconds(part: list[Source]) -> float:
@@ -318,8 +315,8 @@ def test_ten_times_the_corpus_takes_about_ten_times_as_long() -> None:
         distillers.distil(part, 20_000)
         return time.process_time() - started
 
-    small = min(seconds(corpus[:2_000]) for _ in range(3))
-    assert seconds(corpus) < 25 * small + 1
+    small = min(seconds(corpus[:800]) for _ in range(3))
+    assert seconds(corpus) < 25 * small + 0.3
 
 
 def test_lines_that_cost_more_together_than_apart_still_keep_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,9 +112,8 @@ def test_a_secret_goes_out_by_its_name_and_comes_back_redacted(server: Server) -
     assert TOKEN not in json.dumps([kept.request, kept.answer, [event.payload for event in log_of(run)]])
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
+def test_a_config_that_cannot_be_honoured_is_refused_by_field() -> None:
+    for change, field in (
         ({"url": "ftp://crm.example/x"}, "config.url"),
         ({"url": "https://{{host}}/x"}, "config.url"),
         ({"url": "https://ada:secret@crm.example/x"}, "config.url"),
@@ -125,12 +124,10 @@ def test_a_secret_goes_out_by_its_name_and_comes_back_redacted(server: Server) -
         ({"headers": {"Host": "elsewhere.example"}}, "config.headers.Host"),
         ({"headers": {"a\nb": "x"}}, "config.headers"),
         ({"body": "x"}, "config.body"),
-    ],
-)
-def test_a_config_that_cannot_be_honoured_is_refused_by_field(change: dict[str, Any], field: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        install({"url": "https://crm.example/x", "method": "GET", **change})
-    assert [each["field"] for each in refused.value.details["errors"]] == [f"$.nodes[0].{field}"]
+    ):
+        with pytest.raises(Invalid) as refused:
+            install({"url": "https://crm.example/x", "method": "GET", **change})
+        assert [each["field"] for each in refused.value.details["errors"]] == [f"$.nodes[0].{field}"], (change, field)
 
 
 def failed(run: Run) -> Any:
@@ -138,9 +135,8 @@ def failed(run: Run) -> Any:
     return next(event.payload["error"]["code"] for event in log_of(run) if event.type == "node.failed")
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
+def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(server: Server) -> None:
+    for answer, code in (
         (serving.answers(b"no", 404), "status"),
         (serving.answers(b"", 302, Location="/elsewhere"), "status"),
         (serving.answers(b"later", 503), "status"),
@@ -155,17 +151,15 @@ def failed(run: Run) -> Any:
             "malformed",
         ),
         (serving.answers(b"x", Content_Type="text/plain; charset=none-such"), "malformed"),
-    ],
-)
-def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
-    server: Server, answer: serving.Answers, code: str
-) -> None:
-    server.answers = answer
-    run = executed({"url": server.url, "method": "GET"})
-    assert failed(run) == code
-    assert len(server.asked) == 1
-    answered = next(event for event in log_of(run) if event.type == "console.call.answered")
-    assert answered.payload["code"] == code
+    ):
+        with building.undone():
+            server.answers = answer
+            server.asked.clear()
+            run = executed({"url": server.url, "method": "GET"})
+            assert failed(run) == code, (answer, code)
+            assert len(server.asked) == 1, (answer, code)
+            answered = next(event for event in log_of(run) if event.type == "console.call.answered")
+            assert answered.payload["code"] == code, (answer, code)
 
 
 def test_an_address_that_is_not_listed_is_not_asked(server: Server, settings: Settings) -> None:

@@ -28,9 +28,8 @@ def local(text: str, *, zone: str = BERLIN, at: datetime = WEDNESDAY) -> str:
     return due.astimezone(ZoneInfo(zone)).strftime("%a %Y-%m-%d %H:%M")
 
 
-@pytest.mark.parametrize(
-    ("text", "due"),
-    [
+def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant() -> None:
+    for text, due in (
         ("Follow up next Monday", "Mon 2026-11-23 09:00"),
         ("remind me in 3 days", "Sat 2026-11-21 09:00"),
         ("Please ping me in 20 minutes.", "Wed 2026-11-18 11:50"),
@@ -66,16 +65,13 @@ def local(text: str, *, zone: str = BERLIN, at: datetime = WEDNESDAY) -> str:
         ("You need to lock the gate at 17:00", "Wed 2026-11-18 17:00"),
         ("It's my turn to feed the cat while Ana is away next week", "Mon 2026-11-23 09:00"),
         ("The vendor commits to patching the relay by Friday", "Fri 2026-11-20 09:00"),
-    ],
-)
-def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant(text: str, due: str) -> None:
-    assert local(text) == due
-    assert one(text).cron == ""
+    ):
+        assert local(text) == due, (text, due)
+        assert one(text).cron == "", (text, due)
 
 
-@pytest.mark.parametrize(
-    ("text", "expression", "first"),
-    [
+def test_a_time_that_comes_again_is_a_cron_expression() -> None:
+    for text, expression, first in (
         ("Every Friday send the report", "0 9 * * 5", "Fri 2026-11-20 09:00"),
         ("every weekday at 18:00 check the inbox", "0 18 * * 1-5", "Wed 2026-11-18 18:00"),
         ("Remind me daily at 8 am to look at the queue", "0 8 * * *", "Thu 2026-11-19 08:00"),
@@ -89,11 +85,9 @@ def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant(text: str, due:
         ("Send the plan on the first Monday of each month", "0 9 * * 1#1", "Mon 2026-12-07 09:00"),
         ("Send the plan on the last Friday of every month at 14:00", "0 14 * * 5L", "Fri 2026-11-27 14:00"),
         ("Every quarter send the plan", "0 9 1 1,4,7,10 *", "Fri 2027-01-01 09:00"),
-    ],
-)
-def test_a_time_that_comes_again_is_a_cron_expression(text: str, expression: str, first: str) -> None:
-    assert (one(text).cron, local(text)) == (expression, first)
-    assert cron.problem_of(expression) == ""
+    ):
+        assert (one(text).cron, local(text)) == (expression, first), (text, expression, first)
+        assert cron.problem_of(expression) == "", (text, expression, first)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +141,8 @@ def test_a_clause_is_a_condition_that_later_memory_may_fulfil(text: str, words: 
     assert (found.at, set(found.words), found.negated) == (None, set(words_of(words)), negated)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_facts_past_times_denials_questions_and_quotations_are_no_intentions() -> None:
+    for text in (
         "The invoice cleared on Monday.",
         "We met last Tuesday.",
         "The store opens every Monday.",
@@ -187,10 +180,8 @@ def test_a_clause_is_a_condition_that_later_memory_may_fulfil(text: str, words: 
         "Send the list on the 45th",
         "Call Ana at 13 pm",
         "",
-    ],
-)
-def test_facts_past_times_denials_questions_and_quotations_are_no_intentions(text: str) -> None:
-    assert found_in(text, zone=BERLIN, written_at=WEDNESDAY) == []
+    ):
+        assert found_in(text, zone=BERLIN, written_at=WEDNESDAY) == [], text
 
 
 def test_what_lies_farther_ahead_than_ten_years_is_none() -> None:
@@ -215,9 +206,8 @@ def test_dates_in_digits_are_read_as_the_zone_writes_them(text: str, zone: str, 
     assert times == ([due] if due else [])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_orders_promises_and_other_languages_are_intentions() -> None:
+    for text in (
         "Repaint the north hall on Friday.",
         "If the audit passes, laminate the certificate.",
         "I promise to mend your chair by Monday.",
@@ -257,15 +247,12 @@ def test_dates_in_digits_are_read_as_the_zone_writes_them(text: str, zone: str, 
         "The customer was promised a callback by 5 pm.",
         "We're to hand in the tax return by Friday.",
         "The plumber is coming on Monday to fix the sink.",
-    ],
-)
-def test_orders_promises_and_other_languages_are_intentions(text: str) -> None:
-    assert len(found_in(text, zone="UTC", written_at=WEDNESDAY)) == 1
+    ):
+        assert len(found_in(text, zone="UTC", written_at=WEDNESDAY)) == 1, text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_happens_or_is_called_off_is_no_intention() -> None:
+    for text in (
         "Cancel the reminder for Friday.",
         "No need to ring the museum on Monday.",
         "Der Zug fährt morgen um 9 Uhr.",
@@ -309,10 +296,8 @@ def test_orders_promises_and_other_languages_are_intentions(text: str) -> None:
         "The samples must have been lost on Friday.",
         "Ada was sending the maps on Friday.",
         '{"quote": "He wrote: \\"call me on Friday\\" in his mail"}',
-    ],
-)
-def test_what_happens_or_is_called_off_is_no_intention(text: str) -> None:
-    assert found_in(text, zone="UTC", written_at=WEDNESDAY) == []
+    ):
+        assert found_in(text, zone="UTC", written_at=WEDNESDAY) == [], text
 
 
 MEANT = """
@@ -575,9 +560,8 @@ def test_what_people_and_agents_order_and_promise_is_told_from_how_things_are() 
             assert len(found_in(text, zone="UTC", written_at=WEDNESDAY)) == times, text
 
 
-@pytest.mark.parametrize(
-    ("text", "due"),
-    [
+def test_times_are_read_as_people_say_them() -> None:
+    for text, due in (
         ("In five working days, ask for the receipt.", "2026-11-25 09:00"),
         ("Send the list by the end of next week.", "2026-11-27 17:00"),
         ("Send the list by the end of the quarter.", "2026-12-31 17:00"),
@@ -595,11 +579,9 @@ def test_what_people_and_agents_order_and_promise_is_told_from_how_things_are() 
         ("Envía el plan a Ada pasado mañana a las 15:30.", "2026-11-20 15:30"),
         ("Envoie le plan à Ada après-demain à 15 h.", "2026-11-20 15:00"),
         ("Wyślij plan do Ady pojutrze o 15:00.", "2026-11-20 15:00"),
-    ],
-)
-def test_times_are_read_as_people_say_them(text: str, due: str) -> None:
-    found = found_in(text, zone="UTC", written_at=WEDNESDAY)
-    assert [f"{each.at:%Y-%m-%d %H:%M}" for each in found if each.at] == [due]
+    ):
+        found = found_in(text, zone="UTC", written_at=WEDNESDAY)
+        assert [f"{each.at:%Y-%m-%d %H:%M}" for each in found if each.at] == [due], (text, due)
 
 
 def test_the_start_and_the_end_of_every_week_are_its_days_and_the_start_of_a_month_its_first() -> None:
@@ -682,9 +664,8 @@ def test_a_silly_text_costs_no_time_to_speak_of(text: str) -> None:
     assert datetime.now(UTC) - begun < timedelta(seconds=2)
 
 
-@pytest.mark.parametrize(
-    ("condition", "statement", "said"),
-    [
+def test_a_statement_fulfils_a_condition_denies_it_or_says_nothing_of_it() -> None:
+    for condition, statement, said in (
         ("the invoice clears", "The invoice cleared this morning.", True),
         ("the invoice clears", "Invoice 4411 clears.", True),
         ("the invoice clears", "The invoice has been cleared by finance.", True),
@@ -750,14 +731,10 @@ def test_a_silly_text_costs_no_time_to_speak_of(text: str) -> None:
         ("Ben sends the report", "It is too early to send the report, says Ben.", None),
         ("Anna agrees to the price", "Anna agreed to the price.", True),
         ("the ticket is closed", "The ticket was closed by mistake and reopened.", False),
-    ],
-)
-def test_a_statement_fulfils_a_condition_denies_it_or_says_nothing_of_it(
-    condition: str, statement: str, said: bool | None
-) -> None:
-    wanted = words_of(condition)
-    assert verdict(wanted, statement) is said
-    assert said is None or wanted_of(wanted).words <= vocabulary(statement)
+    ):
+        wanted = words_of(condition)
+        assert verdict(wanted, statement) is said, (condition, statement, said)
+        assert said is None or wanted_of(wanted).words <= vocabulary(statement), (condition, statement, said)
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,10 @@ def test_a_gate_may_say_that_the_run_goes_on_after_a_rejection() -> None:
     assert (done.status, done.variables["verdict"]["decision"]) == ("completed", "rejected")
 
 
-@pytest.mark.parametrize(
-    ("value", "field"),
-    [
+def test_what_does_not_answer_an_approval_is_refused_with_its_field_and_the_run_waits_on() -> None:
+    acme = building.scope()
+    run = asking(acme, gate(actions=["accept", "reject", "refine", "edit-accept", "ask"]))
+    for value, field in (
         ("accept", "resumeValue"),
         ([], "resumeValue"),
         (None, "resumeValue"),
@@ -130,17 +131,11 @@ def test_a_gate_may_say_that_the_run_goes_on_after_a_rejection() -> None:
         ({"action": "edit-accept"}, "resumeValue.editedArtifactData"),
         ({"action": "ask", "question": 7}, "resumeValue.question"),
         ({"action": "ask", "question": "x" * 2001}, "resumeValue.question"),
-    ],
-)
-def test_what_does_not_answer_an_approval_is_refused_with_its_field_and_the_run_waits_on(
-    value: Any, field: str
-) -> None:
-    acme = building.scope()
-    run = asking(acme, gate(actions=["accept", "reject", "refine", "edit-accept", "ask"]))
-    with pytest.raises(Invalid) as refused:
-        answer(acme, run, value)
-    assert (refused.value.code, fields_of(refused)) == ("validation_error", [field])
-    assert runs.find(run.tenant_id, run.id).status == "waiting-approval"
+    ):
+        with pytest.raises(Invalid) as refused:
+            answer(acme, run, value)
+        assert (refused.value.code, fields_of(refused)) == ("validation_error", [field]), (value, field)
+        assert runs.find(run.tenant_id, run.id).status == "waiting-approval", (value, field)
 
 
 def test_an_action_that_is_not_offered_is_refused() -> None:
@@ -274,9 +269,10 @@ def test_answers_come_by_question_or_as_a_list(value: Any) -> None:
     assert (done.status, done.variables["told"]["answers"]) == ("completed", ANSWERS)
 
 
-@pytest.mark.parametrize(
-    ("value", "field"),
-    [
+def test_answers_that_are_missing_or_do_not_fit_are_refused_by_field_without_being_quoted() -> None:
+    acme = building.scope()
+    run = asking(acme, clarify())
+    for value, field in (
         ({"answers": ANSWERS | {"count": 0}}, "resumeValue.answers.count"),
         ({"answers": ANSWERS | {"count": "3"}}, "resumeValue.answers.count"),
         ({"answers": ANSWERS | {"code": "a" * 5000 + "b"}}, "resumeValue.answers.code"),
@@ -289,17 +285,11 @@ def test_answers_come_by_question_or_as_a_list(value: Any) -> None:
         ({"answers": [{"answer": 1}]}, "resumeValue.answers"),
         ({}, "resumeValue.answers"),
         (7, "resumeValue.answers"),
-    ],
-)
-def test_answers_that_are_missing_or_do_not_fit_are_refused_by_field_without_being_quoted(
-    value: Any, field: str
-) -> None:
-    acme = building.scope()
-    run = asking(acme, clarify())
-    with pytest.raises(Invalid) as refused:
-        answer(acme, run, value, "ask")
-    assert field in fields_of(refused)
-    assert "aaaa" not in str(refused.value.details)
+    ):
+        with pytest.raises(Invalid) as refused:
+            answer(acme, run, value, "ask")
+        assert field in fields_of(refused), (value, field)
+        assert "aaaa" not in str(refused.value.details), (value, field)
 
 
 def external(correlation: Any = None, **config: Any) -> dict[str, Any]:
@@ -316,9 +306,9 @@ def test_an_event_that_correlates_ends_the_wait(value: dict[str, Any]) -> None:
     assert (done.status, done.variables["event"]["event"]) == ("completed", value)
 
 
-@pytest.mark.parametrize(
-    ("correlation", "value"),
-    [
+def test_an_event_that_is_another_s_is_refused_and_the_run_waits_on() -> None:
+    acme = building.scope()
+    for correlation, value in (
         ({"orderId": "o-1"}, {"orderId": "o-2"}),
         ({"orderId": "o-1"}, {}),
         ({"orderId": "o-1"}, {"correlation": {"orderId": "o-2"}, "orderId": "o-1"}),
@@ -326,14 +316,12 @@ def test_an_event_that_correlates_ends_the_wait(value: dict[str, Any]) -> None:
         ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}, {"n": 1}]}),
         ({"item": {"n": False}}, {"item": {"n": 0}}),
         ({"item": {"n": 1}}, {"item": {"n": 1, "m": 2}}),
-    ],
-)
-def test_an_event_that_is_another_s_is_refused_and_the_run_waits_on(correlation: Any, value: Any) -> None:
-    acme = building.scope()
-    run = asking(acme, external(correlation))
-    with pytest.raises(CorrelationMismatch):
-        answer(acme, run, value, "wait")
-    assert runs.find(run.tenant_id, run.id).status == "waiting-external"
+    ):
+        with building.undone():
+            run = asking(acme, external(correlation))
+            with pytest.raises(CorrelationMismatch):
+                answer(acme, run, value, "wait")
+            assert runs.find(run.tenant_id, run.id).status == "waiting-external", (correlation, value)
 
 
 def test_numbers_correlate_by_value() -> None:
@@ -353,9 +341,8 @@ def test_a_question_of_another_kind_is_answered_with_what_its_schema_allows() ->
 # --- what the config may say ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("node", "field"),
-    [
+def test_a_gate_that_could_not_ask_is_not_installed() -> None:
+    for node, field in (
         (gate(actions=["edit"]), "config.actions[0]"),
         (gate(actions=[]), "config.actions"),
         (gate(requiredApprovals=0), "config.requiredApprovals"),
@@ -379,12 +366,10 @@ def test_a_question_of_another_kind_is_answered_with_what_its_schema_allows() ->
         (building.node("wait", "core.interrupt", {"kind": "custom"}), "config.customKind"),
         (building.node("wait", "core.interrupt", {"kind": "custom"}, inputs=given("customKind")), "config.customKind"),
         (building.node("ask", "core.clarificationGate", inputs=given("questions")), "config.questions"),
-    ],
-)
-def test_a_gate_that_could_not_ask_is_not_installed(node: dict[str, Any], field: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        workflows.check(building.definition("asks", node))
-    assert fields_of(refused) == [f"$.nodes[0].{field}"]
+    ):
+        with pytest.raises(Invalid) as refused:
+            workflows.check(building.definition("asks", node))
+        assert fields_of(refused) == [f"$.nodes[0].{field}"], (node, field)
 
 
 def test_what_the_run_brings_is_in_the_question_and_not_on_the_log() -> None:
@@ -426,14 +411,21 @@ def test_a_sensitive_variable_is_masked_in_what_is_asked_and_in_what_is_left(cli
         assert not {secret for secret in ("4111-22", "735191826473") if secret in text}
 
 
-@pytest.mark.parametrize("node_id", ["a/b", "a:b", "a:pause", "50%2F", "é b"])
-def test_a_gate_is_answered_at_its_address_whatever_its_node_is_called(client: Client, node_id: str) -> None:
-    run = asking(building.scope(), gate(node_id))
-    address = f"/v1/runs/{ids.wire('run', run.id)}/interrupts/{quote(node_id, safe='')}"
-    said = json.dumps({"resumeValue": ACCEPT})
-    answered = client.post(address, said, content_type="application/json", **building.headers())
-    assert (answered.status_code, answered.json()["nodeId"]) == (200, node_id)
-    assert building.advance(run).status == "completed"
+def test_a_gate_is_answered_at_its_address_whatever_its_node_is_called(client: Client) -> None:
+    acme, caller, said = building.scope(), building.headers(), json.dumps({"resumeValue": ACCEPT})
+    for node_id in (
+        "a/b",
+        "a:b",
+        "a:pause",
+        "50%2F",
+        "é b",
+    ):
+        with building.undone():
+            run = asking(acme, gate(node_id))
+            address = f"/v1/runs/{ids.wire('run', run.id)}/interrupts/{quote(node_id, safe='')}"
+            answered = client.post(address, said, content_type="application/json", **caller)
+            assert (answered.status_code, answered.json()["nodeId"]) == (200, node_id), node_id
+            assert building.advance(run).status == "completed", node_id
 
 
 def test_what_the_run_brings_may_make_the_question_impossible_and_the_node_says_so() -> None:

@@ -353,17 +353,14 @@ RARE = [
 ]
 
 
-@pytest.mark.parametrize(("form", "subject", "text", "sure"), FORMS + RARE, ids=[each[0] for each in FORMS + RARE])
-def test_a_subject_is_recognised_in_this_form(form: str, subject: str, text: str, sure: Mention) -> None:
-    terms = (search_form(subject),)
-    assert mention(terms, text) is sure
-
-
-def test_the_second_look_knows_the_same_forms_without_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subject_is_recognised_in_each_form_and_by_the_second_look_without_decoding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # Of one subject after the other: its patterns are made once, and a text is searched for them once.
     monkeypatch.setattr("memory.text.matching.shadows", cache(shadows))
     for form, subject, text, sure in sorted(FORMS + RARE, key=lambda each: each[1]):
         terms = (search_form(subject),)
+        assert mention(terms, text) is sure, form
         with monkeypatch.context() as patching:
             patching.setattr("memory.text.encodings.readings", lambda text: iter([text]))
             assert bool(second_look(terms, text)) is bool(sure), form
@@ -435,9 +432,8 @@ def test_bytes_in_json_are_read_as_the_text_that_they_say() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("subject", "text", "marked"),
-    [
+def test_what_is_suspected_is_marked_where_it_stands() -> None:
+    for subject, text, marked in (
         ("marta kowalska", "see Kowalska, Marta here", "Kowalska, Marta"),
         ("marta kowalska", "<td>Marta</td><td>Kowalska</td>", "Marta</td><td>Kowalska"),
         ("marta kowalska", "\u041c\u0430rta Kowalska", "\u041c\u0430rta Kowalska"),
@@ -454,12 +450,10 @@ def test_bytes_in_json_are_read_as_the_text_that_they_say() -> None:
         (ANA, "by ana_at_x.org", "ana_at_x.org"),
         ("+48 601 234 567", "call 601-234-567 now", "601-234-567"),
         (ANA, "to \u0430na@x.\u043erg now", "\u0430na@x.\u043erg"),
-    ],
-)
-def test_what_is_suspected_is_marked_where_it_stands(subject: str, text: str, marked: str) -> None:
-    hit = marks([subject]).search(text)
-    assert hit
-    assert hit[0] == marked
+    ):
+        hit = marks([subject]).search(text)
+        assert hit, (subject, text, marked)
+        assert hit[0] == marked, (subject, text, marked)
 
 
 def test_a_plain_text_hides_nothing() -> None:

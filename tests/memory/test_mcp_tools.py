@@ -157,9 +157,9 @@ def test_what_a_tool_says_of_the_key_is_redacted(server: Server) -> None:
     assert outputs_of(executed())["text"] == "sent [REDACTED:tools-key]"
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
+def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(server: Server) -> None:
+    put(server.url)
+    for answer, code in (
         (speaks({"content": [{"type": "text", "text": "no"}], "isError": True}), "tool_error"),
         (speaks(error={"code": -32602, "message": "unknown tool"}), "tool_error"),
         (speaks({"content": "text"}), "malformed"),
@@ -171,12 +171,10 @@ def test_what_a_tool_says_of_the_key_is_redacted(server: Server) -> None:
         (serving.answers(b"<html>", Content_Type="text/html"), "malformed"),
         (serving.answers(b": nothing\n\n", Content_Type="text/event-stream"), "malformed"),
         (serving.answers(b"{}", Content_Type="application/json", Mcp_Session_Id="session-\xe9"), "malformed"),
-    ],
-)
-def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(server: Server, answer: Any, code: str) -> None:
-    server.answers = answer
-    put(server.url)
-    assert code_of(executed()) == code
+    ):
+        with building.undone():
+            server.answers = answer
+            assert code_of(executed()) == code, (answer, code)
 
 
 def test_a_server_that_hangs_is_left_in_time(server: Server) -> None:
@@ -258,9 +256,9 @@ def test_servers_are_kept_listed_and_removed_by_name_and_each_change_is_audited(
     assert [row.action for row in acts] == ["mcp_server.set", "mcp_server.set", "mcp_server.removed"]
 
 
-@pytest.mark.parametrize(
-    ("name", "url", "field"),
-    [
+def test_a_server_that_could_not_be_asked_is_refused() -> None:
+    acme = building.scope()
+    for name, url, field in (
         ("tools", "ftp://tools.example", "url"),
         ("tools", "http://tools.example", "url"),
         ("tools", "https://me:pw@tools.example", "url"),
@@ -272,12 +270,10 @@ def test_servers_are_kept_listed_and_removed_by_name_and_each_change_is_audited(
         ("tools", "https://tools.example/\x7f", "url"),
         ("tools", "https://tools.example/\ud800", "url"),
         ("Tools", "https://tools.example", "name"),
-    ],
-)
-def test_a_server_that_could_not_be_asked_is_refused(name: str, url: str, field: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        mcp_servers.put_server(building.scope(), name, url, now=timezone.now())
-    assert [each["field"] for each in refused.value.details["errors"]] == [field]
+    ):
+        with pytest.raises(Invalid) as refused:
+            mcp_servers.put_server(acme, name, url, now=timezone.now())
+        assert [each["field"] for each in refused.value.details["errors"]] == [field], (name, url, field)
 
 
 def test_an_operator_keeps_servers_and_names_no_secret() -> None:

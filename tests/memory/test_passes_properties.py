@@ -110,18 +110,6 @@ def of_any(kinds: tuple[str, ...] = KINDS) -> Callable[[Any], Any]:
     return pytest.mark.parametrize("kind", kinds)
 
 
-@pytest.mark.engines
-@of_any()
-@few
-@given(corpus=CORPORA)
-def test_nothing_outside_the_one_ref_and_tenant_is_touched(kind: str, corpus: list[EntryDraft]) -> None:
-    with undone():
-        world = World(corpus)
-        before = world.beside()
-        world.carried_out(kind)
-        assert world.beside() == before
-
-
 @of_any()
 @few
 @given(corpus=CORPORA)
@@ -139,17 +127,23 @@ def test_no_secret_of_the_vault_and_no_old_mark_is_in_any_derived_text(kind: str
             assert not [text for text in texts if form in text]
 
 
+@pytest.mark.engines
 @of_any()
 @few
 @given(corpus=CORPORA)
-def test_every_entry_is_still_read_or_has_come_into_one_that_is(kind: str, corpus: list[EntryDraft]) -> None:
-    """What is hidden says why, can be restored, and has its descent on record; nothing has vanished."""
+def test_every_entry_is_still_read_or_has_come_into_one_that_is_and_nothing_else_is_touched(
+    kind: str, corpus: list[EntryDraft]
+) -> None:
+    """What is hidden says why, can be restored, and has its descent on record; nothing has vanished; the counts add
+    up; and the other ref and the other tenant are as they were."""
     with undone():
         world = World(corpus)
-        before = {row.id for row in world.rows()}
+        beside, before, was_live = world.beside(), {row.id for row in world.rows()}, len(world.live())
         work = world.carried_out(kind)
+        assert world.beside() == beside
         rows = {row.id: row for row in world.rows()}
         hidden = {row.id for row in rows.values() if row.retired_at}
+        _adds_up(world, work, was_live=was_live, hidden=len(hidden))
         assert before <= rows.keys()
         assert hidden <= before
         assert all(rows[each].retired_kind for each in hidden)
@@ -161,26 +155,18 @@ def test_every_entry_is_still_read_or_has_come_into_one_that_is(kind: str, corpu
         assert before <= {row.id for row in world.live()}
 
 
-@pytest.mark.engines
-@of_any()
-@few
-@given(corpus=CORPORA)
-def test_the_counts_add_up(kind: str, corpus: list[EntryDraft]) -> None:
-    with undone():
-        world = World(corpus)
-        before = len(world.live())
-        work = world.carried_out(kind)
-        live, made = world.live(), [row for row in world.live() if row.derived]
-        head = LedgerHead.objects.of(world.acme.tenant_id).get()
-        everything = MemoryEntry.objects.of(world.acme.tenant_id)
-        assert head.entries == everything.filter(retired_at=None).count()
-        assert head.retired == everything.exclude(retired_at=None).count()
-        hidden = [row for row in world.rows() if row.retired_at]
-        assert len(live) == before - len(hidden) + len(made)
-        told = [event.payload for event in event_log.read(work.tenant_id, work.run_id)]
-        assert len([each for each in told if "memoryId" in each]) == len(made)
-        if work.state == "done":
-            _agrees(kind, work, before=before, after=len(live), hidden=len(hidden))
+def _adds_up(world: World, work: Pass, *, was_live: int, hidden: int) -> None:
+    """The heads, the rows and the events agree."""
+    live, made = world.live(), [row for row in world.live() if row.derived]
+    head = LedgerHead.objects.of(world.acme.tenant_id).get()
+    everything = MemoryEntry.objects.of(world.acme.tenant_id)
+    assert head.entries == everything.filter(retired_at=None).count()
+    assert head.retired == everything.exclude(retired_at=None).count()
+    assert len(live) == was_live - hidden + len(made)
+    told = [event.payload for event in event_log.read(work.tenant_id, work.run_id)]
+    assert len([each for each in told if "memoryId" in each]) == len(made)
+    if work.state == "done":
+        _agrees(work.kind, work, before=was_live, after=len(live), hidden=hidden)
 
 
 def _agrees(kind: str, work: Pass, *, before: int, after: int, hidden: int) -> None:

@@ -23,9 +23,8 @@ def judged(text: str) -> str:
     return "none" if not found else "possible" if found[0].doubtful else "armed"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_weighed_asked_or_another_persons_plan_is_possible_and_not_armed() -> None:
+    for text in (
         "Maybe I'll phone the plumber tomorrow.",
         "Perhaps call the plumber on Friday.",
         "We might ship the crates on Monday.",
@@ -48,16 +47,13 @@ def judged(text: str) -> str:
         "We might call Rosa when the crates arrive.",
         "Vielleicht rufe ich morgen den Klempner an.",
         "Peut-être envoyer le devis demain.",
-    ],
-)
-def test_what_is_weighed_asked_or_another_persons_plan_is_possible_and_not_armed(text: str) -> None:
-    assert judged(text) == "possible"
-    assert found_in(text, zone="UTC", written_at=SUNDAY) == []
+    ):
+        assert judged(text) == "possible", text
+        assert found_in(text, zone="UTC", written_at=SUNDAY) == [], text
 
 
-@pytest.mark.parametrize(
-    ("text", "as_what"),
-    [
+def test_a_doubt_about_something_else_or_about_nothing_to_be_done_is_none() -> None:
+    for text, as_what in (
         ("Call the plumber tomorrow, he might know the price.", "armed"),
         ("Can you call the plumber tomorrow?", "armed"),
         ("I should call the plumber tomorrow.", "armed"),
@@ -72,10 +68,8 @@ def test_what_is_weighed_asked_or_another_persons_plan_is_possible_and_not_armed
         ("We could do great things if we all join forces.", "none"),
         ("The shop may close on Monday.", "none"),
         ("Maybe one day.", "none"),
-    ],
-)
-def test_a_doubt_about_something_else_or_about_nothing_to_be_done_is_none(text: str, as_what: str) -> None:
-    assert judged(text) == as_what
+    ):
+        assert judged(text) == as_what, (text, as_what)
 
 
 def remembered(*texts: str) -> list[Commitment]:

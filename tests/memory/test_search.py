@@ -62,9 +62,13 @@ def found(owner: TenantScope, text: str, **options: Any) -> list[str]:
             return contents
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
+@pytest.mark.usefixtures("index")
+def test_every_word_of_a_query_begins_a_word_of_the_entry() -> None:
+    acme = building.scope()
+    text = "It's a Refund of 49.90 for Müller (marta.kowalska@example.com), 東京都庁で อ่านหนังสือ 🎉"
+    write_each(acme, text, tags=("vip",), subject="Bob", memory_ref="support/customer:7")
+    write_each(acme, "something else")
+    for query, expected in (
         ("refund", True),
         ("REF", True),
         ("r", True),
@@ -94,15 +98,8 @@ def found(owner: TenantScope, text: str, **options: Any) -> list[str]:
         ("z' | 'b", False),
         ("17 OR 18", False),
         ("%", False),
-    ],
-)
-@pytest.mark.usefixtures("index")
-def test_every_word_of_a_query_begins_a_word_of_the_entry(query: str, expected: bool) -> None:
-    acme = building.scope()
-    text = "It's a Refund of 49.90 for Müller (marta.kowalska@example.com), 東京都庁で อ่านหนังสือ 🎉"
-    write_each(acme, text, tags=("vip",), subject="Bob", memory_ref="support/customer:7")
-    write_each(acme, "something else")
-    assert found(acme, query) == ([text] if expected else [])
+    ):
+        assert found(acme, query) == ([text] if expected else []), query
 
 
 def test_a_text_of_white_space_is_no_filter_and_one_of_signs_finds_nothing() -> None:
@@ -243,9 +240,11 @@ def test_rare_words_count_more_and_so_do_short_entries() -> None:
 
 
 @pytest.mark.usefixtures("index")
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
+def test_words_are_stemmed_in_the_language_of_the_query() -> None:
+    acme = building.scope()
+    texts = ("Rechnung bezahlt Müller", "La factura la paga Beatriz", "Fakturę opłaca Jan", "東京都庁で会う")
+    write_each(acme, *texts, "билет купила Анна", "Muellerstrasse 7", "the bill is settled")
+    for query, expected in (
         ("Wer bezahlt die Rechnungen?", ["Rechnung bezahlt Müller"]),
         ("¿Quién paga las facturas?", ["La factura la paga Beatriz"]),
         ("Kto płaci za faktury?", ["Fakturę opłaca Jan"]),
@@ -253,13 +252,8 @@ def test_rare_words_count_more_and_so_do_short_entries() -> None:
         ("кто платит за билеты", ["билет купила Анна"]),
         ("muell", ["Muellerstrasse 7"]),
         ("xyz", []),
-    ],
-)
-def test_words_are_stemmed_in_the_language_of_the_query(query: str, expected: list[str]) -> None:
-    acme = building.scope()
-    texts = ("Rechnung bezahlt Müller", "La factura la paga Beatriz", "Fakturę opłaca Jan", "東京都庁で会う")
-    write_each(acme, *texts, "билет купила Анна", "Muellerstrasse 7", "the bill is settled")
-    assert ranked(acme, query) == expected
+    ):
+        assert ranked(acme, query) == expected, (query, expected)
 
 
 @pytest.mark.usefixtures("index")
