@@ -79,7 +79,7 @@ def _wants_postgres(config: pytest.Config) -> bool:
 
 def _start_postgres(config: pytest.Config) -> None:
     try:
-        server = postgres.start()
+        server = postgres.start(in_memory=True)
     except postgres.NoPostgres as reason:
         raise pytest.UsageError(str(reason)) from reason
     os.environ[PG_URL] = server.url
