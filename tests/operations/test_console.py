@@ -69,11 +69,8 @@ def test_it_makes_its_tables_answers_and_runs_web_and_worker(running):
 
 
 @once
-def test_a_second_console_on_the_same_data_is_refused_and_the_first_goes_on(running):
-    second = running.manage("console", "--bind", "127.0.0.1:1")
-
-    assert second.returncode == 1
-    assert "another console (process " in one_line(second.stderr)
+def test_a_second_console_on_the_same_data_is_refused_and_the_first_goes_on(running, refused):
+    assert "another console (process " in refused("--bind", "127.0.0.1:1", folder=running.data_folder)
     with urlopen(f"{running.url}/healthz") as answer:
         assert answer.status == 200
 
@@ -148,17 +145,6 @@ def test_tasks_are_done_after_the_processes_that_waited_for_them_were_killed(run
         until(lambda: owner.get(preview).json()["state"] == "ready" or None, seconds=40)
 
 
-def test_when_the_web_server_dies_the_console_ends_and_says_so(running):
-    running.processes()
-
-    running.child("granian").kill()
-
-    assert running.wait() == 1
-    assert "the web process ended" in running.output
-    assert running.left_behind() == []
-    assert "Traceback" not in running.output
-
-
 @once
 def test_when_the_worker_dies_the_console_ends_and_says_so(running):
     running.processes()
@@ -179,9 +165,12 @@ print(len(naps), "taken" if any(row.lock > timezone.now() for row in naps) else 
 """
 
 
+WORKER = ("--only", "worker")
+
+
 def started_worker(console_process, *options):
     return psutil.Popen(
-        [sys.executable, "manage.py", "console", "--only", "worker", *options],
+        [sys.executable, "manage.py", "console", *WORKER, *options],
         cwd=settings.BASE_DIR,
         env=console_process.environment,
         stdout=subprocess.PIPE,
@@ -193,7 +182,7 @@ def started_worker(console_process, *options):
 # Each part locks a file of the data folder. What a worker that is gone had in hand is gone on with on both engines in
 # test_kill.py.
 @once
-def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_process):
+def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_process, refused):
     console_process.start("--only", "web", "--web-processes", "1", "--web-threads", "1")
     (web,) = console_process.child("granian").children()
     few, most = web.rlimit(psutil.RLIMIT_NOFILE)
@@ -209,9 +198,7 @@ def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_p
             while client.get(f"/v1/runs/{run}").json()["status"] != "completed":
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
-            again = console_process.manage("console", "--only", "worker")
-            assert again.returncode == 1
-            assert "runs the worker on the data folder" in one_line(again.stderr)
+            assert "runs the worker on the data folder" in refused(*WORKER, folder=console_process.data_folder)
             _asked_a_second_time_by_ctrl_c_it_does_not_wait_for_the_task_in_hand_which_stays_queued(
                 worker, console_process
             )
@@ -221,9 +208,18 @@ def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_p
             told, _ = worker.communicate(timeout=30)
         assert "Console: worker started\n" in told
         assert client.get("/healthz").status_code == 200
-    both = console_process.manage("console", "--bind", "127.0.0.1:1")
-    assert "runs the web on the data folder" in one_line(both.stderr)
-    assert console_process.terminate() == 0
+    assert "runs the web on the data folder" in refused("--bind", "127.0.0.1:1", folder=console_process.data_folder)
+    _when_the_web_server_dies_the_console_ends_and_says_so(console_process)
+
+
+def _when_the_web_server_dies_the_console_ends_and_says_so(console_process):
+    console_process.processes()
+
+    console_process.child("granian").kill()
+
+    assert console_process.wait() == 1
+    assert "the web process ended" in console_process.output
+    assert console_process.left_behind() == []
     assert "Traceback" not in console_process.output
 
 
@@ -246,10 +242,10 @@ def _asked_a_second_time_by_ctrl_c_it_does_not_wait_for_the_task_in_hand_which_s
 
 @pytest.fixture
 def refused(tmp_path, settings):
-    """What the command says that refuses to start."""
-    settings.OPENWOP_DATA_DIR = tmp_path
+    """What the command says that refuses to start on the folder, by default an empty one."""
 
-    def refused(*options):
+    def refused(*options, folder=tmp_path):
+        settings.OPENWOP_DATA_DIR = folder
         handlers = {number: signal.getsignal(number) for number in process_supervisor.stop_signals()}
         try:
             with pytest.raises(CommandError) as refusal:
