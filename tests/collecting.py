@@ -76,11 +76,15 @@ class Collector:
     def named(self, name: str) -> list[Span]:
         return [span for span in self.spans if span.name == name]
 
-    def wait_for(self, *names: str, seconds: float = 30) -> None:
-        """Until a span of each name was sent."""
+    def trace(self, trace_id: str, *names: str, seconds: float = 30) -> list[Span]:
+        """The spans of the trace, once one of each name was sent."""
         end = time.monotonic() + seconds
-        while missing := set(names) - {span.name for span in self.spans}:
-            assert time.monotonic() < end, f"{missing} did not come: {[span.name for span in self.spans]}"
+        while True:
+            found = [span for span in self.spans if span.trace_id == trace_id]
+            missing = set(names) - {span.name for span in found}
+            if not missing:
+                return found
+            assert time.monotonic() < end, f"{missing} did not come: {[span.name for span in found]}"
             time.sleep(0.05)
 
 

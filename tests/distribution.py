@@ -5,7 +5,7 @@ What takes longest begins first, so that no worker is left alone with it at the 
 
 import json
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
@@ -17,12 +17,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests import plugin, templates
 
-# Fixtures that start a console for all the tests of a session that ask for it.
-SHARED_CONSOLES = {
-    "host": "conformance",
-    "served": "openintent",
-    "clients_console": "clients",
-}
+# Fixtures that lead to the one console which all the tests of a session share that are marked ``console``.
+SHARED_CONSOLE = "the shared console"
+LEADING_TO_IT = {"host", "served", "shared_console"}
 FIRST = (
     "tests/pages/test_journey.py",
     "tests/operations/",
@@ -52,8 +49,8 @@ FIRST = (
     "tests/faces/test_query_parameters.py",
     "tests/faces/test_passwords.py",
 )
-# What is open for each shared console, and how many tests that share it are still to come.
-_open: defaultdict[str, ExitStack] = defaultdict(ExitStack)
+# What is open for the shared console, and how many tests that share it are still to come.
+_open: dict[str, ExitStack] = {SHARED_CONSOLE: ExitStack()}
 _left: Counter[str] = Counter()
 
 
@@ -108,9 +105,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def shared() -> Iterator[defaultdict[str, ExitStack]]:
-    """For each name in ``SHARED_CONSOLES``, what is to be closed after the last of its tests."""
-    yield _open
+def until_the_last() -> Iterator[ExitStack]:
+    """What is to be closed after the last test of the shared console."""
+    yield _open[SHARED_CONSOLE]
     for left_open in _open.values():
         left_open.close()
 
@@ -122,7 +119,7 @@ def _turn(item: pytest.Item) -> tuple[int, str]:
 
 
 def _console_of(item: pytest.Item) -> str:
-    """The name of the console that the test shares with others; nothing when it shares none."""
+    """The name of the console that the test shares with others; nothing when it has its own, or none."""
     if not item.get_closest_marker("console"):
         return ""
-    return next((SHARED_CONSOLES[name] for name in getattr(item, "fixturenames", ()) if name in SHARED_CONSOLES), "")
+    return SHARED_CONSOLE if LEADING_TO_IT.intersection(getattr(item, "fixturenames", ())) else ""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import httpx
@@ -21,6 +22,9 @@ from django.conf import settings
 
 from openwop_console.process import supervisor
 from tests import plugin, templates
+
+if TYPE_CHECKING:
+    from tests.collecting import Collector
 
 # Commands that one process runs one after the other: to start Django takes longer than each of them.
 QUICK = {
@@ -246,14 +250,25 @@ def console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
 
 
 @pytest.fixture(scope="session")
-def clients_console(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> ConsoleProcess:
-    """One console that runs for the tests of all clients, and of what agents do there: each has tenants of its own. It
-    may connect to servers on 127.0.0.1."""
-    opened = shared["clients"]
-    process = ConsoleProcess(tmp_path_factory.mktemp("clients") / "data", opened.enter_context(fresh_database()))
-    opened.callback(process.end)
-    process.start(OPENWOP_OUTBOUND_ALLOW="127.0.0.1")
+def shared_console(
+    tmp_path_factory: pytest.TempPathFactory, until_the_last: ExitStack, shared_collector: "Collector"
+) -> ConsoleProcess:
+    """One console that runs for the tests of both protocols, of all clients, and of what agents do there: each has
+    tenants or agents of its own. It may connect to servers on 127.0.0.1, and tells a collector what it does."""
+    database = until_the_last.enter_context(fresh_database())
+    process = ConsoleProcess(tmp_path_factory.mktemp("shared") / "data", database)
+    until_the_last.callback(process.end)
+    telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": shared_collector.url, "OTEL_BSP_SCHEDULE_DELAY": "100"}
+    process.start("--web-processes", "2", OPENWOP_OUTBOUND_ALLOW="127.0.0.1", **telemetry)
     return process
+
+
+@pytest.fixture(scope="session")
+def shared_collector(until_the_last: ExitStack) -> "Collector":
+    """The collector of OpenTelemetry that the shared console tells."""
+    from tests import collecting  # its libraries take as long to import as a test takes
+
+    return until_the_last.enter_context(collecting.collecting())
 
 
 @contextmanager

@@ -45,15 +45,15 @@ def test_each_program_is_short_and_is_run_here() -> None:
 
 
 @pytest.mark.console
-def test_each_program_writes_with_its_origin_and_finds_it_again(clients_console: ConsoleProcess) -> None:
-    key = clients_console.key("acme-examples", "owner")
+def test_each_program_writes_with_its_origin_and_finds_it_again(shared_console: ConsoleProcess) -> None:
+    key = shared_console.key("acme-examples", "owner")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPENWOP_")}
     environment = inherited | {
-        "OPENWOP_URL": clients_console.url,
+        "OPENWOP_URL": shared_console.url,
         "OPENWOP_API_KEY": key,
         "PYTHONPATH": str(FOLDER.parent / "client"),
     }
-    with httpx.Client(base_url=clients_console.url, headers={"X-API-Key": key}, timeout=60) as http:
+    with httpx.Client(base_url=shared_console.url, headers={"X-API-Key": key}, timeout=60) as http:
         for name, (system, nodes, found) in STATED.items():
             command = ["sh" if name.endswith(".sh") else sys.executable, str(FOLDER / name)]
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)

@@ -125,24 +125,24 @@ def consented(browser: httpx.Client, address: str) -> str:
 
 @pytest.mark.console
 def test_sessions_of_the_typescript_sdk_with_keys_and_by_consent_in_two_tenants(
-    package: Path, clients_console: ConsoleProcess
+    package: Path, shared_console: ConsoleProcess
 ) -> None:
-    acme, globex = (clients_console.key(slug, "agent", f"{slug}.desk") for slug in (ACME, GLOBEX))
-    with session(package, clients_console, acme) as ours, session(package, clients_console, globex) as theirs:
+    acme, globex = (shared_console.key(slug, "agent", f"{slug}.desk") for slug in (ACME, GLOBEX))
+    with session(package, shared_console, acme) as ours, session(package, shared_console, globex) as theirs:
         kept, foreign = ours.hear()["kept"], theirs.hear()["kept"]
         assert ours.call("memory_get", id=foreign)["isError"]
         assert theirs.call("memory_get", id=kept)["isError"]
-        person = answer_when_asked(clients_console, ACME, "Blue")
+        person = answer_when_asked(shared_console, ACME, "Blue")
         answered = ours.call("ask_human", question="Which colour?", options=["Red", "Blue"], timeoutSeconds=60)
         assert answered["answer"]["answer"] == "Blue"
         assert answered["told"] > 0
         person.join(10)
 
     with (
-        signed_in(clients_console, ACME) as ada,
-        signed_in(clients_console, GLOBEX) as gustav,
-        session(package, clients_console) as ours,
-        session(package, clients_console) as theirs,
+        signed_in(shared_console, ACME) as ada,
+        signed_in(shared_console, GLOBEX) as gustav,
+        session(package, shared_console) as ours,
+        session(package, shared_console) as theirs,
     ):
         ours.say(consented(ada, ours.hear()["authorize"]))
         by_ada = ours.hear()["kept"]

@@ -5,7 +5,6 @@ module or test is marked ``console``, and the same fixtures lead to a real conso
 """
 
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +12,7 @@ import httpx
 import pytest
 
 from tests import building, in_process
-from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.fixtures_console import ConsoleProcess
 
 
 @dataclass
@@ -81,12 +80,9 @@ def seamed(host: Host, application: in_process.Application) -> Host:
 
 
 @pytest.fixture(scope="session")
-def console_host(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> Host:
-    opened = shared["conformance"]
-    process = ConsoleProcess(tmp_path_factory.mktemp("conformance") / "data", opened.enter_context(fresh_database()))
-    opened.callback(process.end)
-    process.start("--web-processes", "2")
-    return Host(process.url, {name: key_of(process, *name.split("/")) for name in KEYS}, process)
+def console_host(shared_console: ConsoleProcess) -> Host:
+    keys = {name: key_of(shared_console, *name.split("/")) for name in KEYS}
+    return Host(shared_console.url, keys, shared_console)
 
 
 # All that scenarios use; a console's own processes have them from the start.

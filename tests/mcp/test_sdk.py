@@ -80,11 +80,11 @@ def signed_in(console: ConsoleProcess, slug: str) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.engines
-def test_clients_that_register_at_once_are_all_registered(clients_console: ConsoleProcess) -> None:
+def test_clients_that_register_at_once_are_all_registered(shared_console: ConsoleProcess) -> None:
     client = {"client_name": "Desk", "redirect_uris": ["http://127.0.0.1:5000/callback"]}
     with ThreadPoolExecutor(max_workers=6) as all_at_once:
         told = [
-            all_at_once.submit(httpx.post, f"{clients_console.url}/oauth/register", json=client, timeout=60)
+            all_at_once.submit(httpx.post, f"{shared_console.url}/oauth/register", json=client, timeout=60)
             for _ in range(6)
         ]
     assert [each.result().status_code for each in told] == [201] * 6
@@ -156,9 +156,9 @@ async def whole_session(client: McpClient) -> str:
 
 @pytest.mark.engines
 def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
-    clients_console: ConsoleProcess,
+    shared_console: ConsoleProcess,
 ) -> None:
-    acme, globex = (clients_console.key(slug, "agent", f"{slug}.desk") for slug in (ACME, GLOBEX))
+    acme, globex = (shared_console.key(slug, "agent", f"{slug}.desk") for slug in (ACME, GLOBEX))
     progress: list[float] = []
 
     async def told(done: float, total: float | None, message: str | None) -> None:
@@ -166,15 +166,15 @@ def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
 
     async def talk() -> None:
         async with (
-            session(clients_console, **with_key(acme)) as client,
-            session(clients_console, **with_key(globex)) as other,
+            session(shared_console, **with_key(acme)) as client,
+            session(shared_console, **with_key(globex)) as other,
         ):
             assert client.protocol_version == "2025-11-25"
             kept = await whole_session(client)
             theirs = await whole_session(other)
             assert (await client.call_tool("memory_get", {"id": theirs})).is_error
             assert (await other.call_tool("memory_get", {"id": kept})).is_error
-            person = answer_when_asked(clients_console, ACME, "Blue")
+            person = answer_when_asked(shared_console, ACME, "Blue")
             asked = {"question": "Which colour?", "options": ["Red", "Blue"], "timeoutSeconds": 60}
             answer = await client.call_tool("ask_human", asked, progress_callback=told)
             assert answer.structured_content["answer"] == "Blue"
@@ -184,16 +184,16 @@ def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
     assert progress
 
 
-def test_sessions_by_consent_in_two_tenants_and_a_revoked_grant_ends_at_once(clients_console: ConsoleProcess) -> None:
+def test_sessions_by_consent_in_two_tenants_and_a_revoked_grant_ends_at_once(shared_console: ConsoleProcess) -> None:
     for slug in (UMBRELLA, INITECH):
-        clients_console.manage("create_tenant", slug)
+        shared_console.manage("create_tenant", slug)
     storage = Storage()
 
     async def talk(browser: httpx.Client, kept_in: Storage, work: Callable[[McpClient], Any]) -> Any:
-        async with session(clients_console, auth=by_consent(clients_console, browser, kept_in)) as client:
+        async with session(shared_console, auth=by_consent(shared_console, browser, kept_in)) as client:
             return await work(client)
 
-    with signed_in(clients_console, UMBRELLA) as ada, signed_in(clients_console, INITECH) as greta:
+    with signed_in(shared_console, UMBRELLA) as ada, signed_in(shared_console, INITECH) as greta:
         kept = awaited(talk(ada, storage, whole_session))
         assert awaited(talk(greta, Storage(), whole_session)) != kept
         assert storage.tokens.expires_in <= 24 * 3600
@@ -202,9 +202,7 @@ def test_sessions_by_consent_in_two_tenants_and_a_revoked_grant_ends_at_once(cli
         address = re.search(r'action="(/settings/grants/[^"]+/revoke)"', page)
         assert address
         sent = {"csrfmiddlewaretoken": csrf_of(page)}
-        assert (
-            ada.post(address[1], data=sent, headers={"Referer": f"{clients_console.url}/settings"}).status_code == 302
-        )
+        assert ada.post(address[1], data=sent, headers={"Referer": f"{shared_console.url}/settings"}).status_code == 302
     headers = {"Authorization": f"Bearer {storage.tokens.access_token}"}
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    assert httpx.post(f"{clients_console.url}/mcp", json=ping, headers=headers).status_code == 401
+    assert httpx.post(f"{shared_console.url}/mcp", json=ping, headers=headers).status_code == 401

@@ -2,15 +2,13 @@
 
 It is the application in the test's own process. Where a test is about processes (streams, races, the asynchronous
 client, what a socket alone can carry) its module or the test is marked ``console``, and the same fixture leads to a
-real console with two workers, one for all of them.
+real console with two workers, the one that tests share.
 """
 
 import itertools
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +19,7 @@ from openintent import AsyncOpenIntentClient, OpenIntentClient
 
 from openwop_console_client import attaching
 from tests import building, in_process
-from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.fixtures_console import ConsoleProcess
 
 NUMBERS = itertools.count(1)
 OPENED: list[OpenIntentClient] = []
@@ -118,16 +116,5 @@ def served_in_process(application: in_process.Application, monkeypatch: pytest.M
 
 
 @pytest.fixture(scope="session")
-def served_by_console(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> Served:
-    return shared["openintent"].enter_context(_a_console(tmp_path_factory.mktemp("openintent")))
-
-
-@contextmanager
-def _a_console(folder: Path) -> Iterator[Served]:
-    with fresh_database() as database:
-        process = ConsoleProcess(folder / "data", database)
-        process.start("--workers", "2", "--web-processes", "2")
-        try:
-            yield Served(process.url, process)
-        finally:
-            process.end()
+def served_by_console(shared_console: ConsoleProcess) -> Served:
+    return Served(shared_console.url, shared_console)

@@ -31,7 +31,7 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from tests import building
-from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.fixtures_console import ConsoleProcess
 from tests.openintent.conftest import Served
 
 SEALED = ("confidential", "restricted")
@@ -65,22 +65,6 @@ def places_of(process: ConsoleProcess, text: str) -> list[str]:
     return [name for name, found in everything(process) if any(form in found for form in wanted)]
 
 
-@pytest.fixture(scope="module")
-def _process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
-    with fresh_database() as url:
-        process = ConsoleProcess(tmp_path_factory.mktemp("secrecy") / "data", url)
-        yield process
-        process.end()
-
-
-@pytest.fixture
-def own(_process: ConsoleProcess) -> Served:
-    """A console of this file's own, which a test may stop."""
-    if not _process.runs:
-        _process.start("--workers", "2")
-    return Served(_process.url, _process)
-
-
 def until(found: Any, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not found():
@@ -90,11 +74,11 @@ def until(found: Any, seconds: float = 30) -> None:
 
 @pytest.mark.only_db("sqlite")
 @pytest.mark.console
-def test_R96_within_a_minute_a_deleted_value_is_in_no_file_of_the_host_while_it_runs(own: Served) -> None:
+def test_R96_within_a_minute_a_deleted_value_is_in_no_file_of_the_host_while_it_runs(served: Served) -> None:
     """Entries are changed and deleted among others that stay: SQLite moves those about, and leaves copies behind."""
-    agent = own.agent()
+    agent = served.agent()
     sizes = [random.Random(96).choice([5, 60, 400, 3000]) for _ in range(200)]
-    with own.client(agent) as client:
+    with served.client(agent) as client:
         made = [
             client.create_memory(agent, "ns", f"k{n}", {"v": f"HERON{n:04d}X" + "y" * size}, tags=[f"t{n}"])
             for n, size in enumerate(sizes)
@@ -106,11 +90,11 @@ def test_R96_within_a_minute_a_deleted_value_is_in_no_file_of_the_host_while_it_
         kept = {each.value["v"][:10] for each in client.list_memory(agent, limit=1000)}
     gone = {f"HERON{n:04d}X" for n in range(200)} - kept
     deadline = time.monotonic() + 120
-    while left := traces(own.process, gone):
+    while left := traces(served.process, gone):
         assert time.monotonic() < deadline, left
-        own.process.shell(SCRUB)
+        served.process.shell(SCRUB)
         time.sleep(1)
-    assert traces(own.process, kept) == kept
+    assert traces(served.process, kept) == kept
 
 
 # What the host's own schedule orders once a minute.
@@ -124,31 +108,30 @@ def traces(process: ConsoleProcess, wanted: set[str]) -> set[str]:
 
 
 @pytest.mark.console
-def test_R93_a_sealed_value_is_in_no_byte_that_the_host_keeps(own: Served) -> None:
-    agent, shared = own.agent(), own.agent("shared")
+def test_R93_a_sealed_value_is_in_no_byte_that_the_host_keeps(served: Served) -> None:
+    agent, shared = served.agent(), served.agent("shared")
     canaries = {each: f"PELICAN{each.upper()}4711" for each in SEALED}
-    with own.client(agent, role="owner") as client:
+    with served.client(agent, role="owner") as client:
         intent = client.create_intent("Secrets").id
         task = client.create_task(intent, "Keep them")
-        use_everywhere(own, client, {"task_id": task.id, "intent_id": intent}, shared, canaries)
+        use_everywhere(served, client, {"task_id": task.id, "intent_id": intent}, shared, canaries)
         client._client.patch(
             f"/api/v1/tasks/{task.id}", headers={"If-Match": str(task.version)}, json={"status": "completed"}
         ).raise_for_status()
         assert "PELICANOPEN" in str(client.get_events(intent))
-    passes_over(own, agent, shared)
+    passes_over(served, agent, shared)
     for text in canaries.values():
-        with own.http(agent, role="owner") as http:
+        with served.http(agent, role="owner") as http:
             for address in ("/v1/host/console/memory", "/v1/host/console/audit", f"/api/v1/intents/{intent}/events"):
                 answer = http.get(address, params={"q": text})
                 assert text.lower() not in answer.text.replace(f"q={text}", "").lower()
-    assert own.process.terminate() == 0
     for text in canaries.values():
-        assert places_of(own.process, text) == []
-    assert places_of(own.process, "PELICANOPEN") != []
+        assert places_of(served.process, text) == []
+    assert places_of(served.process, "PELICANOPEN") != []
 
 
 def use_everywhere(
-    own: Served, client: OpenIntentClient, scope: dict[str, Any], shared: str, canaries: dict[str, str]
+    served: Served, client: OpenIntentClient, scope: dict[str, Any], shared: str, canaries: dict[str, str]
 ) -> None:
     """Sealed values are made, changed, read, listed, refused, put in batches and asked for again; and one open one."""
     agent = client.agent_id
@@ -177,11 +160,11 @@ def use_everywhere(
     assert any("PELICAN" in str(each.value) for each in client.list_memory(agent))
 
 
-def passes_over(own: Served, agent: str, shared: str) -> None:
+def passes_over(served: Served, agent: str, shared: str) -> None:
     """A night over the refs that hold sealed values; whatever came of it."""
     refs = [f"openintent/semantic/{shared}.{each}" for each in SEALED] + [f"openintent/episodic/{agent}"]
     options: dict[str, dict[str, Any]] = {"distill": {"tokenBudget": 1000}, "consolidate": {}, "compact": {}}
-    with own.http(role="owner") as http:
+    with served.http(role="owner") as http:
         asked = [
             http.post("/v1/host/console/passes", json={"kind": kind, "memoryRef": ref, "options": given})
             for kind, given in options.items()

@@ -100,20 +100,20 @@ def wait_for(client: httpx.Client, run_id: str, *statuses: str) -> dict[str, Any
 
 
 def test_an_agent_whose_worker_is_killed_while_the_model_is_asked_goes_on_once_and_doubles_nothing(
-    clients_console: ConsoleProcess, model: Server
+    shared_console: ConsoleProcess, model: Server
 ) -> None:
     agent = {"agentId": AGENT, "toolAllowlist": TOOLS, "systemPrompt": "You serve."}
     given = json.dumps({"url": f"{model.url}/v1", "agent": agent, "workflow": serve_tea()})
-    clients_console.shell(INSTALL.format(given=given, tenant=TENANT))
-    with clients_console.client(TENANT) as client:
+    shared_console.shell(INSTALL.format(given=given, tenant=TENANT))
+    with shared_console.client(TENANT) as client:
         known = {"memoryRef": REF, "content": "Ada drinks green tea."}
         assert client.post("/v1/host/console/memory", json=known).status_code == 201
         run_id = client.post("/v1/runs", json={"workflowId": "serve-tea"}).json()["runId"]
         assert isinstance(model.answers, Model)
         assert model.answers.is_asked.wait(60)
         row = building.id_of("run", run_id)
-        psutil.Process(int(clients_console.shell(HOLDER.format(row)).rpartition("/")[2])).kill()
-        assert clients_console.shell(END_LEASE.format(row)) == "1"
+        psutil.Process(int(shared_console.shell(HOLDER.format(row)).rpartition("/")[2])).kill()
+        assert shared_console.shell(END_LEASE.format(row)) == "1"
 
         wait_for(client, run_id, "waiting-approval")
         written = client.get("/v1/host/console/memory", params={"runId": run_id}).json()["entries"]

@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from standardwebhooks import Webhook
 
 from memory.host.runs import ENDS, LEASE
 from openwop_console.sqlite.base import TURNSTILE
@@ -26,6 +27,7 @@ from tests import building, plugin
 from tests.conformance import dreaming
 from tests.conformance.conftest import Host
 from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.receiver import Receiver
 
 pytestmark = pytest.mark.engines
 
@@ -205,9 +207,11 @@ class Story:
         self.runs: list[str] = []
         self.before: dict[str, Any] = {}
         self.left: dict[str, Any] = {}
+        self.receiver = Receiver()
 
     def start(self) -> None:
-        self.console.start("--workers", "6", OPENWOP_TEST_SEAM_ENABLED="true")
+        seam = {"OPENWOP_TEST_SEAM_ENABLED": "true"}
+        self.console.start("--workers", "6", OPENWOP_OUTBOUND_ALLOW="127.0.0.1", **seam)
 
     def client(self, tenant: str, role: str = "owner") -> httpx.Client:
         name = f"{tenant}/{role}"
@@ -220,10 +224,12 @@ class Story:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def order(self, tenant: str, path: str, body: dict[str, Any] | None = None, *, role: str = "owner") -> Any:
+    def order(
+        self, tenant: str, path: str, body: dict[str, Any] | None = None, *, role: str = "owner", method: str = "POST"
+    ) -> Any:
         """Asked for again where SQLite's one writer was busy for too long, as the 503 says."""
         for _ in range(10):
-            answer = self.client(tenant, role).post(path, json=body)
+            answer = self.client(tenant, role).request(method, path, json=body)
             if answer.status_code != 503:
                 break
             time.sleep(int(answer.headers["Retry-After"]))
@@ -349,6 +355,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("kill")
     with fresh_database() as url, ExitStack() as stack:
         story = Story(ConsoleProcess(folder / "data", url), folder)
+        stack.callback(story.receiver.close)
         stack.callback(story.console.end)
         story.console.make_tables()
         for script in (FILL_REFS, FILL_HABITS, MAKE_TENANTS):
@@ -500,9 +507,11 @@ def test_the_same_sources_make_the_same_archive_as_before(killed: Story) -> None
 
 @pytest.fixture(scope="module")
 def killed_again(killed: Story) -> Story:
-    """Killed while runs wait, sleep, are paused and write, ticks fire, and commitments are inferred and fire; started
-    again when what is scheduled once is due."""
+    """Killed while runs wait, sleep, are paused and write, ticks fire, commitments are inferred and fire, and between
+    the commit of an event and its send to a webhook; started again when what is scheduled once is due."""
     story = killed
+    hook = {"url": story.receiver.url, "events": ["workspace.updated"]}
+    story.before["webhook"] = story.order("hooks", "/v1/webhooks", hook)
     story.say("fires", "When invoice {} clears, tell finance.")
     before = story.before
     before["gate"] = story.run("waits", "conformance-approval")
@@ -530,7 +539,10 @@ def killed_again(killed: Story) -> Story:
     until(lambda: story.ticks("ticks", "s0"), "nothing is fired")
     story.say("fires", "Invoice {} cleared.")
     until(lambda: story.commitments("fires", state="fired"), "no commitment fires")
+    freeze(story.console, story.console.child("qcluster"))  # which sends webhooks
+    story.order("hooks", "/v1/host/workspace/files/notes.md", {"content": "x"}, method="PUT")
     story.console.kill()
+    assert story.receiver.received == []
     story.left |= {tenant: int(story.console.shell(STARTED.format(tenant))) for tenant in ("fires", "ticks", "waits")}
     assert int(story.console.shell(MISS_THE_REST)) > TICKS // 2
     story.start()
@@ -612,6 +624,20 @@ def test_no_commitment_and_no_firing_is_lost_or_doubled(killed_again: Story) -> 
     assert {each["fireCount"] for each in known} == {1}
     assert len({each["lastRunId"] for each in known}) == ALL
     assert int(killed_again.console.shell(STARTED.format("fires"))) == ALL
+
+
+def test_what_was_committed_before_the_kill_is_sent_to_a_webhook_afterwards(killed_again: Story) -> None:
+    webhook = killed_again.before["webhook"]
+    log = f"/v1/host/console/webhooks/{webhook['id']}/deliveries"
+
+    def delivered() -> list[dict[str, Any]]:
+        return [each for each in killed_again.ask("hooks", log)["deliveries"] if each["state"] == "delivered"]
+
+    until(delivered, "nothing is sent")
+    [delivery], received = delivered(), killed_again.receiver.received
+    assert {each.headers["webhook-id"] for each in received} == {delivery["messageId"]}
+    for each in received:
+        assert Webhook(webhook["secret"]).verify(each.raw, each.headers)["data"]["path"] == "notes.md"
 
 
 def test_an_intention_is_a_commitment_about_a_second_after_it_was_written(killed_again: Story) -> None:

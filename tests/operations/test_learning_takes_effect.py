@@ -30,11 +30,11 @@ def tenant() -> str:
 
 
 @pytest.fixture
-def people(clients_console: ConsoleProcess, tenant: str) -> Iterator[People]:
+def people(shared_console: ConsoleProcess, tenant: str) -> Iterator[People]:
     """People of the tenant, each with a key of their own."""
     with ExitStack() as stack:
         roles = ("owner", "agent", "author", "reviewer")
-        yield {role: stack.enter_context(clients_console.client(tenant, role)) for role in roles}
+        yield {role: stack.enter_context(shared_console.client(tenant, role)) for role in roles}
 
 
 def said(answer: httpx.Response, status: int) -> Any:
@@ -116,7 +116,7 @@ def shorter() -> dict[str, Any]:
 
 
 def test_an_automation_starts_runs_once_it_is_applied_and_not_before(
-    clients_console: ConsoleProcess, tenant: str, people: People
+    shared_console: ConsoleProcess, tenant: str, people: People
 ) -> None:
     named = {"automationId": "learned", "workflowId": "conformance-noop"}
     address = f"{SCHEDULES}/automation/learned"
@@ -124,7 +124,7 @@ def test_an_automation_starts_runs_once_it_is_applied_and_not_before(
     time.sleep(2)
     assert people["owner"].get(address).status_code == 404
     assert people["reviewer"].post(f"{PROPOSALS}/{proposal}/apply").status_code == 422
-    assert started(clients_console, tenant, "conformance-noop") == 0
+    assert started(shared_console, tenant, "conformance-noop") == 0
 
     revised = {"artifact": json.loads(proposing.automation(**named, fireAt=in_seconds(6)))}
     said(people["author"].patch(f"{PROPOSALS}/{proposal}", json=revised), 200)
@@ -135,7 +135,7 @@ def test_an_automation_starts_runs_once_it_is_applied_and_not_before(
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert ended(people, ticks[0]["runId"])["status"] == "completed"
-    assert started(clients_console, tenant, "conformance-noop") == 1
+    assert started(shared_console, tenant, "conformance-noop") == 1
 
 
 class Desk:
@@ -198,8 +198,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(clients_console: ConsoleProcess, tenant: str, people: People, tmp_path: Path) -> Desk:
-    return Desk(clients_console, tenant, people, tmp_path)
+def desk(shared_console: ConsoleProcess, tenant: str, people: People, tmp_path: Path) -> Desk:
+    return Desk(shared_console, tenant, people, tmp_path)
 
 
 def test_an_agent_may_do_what_the_applied_pack_lets_it_and_nothing_that_is_only_proposed(desk: Desk) -> None:

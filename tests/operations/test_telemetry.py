@@ -214,18 +214,16 @@ def test_it_is_off_unless_a_collector_is_named_and_a_command_does_without_its_li
 
 @pytest.mark.only_db("sqlite")
 @pytest.mark.console
-def test_web_and_worker_of_a_console_tell_one_trace(console_process: ConsoleProcess) -> None:
-    with collecting.collecting() as collector:
-        console_process.start(OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_BSP_SCHEDULE_DELAY="100")
-        with console_process.client("acme") as client:
-            body = {"workflowId": "conformance-agent-memory-roundtrip"}
-            answer = client.post("/v1/runs", json=body, headers={"traceparent": TRACE})
-            assert answer.status_code == 201, answer.text
-        name = "invoke_workflow conformance-agent-memory-roundtrip"
-        collector.wait_for("POST /v1/runs", name, "memory.write")
-        console_process.terminate()
-        [request], [run] = collector.named("POST /v1/runs"), collector.named(name)
-        assert {request.trace_id, run.trace_id} == {TRACE_ID}
-        assert request.process != run.process
-        nodes = {span.span_id for span in collector.spans if span.parent_id == run.span_id}
-        assert {span.parent_id for span in collector.named("memory.write")} <= nodes
+def test_web_and_worker_of_a_console_tell_one_trace(
+    shared_console: ConsoleProcess, shared_collector: Collector
+) -> None:
+    with shared_console.client("acme-traced") as client:
+        body = {"workflowId": "conformance-agent-memory-roundtrip"}
+        answer = client.post("/v1/runs", json=body, headers={"traceparent": TRACE})
+        assert answer.status_code == 201, answer.text
+    name = "invoke_workflow conformance-agent-memory-roundtrip"
+    trace = shared_collector.trace(TRACE_ID, "POST /v1/runs", name, "memory.write")
+    [request], [run] = ([span for span in trace if span.name == each] for each in ("POST /v1/runs", name))
+    assert request.process != run.process
+    nodes = {span.span_id for span in trace if span.parent_id == run.span_id}
+    assert {span.parent_id for span in trace if span.name == "memory.write"} <= nodes

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-import psutil
 import pytest
 from django.db import transaction
 from django.test import Client
@@ -28,7 +27,6 @@ from openwop_console.process import dispatcher
 from openwop_console.process.dispatcher import Dispatcher
 from openwop_console.runtime.api.serializers import event_document
 from tests import building, hooks
-from tests.fixtures_console import ConsoleProcess
 from tests.receiver import Receiver, answer, hang
 
 pytestmark = pytest.mark.django_db
@@ -445,44 +443,3 @@ def test_old_deliveries_are_purged_and_those_that_wait_are_kept(clock: Clock) ->
     assert webhooks.sweep(now=clock()) == 1
     assert rows_of(webhook) == [waiting]
     assert not OutboxEvent.objects.exists()
-
-
-@pytest.mark.console
-def test_what_was_committed_before_a_kill_is_sent_to_a_webhook_afterwards(console_process: ConsoleProcess) -> None:
-    """Killed between the commit of the event and its send: the worker is held until then."""
-    receiver, allowed = Receiver(), {"OPENWOP_OUTBOUND_ALLOW": "127.0.0.1"}
-    console_process.start(**allowed)
-    with console_process.client("acme") as client:
-        body = {"url": receiver.url, "events": ["workspace.updated"]}
-        made = client.post("/v1/webhooks", json=body).json()
-        hold(console_process.child("qcluster"))
-        written = client.put("/v1/host/workspace/files/notes.md", json={"content": "x"})
-        assert written.status_code < 300, written.content
-        console_process.kill()
-        assert receiver.received == []
-        console_process.start(**allowed)
-        log = f"/v1/host/console/webhooks/{made['id']}/deliveries"
-        (delivery,) = wait_for(
-            lambda: [each for each in client.get(log).json()["deliveries"] if each["state"] == "delivered"]
-        )
-    receiver.close()
-    assert {each.headers["webhook-id"] for each in receiver.received} == {delivery["messageId"]}
-    for each in receiver.received:
-        assert Verifier(made["secret"]).verify(each.raw, each.headers)["data"]["path"] == "notes.md"
-
-
-def hold(process: psutil.Process) -> None:
-    """It stands still, and then its children: a process that only has its signal may go on for a moment, or fork."""
-    process.suspend()
-    wait_for(lambda: process.status() in {psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE})
-    for child in process.children():
-        hold(child)
-
-
-def wait_for(find: Callable[[], Any], seconds: float = 60) -> Any:
-    """What ``find`` finds as soon as there is anything."""
-    until = time.monotonic() + seconds
-    while not (found := find()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return found
