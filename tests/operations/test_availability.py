@@ -24,7 +24,7 @@ from psycopg import sql
 from openwop_console import errors, health
 from openwop_console.postgresql import Connection
 from tests import building, plugin, postgres
-from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.fixtures_console import ConsoleProcess
 
 pytestmark = pytest.mark.engines
 
@@ -59,27 +59,17 @@ def unusable_database(console: ConsoleProcess) -> Iterator[None]:
             server.execute(allow.format(sql.Identifier(name), sql.SQL("true")))
 
 
-@pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
-    with fresh_database() as url:
-        process = ConsoleProcess(tmp_path_factory.mktemp("availability") / "data", url)
-        try:
-            process.start()
-            yield process
-        finally:
-            process.end()
-
-
+@pytest.mark.console
 def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_again_afterwards(
-    console: ConsoleProcess,
+    shared_console: ConsoleProcess,
 ) -> None:
-    with console.client("acme") as client:
+    with shared_console.client("acme") as client:
         _until_ready(client)
         form = client.get("/login")
         token = form.text.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
         sign_in = {"csrfmiddlewaretoken": token, "login": "ada@acme.example", "password": "not the password"}
 
-        with unusable_database(console):
+        with unusable_database(shared_console):
             openwop = _timed(client, "POST", "/v1/runs", json={"workflowId": "conformance-noop"})
             openintent = _timed(client, "POST", "/api/v1/memory", json={"namespace": "n", "key": "k", "value": {}})
             mcp = _timed(client, "POST", "/mcp", json=MCP_WRITE)
@@ -106,16 +96,17 @@ def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_agai
         assert again.status_code == 201, again.text
 
 
+@pytest.mark.console
 def test_requests_that_queue_while_the_database_cannot_be_used_do_not_wait_for_it_one_after_the_other(
-    console: ConsoleProcess,
+    shared_console: ConsoleProcess,
 ) -> None:
-    with console.client("acme") as client:
+    with shared_console.client("acme") as client:
         _until_ready(client)
 
         def write(_: int) -> httpx.Response:
             return client.post("/v1/runs", json={"workflowId": "conformance-noop"})
 
-        with unusable_database(console), ThreadPoolExecutor(40) as clients:
+        with unusable_database(shared_console), ThreadPoolExecutor(40) as clients:
             answers = list(clients.map(write, range(40)))
         _refused_soon(*answers)
         assert max(each.elapsed.total_seconds() for each in answers) < 2 * SOON_S, "not a wait for each before it"
@@ -239,17 +230,18 @@ print(all(audit_chain.verify(t.id, first=0, last=audit_chain.expected_end(t.id))
 
 
 @pytest.mark.only_db("postgres")
-def test_a_locked_table_that_holds_every_connection_of_the_pool_is_503_soon(console: ConsoleProcess) -> None:
+@pytest.mark.console
+def test_a_locked_table_that_holds_every_connection_of_the_pool_is_503_soon(shared_console: ConsoleProcess) -> None:
     """More clients than there are connections, each of which waits for a lock that another program holds."""
-    with console.client("acme") as client:
+    with shared_console.client("acme") as client:
         _until_ready(client)
 
         def write(_: int) -> httpx.Response:
             return client.post("/v1/runs", json={"workflowId": "conformance-noop"})
 
-        with psycopg.connect(console.environment["DATABASE_URL"]) as holder, ThreadPoolExecutor(12) as clients:
+        with psycopg.connect(shared_console.environment["DATABASE_URL"]) as holder, ThreadPoolExecutor(20) as clients:
             holder.execute("LOCK TABLE host_run IN ACCESS EXCLUSIVE MODE")
-            answers = list(clients.map(write, range(12)))
+            answers = list(clients.map(write, range(20)))
             _refused_soon(*answers)
             assert max(each.elapsed.total_seconds() for each in answers) < 2 * SOON_S, "not a wait for each before it"
             assert _timed(client, "GET", "/healthz").status_code == 200
