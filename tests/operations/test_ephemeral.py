@@ -1,9 +1,7 @@
 """``OPENWOP_MEMORY_BACKEND=ephemeral`` really is: what such a host remembered is gone when it starts again."""
 
-import contextlib
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +24,6 @@ MANIFEST = {
     "systemPrompt": "You keep things.",
     "memoryShape": {"longTerm": True},
 }
-
-
-@contextlib.contextmanager
-def running(process: ConsoleProcess, *options: str, **environment: str) -> Iterator[Host]:
-    """The console runs inside the block, with an owner of Acme at its door; it ended well."""
-    process.start(*options, **environment)
-    yield Host(process.url, {"acme/owner": key_of(process, "acme", "owner")})
-    assert process.terminate() == 0
 
 
 def remember(host: Host) -> str:
@@ -97,26 +87,21 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
     durable = console_process.shell(REMEMBER)
     assert console_process.manage("install_agent", str(file), "--tenant", "acme").returncode == 0
 
-    with running(console_process, "--workers", "1", **EPHEMERAL) as host:
-        assert kept(host) == {durable}
-        first = remember(host)
-        assert kept(host) == {durable, first}
-        assert backends(host) is None
-        assert health(host) == {"memoryDegraded": True, "degradedMemoryDimensions": ["long-term-durability"]}
-        assert "distillation" not in advertised(host)["memory"]
-        assert {"memoryConsolidation", "commitments"}.isdisjoint(advertised(host)["agents"])
-        assert dreamt(host, "distill") == dreamt(host, "consolidate") == ("refused", "capability_not_provided")
-
-    console_process.start("--only", "web", **EPHEMERAL)
-    host = Host(console_process.url, host.keys)
-    assert (kept(host), fate(host, first), fate(host, durable)) == ({durable}, 404, 200)
-    second = write(host)
-    assert kept(host) == {durable, second}
+    console_process.start("--workers", "1", **EPHEMERAL)
+    host = Host(console_process.url, {"acme/owner": key_of(console_process, "acme", "owner")})
+    assert kept(host) == {durable}
+    first, second = remember(host), write(host)
+    assert kept(host) == {durable, first, second}
+    assert backends(host) is None
+    assert health(host) == {"memoryDegraded": True, "degradedMemoryDimensions": ["long-term-durability"]}
+    assert "distillation" not in advertised(host)["memory"]
+    assert {"memoryConsolidation", "commitments"}.isdisjoint(advertised(host)["agents"])
+    assert dreamt(host, "distill") == dreamt(host, "consolidate") == ("refused", "capability_not_provided")
     console_process.kill()
 
-    with running(console_process, "--only", "web") as host:
-        assert (kept(host), fate(host, second)) == ({durable}, 404)
-        assert (backends(host), health(host)) == (["long-term"], {})
+    console_process.start("--only", "web")
+    assert (kept(host), fate(host, first), fate(host, second), fate(host, durable)) == ({durable}, 404, 404, 200)
+    assert (backends(host), health(host)) == (["long-term"], {})
 
 
 @pytest.mark.engines

@@ -290,7 +290,7 @@ def test_two_clusters_of_workers_alone_fire_whatever_time_starts_each_tick_once(
         psutil.Popen(
             [sys.executable, "manage.py", "qcluster"],
             cwd=settings.BASE_DIR,
-            env=console_process.environment | {"OPENWOP_PROCESS": "worker"},
+            env=console_process.environment | {"OPENWOP_PROCESS": "worker", "OPENWOP_WORKERS": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
