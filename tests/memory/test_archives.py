@@ -77,48 +77,28 @@ def test_the_same_work_is_recognised_in_its_ref_until_it_is_withdrawn() -> None:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE memory_archive SET body = %s",
-        "UPDATE memory_archive SET state = 'withdrawn', body = %s",
-        "UPDATE memory_archive SET state = 'superseded', body = %s",
-    ],
-)
-def test_the_database_refuses_other_bytes(statement: str) -> None:
+def test_the_database_refuses_other_bytes_to_empty_or_to_delete_an_archive() -> None:
     made = archiving.distilled("acme", "one")
-    with pytest.raises(DatabaseError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(statement, [b"{}"])
-    assert bytes(fresh(made).body) == bytes(made.body)
+    changes = ("body = %s", "state = 'withdrawn', body = %s", "state = 'superseded', body = %s")
+    for statement, given in (
+        *((f"UPDATE memory_archive SET {change}", [b"{}"]) for change in changes),
+        ("UPDATE memory_archive SET body = %s", [b""]),
+        ("DELETE FROM memory_archive", []),
+    ):
+        with pytest.raises(DatabaseError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement, given)
+        assert bytes(fresh(made).body) == bytes(made.body), statement
 
-
-def test_the_database_refuses_to_empty_an_archive_that_is_not_withdrawn() -> None:
-    made = archiving.distilled("acme", "one")
-    with pytest.raises(DatabaseError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("UPDATE memory_archive SET body = %s", [b""])
-    assert bytes(fresh(made).body) == bytes(made.body)
-
-
-@pytest.mark.engines
-@pytest.mark.parametrize("withdrawn", [False, True])
-def test_the_database_refuses_to_delete_an_archive(withdrawn: bool) -> None:
-    made = archiving.distilled("acme", "one")
-    if withdrawn:
-        archives.withdraw(made.tenant_id, [made.id], archives.RETENTION, now=timezone.now())
-    with pytest.raises(DatabaseError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("DELETE FROM memory_archive")
+    archives.withdraw(made.tenant_id, [made.id], archives.RETENTION, now=timezone.now())
+    for statement, given in (
+        ("UPDATE memory_archive SET body = %s", [bytes(made.body)]),
+        ("DELETE FROM memory_archive", []),
+    ):
+        with pytest.raises(DatabaseError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement, given)
+        assert bytes(fresh(made).body) == b"", statement
     with pytest.raises(WriteGuard, match=r"memory\.passes\.archives"):
         made.delete()
-    assert Archive.objects.count() == 1
-
-
-@pytest.mark.engines
-def test_bytes_that_were_emptied_do_not_come_back() -> None:
-    made = archiving.distilled("acme", "one")
-    archives.withdraw(made.tenant_id, [made.id], archives.RETENTION, now=timezone.now())
-    with pytest.raises(DatabaseError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("UPDATE memory_archive SET body = %s", [bytes(made.body)])
-    assert bytes(fresh(made).body) == b""
 
 
 def test_an_archive_whose_work_is_asked_for_again_is_current_again() -> None:
@@ -242,29 +222,27 @@ def told_of_the_index(owner: TenantScope) -> list[dict[str, Any]]:
     return [each.payload for each in event_log.read_tenant_log(owner.tenant_id) if each.type == "workspace.updated"]
 
 
-@pytest.mark.parametrize("because", [archives.FORGOTTEN, archives.RETENTION])
-def test_the_index_names_no_archive_that_was_withdrawn(because: str) -> None:
+def test_the_index_names_no_archive_that_was_withdrawn() -> None:
     acme = building.scope()
     building.remember("acme", f"{MARTA} pays 99 euros a month.")
     building.remember("acme", "The depot is in Bremen.", memory_ref="depots")
     gone, kept = distil(acme, "notes"), distil(acme, "depots")
+    before = index_of(acme)
     assert named_in(acme, gone)
-    if because == archives.FORGOTTEN:
-        assert forget(acme).receipt["distilledAnewBy"] == []
-    else:
-        archives.withdraw(acme.tenant_id, [gone.id], because, now=timezone.now())
-    document, readable = index_of(acme)
-    assert [line["archiveId"] for line in document["archives"]] == [ids.wire("arc", kept.id)]
-    assert (document["archiveCount"], document["archiveChecksum"], document["entryCount"]) == (1, kept.sha256, 1)
-    assert not named_in(acme, gone)
-    assert "1 of 1 archives" in readable
-    assert told_of_the_index(acme) == [{"path": path, "version": 3} for path in INDEX]
-
-
-def test_an_index_with_no_archive_left_says_so() -> None:
-    acme = building.scope()
-    building.remember("acme", "The depot is in Bremen.")
-    gone = distil(acme, "notes")
+    for because in (archives.FORGOTTEN, archives.RETENTION):
+        with building.undone():
+            if because == archives.FORGOTTEN:
+                assert forget(acme).receipt["distilledAnewBy"] == []
+            else:
+                archives.withdraw(acme.tenant_id, [gone.id], because, now=timezone.now())
+            document, readable = index_of(acme)
+            assert [line["archiveId"] for line in document["archives"]] == [ids.wire("arc", kept.id)], because
+            assert (document["archiveCount"], document["entryCount"]) == (1, 1)
+            assert document["archiveChecksum"] == kept.sha256
+            assert not named_in(acme, gone)
+            assert "1 of 1 archives" in readable
+            assert told_of_the_index(acme) == [{"path": path, "version": 3} for path in INDEX], because
+        assert (index_of(acme), fresh(gone).state) == (before, ArchiveState.CURRENT), "a withdrawal that is undone"
     archives.withdraw_expired(now=timezone.now() + timedelta(days=31))
     document, _ = index_of(acme)
     assert (document["archives"], document["archiveCount"]) == ([], 0)
@@ -304,18 +282,6 @@ def test_a_tenant_without_an_index_gets_none() -> None:
     assert told_of_the_index(acme) == []
 
 
-def test_a_withdrawal_that_is_undone_leaves_the_index_as_it_was() -> None:
-    acme = building.scope()
-    building.remember("acme", "The depot is in Bremen.")
-    made = distil(acme, "notes")
-    before = index_of(acme)
-    with pytest.raises(RuntimeError), transaction.atomic():
-        archives.withdraw(acme.tenant_id, [made.id], archives.RETENTION, now=timezone.now())
-        assert index_of(acme) != before
-        raise RuntimeError
-    assert (index_of(acme), fresh(made).state) == (before, ArchiveState.CURRENT)
-
-
 # --- what an endpoint made ------------------------------------------------------------------------------------------
 
 
@@ -344,9 +310,18 @@ def test_an_archive_that_names_the_subject_is_withdrawn_and_its_ref_distilled_an
     acme = building.scope()
     made = archiving.distilled("acme", f"{MARTA} wants a refund", "unrelated", token_budget=777)
     clean = archiving.distilled("acme", "nothing of her", memory_ref="other")
+    alone = archiving.distilled("acme", f"all there is: {MARTA}", memory_ref="alone")
     archives.cache_answer(building.ref(acme, "notes"), "a" * 64, f"cached: {MARTA}", now=timezone.now())
+    assert "wants a refund" in Archives(Archive).texts(acme.tenant_id, [made.id])[made.id][0], "the preview opens it"
+    assert json.loads(bytes(fresh(made).body))["memoryRef"] == "notes"
     done = forget(acme)
-    assert (done.state, done.receipt["stores"]["archives"]["erased"]) == (ForgetState.FORGOTTEN, 1)
+    counts = done.receipt["stores"]
+    assert (done.state, fresh(alone).state) == (ForgetState.FORGOTTEN, ArchiveState.WITHDRAWN)
+    assert (counts["archives"]["planned"], counts["archives"]["erased"]) == (2, 2)
+    assert counts["memory entries"]["planned"] == counts["memory entries"]["erased"] == 4, (
+        "what agents read of them too"
+    )
+    assert audit.newest(acme.tenant_id, limit=1)[0].details["counts"] == counts
     with pytest.raises(Gone) as gone:
         archives.find(acme, made.id)
     assert gone.value.details == {"reason": "forgotten"}
@@ -366,34 +341,12 @@ def test_an_archive_that_names_the_subject_is_withdrawn_and_its_ref_distilled_an
     assert MARTA not in everything_stored().casefold()
 
 
-def test_what_remains_is_distilled_to_another_archive_by_a_worker(drain: Callable[..., int]) -> None:
-    acme = building.scope()
-    rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
-    building.remember("acme", f"{MARTA} pays 99 euros a month.", *rest)
-    orders.order(acme, Wanted("distill", "notes", {"tokenBudget": 2000}), now=timezone.now())
-    tasks.enqueue_unattended()
-    drain()
-    old = Archive.objects.get()
-    assert MARTA in bytes(old.body).decode()
-    done = forget(acme)
-    tasks.enqueue_unattended()
-    drain()
-    new = Archive.objects.get(state="current")
-    assert new.sha256 != old.sha256
-    assert (new.token_budget, new.source_count) == (2000, 12)
-    assert MARTA not in bytes(new.body).decode()
-    with pytest.raises(Gone) as gone:
-        archives.find(acme, old.id)
-    assert gone.value.details == {"reason": "forgotten", "successor": ids.wire("arc", new.id)}
-    again = orders.find(acme, ids.parse("pass", done.receipt["distilledAnewBy"][0]))
-    assert (again.state, again.outcome["archiveId"]) == ("done", ids.wire("arc", new.id))
-
-
 def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_it(drain: Callable[..., int]) -> None:
     acme = building.scope()
     rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
     building.remember("acme", f"{MARTA} pays 99 euros a month.", *rest)
     old = distil(acme, "notes", tokenBudget=2000)
+    assert MARTA in bytes(old.body).decode()
     alone = archiving.distilled("acme", f"all there is: {MARTA}", memory_ref="alone")
     unrelated = archiving.distilled("acme", "unrelated", memory_ref="other")
     archives.withdraw(acme.tenant_id, [unrelated.id], archives.RETENTION, now=timezone.now())
@@ -410,6 +363,14 @@ def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_
     tasks.enqueue_unattended()
     drain()
     new = Archive.objects.get(memory_ref="notes", state="current")
+    assert new.sha256 != old.sha256
+    assert (new.token_budget, new.source_count) == (2000, 12)
+    assert MARTA not in bytes(new.body).decode()
+    with pytest.raises(Gone) as gone:
+        archives.find(acme, old.id)
+    assert gone.value.details == {"reason": "forgotten", "successor": ids.wire("arc", new.id)}
+    again = orders.find(acme, ids.parse("pass", pass_id))
+    assert (again.state, again.outcome["archiveId"]) == ("done", ids.wire("arc", new.id))
     first, second = archive_reports.withdrawn_by_receipt(acme.tenant_id, done.receipt)
     assert (first.pass_state, first.made, second.made) == ("done", new, None)
     assert first.made_id == ids.wire("arc", new.id)
@@ -439,20 +400,6 @@ def test_an_archive_goes_with_a_source_of_it_although_it_does_not_name_the_subje
     assert len(done.receipt["distilledAnewBy"]) == 1
 
 
-def test_a_receipt_counts_the_entry_that_went_with_its_archive_where_it_was_planned() -> None:
-    acme = building.scope()
-    entry = ids.parse("mem", building.remember("acme", f"{MARTA} lives in Bonn", f"{MARTA} likes tea").entries[0])
-    assert entry
-    archiving.archive("acme", [(f"{MARTA} lives in Bonn", [entry])])
-    done = forget(acme)
-    counts = done.receipt["stores"]
-    assert (counts["memory entries"]["planned"], counts["memory entries"]["erased"]) == (3, 3)
-    assert (counts["archives"]["planned"], counts["archives"]["erased"]) == (1, 1)
-    record = audit.newest(acme.tenant_id, limit=1)[0]
-    assert record.details["counts"] == counts
-    assert receipts.is_genuine(done)
-
-
 def test_a_source_that_a_person_ticks_takes_its_archive_along() -> None:
     acme = building.scope()
     entry = ids.parse("mem", building.remember("acme", f"ana{MARTA} lives in Bonn").entries[0])
@@ -464,13 +411,6 @@ def test_a_source_that_a_person_ticks_takes_its_archive_along() -> None:
     assert (spared.state, fresh(made).state) == (ForgetState.FORGOTTEN, ArchiveState.CURRENT)
     done = forget(acme, ticked=frozenset({entry.hex}))
     assert (done.state, fresh(made).withdrawn_because) == (ForgetState.FORGOTTEN, "forgotten")
-
-
-def test_a_ref_with_nothing_left_is_not_distilled_again() -> None:
-    acme = building.scope()
-    archiving.distilled("acme", f"all there is: {MARTA}")
-    assert forget(acme).receipt["distilledAnewBy"] == []
-    assert not Pass.objects.of(acme.tenant_id).filter(kind="distill").exists()
 
 
 def test_an_earlier_archive_that_goes_leaves_the_current_one_as_it_is() -> None:
@@ -512,8 +452,7 @@ def test_an_archive_that_still_rests_on_something_forgotten_is_residue(monkeypat
     entry = ids.parse("mem", building.remember("acme", f"{MARTA} lives in Bonn").entries[0])
     assert entry
     archiving.archive("acme", [("A customer lives in Bonn", [entry])])
-    for place in ("memory.passes.archives.withdraw", "memory.passes.archives.withdraw"):
-        monkeypatch.setattr(place, lambda *_, **__: 0)
+    monkeypatch.setattr("memory.passes.archives.withdraw", lambda *_, **__: 0)
     left = forget(acme)
     assert (left.state, left.receipt["residue"]["archives"]) == (ForgetState.RESIDUE, 1)
     monkeypatch.undo()
@@ -521,17 +460,6 @@ def test_an_archive_that_still_rests_on_something_forgotten_is_residue(monkeypat
     done = execution.execute(acme.tenant_id, again.id, holder="test/2", now=timezone.now(), clock=timezone.now)
     assert done is not None
     assert done.state == ForgetState.FORGOTTEN
-
-
-@pytest.mark.engines
-def test_a_preview_opens_the_archives_that_would_go() -> None:
-    acme = building.scope()
-    made = archiving.distilled("acme", f"{MARTA} wants a refund")
-    (holding,) = [each for each in execution.preview(acme, [MARTA], now=timezone.now()).holdings
-                  if each.store == "archives"]  # fmt: skip
-    assert holding.erase == (made.id,)
-    assert "wants a refund" in Archives(Archive).texts(acme.tenant_id, [made.id])[made.id][0]
-    assert json.loads(bytes(fresh(made).body))["memoryRef"] == "notes"
 
 
 def test_a_policy_with_the_subject_in_it_loses_that_and_asks_no_endpoint_any_more(
