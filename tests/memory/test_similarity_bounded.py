@@ -20,7 +20,7 @@ from tests.budgets import examples
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORDS = "apple bridge candle desert engine forest garden hammer island jungle kettle ladder".split()  # noqa: SIM905
-EACH = 200
+EACH = 100
 
 
 def shuffled(count: int, form: str = "{}") -> list[Statement]:
@@ -47,9 +47,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> Callable[[], int]:
 
 def test_statements_of_one_set_of_words_are_held_against_a_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, loosely = counted(monkeypatch, "agree"), counted(monkeypatch, "agree_in_gist")
-    reconcile(shuffled(1000))
+    reconcile(shuffled(700))
     once = asked(), loosely()
-    reconcile(shuffled(2000))
+    reconcile(shuffled(1400))
     assert 0 < min(once) <= max(once) < 4_000
     assert max(asked() - once[0], loosely() - once[1]) < 4_000
 

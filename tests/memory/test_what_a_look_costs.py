@@ -72,15 +72,15 @@ def test_no_look_at_commitments_reads_more_than_a_place_in_an_index_for_each_ten
         assert "SCAN" not in line, line
 
 
-@pytest.mark.parametrize("count", [1, 30])
-def test_a_look_asks_as_much_of_many_as_of_one(count: int) -> None:
-    for number in range(count):
+def test_a_look_asks_as_much_of_many_as_of_one() -> None:
+    for number in range(10):
         desk = Desk(f"t{number}", at=timezone.now())
         desk.says("Call Ana in 3 days. When the invoice clears, tell finance.")
         desk.keeps()
-    with CaptureQueriesContext(connection) as asked:
-        found = commitments.due_tenants(whole=False, since=desk.at, now=desk.at + timedelta(seconds=1))
-    assert (len(asked), found.tenants, found.after) == (3, [], None)
+        if number in (0, 9):
+            with CaptureQueriesContext(connection) as asked:
+                found = commitments.due_tenants(whole=False, since=desk.at, now=desk.at + timedelta(seconds=1))
+            assert (len(asked), found.tenants, found.after) == (3, [], None)
 
 
 @pytest.mark.engines
