@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -19,12 +20,17 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 CLIENT_ID, CLIENT_SECRET = "console", "the secret of the console"
 
 
+@cache
+def new_key(number: int = 0) -> rsa.RSAPrivateKey:
+    """One of the keys that providers sign with: to make one takes as much CPU as several requests."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
 class Provider:
     """Its address, the claims of the person who signs in next, and what to do wrong."""
 
     def __init__(self) -> None:
-        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        self.signs_with = self.key
+        self.key = self.signs_with = new_key()
         self.claims: dict[str, Any] = {}
         self.userinfo: dict[str, Any] = {}
         self.wrong: dict[str, Any] = {}

@@ -93,10 +93,10 @@ def test_what_is_to_be_approved_is_shown_and_may_be_edited(ada: Client) -> None:
     assert outcome(run)["editedArtifactData"] == {"body": 1}
 
 
-@pytest.mark.parametrize("text", ["NaN", '"\\u0000"', "[" * 100 + "]" * 100, '{"a":'])
-def test_json_on_a_page_is_as_strict_as_in_the_api(ada: Client, text: str) -> None:
+def test_json_on_a_page_is_as_strict_as_in_the_api(ada: Client) -> None:
     _, url = asking("core.interrupt", {"kind": "custom", "customKind": "pick"})
-    assert ada.post(url, {"resumeValue": text}).status_code == 422
+    for text in ["NaN", '"\\u0000"', "[" * 100 + "]" * 100, '{"a":']:
+        assert ada.post(url, {"resumeValue": text}).status_code == 422, text
 
 
 def test_each_question_has_a_field_that_fits_it(ada: Client) -> None:
@@ -108,16 +108,16 @@ def test_each_question_has_a_field_that_fits_it(ada: Client) -> None:
     assert outcome(run)["answers"] == ANSWERS
 
 
-@pytest.mark.parametrize("change", [{field("count"): "0"}, {field("count"): "many"}, {field("name"): ""}])
-def test_an_answer_that_does_not_fit_stands_at_its_field_and_the_rest_is_kept(ada: Client, change: Any) -> None:
+def test_an_answer_that_does_not_fit_stands_at_its_field_and_the_rest_is_kept(ada: Client) -> None:
     _, url = asking(*CLARIFICATION)
-    refused = ada.post(url, SENT | {field("more"): "[1]"} | change)
-    shown = body_of(refused)
-    assert refused.status_code == 422
-    assert "The run was not answered" in shown
-    assert 'id="waterfall-head"' in shown  # the page of the run itself
-    assert f'id="{url.rpartition("/")[2]}_{next(iter(change))}_error"' in shown
-    assert 'value="0.5"' in shown
+    for change in [{field("count"): "0"}, {field("count"): "many"}, {field("name"): ""}]:
+        refused = ada.post(url, SENT | {field("more"): "[1]"} | change)
+        shown = body_of(refused)
+        assert refused.status_code == 422, change
+        assert "The run was not answered" in shown, change
+        assert 'id="waterfall-head"' in shown  # the page of the run itself, change
+        assert f'id="{url.rpartition("/")[2]}_{next(iter(change))}_error"' in shown, change
+        assert 'value="0.5"' in shown, change
 
 
 def test_an_event_that_is_another_s_is_said_to_be_so(ada: Client) -> None:
@@ -202,11 +202,11 @@ def test_a_question_that_names_its_approvers_waits_for_them_alone(ada: Client, s
     assert [each.get("/?format=json").json()["answers"] for each in (ada, ben)] == [0, 0]
 
 
-@pytest.mark.parametrize("address", ["/runs/{run}/answer/int_x", "/runs/run_x/answer/{asked}", "/runs/x/answer/y"])
-def test_an_address_of_no_question_is_not_found(ada: Client, address: str) -> None:
+def test_an_address_of_no_question_is_not_found(ada: Client) -> None:
     run, url = asking(*APPROVAL)
     asked = url.rpartition("/")[2]
-    assert ada.get(address.format(run=ids.wire("run", run.id), asked=asked)).status_code == 404
+    for address in ["/runs/{run}/answer/int_x", "/runs/run_x/answer/{asked}", "/runs/x/answer/y"]:
+        assert ada.get(address.format(run=ids.wire("run", run.id), asked=asked)).status_code == 404, address
 
 
 def test_needs_you_lists_the_runs_that_wait_and_none_of_another_tenant(ada: Client, sign_in: SignIn) -> None:

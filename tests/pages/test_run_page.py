@@ -259,15 +259,15 @@ def test_a_longer_run_needs_no_more_queries(ada: Client) -> None:
     assert len(many) == len(few)
 
 
-@pytest.mark.parametrize("query", ["at=x", "at=-1", "at=" + "9" * 30])
-def test_no_value_makes_a_run_page_fail(ada: Client, query: str) -> None:
+def test_no_value_makes_a_run_page_fail(ada: Client) -> None:
     run = building.remember("acme", "a").run
-    assert ada.get(f"/runs/{ids.wire('run', run.id)}?{query}").status_code == 200
+    for query in ["at=x", "at=-1", "at=" + "9" * 30]:
+        assert ada.get(f"/runs/{ids.wire('run', run.id)}?{query}").status_code == 200, query
 
 
-@pytest.mark.parametrize("query", ["after=run_1", "after=x", "seen=-1", "format=csv"])
-def test_no_value_makes_the_list_of_runs_fail(ada: Client, query: str) -> None:
-    assert ada.get(f"/runs?{query}").status_code == 200
+def test_no_value_makes_the_list_of_runs_fail(ada: Client) -> None:
+    for query in ["after=run_1", "after=x", "seen=-1", "format=csv"]:
+        assert ada.get(f"/runs?{query}").status_code == 200, query
 
 
 def test_pages_of_runs_refuse_each_others_parameters_by_name(ada: Client) -> None:
@@ -377,10 +377,10 @@ def test_a_run_that_is_no_fork_is_compared_with_nothing(ada: Client, sign_in: Si
     assert sign_in("globex").get(f"{fork}/compare").status_code == 404
 
 
-@pytest.mark.parametrize("form", [{}, {"mode": "rewind", "from_seq": "0"}, {"mode": "branch", "from_seq": "-1"}])
-def test_a_fork_form_that_is_none_is_refused(ada: Client, form: dict[str, str]) -> None:
+def test_a_fork_form_that_is_none_is_refused(ada: Client) -> None:
     source = building.remember("acme", "alpha").run
-    assert ada.post(f"/runs/{ids.wire('run', source.id)}/fork", form).status_code == 400
+    for form in [{}, {"mode": "rewind", "from_seq": "0"}, {"mode": "branch", "from_seq": "-1"}]:
+        assert ada.post(f"/runs/{ids.wire('run', source.id)}/fork", form).status_code == 400, form
 
 
 def test_the_reason_that_a_person_gave_stands_at_its_event(ada: Client, sign_in: SignIn) -> None:

@@ -68,11 +68,11 @@ def test_a_shared_view_is_for_everybody_of_the_tenant_and_its_owner_alone_remove
     assert (viewer.post(address).status_code, other.post(address).status_code) == (403, 404)
 
 
-@pytest.mark.parametrize(("name", "query"), [("", "tag=red"), ("Nothing", ""), ("Long", "q=" + "x" * 1000)])
-def test_a_view_without_a_name_or_a_filter_is_refused_in_words(ada: Client, name: str, query: str) -> None:
-    answer = ada.post("/memory/views", {"name": name, "query": query})
-    assert answer.status_code == 422
-    assert not SavedFilter.objects.exists()
+def test_a_view_without_a_name_or_a_filter_is_refused_in_words(ada: Client) -> None:
+    for name, query in [("", "tag=red"), ("Nothing", ""), ("Long", "q=" + "x" * 1000)]:
+        answer = ada.post("/memory/views", {"name": name, "query": query})
+        assert answer.status_code == 422, name
+        assert not SavedFilter.objects.exists(), name
 
 
 def test_a_view_of_the_inbox_is_none_of_the_ledger(ada: Client) -> None:
@@ -82,21 +82,14 @@ def test_a_view_of_the_inbox_is_none_of_the_ledger(ada: Client) -> None:
     assert "Drafts" not in body_of(ada.get("/memory"))
 
 
-@pytest.mark.parametrize("address", ["/memory/views", "/proposals/filters"])
-@pytest.mark.parametrize(
-    ("field", "said"),
-    [
-        ("name", "under Tr0ub4dor&3x"),
-        ("query", "q=Tr0ub4dor%263x"),
-        ("query", "q=%54r0ub4dor%263x"),
-        ("query", "q=a+Tr0ub4dor%25263x"),
-    ],
-)
-def test_no_filter_of_a_list_is_saved_with_a_secret(ada: Client, address: str, field: str, said: str) -> None:
+def test_no_filter_of_a_list_is_saved_with_a_secret(ada: Client) -> None:
     vault.store_secret(building.tenant().id, "mail", "Tr0ub4dor&3x", now=timezone.now())
-    answer = ada.post(address, {"name": "Mine", "query": "q=pump"} | {field: said})
-    assert answer.status_code == 422
-    assert "names a secret" in body_of(answer)
+    queries = ["q=Tr0ub4dor%263x", "q=%54r0ub4dor%263x", "q=a+Tr0ub4dor%25263x"]
+    for form in ({"name": "under Tr0ub4dor&3x"}, *({"query": query} for query in queries)):
+        for address in ("/memory/views", "/proposals/filters"):
+            answer = ada.post(address, {"name": "Mine", "query": "q=pump"} | form)
+            assert answer.status_code == 422, (address, form)
+            assert "names a secret" in body_of(answer), (address, form)
     assert not SavedFilter.objects.exists()
 
 
