@@ -59,8 +59,10 @@ EXAMPLES = {
 }
 LINK = re.compile(r'<a\b[^>]*?\bhref="([^"]+)"')
 GRAVE = {"moderate", "serious", "critical"}
-# What a look at a sample of a page looks at: rows of each table, of neighbours that are folded, and of all folded.
+# What a look at a sample of a page looks at: rows of tables and of what is folded, what it unfolds of neighbours, and
+# of all.
 ROWS, FOLDED, UNFOLDED = 8, 2, 12
+SHELL = ".nav-fold, dialog"
 UNFOLD = """([folded, most]) => {
   const found = [...document.querySelectorAll(folded)];
   const step = Math.ceil(found.length / most);
@@ -101,12 +103,14 @@ def find_addresses(read: Callable[[str], tuple[int, str, str]], *, of_a_route: i
     return found
 
 
-def open_page(page: Page, url: str, *, sample: bool = False) -> list[str]:
+def open_page(page: Page, url: str, *, sample: bool = False, shell: bool = True) -> list[str]:
     """The faults of the page at ``url``, which is open afterwards, a line each. In a ``sample``, only the first of many
     alike are looked at, and the others are gone afterwards: axe-core reads what it is not asked for as well, and the
-    operations on the page of the API alone take longer than all other pages."""
+    operations on the page of the API alone take longer than all other pages. Without ``shell``, nor are the navigation
+    and the dialogs, which are the same on each page."""
     folded = "details:not([open])" + (f":nth-of-type(-n+{FOLDED})" if sample else "")
-    others = f"tr:nth-child(n+{ROWS + 1}), details:not([open]) > :not(summary)"
+    alike = f"tr:nth-child(n+{ROWS + 1}), details:not([open]):nth-of-type(n+{ROWS + 1})"
+    others = f"{alike}, details:not([open]) > :not(summary)" + ("" if shell else f", {SHELL}")
     faults: list[str] = []
 
     def complain(message: ConsoleMessage) -> None:
