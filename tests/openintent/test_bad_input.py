@@ -14,6 +14,7 @@ from tests.openintent.conftest import Served
 
 QUICK_S = 10.0
 MB = 1024 * 1024
+LARGE = 100_000
 HEAD = b'{"namespace": "ns", "key": "bad", "value": '
 
 
@@ -154,7 +155,8 @@ def test_a_bad_body_of_a_change_leaves_the_entry_as_it_was(served: Served, agent
     good, wrong = served.remembers(agent, "changed"), {}
     headers = {"Content-Type": "application/json", "If-Match": "1"}
     for what, (body, status) in BODIES.items():
-        if status == 201:
+        # How much may be read of a body, and of a number or a text in it, is the same for both, and tried above.
+        if status == 201 or len(body) > LARGE:
             continue
         text = body.replace(b'"namespace": "ns", "key": "bad", ', b"").ljust(len(body))
         answer = send(served, agent, "PATCH", f"/api/v1/memory/{good['id']}", content=text, headers=headers)
@@ -165,14 +167,13 @@ def test_a_bad_body_of_a_change_leaves_the_entry_as_it_was(served: Served, agent
     is_sound(served, agent)
 
 
-@pytest.mark.parametrize("what", HEADERS, ids=str)
-def test_a_bad_header_is_refused(served: Served, agent: str, what: str) -> None:
-    headers, status = HEADERS[what]
-    sent = {"Content-Type": "application/json"} | headers
-    answer = send(served, agent, "POST", "/api/v1/memory", content=entry(b"{}"), headers=sent)
-    assert answer.status_code == status, answer.text
-    if status == 201:
-        send(served, agent, "DELETE", answer.headers["Location"])
+def test_a_bad_header_is_refused(served: Served, agent: str) -> None:
+    for what, (headers, status) in HEADERS.items():
+        sent = {"Content-Type": "application/json"} | headers
+        answer = send(served, agent, "POST", "/api/v1/memory", content=entry(b"{}"), headers=sent)
+        assert answer.status_code == status, (what, answer.text)
+        if status == 201:
+            send(served, agent, "DELETE", answer.headers["Location"])
     is_sound(served, agent)
 
 
