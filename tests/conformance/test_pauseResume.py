@@ -44,6 +44,7 @@ def test_a_draining_pause_completes_the_node_before_it_says_that_it_paused(host:
         while not seen or "run.paused" not in seen[-1][1]:
             status = client.get(f"/v1/runs/{run_id}").json()["status"]
             seen.append((status, [event["type"] for event in host.events(run_id)]))
+            time.sleep(0.05)
         assert {status for status, types in seen[:-1] if "node.completed" not in types} == {"running"}
         assert seen[-1][1].index("node.completed") < seen[-1][1].index("run.paused")
         assert client.get(f"/v1/runs/{run_id}").json()["status"] == "paused"

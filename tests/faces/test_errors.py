@@ -1,6 +1,7 @@
 """Every error of both faces is JSON in the face's own shape; a page answers a page; nobody sees a stack trace."""
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -185,18 +186,18 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("path", ["/login", "/forget", "/oauth/token", "/v1/interrupts/secret.token"])
-@pytest.mark.parametrize("what", UNREADABLE)
 def test_a_form_that_cannot_be_read_is_refused_and_one_line_of_the_log(
-    client: Client, caplog: pytest.LogCaptureFixture, path: str, what: str
+    client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     client.force_login(building.operator())
-    kind, body, status = UNREADABLE[what]
-    answer = client.post(path, body, content_type=kind)
-    # A face that takes JSON does not parse forms, and does not log them either.
-    takes_forms = not path.startswith("/v1/")
-    assert answer.status_code == status if takes_forms else 400 <= answer.status_code < 500
-    _has_logged(caplog, f"refused POST {path}: " if takes_forms else "")
+    paths = ("/login", "/forget", "/oauth/token", "/v1/interrupts/secret.token")
+    for path, (what, (kind, body, status)) in product(paths, UNREADABLE.items()):
+        caplog.clear()
+        answer = client.post(path, body, content_type=kind)
+        # A face that takes JSON does not parse forms, and does not log them either.
+        takes_forms = not path.startswith("/v1/")
+        assert answer.status_code == status if takes_forms else 400 <= answer.status_code < 500, (path, what)
+        _has_logged(caplog, f"refused POST {path}: " if takes_forms else "")
 
 
 @pytest.mark.parametrize("path", ["/login", "/memory", "/v1/runs", "/api/v1/memory"])

@@ -102,14 +102,18 @@ def is_not_there(acme: World, globex: World, route: Route) -> None:
             assert dict(foreign.items()).keys() == dict(unknown.items()).keys(), told.name
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.pattern)
-def test_the_ids_of_the_sweep_are_real_ones(globex: World, route: Route) -> None:
+def test_the_ids_of_the_sweep_are_real_ones(globex: World) -> None:
     """Or else a 404 would prove nothing: Globex's own owner is answered otherwise, and the unknown ids are unknown."""
-    for method, told in sorted(route.operations.items(), reverse=True):  # DELETE comes last
-        answer = globex.ask(method, "/" + route.address(route.real(globex)), BODIES.get(told.name))
-        assert answer.status_code != 404, f"{told.name}: {answer.content.decode()}"
-        if method == "GET":
-            assert globex.ask(method, "/" + route.address(route.unknown())).status_code in {404, 401}, told.name
+    for route in ROUTES:
+        route.real(globex)
+    for route in ROUTES:
+        with building.undone():
+            for method, told in sorted(route.operations.items(), reverse=True):  # DELETE comes last
+                answer = globex.ask(method, "/" + route.address(route.real(globex)), BODIES.get(told.name))
+                assert answer.status_code != 404, f"{told.name}: {answer.content.decode()}"
+                if method == "GET":
+                    unknown = globex.ask(method, "/" + route.address(route.unknown()))
+                    assert unknown.status_code in {404, 401}, told.name
 
 
 def test_every_parameter_has_a_maker_and_an_unknown_of_its_form() -> None:

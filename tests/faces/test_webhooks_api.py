@@ -122,32 +122,33 @@ def test_a_bad_body_is_refused_and_names_the_field(change: dict[str, Any], field
     assert not Webhook.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://receiver.example/hook",
-        "ftp://receiver.example/hook",
-        "https://ada:secret@receiver.example/hook",
-        "https://receiver.example/hook#here",
-        "https:///hook",
-        "https://receiver.example:0/",
-        "https://receiver.example:99999/",
-        "https://[::1/",
-        "https://receiver.example/a b",
-        "https://reçeiver.example/",
-        f"https://receiver.example/{'x' * 2000}",
-        "https://2130706433/hook",
-        "https://0x7f.1/hook",
-        "https://[::ffff:10.0.0.1]/hook",
-        "https://console.localhost./hook",
-        "https://127.0.0.1./hook",
-        "receiver.example",
-    ],
-)
-def test_an_address_that_nothing_is_sent_to_is_refused(url: str) -> None:
-    answer = ask("POST", WEBHOOKS, building.headers(), BODY | {"url": url})
-    assert (answer.status_code, answer.json()["error"]) == (400, "webhook_url_rejected"), answer.content
-    assert errors_of(answer) == ["url"]
+UNSENDABLE = [
+    "http://receiver.example/hook",
+    "ftp://receiver.example/hook",
+    "https://ada:secret@receiver.example/hook",
+    "https://receiver.example/hook#here",
+    "https:///hook",
+    "https://receiver.example:0/",
+    "https://receiver.example:99999/",
+    "https://[::1/",
+    "https://receiver.example/a b",
+    "https://reçeiver.example/",
+    f"https://receiver.example/{'x' * 2000}",
+    "https://2130706433/hook",
+    "https://0x7f.1/hook",
+    "https://[::ffff:10.0.0.1]/hook",
+    "https://console.localhost./hook",
+    "https://127.0.0.1./hook",
+    "receiver.example",
+]
+
+
+def test_an_address_that_nothing_is_sent_to_is_refused() -> None:
+    headers = building.headers()
+    for url in UNSENDABLE:
+        answer = ask("POST", WEBHOOKS, headers, BODY | {"url": url})
+        assert (answer.status_code, answer.json()["error"]) == (400, "webhook_url_rejected"), (url, answer.content)
+        assert errors_of(answer) == ["url"], url
 
 
 def test_plain_http_goes_to_hosts_that_the_administrator_lists_and_to_no_other(settings: Settings) -> None:

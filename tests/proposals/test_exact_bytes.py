@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db
 EXTENSION, PROPOSALS = "/v1/host/console/proposals", "/v1/host/sample/proposals"
 ARTIFACTS = "/v1/host/console/artifacts"
 LONGEST_TEXT = 65_536
+CALLER = Client()
 
 
 class Door:
@@ -37,7 +38,7 @@ class Door:
 
     def __call__(self, method: str, path: str, body: str = "", *, expects: int = 200) -> Any:
         sent = {"data": body, "content_type": "application/json"} if body else {}
-        answer = getattr(Client(), method)(path, **sent, **self.headers)
+        answer = getattr(CALLER, method)(path, **sent, **self.headers)
         assert answer.status_code == expects, answer.content[:2000]
         return answer.json()
 
@@ -161,12 +162,12 @@ HARD: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HARD)
-def test_what_was_sent_is_what_is_installed_byte_for_byte(name: str) -> None:
-    kind, text = HARD[name]
-    installed = Desk().installs(kind, text)
-    assert installed["text"] == text
-    assert installed["sha256"] == digest(text)
+def test_what_was_sent_is_what_is_installed_byte_for_byte() -> None:
+    desk = Desk()
+    for name, (kind, text) in HARD.items():
+        with undone():
+            installed = desk.installs(kind, text)
+        assert (installed["text"] == text, installed["sha256"]) == (True, digest(text)), name
 
 
 def test_every_kind_that_is_installed_here_has_hard_artifacts() -> None:
@@ -196,9 +197,9 @@ def test_a_revision_is_kept_as_it_was_sent_too() -> None:
 
 
 @pytest.mark.parametrize("escaped", [False, True], ids=["raw", "escaped"])
-@pytest.mark.parametrize("letter", ["x", "\u20ac", "\U0001f600"], ids=["one byte", "three bytes", "four bytes"])
-def test_the_longest_text_that_the_schema_allows_fits_however_it_is_written(letter: str, escaped: bool) -> None:
-    text = template(json.dumps(letter * LONGEST_TEXT, ensure_ascii=escaped))
+def test_the_longest_text_that_the_schema_allows_fits_however_it_is_written(escaped: bool) -> None:
+    """Of letters that take four bytes, or twelve as an escape: those of all others take less."""
+    text = template(json.dumps("\U0001f600" * LONGEST_TEXT, ensure_ascii=escaped))
     installed = Desk().installs(Kind.PROMPT_TEMPLATE, text)
     assert (installed["text"] == text, installed["sha256"]) == (True, digest(text))
 
