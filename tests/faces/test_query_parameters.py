@@ -52,12 +52,13 @@ def sample(pattern: str) -> str:
 
 
 def test_every_page_refuses_a_parameter_it_does_not_have_by_its_name() -> None:
+    """The middleware asks before the view knows the method: in a quick run every other page is sent a form."""
     browser = owner()
-    for pattern in page_routes():
-        for method in ("get", "post"):
+    for turn, pattern in enumerate(page_routes()):
+        for method in ("get", "post") if THOROUGH else (("get", "post")[turn % 2],):
             answer = getattr(browser, method)(f"{sample(pattern)}?zzz=1")
             assert answer.status_code == 400, (method, pattern)
-            assert "<code>zzz</code>" in body_of(answer)
+            assert "<code>zzz</code>" in body_of(answer), (method, pattern)
 
 
 def test_every_operation_of_the_host_extension_refuses_a_parameter_it_does_not_have_by_its_name() -> None:
@@ -77,14 +78,16 @@ def test_every_page_refuses_a_parameter_that_is_given_twice_where_it_reads_one_v
     browser, several = owner(), set()
     for pattern in page_routes():
         view: Any = resolve(sample(pattern)).func
-        for name in sorted(getattr(view, "parameters", ())):
-            answer = browser.get(f"{sample(pattern)}?{name}=1&{name}=2")
-            refused = (answer.status_code, f"<code>{name}</code>: is given more than once" in plain(answer))
-            if name in view.several:
-                several.add(name)
-                assert not refused[1], (pattern, name)
-            else:
-                assert refused == (400, True), (pattern, name)
+        names = sorted(getattr(view, "parameters", ()))
+        if not names:
+            continue
+        answer = browser.get(f"{sample(pattern)}?{'&'.join(f'{name}=1&{name}=2' for name in names)}")
+        shown = plain(answer)
+        for name in names:
+            is_refused = f"<code>{name}</code>: is given more than once" in shown
+            assert is_refused == (name not in view.several), (pattern, name)
+        several |= view.several & set(names)
+        assert answer.status_code == 400 or view.several >= set(names), pattern
     assert several == {"column", "duplicate", "gate", "id", "kind", "purpose", "state", "synthesizer"}
 
 
@@ -96,12 +99,15 @@ def test_every_operation_of_the_host_extension_refuses_a_parameter_that_is_given
     world, asked = World("acme"), set()
     for route in peopled.routes():
         for method, told in route.operations.items() if route.pattern.startswith(EXTENSION) else ():
-            for name in sorted(told.parameters):
-                asked.add(name)
-                answer = world.ask(method, f"/{route.address(route.unknown())}?{name}=1&{name}=2")
-                assert answer.status_code == 400, (route.pattern, name)
-                problem = {"field": name, "message": "is given more than once"}
-                assert answer.json()["details"]["errors"] == [problem], (route.pattern, name)
+            names = sorted(told.parameters)
+            if not names:
+                continue
+            asked |= {*names}
+            query = "&".join(f"{name}=1&{name}=2" for name in names)
+            answer = world.ask(method, f"/{route.address(route.unknown())}?{query}")
+            assert answer.status_code == 400, route.pattern
+            problems = [{"field": name, "message": "is given more than once"} for name in names]
+            assert sorted(answer.json()["details"]["errors"], key=lambda each: each["field"]) == problems, route.pattern
     assert {"limit", "after", "memoryRef", "status"} <= asked
 
 

@@ -101,11 +101,13 @@ def refused(world: World, name: str, body: Any) -> Any:
 
 
 def test_no_door_converts_a_type_of_json(acme: World) -> None:
-    taken = []
+    """In a quick run a field is sent a third of its wrong values, and the next field the next third."""
+    taken, turn = [], 0
     for name, properties in bodies():
         given = sound(acme, name)
         for field, schema in properties.items():
-            for wrong in mistyped(schema):
+            turn += 1
+            for wrong in list(mistyped(schema))[None if THOROUGH else turn % 3 :: 1 if THOROUGH else 3]:
                 answer = refused(acme, name, {**given, field: wrong})
                 if not is_refused(name, answer):
                     taken.append(f"{name}.{field} = {json.dumps(wrong)}: {answer.status_code}")
@@ -133,14 +135,14 @@ def judged() -> Iterator[tuple[str, Route, str, str]]:
 
 
 def test_who_may_not_is_refused_before_what_was_sent_is_looked_at(acme: World) -> None:
-    """In a quick run each operation is sent two of the eight, and the next one the next two."""
+    """In a quick run each operation is sent one of the eight, and the next one the next."""
     keys = {role: building.key("acme", role=role) for role in ("auditor", "viewer")}
     bodies = (b"", b"{", b"[]", b'{"nobodysField": 1}')
     wrong, forms = {}, list(product(bodies, ({}, {"HTTP_IDEMPOTENCY_KEY": "\x7f" * 300})))
     for turn, (name, route, method, scope) in enumerate(judged()):
         key = keys["viewer" if scope == "audit:read" else "auditor"]
         address = f"/{route.address(route.real(acme))}"
-        for raw, more in forms if THOROUGH else forms[turn % 4 :: 4]:
+        for raw, more in forms if THOROUGH else [forms[turn % 8]]:
             sent: dict[str, Any] = {"content_type": "application/json", "HTTP_X_API_KEY": key, **more}
             answer = acme.browser.generic(method, address, raw, **sent)
             if answer.status_code != 403:

@@ -611,6 +611,11 @@ FORMS = {
     ),
     "/oauth/revoke": ("token", "token_type_hint", "client_id", "client_secret", "unknown"),
 }
+OF_ANY = {"grant_type", "client_id", "client_secret", "resource", "scope", "token", "token_type_hint"}
+GRANTS = {
+    "authorization_code": OF_ANY | {"code", "redirect_uri", "code_verifier"},
+    "refresh_token": OF_ANY | {"refresh_token"},
+}
 
 
 @pytest.mark.engines
@@ -619,16 +624,17 @@ FORMS = {
 def test_no_text_in_any_field_of_a_form_makes_the_server_fail(path: str, client: Client) -> None:
     program = Program()
     program.register()
-    for grant in ("authorization_code", "refresh_token"):
+    for grant, read in GRANTS.items():
         good = {"grant_type": grant, "client_id": program.id, "code": "x", "refresh_token": "x", "token": "x"}
         for name in FORMS[path]:
-            for text in HOSTILE:
+            # What a grant does not read, it reads like the field that is unknown.
+            for text in HOSTILE if THOROUGH or name in read or name == "unknown" else HOSTILE[:1]:
                 answer = client.post(path, {**good, "redirect_uri": BACK, name: text})
                 where = (name, text[:20], answer.content)
                 assert answer.status_code < 500, where
                 if "\x00" in text:
                     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request"), where
-                if grant == "refresh_token":  # a query is read alike whatever is granted
+                if grant == "refresh_token" and text in HOSTILE[:2]:  # a query is read alike whatever is granted
                     urlencoded = client.post(f"{path}?{urlencode({name: text})}", good)
                     assert urlencoded.status_code < 500, where
         assert client.post(path, {**good, "n\x00me": "x"}).json()["error"] == "invalid_request"
@@ -681,7 +687,7 @@ def test_no_text_in_any_parameter_of_the_page_of_consent_makes_it_fail(browse: B
     program.register()
     asked = parse_qs(urlsplit(program.address()).query)
     for name in (*asked, "prompt", "nonce", "claims", "login_hint", "max_age", "request", "response_mode", "unknown"):
-        for text in HOSTILE:
+        for text in HOSTILE if THOROUGH or name in {*asked, "prompt"} else HOSTILE[:1]:
             answer = browser.get(program.address(**{name: text}))
             assert answer.status_code < 500, (name, text[:20])
             if "\x00" in text:

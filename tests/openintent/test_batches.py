@@ -146,7 +146,14 @@ def test_R100_an_entry_keeps_its_place(served: Served) -> None:
 
 
 def test_R100_what_is_no_batch_is_refused(served: Served) -> None:
-    none = ({}, {"entries": []}, {"entries": {}}, {"entries": None}, {"entries": [item("k")], "dry": True}, [])
+    none: list[Any] = [
+        {},
+        {"entries": []},
+        {"entries": {}},
+        {"entries": None},
+        [],
+        {"entries": [item("k")], "dry": True},
+    ]
     with served.http(served.agent()) as client:
         for body in none:
             answer = client.post(BATCH, json=body)

@@ -13,8 +13,10 @@ from tests.openintent.conftest import Served
 ABREAST = 8
 
 
-def patch(served: Served, agent: str, entry: dict[str, Any], body: Any, match: str | None = "1") -> httpx.Response:
-    headers = {} if match is None else {"If-Match": match}
+def patch(
+    served: Served, agent: str, entry: dict[str, Any], body: Any, match: str | bytes | None = "1"
+) -> httpx.Response:
+    headers: dict[str, Any] = {} if match is None else {"If-Match": match}
     with served.http(agent) as client:
         return client.patch(f"/api/v1/memory/{entry['id']}", json=body, headers=headers)
 
@@ -174,8 +176,9 @@ def test_C13_a_lifetime_begins_anew_when_it_is_given_anew_and_only_then(served: 
 
 
 FIXED = ("key", "namespace", "agent_id", "id", "memory_type", "scope", "version", "created_by", "curated_by")
+EMPTY: list[Any] = [{}, [], "text", None, {"tags": None}]
 UNCHANGEABLE: list[tuple[Any, str]] = [
-    *((empty, "body") for empty in ({}, [], "text", None, {"tags": None})),
+    *((empty, "body") for empty in EMPTY),
     *(({name: "x", "value": {}}, name) for name in (*FIXED, "created_at", "colour")),
     ({"value": None}, "value"),
     ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
@@ -198,7 +201,8 @@ def test_R47_what_is_empty_unknown_or_fixed_is_refused(served: Served) -> None:
 def test_R47_what_changes_nothing_is_no_new_version(served: Served) -> None:
     agent = served.agent()
     entry = served.remembers(agent, value={"m": True, "n": 1}, tags=["a"])
-    for body in ({"value": {"n": 1.0, "m": True}}, {"tags": ["a"], "pinned": False}, {"ttl": None}):
+    same: list[Any] = [{"value": {"n": 1.0, "m": True}}, {"tags": ["a"], "pinned": False}, {"ttl": None}]
+    for body in same:
         answer = patch(served, agent, entry, body)
         assert (answer.status_code, answer.json()) == (200, entry), body
 

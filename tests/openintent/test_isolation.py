@@ -457,7 +457,11 @@ def test_R91_what_is_globex_s_is_not_there_for_acme(served: Served, globex: dict
 @pytest.mark.engines
 def test_R91_a_list_of_acme_holds_nothing_of_globex(served: Served, globex: dict[str, str]) -> None:
     lists = [each for each in addresses() if not PARAMETER.search(each)]
-    asked = ({}, {"agent_id": globex["agents/agent_id"]}, {"scope.task_id": globex["tasks/task_id"]})
+    asked: list[dict[str, str]] = [
+        {},
+        {"agent_id": globex["agents/agent_id"]},
+        {"scope.task_id": globex["tasks/task_id"]},
+    ]
     with served.http("agent", role="owner") as client:
         for address, query in product(lists, asked):
             with client.stream("GET", f"/{address}", params=query) as answer:
