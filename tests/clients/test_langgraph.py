@@ -186,18 +186,18 @@ LISTINGS: tuple[dict[str, Any], ...] = (
 )
 
 
-def test_namespaces_are_listed_as_by_the_store_in_memory(asked: BaseStore) -> None:
+def test_namespaces_are_listed_as_by_the_store_in_memory(store: ConsoleStore) -> None:
     other = InMemoryStore()
-    for each in (asked, other):
+    for each in (store, other):
         assert each.list_namespaces() == []
         for place, namespace in enumerate(LISTED):
             each.put(namespace, f"id_{place}", {"data": place})
     for listing in LISTINGS:
-        assert asked.list_namespaces(**listing) == other.list_namespaces(**listing), listing
+        assert store.list_namespaces(**listing) == other.list_namespaces(**listing), listing
 
 
 @pytest.mark.engines
-def test_searches_say_what_the_tests_of_langgraph_say(asked: BaseStore) -> None:
+def test_searches_say_what_the_tests_of_langgraph_say(store: ConsoleStore) -> None:
     docs = {
         "doc1": ("red apple", 4.5),
         "doc2": ("red car", 3.0),
@@ -205,10 +205,10 @@ def test_searches_say_what_the_tests_of_langgraph_say(asked: BaseStore) -> None:
         "doc4": ("blue car", 3.5),
     }
     for key, (text, score) in docs.items():
-        asked.put(("test",), key, {"text": text, "color": text.split()[0], "score": score})
+        store.put(("test",), key, {"text": text, "color": text.split()[0], "score": score})
 
     def found(query: str | None, **more: Any) -> list[str]:
-        return [each.key for each in asked.search(("test",), query=query, **more)]
+        return [each.key for each in store.search(("test",), query=query, **more)]
 
     assert found("apple", filter={"color": "red"})[0] == "doc1"
     assert found("car", filter={"color": "red"})[0] == "doc2"
@@ -219,8 +219,8 @@ def test_searches_say_what_the_tests_of_langgraph_say(asked: BaseStore) -> None:
     first, second = found("red car", limit=2), found("red car", limit=2, offset=2)
     assert [*first, *second] == found("red car", limit=10)
     assert len({*first, *second}) == 3
-    before = asked.search(("test",), query="green apple")[0]
-    asked.put(("test",), "doc3", {"text": "new text about dogs"})
+    before = store.search(("test",), query="green apple")[0]
+    store.put(("test",), "doc3", {"text": "new text about dogs"})
     assert "doc3" not in found("green apple")
     assert before.key == "doc3" == found("text about dogs")[0]
 

@@ -21,7 +21,7 @@ TAGS = "tenant_id, id, tag"
 CHUNK = 20_000
 # A tag of every entry, of every second, of every hundredth and of the oldest ones alone.
 COMMON, HALF, RARE, OLDEST = "invoice", "paid", "disputed", "first"
-FIRST = 100
+FIRST = RARITY = 100
 
 
 def entries(agent_id: str, size: int) -> Iterator[dict[str, Any]]:
@@ -31,7 +31,7 @@ def entries(agent_id: str, size: int) -> Iterator[dict[str, Any]]:
 
 def entry(agent_id: str, number: int) -> dict[str, Any]:
     """The entry of that number."""
-    marks = [HALF] * (number % 2 == 0) + [RARE] * (number % 100 == 0) + [OLDEST] * (number < FIRST)
+    marks = [HALF] * (number % 2 == 0) + [RARE] * (number % RARITY == 0) + [OLDEST] * (number < FIRST)
     return {
         "agent_id": agent_id,
         "namespace": "invoices",
