@@ -274,6 +274,7 @@ print(registry.installer_of("agent-pack") is not None, interrupts.resolver_of("c
 """
 
 
+@pytest.mark.only_db("sqlite")  # what is imported does not look at the engine
 def test_a_command_imports_what_it_needs_and_finds_what_apps_bring_once_it_reads_it(tmp_path: Path) -> None:
     with fixtures_console.fresh_database() as database:
         process = fixtures_console.ConsoleProcess(tmp_path / "data", database)
