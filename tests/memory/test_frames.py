@@ -47,6 +47,9 @@ The current theme is pirates|The current theme is space travel
 Der Beitrag beträgt 12 Euro|Der Beitrag wurde auf 15 Euro erhöht
 La clase es el lunes|La clase se aplazó al viernes
 店长是王强。|店长换成了李娜。
+Ana's title is curator|Since the merger Ana's title is registrar
+The gala is on 9 May|The gala was brought forward to 2 May
+The order of the lamps is pending|The order of the lamps shipped this morning
 It is not allowed to swim in the lake|It is allowed to swim in the lake
 张伟住在广州。|张伟搬到了深圳。
 """

@@ -301,6 +301,7 @@ def test_what_happens_or_is_called_off_is_no_intention() -> None:
 
 
 MEANT = """
+Don't forget the spare bulbs when you pass the hardware shop tomorrow.
 Count on us: the tent will be standing by noon on Friday.
 To do tomorrow: oil the hinges.
 I've committed to proofreading the brochure by Friday.
@@ -943,6 +944,20 @@ When the alarm in hall 2 goes off, tell Ben.
 When Ida has a fever, tell Ben.
 +Ida has a fever.
 -Ida has no fever.
+Once the loan is paid off, tell Ben.
++The loan was repaid.
+When the pull request from Ida is merged, tell Ben.
++Ida's PR was merged.
+When Noor reaches Faro, tell Ben.
++Noor made it to Faro.
+When the lamp for hall 3 ships, tell Ben.
++The lamp for hall 3 left the warehouse.
+-The lamp for hall 4 left the warehouse.
+If the nightly export fails, tell Ben.
++The nightly export aborted at four.
+Keep the parcel until the fee is paid, then give it to Ida.
++The fee was paid.
+-The fee is due.
 Each time a new tenant moves in, label the mailbox.
 +A new tenant has moved in.
 When the migration succeeds, tell Leo.

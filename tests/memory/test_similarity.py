@@ -309,6 +309,12 @@ def test_other_notation_and_other_grammar_say_the_same() -> None:
         ("There are eight people in the choir", "The choir has 8 members"),
         ("The fair was moved from Monday to Friday", "The fair takes place on Friday instead of Monday"),
         ("The firm trains about six cooks a year", "About six cooks are trained by the firm every year"),
+        ("owner of dock-planner = Team Heron", "Team Heron owns dock-planner"),
+        ("Tax no. for Alvar: AB 1234567", "Alvar's tax number is AB 1234567"),
+        ("Ben takes 0.2 g of zinc", "Ben takes 200 mg of zinc"),
+        ("Notice period is half a year", "The notice period lasts six months"),
+        ("The check-in begins at 8:30", "Checkin begins at 08:30"),
+        ("大厅可以容纳三十个人", "大厅可容纳30人"),
     ):
         assert merged(reconcile(statements(one, other))) == 1, (one, other)
         assert merged(reconcile(statements(other, one))) == 1, (one, other)

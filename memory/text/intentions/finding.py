@@ -221,6 +221,11 @@ GENERAL = patterns.late(
 )
 WEATHER = patterns.late(r"\s*it\s+(?:rains|snows|freezes|pours|storms|hails|drizzles)\b", re.IGNORECASE)
 ALWAYS = patterns.late(r"(?:whenever|(?:each|every) time)\b", re.IGNORECASE)
+BY_PERSON = patterns.late(r"\s*when\s+(?:you|i|we)\s+(?!\w+ed\b|were\b|had\b|met\b|saw\b)", re.IGNORECASE)
+# "Hold the payout until the check is through, then release it."
+UNTIL_THEN = patterns.late(
+    r"^.{3,}?\buntil\b(?P<clause>[^,;]{5,}?)[,;]?\s+(?:and )?then\s+(?P<order>.+)$", re.IGNORECASE | re.DOTALL
+)
 PRONOUN = patterns.late(r"\s*((?P<person>he|she)|it|they)\b(?!')", re.IGNORECASE)
 THING = (
     r"(?P<thing>(?:the|my|our|your|his|her|their|this|that|these|those)(?:\s+(?!(?:to|for|from|on|at|in|with|about|into"
@@ -291,6 +296,8 @@ def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | N
     """The intention of the sentence as written; in doubt when the sentence says so."""
     if sentence.asks and not (REQUESTING.search(sentence.text) or foreign.REQUEST.match(sentence.text)):
         return None
+    if held := UNTIL_THEN.match(sentence.text):
+        sentence = sentence._replace(text=f"When{held['clause']}, {held['order']}")
     found = _intention_in(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
     return replace(found, doubtful=True) if found and is_hedged(sentence.text) else found
 
@@ -361,6 +368,8 @@ def _intention_of_cue(
         return replace(timed, doubtful=True) if timed else None
     if waits and IF.match(inner) and not (times.spans(own) and NOTHING.search(inner)):
         return None
+    if waits and BY_PERSON.match(inner) and times.spans(inner) and not times.spans(own):
+        waits = False  # "when you pass the shop tomorrow"
     waits = waits and not (AFTER.match(inner) and times.spans(inner) and not times.spans(own))
     said = own if waits or times.spans(own) else inner
     return _timed(sentence, times.when(said, zone=zone, base=written_at), written_at)

@@ -117,6 +117,10 @@ PHRASES = tuple(
         (r"v(\d+)(?:\.0)*(?![.\d])|version (\d+)(?:\.0)+(?![.\d])", r"version \1\2"),
         (rf"{IS} {NOW}out(?=\s*(?:[.,;!]|$|now|today|at last))", "publish"),
         (r"sign(?:s|ed|ing)? up|sign-ups?", "register"),
+        (r"(?:pay|pays|paid) off|re(?:pay|pays|paid)", "pay"),
+        (r"pull requests?", "pr"),
+        (r"(?:make|makes|made) it(?= (?:to|home|back|here|there)\b)", "arrive"),
+        (r"(?:leave|leaves|left) the (?:warehouse|depot|factory)", "ship"),
         (
             (
                 r"put(?:s|ting)? in(?=\s+(?:the|a|an|our|new)\b)(?!\s+\w+ (?:offer|request|order|claim|bid|word|call"
@@ -223,11 +227,12 @@ ALSO = {
     "settl": ("pay",),
     "wir": ("pay",),
     "onlin": ("return",),
+    "cancel": ("fail",),
 }
 # Words that a statement may leave out: what the thing is is said by the others.
 LEFT_OUT = """
 new old current latest final whole entire own little big small last replacement updated price value level amount number
-guest member result people container usage rate temperature reading count total copy item delivery shipment
+guest develop member result people container usage rate temperature reading count total copy item delivery shipment
 """
 ABOVE = (
     "above",

@@ -86,6 +86,7 @@ WHEN = frozenset("last this yesterday today recently lately".split())
 CHANGED = values.CHANGES | values.MOVES | values.PROGRESS | values.NOW
 CHANGING = values.CHANGES | values.MOVES
 TAKEN = values.PROGRESS | values.ENDED
+BY_ITSELF = frozenset("shipped arrived expired".split())
 REACHING = values.TURNS | values.REACHES | values.DROPPED
 DROPPED = values.DROPPED | PRICES
 DROPPED_OF_TIMES = DROPPED | values.EXPECTED
@@ -203,6 +204,8 @@ def _is_done(tokens: list[Token], at: int) -> bool:
     before = next((token.raw for token in reversed(tokens[:at]) if not token.kind & FILLER), "")
     if before in ("has", "have"):
         return tokens[at].raw in TAKEN
+    if tokens[at].raw in BY_ITSELF and at and tokens[at - 1].kind & WORD and not tokens[at - 1].kind & PREPOSITION:
+        return at + 1 == len(tokens) or tokens[at + 1].raw in WHEN
     return before in values.BECOME or (before in ("was", "were", "got") and tokens[at].raw in values.PROGRESS)
 
 

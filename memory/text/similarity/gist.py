@@ -337,12 +337,10 @@ def topics_of(said: Spoken) -> list[Claim]:
     raws = {token.raw for token in said.tokens}
     if not NO_FACTS.isdisjoint(raws) or _denies(said) or _lies_ahead(said.tokens, raws):
         return []
-    tokens = _of_what_changed(without_time(said.tokens))
-    marked = (
-        len(without_time(said.tokens)) < len(said.tokens)
-        or _is_changed(tokens, raws)
-        or ("new" in raws and _is_renewed(tokens))
-    )
+    tokens = without_time(said.tokens)
+    dated = len(tokens) < len(said.tokens)
+    tokens = _of_what_changed(tokens)
+    marked = dated or _is_changed(tokens, raws) or ("new" in raws and _is_renewed(tokens))
     marked = (
         marked
         or {"plus", "que"} <= raws
@@ -379,7 +377,7 @@ def topics_of(said: Spoken) -> list[Claim]:
         found += topic(rest, tokens[start:end], sort, sort, explicit=explicit)
         if sort in ("date", "time"):
             found += _dated(rest, tokens[start:end], sort, raws)
-    return [*found, *_defined(tokens, raws), *_placed(tokens, raws, marked=marked)]
+    return [*found, *_defined(tokens, raws, marked=dated), *_placed(tokens, raws, marked=marked)]
 
 
 def _of_what_changed(tokens: list[Token]) -> list[Token]:
@@ -499,7 +497,7 @@ def _is_identified(tokens: list[Token], start: int, end: int) -> bool:
     return after[0] == "owns" or (after[0] in values.IS and after[-1] in DEFINITE)
 
 
-def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
+def _defined(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim]:
     """ "The theme of the party is X", and "the theme of the party changed to Y", whatever the sort of X and Y."""
     if DEFINING.isdisjoint(raws):
         return []
@@ -520,7 +518,7 @@ def _defined(tokens: list[Token], raws: set[str]) -> list[Claim]:
     sort = "attribute" if _is_an_attribute(tokens[:at]) else next((token.mask for token in said if token.mask), "")
     if not sort:
         return []
-    explicit = explicit or value[0].raw in values.NOW
+    explicit = explicit or marked or value[0].raw in values.NOW
     return topic(tokens[:at], said, f"defined {sort}", "value", explicit=explicit)
 
 
@@ -571,7 +569,9 @@ def _is_a_tail(tokens: list[Token], at: int, step: bool) -> bool:
 
 WAITING = frozenset("waiting awaiting pending stuck".split())
 MOST_IN_A_VALUE = 4
-BEFORE_VALUES = frozenset("only just merely nur solo solamente seulement tylko à a auf de por do na o om um".split())
+BEFORE_VALUES = frozenset(
+    "el le para pour only just merely nur solo solamente seulement tylko à a auf de por do na o om um".split()
+)
 TAILS = frozenset("since by because as seit desde depuis od".split())
 
 
@@ -621,9 +621,14 @@ def without_time(tokens: list[Token]) -> list[Token]:
         end = next((at for at in range(1, min(len(tokens), MOST_IN_A_START)) if _ends_a_start(tokens, at)), 0)
         if end and any(_is_a_time(token) for token in tokens[: end + 1]):
             tokens = tokens[end + 1 :]
+    if len(tokens) > MOST_IN_A_START and tokens[0].raw in ("since", "after", "following"):
+        what = tokens[1:4]
+        event = (what[0].raw in DEFINITE or what[0].kind & PRONOUN) and what[1].kind & WORD and not what[1].kind & VALUE
+        if event and (what[1].kind & BREAK or what[2].kind & (PRONOUN | CAPITAL) or what[2].raw in DEFINITE):
+            tokens = tokens[3:]
     if len(tokens) > 2 and tokens[-1].raw in ("yesterday", "today", "recently", "lately"):
         tokens = tokens[:-1]
-    elif len(tokens) > 3 and tokens[-2].raw in ("last", "this") and tokens[-1].raw in values.PERIODS:
+    elif len(tokens) > 3 and tokens[-2].raw in ("last", "this") and tokens[-1].raw in SPANS:
         tokens = tokens[:-2]
     return tokens
 
@@ -636,6 +641,7 @@ def _ends_a_start(tokens: list[Token], at: int) -> bool:
     )
 
 
+SPANS = frozenset((*values.PERIODS, "morning", "afternoon", "evening"))
 TIMES = frozenset("today tomorrow now semester term season spring summer autumn winter".split())
 
 

@@ -530,6 +530,23 @@ def _peopled(tokens: list[Token]) -> list[Token]:
     return _with_clause_end([*tokens[:at], token_of("people")], tokens[-1]) if counted else tokens
 
 
+def _owned(tokens: list[Token]) -> list[Token]:
+    """ "The owner of the van is Ana" and "owner of the van = Ana" is "Ana owns the van"."""
+    at = _place(tokens, "owner")
+    verb = next((place for place, token in enumerate(tokens) if token.raw in ("is", "=")), 0)
+    of = at <= 1 and verb > at + 2 and tokens[at + 1].raw == "of"
+    if not of or not _is_name(tokens[verb + 1 :]) or not _is_noun(tokens[at + 2 : verb]):
+        return tokens
+    return _with_clause_end([*tokens[verb + 1 :], token_of("owns"), *tokens[at + 2 : verb]], tokens[-1])
+
+
+def _of_a_period(tokens: list[Token]) -> list[Token]:
+    """ "The notice period is 3 months" is "the notice period lasts 3 months"."""
+    at = _place(tokens, "period")
+    timed = at and len(tokens) == at + 4 and tokens[at + 1].raw in IS and tokens[-1].raw in LASTING
+    return [*tokens[: at + 1], token_of("lasts"), *tokens[at + 2 :]] if timed and tokens[-2].kind & VALUE else tokens
+
+
 def _put_instead(tokens: list[Token]) -> list[Token]:
     """ "The talk is on Friday instead of Monday" is "the talk was moved from Monday to Friday"."""
     at = _place(tokens, "instead")
@@ -568,5 +585,7 @@ RELATIONS: dict[str, Rule] = {
     "it": _ruled,
     "than": _compared,
     "members": _peopled,
+    "owner": _owned,
+    "period": _of_a_period,
     "instead": _put_instead,
 }

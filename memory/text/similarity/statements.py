@@ -78,6 +78,7 @@ CHINESE_DAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])")
 CHINESE_NUMBER = re.compile(
     r"[一二两三四五六七八九十百千万][零一二两三四五六七八九十百千万]*[十百千万][零一二两三四五六七八九十百千万]*"
 )
+CHINESE_COUNTED = re.compile(r"(?<=\d)个(?=人)")
 CHINESE_DIGITS, CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "百": 100, "千": 1000, "万": 10_000}
 # "The manager has become Liu Fang", "moved to Beijing": what there is one of, and what it was changed to.
 CHINESE_CHANGE = re.compile(r"(.{2,}?)(?:已经?)?(?:换成了?|改成了?|改为了?|变成了|变更为|调整为|更换为)(.+)")
@@ -301,6 +302,7 @@ def _strict(text: str) -> Spoken:
     whole = CHINESE_TIME.sub(_clock, " ".join(unicodedata.normalize("NFKC", text).split()))
     if OTHER_SCRIPT.search(whole):
         whole = CHINESE_NUMBER.sub(_chinese_number, CHINESE_DAY.sub(_chinese_day, whole))
+        whole = CHINESE_COUNTED.sub("", whole).replace("可以", "可")
     if whole[:1] not in ("{", "["):
         whole = whole.casefold().rstrip(".!。 ")
         times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))

@@ -107,6 +107,7 @@ AS_WRITTEN = patterns.late(
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
+NUMERO = patterns.late(r"\b[Nn]o\.(?=\s+(?:for|of)\b|:|\s*\d)")
 MINUS = patterns.late(rf"(?<!\d )\bminus (\d+(?:\.\d+)?|(?:{'|'.join(values.NUMBER_WORDS)})\b)(?![\w-])", re.IGNORECASE)
 EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 # Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
@@ -165,6 +166,8 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = LISTED.sub(lambda found: found[0].replace(",", ", "), text)
         if "inus " in text:
             text = MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
+        if "o." in text:
+            text = NUMERO.sub("number", text)
         if ".m" in text or ".M" in text:
             text = HALF_OF_DAY.sub(lambda found: f"{found.group(1)}m", text)
         whole = text if text.isascii() else _plain(text)

@@ -95,9 +95,9 @@ CODES = frozenset(sign for sign in MONEY if len(sign) == 3 and sign != "yen") | 
 MEASURES = {
     name: (Decimal(factor), unit)
     for unit, factor, names in (
-        ("gram", "1", "g gram grams gramme grammes gramm gramos"),
-        ("gram", "1000", "kg kilo kilos kilogram kilograms kilogramm kilogramos"),
-        ("gram", "1000000", "tonne tonnes t"),
+        ("milligram", "1000", "g gram grams gramme grammes gramm gramos"),
+        ("milligram", "1000000", "kg kilo kilos kilogram kilograms kilogramm kilogramos"),
+        ("milligram", "1000000000", "tonne tonnes t"),
         ("milligram", "1", "mg milligram milligrams"),
         ("millimeter", "1", "mm millimeter millimeters millimetre millimetres"),
         ("millimeter", "10", "cm centimeter centimeters centimetre centimetres zentimeter"),
@@ -215,14 +215,16 @@ STANDING = frozenset(
 )
 CHANGES = frozenset(
     """
-    moved changed raised increased updated switched renamed rescheduled postponed lowered reduced decreased set dropped
-    risen rose fell adjusted revised extended shortened upgraded downgraded migrated relocated transferred grew cut
-    grown shrunk doubled pushed brought forward modified upped bumped slashed hiked climbed jumped sank rises scaled
-    expanded trimmed slipped renewed halved tripled reassigned prolonged promoted trasladó advanced delayed swapped
-    geändert erhöht gesenkt verschoben verlängert verkürzt verlegt gestiegen gesunken angehoben reduziert
-    cambió cambiado subió subido bajó bajado aumentó aumentado aplazó aplazado pasó adelantado prolongado
-    changé augmenté baissé reporté déplacé avancé passé prolongé
-    zmieniono wzrosła wzrósł wzrosło spadła spadł spadło przesunięto przełożono przedłużono zmienił zmieniła
+    moved changed raised increased updated switched renamed rescheduled postponed lowered reduced decreased set
+    dropped risen rose fell adjusted revised extended shortened upgraded downgraded migrated relocated transferred
+    grew cut grown shrunk doubled pushed brought forward modified upped bumped slashed hiked climbed jumped sank
+    rises scaled expanded trimmed slipped renewed halved tripled reassigned prolonged promoted trasladó advanced
+    delayed swapped geändert erhöht gesenkt verschoben verlängert verkürzt verlegt gestiegen gesunken angehoben
+    reduziert cambió cambiado subió subido bajó bajado aumentó aumentado aplazó aplazado pasó adelantado prolongado
+    changé augmenté baissé reporté déplacé avancé passé prolongé reportée décalé décalée avancée déplacée augmentée
+    aplazada adelantada retrasado retrasada pospuesto pospuesta vorgezogen przeniesiono przesunięta przełożona
+    zmieniona zmieniono wzrosła wzrósł wzrosło spadła spadł spadło przesunięto przełożono przedłużono zmienił
+    zmieniła
     """.split()
 )
 EXPECTED = frozenset("planned scheduled expected slated".split())

@@ -331,6 +331,7 @@ IDIOMS = {
         "has not been": "is yet to be, has yet to be",
         "is free": "costs nothing",
         "6 months": "half a year",
+        "rescheduled": "brought forward, moved forward, put forward, moved up",
         "expires": "valid until, valid till, valid through, runs out, is valid until, is valid till, is valid through",
         "expire": "run out, are valid until, are valid till, are valid through",
         "closes at": "is open until, is open till",
@@ -703,7 +704,7 @@ SHAPES = frozenset(
     offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
     plane air using birthplace author founder inventor creator composer designer discoverer builder painter teacher
-    driver player breeder collector grower importer exporter tester it members instead
+    driver player breeder collector grower importer exporter tester it members instead owner period
     """.split()
 )
 MORE, FEWER = frozenset("more longer above greater higher later".split()), frozenset("less fewer below shorter".split())
@@ -1157,6 +1158,26 @@ while whilst
 toward towards
 until till
 sturdy robust
+standup stand-up
+checkin check-in
+setup set-up
+followup follow-up
+startup start-up
+kickoff kick-off
+signoff sign-off
+handover hand-over
+rollout roll-out
+takeoff take-off
+addon add-on
+plugin plug-in
+pickup pick-up
+wrapup wrap-up
+cleanup clean-up
+printout print-out
+timeout time-out
+optin opt-in
+webhook web-hook
+subdomain sub-domain
 cafe café
 naive naïve
 fiance fiancé
