@@ -1,6 +1,6 @@
 """Every door of the review, as a thing that can be tried: who stands there, what is sent, and what is answered.
 
-The world is built once a test; a cell is tried in a savepoint that is rolled back. Pages are answered without being
+The world is built once; a cell is tried in a savepoint that is rolled back. Pages are answered without being
 drawn: what they look like is for their own tests.
 """
 
