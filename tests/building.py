@@ -15,7 +15,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import adapter, agents, ledger, ledger_search
+from memory import adapter, agents, ledger
 from memory.entry_drafts import EntryDraft
 from memory.host import access, audit_chain, event_log, ids, registrations, registry, runs, tenancy
 from memory.host.audit_chain import Finding
@@ -23,6 +23,7 @@ from memory.host.errors import KeyExpired
 from memory.host.models import ArtifactKind, Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
+from memory.models.entry import MemoryEntry
 from openwop_console.runtime import calls, engine, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunRequest
@@ -216,10 +217,8 @@ def remember(
     owner = scope(slug)
     run = execute(owner, name, subject=subject, **inputs)
     assert run.status == "completed", run.error
-    found = ledger_search.ledger_page(
-        owner, ledger_search.LedgerFilter(run=ids.wire("run", run.id)), size=1000, now=timezone.now()
-    )
-    return Remembered(run, [ids.wire("mem", row.id) for row in reversed(found.entries)])
+    found = MemoryEntry.objects.of(run.tenant_id).filter(run_id=run.id, retired_at=None).order_by("position")
+    return Remembered(run, [ids.wire("mem", row) for row in found.values_list("id", flat=True)])
 
 
 def verified(tenant_id: UUID) -> Finding:

@@ -224,8 +224,8 @@ def told_of_the_index(owner: TenantScope) -> list[dict[str, Any]]:
 
 def test_the_index_names_no_archive_that_was_withdrawn() -> None:
     acme = building.scope()
-    building.remember("acme", f"{MARTA} pays 99 euros a month.")
-    building.remember("acme", "The depot is in Bremen.", memory_ref="depots")
+    building.write_each(acme, f"{MARTA} pays 99 euros a month.")
+    building.write_each(acme, "The depot is in Bremen.", memory_ref="depots")
     gone, kept = distil(acme, "notes"), distil(acme, "depots")
     before = index_of(acme)
     assert named_in(acme, gone)
@@ -252,7 +252,7 @@ def test_the_index_names_no_archive_that_was_withdrawn() -> None:
 
 def test_an_archive_that_the_index_never_learned_was_superseded_leaves_it_as_well() -> None:
     acme = building.scope()
-    building.remember("acme", "The depot is in Bremen.")
+    building.write_each(acme, "The depot is in Bremen.")
     old = distil(acme, "notes")
     new = distil(acme, "notes", tokenBudget=500, indexEmitted=False)
     assert (named_in(acme, old), named_in(acme, new)) == (True, False)
@@ -275,7 +275,7 @@ def test_an_index_that_names_none_of_the_withdrawn_stays_as_it_is() -> None:
 
 def test_a_tenant_without_an_index_gets_none() -> None:
     acme = building.scope()
-    building.remember("acme", f"{MARTA} pays 99 euros a month.")
+    building.write_each(acme, f"{MARTA} pays 99 euros a month.")
     distil(acme, "notes", indexEmitted=False)
     assert forget(acme).state == ForgetState.FORGOTTEN
     assert workspace.list_files(acme) == []
@@ -344,7 +344,7 @@ def test_an_archive_that_names_the_subject_is_withdrawn_and_its_ref_distilled_an
 def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_it(drain: Callable[..., int]) -> None:
     acme = building.scope()
     rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
-    building.remember("acme", f"{MARTA} pays 99 euros a month.", *rest)
+    building.write_each(acme, f"{MARTA} pays 99 euros a month.", *rest)
     old = distil(acme, "notes", tokenBudget=2000)
     assert MARTA in bytes(old.body).decode()
     alone = archiving.distilled("acme", f"all there is: {MARTA}", memory_ref="alone")
@@ -388,7 +388,7 @@ def test_a_receipt_of_before_archives_were_named_names_none() -> None:
 def test_an_archive_goes_with_a_source_of_it_although_it_does_not_name_the_subject() -> None:
     acme = building.scope()
     entry = ids.parse("mem", building.remember("acme", f"{MARTA} lives in Bonn").entries[0])
-    building.remember("acme", "somebody else")
+    building.write_each(acme, "somebody else")
     assert entry
     made = archiving.archive("acme", [("A customer lives in Bonn", [entry])])
     upon = archiving.archive("acme", [("Somebody lives in Bonn", [UUID(str(made.entry_id))])])
@@ -434,7 +434,7 @@ def test_a_ref_that_names_the_subject_is_said_by_no_archive_any_more() -> None:
 
 def test_a_name_inside_a_longer_one_is_suspected_in_an_archive_and_in_what_an_endpoint_made() -> None:
     acme = building.scope()
-    building.remember("acme", "unrelated")
+    building.write_each(acme, "unrelated")
     made = archiving.archive("acme", [(f"ana{MARTA} called", [])])
     archives.cache_answer(building.ref(acme, "notes"), "a" * 64, f"ana{MARTA}", now=timezone.now())
     cached = Distillate.objects.get()

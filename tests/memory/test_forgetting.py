@@ -217,7 +217,7 @@ def test_a_tag_that_is_no_plain_label_is_not_on_the_log() -> None:
 
 def test_near_misses_are_suspected_and_spared_unless_ticked() -> None:
     acme = building.scope()
-    building.remember("acme", f"exact {MARTA}", f"other x{MARTA}", f"other {MARTA}.au")
+    building.write_each(acme, f"exact {MARTA}", f"other x{MARTA}", f"other {MARTA}.au")
     found = preview(acme)
     holding = next(each for each in found.holdings if each.store == entries.ENTRIES.store)
     assert (len(holding.erase), len(holding.suspected)) == (1, 2)
@@ -247,7 +247,7 @@ def test_only_an_owner_forgets() -> None:
 
 def test_a_confirmation_that_is_not_one_or_comes_too_late_erases_nothing() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     found = preview(acme)
     reasons = (" ", "x" * 501, f"{MARTA} asked for it")
     for wrong in ({"typed": "marta"}, {"typed": ""}, *({"reason": reason} for reason in reasons)):
@@ -263,9 +263,9 @@ def test_a_confirmation_that_is_not_one_or_comes_too_late_erases_nothing() -> No
 
 def test_a_world_that_changed_since_the_preview_goes_back_to_it() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     found = preview(acme)
-    building.remember("acme", f"again {MARTA}")
+    building.write_each(acme, f"again {MARTA}")
     with pytest.raises(Conflict) as refused:
         confirm(acme, found)
     assert refused.value.details["changed"]["memory entries"] == {"erase": 1, "suspected": 0}
@@ -274,7 +274,7 @@ def test_a_world_that_changed_since_the_preview_goes_back_to_it() -> None:
 
 def test_a_request_is_confirmed_once_carried_out_once_and_not_cancelled_from_outside() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     found, other = preview(acme), preview(acme).request
     confirmed = confirm(acme, found)
     with pytest.raises(Conflict, match="confirmed already"):
@@ -291,9 +291,9 @@ def test_a_request_is_confirmed_once_carried_out_once_and_not_cancelled_from_out
 
 def test_what_is_written_after_the_confirmation_goes_where_it_is_certain_and_is_left_to_a_person_where_not() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     confirmed = confirm(acme, preview(acme))
-    building.remember("acme", f"while waiting: {MARTA}", f"jo{MARTA}")
+    building.write_each(acme, f"while waiting: {MARTA}", f"jo{MARTA}")
     done = carry_out(confirmed)
     assert done.state == ForgetState.FORGOTTEN
     counts = done.receipt["stores"]["memory entries"]
@@ -303,7 +303,7 @@ def test_what_is_written_after_the_confirmation_goes_where_it_is_certain_and_is_
 
 def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
-    building.remember("acme", *[f"{number} {MARTA}" for number in range(5)])
+    building.write_each(acme, *[f"{number} {MARTA}" for number in range(5)])
     confirmed = confirm(acme, preview(acme))
     monkeypatch.setattr(sql, "CHUNK", 2)
     real, calls = entries.ENTRIES.erase, []
@@ -334,7 +334,7 @@ def test_a_store_that_keeps_something_is_never_called_forgotten_however_often_it
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     acme, now = building.scope(), timezone.now()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     with monkeypatch.context() as broken:
         broken.setattr(entries.LedgerEntries, "erase", lambda *args, **options: 1)
         left = forget(acme)
@@ -353,7 +353,7 @@ def test_a_writer_that_never_stops_leaves_residue_instead_of_a_forget_without_en
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     confirmed, run = confirm(acme, preview(acme)), building.open_run(acme)
     real = entries.LedgerEntries.remains
     looks: list[Any] = []
@@ -373,8 +373,8 @@ def other_stores() -> list[str]:
 
 def test_another_tenant_s_subject_and_requests_are_out_of_reach() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
-    building.remember("acme", MARTA)
-    building.remember("globex", MARTA)
+    building.write_each(acme, MARTA)
+    building.write_each(globex, MARTA)
     found = preview(acme)
     with pytest.raises(NotFound):
         confirm(globex, found)
@@ -384,7 +384,7 @@ def test_another_tenant_s_subject_and_requests_are_out_of_reach() -> None:
 
 def test_a_name_is_found_across_line_breaks_and_double_spaces() -> None:
     acme = building.scope()
-    building.remember("acme", "met Marta\nKowalska today", "Marta  Kowalska called", "\tmarta\u00a0kowalska")
+    building.write_each(acme, "met Marta\nKowalska today", "Marta  Kowalska called", "\tmarta\u00a0kowalska")
     found = preview(acme, "Marta Kowalska")
     carry_out(confirm(acme, found, typed="marta   kowalska"))
     assert MemoryEntry.objects.count() == 0
@@ -401,7 +401,7 @@ def test_a_preview_that_nobody_confirmed_forgets_its_subject() -> None:
 
 def test_a_work_whose_workers_keep_dying_is_given_up_and_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     confirmed = confirm(acme, preview(acme))
 
     def dies(*args: Any, **options: Any) -> int:
@@ -437,7 +437,7 @@ ENCODED = [
 def test_an_entry_that_names_the_subject_in_an_encoding_goes_and_what_may_be_another_is_offered() -> None:
     acme = building.scope()
     others = ("marta.kowalska+news@example.com", f"jo{quote(MARTA, safe='')}", "Mart\u00e1.Kowalska@example.com")
-    building.remember("acme", *ENCODED, *others, "nothing here", "joana%40example.com")
+    building.write_each(acme, *ENCODED, *others, "nothing here", "joana%40example.com")
     found = preview(acme)
     holding = next(each for each in found.holdings if each.store == entries.ENTRIES.store)
     assert (len(holding.erase), len(holding.suspected)) == (len(ENCODED), len(others))
@@ -450,7 +450,7 @@ def test_an_entry_that_names_the_subject_in_an_encoding_goes_and_what_may_be_ano
 @pytest.mark.engines
 def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
-    building.remember("acme", *ENCODED)
+    building.write_each(acme, *ENCODED)
     monkeypatch.setattr("memory.adapter.find_mentions", lambda *_, **__: {})
     assert forget(acme).state == ForgetState.RESIDUE
 
@@ -467,9 +467,9 @@ def test_an_entry_that_names_the_subject_in_a_form_that_is_not_stored_goes_or_is
     look_alike = "m\u0430rta.k\u043ewalska@example.com"
     encoded = base64.b64encode(f"to {look_alike}".encode()).decode()
     suspected = (look_alike, encoded, "marta.kowalska(a)example.com")
-    building.remember("acme", *exact, *suspected, "nothing here", "marta.nowak@example.com")
+    building.write_each(acme, *exact, *suspected, "nothing here", "marta.nowak@example.com")
     before = preview(acme)
-    building.remember("acme", exact[0])
+    building.write_each(acme, exact[0])
     found = [
         next(each for each in one.holdings if each.store == entries.ENTRIES.store) for one in (before, preview(acme))
     ]
@@ -488,7 +488,7 @@ def test_an_entry_that_names_the_subject_in_a_form_that_is_not_stored_goes_or_is
 def test_the_verification_finds_what_is_on_any_page_of_any_of_its_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter_forget, "LOOKED_AT", 2)
     acme = building.scope()
-    building.remember("acme", *[f"note {number}" for number in range(7)])
+    building.write_each(acme, *[f"note {number}" for number in range(7)])
     rows = MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id)
     for each in rows.order_by("id").values_list("id", flat=True):
         rows.filter(id=each).update(content=ENCODED[0])
@@ -510,7 +510,7 @@ def test_a_transaction_ends_with_a_block_of_the_index_of_words_where_half_of_it_
 ) -> None:
     monkeypatch.setattr(index, "BLOCK", 3)
     acme = building.scope()
-    building.remember("acme", *[f"note {number}" for number in range(40)])
+    building.write_each(acme, *[f"note {number}" for number in range(40)])
     placed = list(MemoryEntry.objects.order_by("id").values_list("id", "position"))
     rows = [row for row, _ in placed]
     first = next(at for at, (_, position) in enumerate(placed) if position % 8 == 0)
@@ -529,7 +529,7 @@ def test_the_log_of_a_large_transaction_is_moved_before_another_writes() -> None
         pytest.skip("PostgreSQL moves its log by itself")
     while not sql.empty_log():
         pass
-    building.remember("acme", "a note")
+    building.write_each(building.scope(), "a note")
     file, rows = Path(str(connection.settings_dict["NAME"])), MemoryEntry.objects.written_by("memory.ledger")
     small, sizes = file.stat().st_size, []
 
@@ -625,9 +625,9 @@ def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
 @pytest.mark.engines
 def test_reasons_that_people_gave_are_forgotten() -> None:
     acme = building.scope()
-    building.remember("acme", "an old note")
+    building.write_each(acme, "an old note")
     ledger.retire_entry(acme, MemoryEntry.objects.get().id, reason=f"{MARTA} said so", now=timezone.now())
-    building.remember("acme", "bob@x.org")
+    building.write_each(acme, "bob@x.org")
     forget(acme, "bob@x.org", typed="bob@x.org", reason=f"{MARTA} asked for it")
     forget(acme)
     assert MemoryEntry.objects.get().retired_reason == "[FORGOTTEN]"
@@ -665,7 +665,7 @@ def test_every_event_that_names_the_subject_is_counted_whatever_its_type() -> No
 
 def test_a_receipt_is_verified_offline_by_the_recipe_of_the_documentation(client: Client, tmp_path: Path) -> None:
     acme = building.scope()
-    building.remember("acme", f"{MARTA}, called José")
+    building.write_each(acme, f"{MARTA}, called José")
     done = forget(acme)
     address = f"/v1/host/console/forget/{ids.wire('fgt', done.id)}"
     found = client.get(address, **building.headers()).json()
@@ -804,8 +804,8 @@ def remember_a_name() -> str:
     building.scope()
     word = "zyxkowalskas"
     canary = f"canary.{word}@example.com"
-    building.remember("acme", *[f"{number}: {canary}" for number in range(20)], "y" * 3000, subject=canary)
-    building.remember("acme", f"{canary} {'long text ' * 2000}")
+    building.write_each(building.scope(), *[f"{number}: {canary}" for number in range(20)], "y" * 3000, subject=canary)
+    building.write_each(building.scope(), f"{canary} {'long text ' * 2000}")
     retention.scrub(now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -870,7 +870,7 @@ def built(request: ForgetRequest, at: Any, *, holder: str = "test/1") -> ForgetR
 
 def test_a_preview_is_built_once_and_lives_from_when_it_is_ready() -> None:
     acme, now = building.scope(), timezone.now()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     asked = execution.request_preview(acme, [MARTA], now=now)
     assert (asked.state, asked.plan) == (ForgetState.BUILDING, {})
     with pytest.raises(Conflict, match="still being built"):
@@ -884,7 +884,7 @@ def test_a_preview_is_built_once_and_lives_from_when_it_is_ready() -> None:
 
 def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
-    building.remember("acme", MARTA, f"jo{MARTA}")
+    building.write_each(acme, MARTA, f"jo{MARTA}")
     asked = execution.request_preview(acme, [MARTA], now=now)
 
     class Killed(BaseException):
@@ -934,7 +934,7 @@ def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytes
 @pytest.mark.engines
 def test_a_preview_stores_ids_and_decisions_and_no_text() -> None:
     acme = building.scope()
-    building.remember("acme", f"exact {MARTA}", f"other jo{MARTA}")
+    building.write_each(acme, f"exact {MARTA}", f"other jo{MARTA}")
     found = preview(acme).request
     rows = [*ForgetRequest.objects.values(), *Suspect.objects.values()]
     assert Suspect.objects.filter(request_id=found.id).exists()
@@ -944,9 +944,9 @@ def test_a_preview_stores_ids_and_decisions_and_no_text() -> None:
 @pytest.mark.engines
 def test_confirming_reads_the_texts_of_entries_written_since_the_preview_alone() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA, "unrelated")
+    building.write_each(acme, MARTA, "unrelated")
     found = preview(acme)
-    building.remember("acme", "written meanwhile")
+    building.write_each(acme, "written meanwhile")
     with CaptureQueriesContext(connection) as seen:
         confirmed = confirm(acme, found)
     looks = [each["sql"] for each in seen if re.search("(instr|strpos)\\(e.search_text", each["sql"])]
@@ -958,7 +958,7 @@ def test_confirming_reads_the_texts_of_entries_written_since_the_preview_alone()
 @pytest.mark.engines
 def test_the_event_log_of_which_nothing_goes_is_read_for_the_preview_and_the_receipt_alone() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     found, readings = reads_of_log(lambda: preview(acme))
     assert readings == 1
     confirmed, readings = reads_of_log(lambda: confirm(acme, found))
@@ -1016,7 +1016,7 @@ def decodings(act: Callable[[], Any]) -> tuple[Any, int]:
 @pytest.mark.engines
 def test_a_confirmation_sees_what_went_and_what_changed_since_the_preview() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA, f"another of {MARTA}", f"a third of {MARTA}")
+    building.write_each(acme, MARTA, f"another of {MARTA}", f"a third of {MARTA}")
     found = preview(acme)
     gone, changed, _ = MemoryEntry.objects.order_by("position").values_list("id", flat=True)
     with transaction.atomic():
@@ -1031,7 +1031,7 @@ def test_a_confirmation_sees_what_went_and_what_changed_since_the_preview() -> N
 
 def test_a_confirmation_sees_a_tag_that_was_changed_in_place_since_the_preview() -> None:
     acme = building.scope()
-    building.remember("acme", "says nothing of her")
+    building.write_each(acme, "says nothing of her")
     (entry_id,) = MemoryEntry.objects.values_list("id", flat=True)
     for tagged, difference in ((True, 1), (False, -1)):
         found = preview(acme)
@@ -1043,7 +1043,7 @@ def test_a_confirmation_sees_a_tag_that_was_changed_in_place_since_the_preview()
 
 def test_the_ids_that_a_preview_has_found_are_kept_until_the_request_is_over() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     found = preview(acme)
     entry = MemoryEntry.objects.get()
     assert entry.id.bytes in bytes(ForgetRequest.objects.get().found)
@@ -1052,7 +1052,7 @@ def test_the_ids_that_a_preview_has_found_are_kept_until_the_request_is_over() -
 
 def test_the_plan_that_is_kept_with_each_chunk_does_not_grow_with_the_subject() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     few = len(json.dumps(preview(acme).request.plan))
     building.write_each(acme, *[f"{number} {MARTA}" for number in range(200)])
     assert len(json.dumps(preview(acme).request.plan)) < few + 500
@@ -1061,7 +1061,7 @@ def test_the_plan_that_is_kept_with_each_chunk_does_not_grow_with_the_subject() 
 @pytest.mark.engines
 def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
     acme = building.scope()
-    building.remember("acme", "unrelated", tags=["common"])
+    building.write_each(acme, "unrelated", tags=["common"])
     rows = tuple(MemoryEntry.objects.values_list("id", flat=True))
     with CaptureQueriesContext(connection) as seen, transaction.atomic():
         ledger.remove_entries(acme.tenant_id, rows, reason="forgotten", now=timezone.now())
@@ -1078,7 +1078,7 @@ def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
 def test_removing_an_entry_reads_no_table_through() -> None:
     """Neither one that is linked to entries, nor the index of words and the vectors, which are found by other keys."""
     acme = building.scope()
-    building.remember("acme", "a pelican in the harbour", tags=["common"])
+    building.write_each(acme, "a pelican in the harbour", tags=["common"])
     VectorSpace(tenant_id=acme.tenant_id, id=acme.tenant_id, source="x", next_at=timezone.now()).insert(
         by=VectorSpace.writer
     )
@@ -1119,7 +1119,7 @@ def test_removing_an_entry_reads_no_table_through() -> None:
 def test_the_end_of_one_value_and_the_beginning_of_the_next_are_no_name() -> None:
     acme = building.scope()
     run = building.execute(acme, "conformance-noop", names=["Marta", "Kowalska"], n=None, yes=True)
-    building.remember("acme", "by Marta", subject="x", tags=["marta", "kowalska"])
+    building.write_each(acme, "by Marta", subject="x", tags=["marta", "kowalska"])
     look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
     building.install("acme", look)
     building.execute(acme, "look")
@@ -1149,8 +1149,8 @@ def test_names_of_whatever_letters_are_forgotten_and_nothing_else() -> None:
     for names in [[name] for name in NAMES] if THOROUGH else [NAMES[:5], NAMES[5:]]:
         with building.undone():
             for name in names:
-                building.remember("acme", f"met {name} today", f"({name})")
-            building.remember("acme", bystander)
+                building.write_each(acme, f"met {name} today", f"({name})")
+            building.write_each(acme, bystander)
             run = building.execute(acme, "conformance-noop", who=names)
             done = forget(acme, *names, typed=names[0])
             assert (done.state, done.undecided) == (ForgetState.FORGOTTEN, 0)
@@ -1161,7 +1161,7 @@ def test_names_of_whatever_letters_are_forgotten_and_nothing_else() -> None:
 
 def test_a_ticked_row_that_is_gone_before_the_work_begins_hinders_nothing() -> None:
     acme = building.scope()
-    building.remember("acme", MARTA)
+    building.write_each(acme, MARTA)
     found = preview(acme)
     chosen = {eraser.store: frozenset({ids.new_id()}) for eraser in erasure.registered()}
     confirmed = confirm(acme, found)
@@ -1200,7 +1200,7 @@ def test_a_suspect_that_only_decoding_shows_is_undecided_on_the_receipt_until_it
 
 def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> None:
     acme, alias = building.scope(), PHONE
-    building.remember("acme", MARTA, f"{alias}s friend")
+    building.write_each(acme, MARTA, f"{alias}s friend")
     first = forget(acme, MARTA, alias)
     assert first.undecided > 0
     forget(acme)
@@ -1213,7 +1213,7 @@ def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> No
 
 def test_two_forgets_of_overlapping_subjects_are_both_carried_out() -> None:
     acme = building.scope()
-    building.remember("acme", f"{MARTA} and bob@x.org", f"jo{MARTA} bob@x.org", "bob@x.org.uk")
+    building.write_each(acme, f"{MARTA} and bob@x.org", f"jo{MARTA} bob@x.org", "bob@x.org.uk")
     first, second = preview(acme), preview(acme, "bob@x.org")
     execution.decide_rest(acme, first.request.id, Decision.TICKED, now=timezone.now())
     execution.decide_rest(acme, second.request.id, Decision.TICKED, now=timezone.now())

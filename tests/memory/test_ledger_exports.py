@@ -33,8 +33,8 @@ ANA = "ana.q@exquis.org"
 def acme() -> TenantScope:
     """Acme of seven entries, which are read two at a time."""
     building.tenant("globex")
-    building.remember("globex", "of Globex")
-    building.remember("acme", *[f"entry {number}" for number in range(7)])
+    building.write_each(building.scope("globex"), "of Globex")
+    building.write_each(building.scope(), *[f"entry {number}" for number in range(7)])
     return building.scope()
 
 
@@ -77,7 +77,7 @@ def test_the_file_has_what_is_filtered_and_the_pass_says_how_much(acme: TenantSc
     assert (work.state, work.done, work.total) == (PassState.DONE, 7, 7)
     assert (work.outcome["rows"], work.outcome["leftOut"]) == (7, 0)
     assert contents(acme) == [f"entry {number}" for number in range(6, -1, -1)]
-    building.remember("acme", "elsewhere", memory_ref="other")
+    building.write_each(acme, "elsewhere", memory_ref="other")
     made(acme, memory_ref="other")
     assert contents(acme) == ["elsewhere"]
     assert ExportPart.objects.of(acme.tenant_id).values("pass_id").distinct().count() == 1  # the earlier file is gone
@@ -225,7 +225,7 @@ def test_a_forget_removes_every_file_of_its_tenant_and_no_other(acme: TenantScop
 def test_an_export_under_way_begins_again_when_something_is_forgotten(
     acme: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    building.remember("acme", "she likes tea", subject=ANA)
+    building.write_each(acme, "she likes tea", subject=ANA)
     bodies = ledger_exports._bodies
     done: list[Any] = []
 

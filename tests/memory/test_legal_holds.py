@@ -42,7 +42,7 @@ def send(method: str, path: str, body: Any = None, **caller: Any) -> Any:
 @pytest.mark.engines
 def test_a_forget_of_a_subject_on_hold_is_refused_with_the_reason_and_nothing_is_removed() -> None:
     acme = building.scope()
-    building.remember("acme", f"write to {MARTA}")
+    building.write_each(acme, f"write to {MARTA}")
     held, found = hold(acme), preview_marta(acme)
     with pytest.raises(SubjectOnHold) as refused:
         confirm_marta(acme, found)
@@ -55,7 +55,7 @@ def test_a_forget_of_a_subject_on_hold_is_refused_with_the_reason_and_nothing_is
 
 def test_a_hold_covers_a_longer_and_a_shorter_name_whose_forget_removes_the_same_text() -> None:
     acme, full, short, similar = building.scope(), "Marta Kowalska", "Kowalska", "Marta Kowal"
-    building.remember("acme", "Marta Kowalska wrote")
+    building.write_each(acme, "Marta Kowalska wrote")
     found = {name: preview_marta(acme, name) for name in (full, short, similar)}
     for on_hold, name in ((full, short), (short, full)):
         with building.undone():
@@ -89,7 +89,7 @@ def test_another_subject_and_another_tenant_are_not_on_hold() -> None:
 
 def test_a_forget_with_residue_is_not_run_again_while_its_subject_is_on_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
-    building.remember("acme", f"write to {MARTA}")
+    building.write_each(acme, f"write to {MARTA}")
     asked = confirm_marta(acme, preview_marta(acme))
     with monkeypatch.context() as broken:
         broken.setattr(entries.LedgerEntries, "erase", lambda *args, **options: 0)
@@ -173,7 +173,7 @@ def test_the_extension_sets_lists_shows_and_ends_holds_and_refuses_the_confirmat
 
 def test_a_restore_forgets_again_what_was_on_hold_when_the_copy_was_made() -> None:
     acme = building.scope()
-    building.remember("acme", f"write to {MARTA}")
+    building.write_each(acme, f"write to {MARTA}")
     held = hold(acme)
     again = Erasure(acme.tenant_id.hex, held.id.hex, (MARTA,), (), timezone.now().isoformat())
     assert backups._forget_again(again, timezone.now)

@@ -50,7 +50,7 @@ def execute(request: ForgetRequest) -> ForgetRequest | None:
 
 
 def previewed(owner: TenantScope) -> ForgetRequest:
-    building.remember("acme", f"write to {MARTA}")
+    building.write_each(building.scope(), f"write to {MARTA}")
     return preview_marta(owner).request
 
 
@@ -81,7 +81,7 @@ def test_what_changes_after_the_first_confirmation_refuses_the_second_or_frees_n
     ada, rosa = (building.scope(owner=each) for each in people)
     request = confirm(ada, previewed(ada))
     with building.undone():
-        building.remember("acme", f"call {MARTA}")
+        building.write_each(building.scope(), f"call {MARTA}")
         with pytest.raises(Conflict) as refused:
             confirm(rosa, request)
         assert refused.value.details["changed"]
@@ -97,7 +97,7 @@ def test_what_changes_after_the_first_confirmation_refuses_the_second_or_frees_n
 
 def test_the_second_person_decides_about_no_suspects_and_sees_what_the_first_decided(people: tuple[Any, Any]) -> None:
     ada, rosa = (building.scope(owner=each) for each in people)
-    building.remember("acme", f"ana{MARTA} is another person")
+    building.write_each(building.scope(), f"ana{MARTA} is another person")
     found = preview_marta(ada)
     suspects = [row.hex for holding in found.holdings for row in holding.suspected]
     request = confirm(ada, found.request, ticked=suspects)
@@ -203,7 +203,7 @@ def test_two_people_are_asked_for_where_there_are_two_owners() -> None:
 
 def test_a_restore_repeats_alone_what_two_people_had_confirmed(people: tuple[Any, Any]) -> None:
     ada = building.scope(owner=people[0])
-    building.remember("acme", f"write to {MARTA}")
+    building.write_each(building.scope(), f"write to {MARTA}")
     assert backups._forget_again(
         Erasure(ada.tenant_id.hex, ids.new_id().hex, (MARTA,), (), timezone.now().isoformat()), timezone.now
     )
@@ -214,7 +214,7 @@ def test_over_the_extension_the_first_confirmation_says_that_it_awaits_a_second_
     people: tuple[Any, Any], drain: Drain
 ) -> None:
     ada, rosa = (building.headers(owner=each) for each in people)
-    building.remember("acme", f"write to {MARTA}")
+    building.write_each(building.scope(), f"write to {MARTA}")
 
     def send(path: str, body: Any, caller: Any) -> Any:
         return Client().post(f"{FORGET}{path}", json.dumps(body), "application/json", **caller)
