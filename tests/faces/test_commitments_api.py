@@ -100,21 +100,20 @@ def test_a_commitment_is_put_off_and_cancelled_with_a_reason(acme: Caller) -> No
     assert (again.status_code, again.json()["details"]["state"]) == (409, "cancelled")
 
 
-@pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": " \n"}, {"reason": 5}, {"reason": None}, []])
-def test_nothing_is_cancelled_without_a_reason(acme: Caller, body: Any) -> None:
+def test_nothing_is_cancelled_without_a_reason(acme: Caller) -> None:
     (known,) = remembered("Call Ana in 3 days.")
-    answer = acme.post(f"/{known}/cancel", body)
-    assert (answer.status_code, answer.json()["error"]) == (400, "validation_error")
+    bodies: list[Any] = [{}, {"reason": ""}, {"reason": " \n"}, {"reason": 5}, {"reason": None}, []]
+    for body in bodies:
+        answer = acme.post(f"/{known}/cancel", body)
+        assert (answer.status_code, answer.json()["error"]) == (400, "validation_error"), body
     assert acme.get(f"/{known}").json()["state"] == "armed"
 
 
-@pytest.mark.parametrize(
-    "until", ["soon", "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z", "2026-12-01T00:00:00", 7, None]
-)
-def test_a_time_to_put_it_off_to_lies_ahead_and_has_an_offset(acme: Caller, until: Any) -> None:
+def test_a_time_to_put_it_off_to_lies_ahead_and_has_an_offset(acme: Caller) -> None:
     (known,) = remembered("Call Ana in 3 days.")
-    answer = acme.post(f"/{known}/snooze", {"until": until})
-    assert (answer.status_code, answer.json()["error"]) == (400, "validation_error")
+    for until in ("soon", "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z", "2026-12-01T00:00:00", 7, None):
+        answer = acme.post(f"/{known}/snooze", {"until": until})
+        assert (answer.status_code, answer.json()["error"]) == (400, "validation_error"), until
 
 
 def test_another_tenant_and_a_key_of_another_agent_find_nothing(client: Client) -> None:

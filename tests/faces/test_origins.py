@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -102,42 +103,39 @@ def test_a_step_comes_back_as_it_was_given(agent: Agent, step: Any) -> None:
     assert found["provenance"]["origin"] == {"system": "x", "step": step}
 
 
-@pytest.mark.parametrize(
-    ("member", "value"),
-    [
-        ("surprise", "x"),
-        *(
-            (name, bad)
-            for name in ("system", "runId", "threadId", "checkpointId", "node")
-            for bad in ("", "x" * 129, 7)
-        ),
-        ("node", None),
-        ("node", "a\nb"),
-        ("node", "a\x00b"),
-        ("system", " \u200b"),
-        ("step", True),
-        ("step", 1.5),
-        ("step", 2**60),
-        ("traceparent", TRACE.upper()),
-        ("traceparent", f"00-{'0' * 32}-00f067aa0ba902b7-01"),
-        ("traceparent", f"ff{TRACE[2:]}"),
-        ("sourceIds", "doc-1"),
-        ("sourceIds", ["x"] * 33),
-        ("sourceIds", [""]),
-        ("sourceIds", ["a\x00"]),
-    ],
-)
-def test_a_bad_origin_is_400_and_names_the_field(agent: Agent, member: str, value: Any) -> None:
-    answer = agent.write(origin={**ORIGIN, member: value})
-    assert answer.status_code == 400
-    assert [each["field"] for each in answer.json()["details"]["errors"]] == [f"origin.{member}"]
+BAD: list[tuple[str, Any]] = [
+    ("surprise", "x"),
+    *((name, bad) for name in ("system", "runId", "threadId", "checkpointId", "node") for bad in ("", "x" * 129, 7)),
+    ("node", None),
+    ("node", "a\nb"),
+    ("node", "a\x00b"),
+    ("system", " \u200b"),
+    ("step", True),
+    ("step", 1.5),
+    ("step", 2**60),
+    ("traceparent", TRACE.upper()),
+    ("traceparent", f"00-{'0' * 32}-00f067aa0ba902b7-01"),
+    ("traceparent", f"ff{TRACE[2:]}"),
+    ("sourceIds", "doc-1"),
+    ("sourceIds", ["x"] * 33),
+    ("sourceIds", [""]),
+    ("sourceIds", ["a\x00"]),
+]
 
 
-@pytest.mark.parametrize("origin", ["x", [], None, {}])
-def test_an_origin_that_is_none_is_400(agent: Agent, origin: Any) -> None:
-    answer = agent.write(origin=origin)
-    assert answer.status_code == 400
-    assert answer.json()["details"]["errors"][0]["field"].startswith("origin")
+def test_a_bad_origin_is_400_and_names_the_field(agent: Agent) -> None:
+    for member, value in BAD:
+        answer = agent.write(origin={**ORIGIN, member: value})
+        assert answer.status_code == 400, (member, value)
+        assert [each["field"] for each in answer.json()["details"]["errors"]] == [f"origin.{member}"], value
+
+
+def test_an_origin_that_is_none_is_400(agent: Agent) -> None:
+    none: list[Any] = ["x", [], None, {}]
+    for origin in none:
+        answer = agent.write(origin=origin)
+        assert answer.status_code == 400, origin
+        assert answer.json()["details"]["errors"][0]["field"].startswith("origin"), origin
 
 
 @pytest.mark.parametrize(
@@ -348,18 +346,19 @@ def found(agent: Agent, **query: Any) -> list[str]:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("text", [{}, {"q": "a", "order": "newest"}, {"q": "a t1 t2"}])
-def test_a_list_is_narrowed_by_what_is_stated(told: Agent, text: dict[str, str]) -> None:
-    def narrowed(**query: str) -> list[str]:
-        return sorted(each for each in found(told, **query, **text) if each.startswith("a "))
-
-    assert narrowed(system="a") == ["a t1 plan", "a t2 act"]
-    assert narrowed(threadId="t1") == ["a t1 plan"]
-    assert narrowed(nodeId="act") == ["a t2 act"]
-    assert narrowed(runId="1") == ["a t1 plan"]
-    assert narrowed(system="a", nodeId="act", threadId="t2") == ["a t2 act"]
-    assert narrowed(system="a", nodeId="act", threadId="t1") == []
-    assert narrowed(system="nobody") == []
+def test_a_list_is_narrowed_by_what_is_stated(told: Agent) -> None:
+    narrowed: list[tuple[dict[str, str], list[str]]] = [
+        ({"system": "a"}, ["a t1 plan", "a t2 act"]),
+        ({"threadId": "t1"}, ["a t1 plan"]),
+        ({"nodeId": "act"}, ["a t2 act"]),
+        ({"runId": "1"}, ["a t1 plan"]),
+        ({"system": "a", "nodeId": "act", "threadId": "t2"}, ["a t2 act"]),
+        ({"system": "a", "nodeId": "act", "threadId": "t1"}, []),
+        ({"system": "nobody"}, []),
+    ]
+    texts: list[dict[str, str]] = [{}, {"q": "a", "order": "newest"}, {"q": "a t1 t2"}]
+    for text, (query, wanted) in product(texts, narrowed):
+        assert sorted(each for each in found(told, **query, **text) if each.startswith("a ")) == wanted, (text, query)
 
 
 @pytest.mark.engines

@@ -68,8 +68,9 @@ def tables_with(word: str) -> list[str]:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("sensitivity", ["confidential", "restricted"])
-@pytest.mark.parametrize("before", ["", "public", "internal"])
+@pytest.mark.parametrize(
+    ("before", "sensitivity"), [("", "restricted"), ("public", "confidential"), ("internal", "confidential")]
+)
 def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sensitivity: str) -> None:
     first = remembered("a", WORDS, sensitivity=before)
     other = remembered("b", "the heron fishes in May")

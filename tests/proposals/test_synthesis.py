@@ -376,35 +376,36 @@ def test_an_endpoint_words_what_a_rule_has_found(endpoint: Model, monkeypatch: p
     assert all(part in body["messages"][0]["content"] for part in ("prompt-template", "corrected alike", "{{ticket}}"))
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        ("no object", "malformed"),
-        ("{", "malformed"),
-        ({}, "malformed"),
-        ({"title": 5}, "malformed"),
-        ({"title": "Be brief", "tools": ["all"]}, "malformed"),
-        ({"artifact": "text"}, "changes_more_than_words"),
-        ({"artifact": {**builders.TEMPLATE, "templateId": "another"}}, "changes_more_than_words"),
-        ({"artifact": {**builders.TEMPLATE, "version": "9.0.0"}}, "changes_more_than_words"),
-        ({"artifact": {**builders.TEMPLATE, "tags": ["x"]}}, "changes_more_than_words"),
-        ({"artifact": {**builders.TEMPLATE, "text": ["x"]}}, "changes_more_than_words"),
-        ({"artifact": {**builders.TEMPLATE, "text": "{{ticket}} {{secret}}"}}, "changes_more_than_words"),
-        ({"artifact": {**builders.TEMPLATE, "text": "x" * 65_537}}, "validation_error"),
-        ({"title": "t" * 201}, "validation_error"),
-        ({"title": "Greet Marta first"}, "may_quote_people"),
-        ({"rationale": "They wrote to marta@customer.example."}, "may_quote_people"),
-        ({"rationale": "Runs were told 'mind the gap'.", "artifact": builders.TEMPLATE}, "may_quote_people"),
-    ],
-)
+MORE_THAN_WORDS: list[tuple[Any, str]] = [
+    ("no object", "malformed"),
+    ("{", "malformed"),
+    ({}, "malformed"),
+    ({"title": 5}, "malformed"),
+    ({"title": "Be brief", "tools": ["all"]}, "malformed"),
+    ({"artifact": "text"}, "changes_more_than_words"),
+    ({"artifact": {**builders.TEMPLATE, "templateId": "another"}}, "changes_more_than_words"),
+    ({"artifact": {**builders.TEMPLATE, "version": "9.0.0"}}, "changes_more_than_words"),
+    ({"artifact": {**builders.TEMPLATE, "tags": ["x"]}}, "changes_more_than_words"),
+    ({"artifact": {**builders.TEMPLATE, "text": ["x"]}}, "changes_more_than_words"),
+    ({"artifact": {**builders.TEMPLATE, "text": "{{ticket}} {{secret}}"}}, "changes_more_than_words"),
+    ({"artifact": {**builders.TEMPLATE, "text": "x" * 65_537}}, "validation_error"),
+    ({"title": "t" * 201}, "validation_error"),
+    ({"title": "Greet Marta first"}, "may_quote_people"),
+    ({"rationale": "They wrote to marta@customer.example."}, "may_quote_people"),
+    ({"rationale": "Runs were told 'mind the gap'.", "artifact": builders.TEMPLATE}, "may_quote_people"),
+]
+
+
 def test_an_answer_that_is_more_than_words_leaves_the_rule_s_own_draft(
-    answer: Any, why: str, endpoint: Model, monkeypatch: pytest.MonkeyPatch
+    endpoint: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outcome = worded(answer, endpoint, monkeypatch)
-    assert outcome["endpoint"] == {"worded": 0, "unworded": {why: 1}}
-    made = Proposal.objects.get()
-    assert (made.title, made.synthesizer_model) == ("A shorter summary", "host:rule-miner/1")
-    assert json.loads(Revision.objects.get().text) == builders.TEMPLATE
+    for answer, why in MORE_THAN_WORDS:
+        with building.undone():
+            outcome = worded(answer, endpoint, monkeypatch)
+            assert outcome["endpoint"] == {"worded": 0, "unworded": {why: 1}}, answer
+            made = Proposal.objects.get()
+            assert (made.title, made.synthesizer_model) == ("A shorter summary", "host:rule-miner/1"), answer
+            assert json.loads(Revision.objects.get().text) == builders.TEMPLATE, answer
 
 
 def test_an_endpoint_gives_no_agent_a_tool_and_changes_no_node_of_a_chain() -> None:
