@@ -95,7 +95,7 @@ def test_of_two_owners_who_deactivate_each_other_at_once_one_stays() -> None:
 
 def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
     acme, name = building.scope(), "marta.kowalska@example.com"
-    building.remember("acme", *[f"{number} of {name}" for number in range(30)], "the Gold plan")
+    building.write_each(acme, *[f"{number} of {name}" for number in range(30)], "the Gold plan")
     asked = []
     for _ in range(3):
         found = execution.preview(acme, [name], now=timezone.now())
@@ -119,7 +119,7 @@ def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
 
 def test_others_write_between_the_transactions_of_a_forget(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, name = building.scope(), "marta.kowalska@example.com"
-    building.remember("acme", *[f"{number} of {name}" for number in range(60)])
+    building.write_each(acme, *[f"{number} of {name}" for number in range(60)])
     found, run = execution.preview(acme, [name], now=timezone.now()), building.open_run(acme)
     given: dict[str, Any] = {"typed": name, "reason": "r", "ticked": set(), "now": timezone.now()}
     execution.confirm(acme, found.request.id, **given)

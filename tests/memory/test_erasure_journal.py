@@ -93,7 +93,7 @@ def test_hosts_that_write_to_one_journal_at_once_lose_no_line_and_break_no_chain
 def test_lines_of_another_database_in_the_same_journal_forget_nothing_of_this_one() -> None:
     elsewhere = ForgetRequest(tenant_id=ids.new_id(), id=ids.new_id())
     erasure_journal.record(elsewhere, [MARTA], [])
-    building.remember("acme", f"{MARTA} is ours")
+    building.write_each(building.scope(), f"{MARTA} is ours")
     assert [backups._forget_again(each, timezone.now) for each in erasure_journal.read(BEGINNING)] == [False]
     assert building.contents(building.scope()) == [f"{MARTA} is ours"]
 
@@ -105,7 +105,7 @@ def test_what_earlier_restores_forgot_again_is_repeated_once_by_the_next() -> No
     for number in range(4):  # confirmed on the lost host, and by three restores of one copy
         request = ForgetRequest(tenant_id=acme.tenant_id, id=ids.new_id())
         erasure_journal.record(request, [MARTA], [str(number) * 32])
-    building.remember("acme", f"{MARTA} is back")
+    building.write_each(acme, f"{MARTA} is back")
 
     wanted = backups._to_repeat(erasure_journal.read(BEGINNING))
     assert [(each.terms, each.chosen) for each in wanted] == [
@@ -163,7 +163,7 @@ def test_nothing_is_forgotten_that_the_journal_cannot_hold(settings: Settings) -
 
 def test_the_rows_that_a_person_chose_are_in_the_journal(journal: Path) -> None:
     owner = building.scope()
-    building.remember("acme", "martakowalska went home", "unrelated")
+    building.write_each(building.scope(), "martakowalska went home", "unrelated")
     found = execution.preview(owner, ["kowalska"], now=timezone.now())
     suspected = {row.hex for holding in found.holdings for row in holding.suspected}
     asked = execution.confirm(

@@ -120,7 +120,7 @@ def test_the_same_file_is_one_upload_and_confirming_twice_is_one_import(ada: Ten
 def test_a_confirmation_is_refused_when_the_report_would_be_another_one(ada: TenantScope) -> None:
     lines = [line(1), line(2)]
     check = carried_out(uploaded(ada, *lines))
-    building.remember("acme", "something else")
+    building.write_each(building.scope(), "something else")
     newer = carried_out(ledger_imports.check_again(ada, found(ada, check).id, now=timezone.now()))
     with pytest.raises(Conflict, match="newer dry run"):
         confirmed(ada, check)
@@ -135,7 +135,7 @@ def test_a_confirmation_is_refused_when_the_report_would_be_another_one(ada: Ten
     with pytest.raises(Conflict, match="since the dry run"):
         confirmed(ada, newer)
     newer = carried_out(ledger_imports.check_again(ada, found(ada, check).id, now=timezone.now()))
-    building.remember("acme", "what has nothing to do with it")
+    building.write_each(building.scope(), "what has nothing to do with it")
     assert carried_out(confirmed(ada, newer)).outcome["stored"] == 1
 
 
@@ -398,7 +398,7 @@ def test_what_is_imported_of_a_file_that_named_a_forgotten_subject_stays_away(ad
 def test_the_ids_of_a_ledger_that_moved_are_compared_and_not_its_position_alone(ada: TenantScope) -> None:
     check = carried_out(uploaded(ada, line(1)))
     before = ledger.position(ada.tenant_id)
-    building.remember("acme", "x")
+    building.write_each(building.scope(), "x")
     assert ledger.position(ada.tenant_id) > before
     assert carried_out(confirmed(ada, check)).outcome["stored"] == 1
 

@@ -86,8 +86,8 @@ def test_a_provisioned_tenant_has_its_nights_and_one_that_was_there_keeps_its_ow
 
 def test_a_tenant_whose_nights_are_off_has_none() -> None:
     first = switched_on()
-    building.remember("acme", SAME, SAME)
-    building.remember("globex", SAME, SAME)
+    building.write_each(building.scope(), SAME, SAME)
+    building.write_each(building.scope("globex"), SAME, SAME)
     memory_policy.change(building.scope(), {"nightly": False}, now=timezone.now())
     assert come(first + timedelta(days=2)) == []
     assert Pass.objects.count() == 0
@@ -95,24 +95,24 @@ def test_a_tenant_whose_nights_are_off_has_none() -> None:
 
 def test_a_night_goes_only_where_something_is_new_since_the_last() -> None:
     first = switched_on()
-    building.remember("acme", SAME, SAME)
-    building.remember("acme", "one", "two", memory_ref="other")
+    building.write_each(building.scope(), SAME, SAME)
+    building.write_each(building.scope(), "one", "two", memory_ref="other")
     assert sorted(row.memory_ref for row in come(first)) == ["notes", "other"]
     assert come(next_night()) == []
-    building.remember("acme", "three", memory_ref="other")
+    building.write_each(building.scope(), "three", memory_ref="other")
     assert kinds(come(next_night())) == [("consolidate", "other", "done")]
 
 
 def test_a_ref_is_not_new_to_the_next_night_because_somebody_wrote_elsewhere_during_its_pass() -> None:
     first = switched_on()
-    building.remember("acme", SAME, SAME, "Milton sits in the basement.")
+    building.write_each(building.scope(), SAME, SAME, "Milton sits in the basement.")
     made: list[Pass] = []
     nights.order_due(queue=made.append, now=first)
     looks = count(1)
 
     def clock() -> datetime:
         if next(looks) == 2:  # the first is the claim, the second when the ref is looked at
-            building.remember("acme", "elsewhere", memory_ref="elsewhere")
+            building.write_each(building.scope(), "elsewhere", memory_ref="elsewhere")
         return timezone.now()
 
     ended = orders.run_pass(made[0].tenant_id, made[0].id, holder="here/1", clock=clock)
@@ -123,7 +123,7 @@ def test_a_ref_is_not_new_to_the_next_night_because_somebody_wrote_elsewhere_dur
 
 def test_after_an_outage_one_night_stands_for_all() -> None:
     first = switched_on()
-    building.remember("acme", SAME, SAME)
+    building.write_each(building.scope(), SAME, SAME)
     late = first + timedelta(days=3, hours=7)
     assert len(come(late)) == 1
     assert come(late + timedelta(minutes=1)) == []
@@ -134,7 +134,7 @@ def test_after_an_outage_one_night_stands_for_all() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_workers_that_look_at_once_have_one_night_between_them() -> None:
     first = switched_on()
-    building.remember("acme", SAME, SAME)
+    building.write_each(building.scope(), SAME, SAME)
 
     def look(number: int) -> int:
         try:
@@ -152,7 +152,7 @@ def test_a_ref_is_distilled_when_it_has_grown_by_more_than_the_policy_says() -> 
     building.write_each(building.scope(), *(LONG.format(n=n) for n in range(30)))
     assert kinds(come(first)) == [("consolidate", "notes", "done"), ("distill", "notes", "done")]
     assert Archive.objects.get().memory_ref == "notes"
-    building.remember("acme", "One more was paid.")
+    building.write_each(building.scope(), "One more was paid.")
     assert kinds(come(next_night())) == [("consolidate", "notes", "done")]
     building.write_each(building.scope(), *(LONG.format(n=n) for n in range(30, 60)))
     assert kinds(come(next_night())) == [("consolidate", "notes", "done"), ("distill", "notes", "done")]
@@ -165,9 +165,9 @@ def test_a_night_orders_no_more_than_its_most_and_the_longest_waiting_first(monk
     monkeypatch.setattr(nights, "MOST", 2)
     first = switched_on()
     for ref in ("a", "b", "c"):
-        building.remember("acme", "one", "two", memory_ref=ref)
+        building.write_each(building.scope(), "one", "two", memory_ref=ref)
     assert [row.memory_ref for row in come(first)] == ["a", "b"]
-    building.remember("acme", "three", memory_ref="a")
+    building.write_each(building.scope(), "three", memory_ref="a")
     assert [row.memory_ref for row in come(next_night())] == ["c", "a"]
 
 
@@ -175,7 +175,7 @@ def test_what_a_full_night_leaves_for_the_next_is_on_record_with_its_number(monk
     monkeypatch.setattr(nights, "MOST", 1)
     first = switched_on()
     for ref in ("a", "b", "c"):
-        building.remember("acme", "one", "two", memory_ref=ref)
+        building.write_each(building.scope(), "one", "two", memory_ref=ref)
     come(first)
     [left] = Pass.objects.filter(memory_ref="").select_related("run")
     assert (left.kind, left.state, left.code) == ("consolidate", "refused", "night_full")
@@ -207,7 +207,7 @@ def test_a_time_that_is_none_is_refused(night_at: str) -> None:
 
 def test_the_due_loop_begins_the_night_and_workers_carry_it_out(drain: Drain) -> None:
     switched_on()
-    building.remember("acme", SAME, SAME)
+    building.write_each(building.scope(), SAME, SAME)
     now = timezone.now()
     MemoryPolicy.objects.written_by(memory_policy.WRITER).update(next_night_at=now)
     scheduling.keep_timers([each for each in TIMERS if each.name == "nights"], now=now - scheduling.QUIET_START)
@@ -230,7 +230,7 @@ def test_a_night_goes_over_no_ref_that_holds_a_secret_and_over_nothing_of_openin
 def test_a_night_that_cannot_be_looked_up_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     first = switched_on()
     memory_policy.begin_nights(building.tenant("globex").id, now=timezone.now())
-    building.remember("globex", SAME, SAME)
+    building.write_each(building.scope("globex"), SAME, SAME)
     acme, look = building.tenant().id, nights.plan_night
 
     def broken(tenant_id: Any, *, now: datetime) -> Any:
