@@ -47,6 +47,14 @@ The current theme is pirates|The current theme is space travel
 Der Beitrag beträgt 12 Euro|Der Beitrag wurde auf 15 Euro erhöht
 La clase es el lunes|La clase se aplazó al viernes
 店长是王强。|店长换成了李娜。
+包裹还没有寄出。|包裹已经寄出了。
+The boat to Sark leaves from pier 2|The boat to Sark leaves from pier 5
+Remaining days of leave of Ana: 9|Remaining days of leave of Ana: 6
+The policy contains a waiver|The policy does not contain a waiver
+Noor is in hospital|Noor was discharged from hospital
+The yacht is at sea|The yacht has arrived in Bergen
+Ida is head of catering|Ida resigned as head of catering
+Das Turnen beginnt um 17 Uhr|Das Turnen beginnt jetzt erst um 18 Uhr
 Ana's title is curator|Since the merger Ana's title is registrar
 The gala is on 9 May|The gala was brought forward to 2 May
 The order of the lamps is pending|The order of the lamps shipped this morning
@@ -124,6 +132,7 @@ The board raised the fee to 12 euros|The board raised the deposit to 15 euros
 The next tram leaves at 8:05|The next train leaves at 8:25
 The limit is 3 bags|Ana raised her limit to 4 bags
 店长是王强。|店长是李娜。
+SELECT name FROM users WHERE level = 1|SELECT name FROM users WHERE level = 2
 Ana is younger than Ben|Ana is older than Ben
 Ana is a botany teacher|Ana is a ballet teacher
 The vault is kept at minus forty degrees|The vault is kept in case 40

@@ -302,6 +302,9 @@ def test_what_happens_or_is_called_off_is_no_intention() -> None:
 
 MEANT = """
 Don't forget the spare bulbs when you pass the hardware shop tomorrow.
+I gave my word to Ida that I would water the ferns on Sunday.
+Next time you see Noor, ask her about the lamp.
+To do on my side: get two more quotes by Tuesday.
 Count on us: the tent will be standing by noon on Friday.
 To do tomorrow: oil the hinges.
 I've committed to proofreading the brochure by Friday.
@@ -944,6 +947,19 @@ When the alarm in hall 2 goes off, tell Ben.
 When Ida has a fever, tell Ben.
 +Ida has a fever.
 -Ida has no fever.
+Once the packing note is signed, tell Ben.
++The packing note is signed.
+-The packing note has not been signed yet.
+When the import finishes, tell Ben.
++The import finished without errors.
+-The job ended without an import.
+Reorder white chalk when it runs out.
++The white chalk ran out.
+-The green chalk ran out.
+When Noor pays the deposit, tell Ben.
++Noor's deposit has arrived.
+Let Ida know when Noor is discharged from hospital.
++Noor left the hospital.
 Once the loan is paid off, tell Ben.
 +The loan was repaid.
 When the pull request from Ida is merged, tell Ben.

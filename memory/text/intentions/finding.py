@@ -22,6 +22,7 @@ from memory.text.intentions.predicates import (
     sentences,
     words_of,
 )
+from memory.text.intentions.verbs import is_action
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 SURELY = (
@@ -187,8 +188,8 @@ LEAST_WORDS = 2
 MARKER = patterns.late(
     r"^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
-    r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon|the next time"
-    r"|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
+    r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon"
+    r"|(?:the|^\W*) ?next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
@@ -226,6 +227,7 @@ BY_PERSON = patterns.late(r"\s*when\s+(?:you|i|we)\s+(?!\w+ed\b|were\b|had\b|met
 UNTIL_THEN = patterns.late(
     r"^.{3,}?\buntil\b(?P<clause>[^,;]{5,}?)[,;]?\s+(?:and )?then\s+(?P<order>.+)$", re.IGNORECASE | re.DOTALL
 )
+NEXT_TIME = patterns.late(r"(?:the )?next time (?:you|i|we) \w+ (?-i:[A-Z])", re.IGNORECASE)
 PRONOUN = patterns.late(r"\s*((?P<person>he|she)|it|they)\b(?!')", re.IGNORECASE)
 THING = (
     r"(?P<thing>(?:the|my|our|your|his|her|their|this|that|these|those)(?:\s+(?!(?:to|for|from|on|at|in|with|about|into"
@@ -234,7 +236,7 @@ THING = (
 # The verb of an order, and what it is done to.
 ORDERED = patterns.late(
     r"[\W_]*(?:(?:please|kindly|then|also)\s+)*(?P<verb>[a-z-]+)(?:\s+(?:up|down|out|off|back|over|away)\b)?"
-    rf"(?:\s+{THING})?",
+    rf"(?:\s+{THING}|\s+(?P<bare>[a-z]\w+(?: [a-z]\w+){{0,2}}?)(?=\s*,|\s*$|\s+(?:to|for|from|on|at|in)\b))?",
     re.IGNORECASE,
 )
 ABOUT = patterns.late(rf"\b(?:about|of) {THING}", re.IGNORECASE)
@@ -398,7 +400,7 @@ def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
     inner = _with_antecedent(inner, main)
     said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
     negated = DENIAL.search(rewritten(said)) is not None
-    if (GENERAL.search(said) and not ALWAYS.match(inner)) or (negated and timed):
+    if (GENERAL.search(said) and not (ALWAYS.match(inner) or NEXT_TIME.match(inner))) or (negated and timed):
         return None
     words = words_of(DENIAL.sub(" ", rewritten(MARKER.sub("", _blanked(inner, timed), count=1))))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
@@ -421,7 +423,7 @@ def _with_antecedent(inner: str, main: str) -> str:
     elif told:
         stands_for = next((each["thing"] for each in ABOUT.finditer(main)), "")
     else:
-        stands_for = order["thing"] or ""
+        stands_for = order["thing"] or (order["bare"] if is_action(order["verb"]) else "") or ""
     return f"{inner[: pronoun.start(1)]}{stands_for}{inner[pronoun.end(1) :]}" if stands_for else inner
 
 

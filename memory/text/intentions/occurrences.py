@@ -130,7 +130,7 @@ PHRASES = tuple(
         ),
         (rf"(?:take|takes|took|taken){SOME} (?:apart|to pieces)", r"\1 dismantle"),
         (rf"(?:take|takes|took|taken){SOME} down", r"\1 remove"),
-        (r"(?:left|leaves|out of|home from) (?:the )?hospital", "discharge"),
+        (r"(?:left|leaves|out of|home from) (?:the )?hospital", "discharge hospital"),
         (
             r"(?:got|gets|have|has|received) (?:the|an|his|her|their|our)? ?(?:ok|okay|go-ahead|green light|nod)",
             "approve",

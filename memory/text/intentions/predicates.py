@@ -39,7 +39,7 @@ WORD = patterns.late(
 THOUSANDS = patterns.late(r"(?<=\d),(?=\d{3}\b)")
 FOREIGN_STEM = 6  # letters; endings of verbs change the last of a stem
 MOST_WORDS = 12
-PAID = "pay"
+PAID, OWED = "pay", frozenset(("deposit", "rent", "fe", "instalment", "sum", "fund"))
 IRREGULAR = {
     "paid": "pay",
     "sent": "send",
@@ -106,7 +106,9 @@ UNDONE = patterns.late(
     r"\bun(?=(?:paid|signed|filed|approved|cleared|delivered|resolved|confirmed|shipped)\b)", re.IGNORECASE
 )
 DENIAL = patterns.late(
-    r"\b(?:not|never|no longer|without|yet to|failed to|fails to|unable to|neither|nor|cannot|refused to|reopened"
+    r"\b(?:not|never|no longer"
+    r"|without(?! (?:an? |any )?(?:error|problem|issue|incident|delay|trouble|hitch|fault)s?\b)"
+    r"|yet to|failed to|fails to|unable to|neither|nor|cannot|refused to|reopened"
     r"|\w+n't"
     r"|no (?!doubt|problem|issue)\w+ (?:has|have|was|were|is|are|had)"
     r"|(?:has|have|had|got|shows?) no (?!doubt|problem|issue|more\b))\b"
@@ -273,7 +275,7 @@ def stem(word: str) -> str:
         return _short(IRREGULAR[word])
     if len(word) <= 3 or not word.isalpha():
         return word
-    return _short(word)
+    return "note" if word in ("note", "notes") else _short(word)
 
 
 def _short(word: str) -> str:
@@ -348,7 +350,8 @@ def _all_words(text: str) -> frozenset[str]:
     elif ENGLISH.isdisjoint(text.casefold().split()):
         found += foreign_stems(text, search_words.ALL)  # too short to tell
     also = [each for word in found for each in occurrences.ALSO.get(word, ())]
-    return frozenset([*found, *also, *_of_payment(found)])
+    paid = [PAID] if "arriv" in found and not OWED.isdisjoint(found) else []
+    return frozenset([*found, *also, *paid, *_of_payment(found)])
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -439,7 +442,8 @@ def _label(tag: str) -> str:
 
 
 def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | None:
-    main = occurrences.OF_AN_EVENT.sub(" ", UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text)))
+    main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
+    main = occurrences.OF_AN_EVENT.sub(lambda found: found[0] if wanted.said >= {*_stems(found[0])} else " ", main)
     main = _of_itself(wanted.said, main)
     denied = main
     if not _speaks_of(wanted.words, main, shared):

@@ -30,7 +30,7 @@ from memory.text.similarity.tokens import (
     code_of,
     word_token,
 )
-from memory.text.similarity.words import MODALS, TIMES
+from memory.text.similarity.words import ARTICLES, MODALS, TIMES
 
 DENIALS = frozenset({"not", "no", "never"})
 # With a negation these say when it began to hold, or nothing.
@@ -57,7 +57,7 @@ LIGHT = frozenset(
 )
 SORTS_OF_VALUE = ("plan", "tier", "day", "date", "time", "level", "version", "price", "address", "city", "office")
 INSTEAD = {"instead": "of", "rather": "than"}
-MOST_IN_A_VALUE = 3
+MOST_IN_A_VALUE, LONGEST_ROLE = 3, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,11 @@ def against(said: Spoken) -> list[Against]:
         found.append(Against((_sum(rest), (_sum(rest) + BEGUN - SALT) & BITS), True, tuple(rest)))
     elif said.kinds & NEGATION and not said.kinds & PAST and not raws & values.CONDITIONAL:
         found += _denied(said.tokens)
+    without = next((at for at, token in enumerate(said.tokens) if token.raw in ("excludes", "exclude")), 0)
+    plainly = without and said.tokens[without - 1].raw not in ARTICLES and not said.tokens[without].kind & CAPITAL
+    if plainly and not raws & values.CONDITIONAL:
+        holds = [*said.tokens[:without], word_token("contains"), *said.tokens[without + 1 :]]
+        found.append(Against((_sum(holds),), True, tuple(holds)))
     if said.kinds & (REPLACES | NEGATION):
         for rest in _former(without_time(said.tokens)):
             keys = _keys(rest)
@@ -179,6 +184,8 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
     for at, raw in enumerate(raws[:-1]):
         if raw in ENDING and at and tokens[at + 1].kind & WORD and raws[at + 1].endswith("ing"):
             yield from ([*tokens[:at], verb, *tokens[at + 2 :]] for verb in _verbs(raws[at + 1]))
+        elif raw in LEAVING and at and raws[at + 1] == "as" and len(raws) <= at + 2 + LONGEST_ROLE:
+            yield [*tokens[:at], *tokens[at + 2 :]]
         elif raw in LEAVING and at:
             end = next(
                 (place for place in range(at + 1, len(raws)) if raws[place] in ("with", "by", "and", "for")), len(raws)

@@ -78,7 +78,7 @@ SORTS = frozenset("money percent number date time version phone email".split())
 SALT = {name: code_of(f"claim {name}") for name in (*SORTS, "slot", "preference", "status")}
 SLOT = code_of("claimed here")
 MOST_RUNS = 6
-MOST_IN_A_NAME = 4
+MOST_IN_A_NAME, MOST_ASSIGNED = 4, 6
 ALIKE = 0.75
 # "2026/0318" and "2026/0381": a name of letters or strokes and digits.
 CODE = re.compile(r"(?=.*[^\W\d]|.*/)(?=.*\d)[\w/-]{5,}")
@@ -320,14 +320,14 @@ def _sort_of(tokens: list[Token]) -> str:
 def assigned(said: Spoken, raws: set[str]) -> Slot | None:
     """ "LEVEL=info" and "Retries: 3": a name, and its value, which is all that there is."""
     tokens = said.tokens
-    front = tokens[: MOST_IN_A_NAME + 1]
+    front = tokens[: MOST_ASSIGNED + 1]
     at = next((at for at, token in enumerate(front) if token.raw == "=" or token.kind & END), -1)
-    if at < 0:
+    if at < 0 or (tokens[at].raw == "=" and at > MOST_IN_A_NAME):
         return None
     start = at + 1
     name = tokens[:at] if tokens[at].raw == "=" else tokens[:start]
     value = tokens[start:]
-    named = 0 < len(name) <= MOST_IN_A_NAME and all(token.kind & (WORD | VALUE | PREPOSITION) for token in name)
+    named = 0 < len(name) <= MOST_ASSIGNED and all(token.kind & (WORD | VALUE | PREPOSITION) for token in name)
     if not named or len(value) != 1 or not NO_ASSIGNMENT.isdisjoint(raws) or "http" in name[0].raw:
         return None
     if tokens[at].raw != "=" and not value[0].mask:

@@ -27,15 +27,25 @@ from memory.text.similarity.tokens import (
 )
 
 ARTICLES = frozenset("the a an".split())
-BEING = values.COPULAS | values.LIVES | values.MOVES | values.CHANGES | frozenset("place meets meet sits stays".split())
+BEING = (
+    values.COPULAS
+    | values.LIVES
+    | values.MOVES
+    | values.CHANGES
+    | frozenset("place meets meet sits stays leaves departs".split())
+)
 # "On the Gold tier", "in stage discovery".
 OF_A_CLASS = frozenset("plan tier package edition subscription tariff stage phase".split())
-BY_A_NAME = frozenset("stage phase region zone room building ward bay dock terminal hall class grade".split())
+BY_A_NAME = frozenset(
+    """
+    pier gate platform berth counter stage phase region zone room building ward bay dock terminal hall class grade
+    """.split()
+)
 PAYING = OF_A_CLASS - {"stage", "phase"}
 PLANS = frozenset(
     "annual monthly yearly free premium basic pro standard enterprise family business starter plus".split()
 )
-INTO = frozenset("on in to at".split())
+INTO = frozenset("on in to at from".split())
 NO_VALUES = frozenset(
     "same new old own current whole entire other another different usual right wrong next last every each all".split()
 )

@@ -354,7 +354,8 @@ def topics_of(said: Spoken) -> list[Claim]:
         slot = status(Spoken(tokens, said.kinds), raws)
         if slot:
             given = said_tokens(slot)
-            taken = any(token.raw in values.BECOME or token.kind & PAST for token in slot.tokens[: slot.start])
+            front = slot.tokens[: slot.start]
+            taken = any(token.raw in values.BECOME or token.kind & PAST or token.raw in HAS for token in front)
             rest = [*slot.tokens[: slot.start], *_until_tail(slot.tokens[slot.end - 1 :], taken=taken)[1:]]
             cut = len(rest) + slot.end - slot.start < len(slot.tokens)
             ends = any(token.kind & AND for token in slot.tokens[slot.end - 1 :])
@@ -641,6 +642,7 @@ def _ends_a_start(tokens: list[Token], at: int) -> bool:
     )
 
 
+HAS = frozenset(("has", "have"))
 SPANS = frozenset((*values.PERIODS, "morning", "afternoon", "evening"))
 TIMES = frozenset("today tomorrow now semester term season spring summer autumn winter".split())
 

@@ -109,7 +109,7 @@ def _number(tokens: Sequence[Token], at: int) -> tuple[Decimal, int] | None:
     if not token.kind & VALUE:
         return None
     if token.raw in values.NUMBER_WORDS:
-        return _spelled_out(tokens, at)
+        return _and_a_half(*_spelled_out(tokens, at), tokens)
     number = _plain_number(token.word)
     if number is None:
         return None
@@ -120,7 +120,13 @@ def _number(tokens: Sequence[Token], at: int) -> tuple[Decimal, int] | None:
             number, end = number * 1000 + int(tokens[end].raw), end + 1
     while _joined(tokens, end) and _raw(tokens, end) in values.SCALES:
         number, end = number * values.SCALES[tokens[end].raw], end + 1
-    return number, end
+    return _and_a_half(number, end, tokens)
+
+
+def _and_a_half(number: Decimal, end: int, tokens: Sequence[Token]) -> tuple[Decimal, int]:
+    """With 0.5 more where "and a half" follows."""
+    half = [token.raw for token in tokens[end : end + 3]] == ["and", "a", "half"] and _joined(tokens, end)
+    return (number + Decimal("0.5"), end + 3) if half else (number, end)
 
 
 @lru_cache(maxsize=KEPT_NUMBERS)
@@ -164,6 +170,12 @@ def _measured(tokens: Sequence[Token], at: int) -> Found | None:
     number, end = counted
     if end == at + 1 and not tokens[at].word.endswith("k") and not _has_unit(tokens, end):
         return None
+    span = values.MEASURES.get(_raw(tokens, end)) if _joined(tokens, end) else None
+    more = _number(tokens, end + 1) if span and _joined(tokens, end + 1) and end + 1 < len(tokens) else None
+    rest = values.MEASURES.get(_raw(tokens, more[1])) if more and _joined(tokens, more[1]) else None
+    if span and more and rest and rest[1] == span[1] == "ms" and rest[0] < span[0]:  # "3 h 5 min"
+        total = number * span[0] + more[0] * rest[0]
+        return [_of_each([total], "{}", tokens[at].raw, "number"), word_token("ms")], more[1] + 1
     return _with_unit([number], tokens, end)
 
 

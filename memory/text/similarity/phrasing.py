@@ -181,6 +181,13 @@ def _passive(tokens: list[Token]) -> list[Token]:
 
 def _active(tokens: list[Token]) -> list[Token]:
     """ "The report was written (yesterday) by Ana" is "Ana wrote the report (yesterday)"."""
+    comma = next((at for at, token in enumerate(tokens) if token.kind & BREAKING), len(tokens))
+    if tokens[0].kind & PREPOSITION and comma + 3 < len(tokens):  # "in the evening, the desk is manned by Ana"
+        last = tokens[-1].kind & BREAKING
+        lead = [tokens[0].without_kind(PROPER | CAPITAL), *tokens[1:comma], tokens[comma].without_kind(BREAKING)]
+        moved = [*tokens[comma + 1 : -1], tokens[-1].without_kind(BREAKING), *lead]
+        if not any(token.kind & BREAKING for token in moved) and any(token.raw == "by" for token in moved):
+            tokens = [*moved[:-1], moved[-1].with_kind(last)]
     by = next(at for at, token in enumerate(tokens) if token.raw == "by")
     be = next((at for at in range(by - 2, 0, -1) if tokens[at].raw in BE), 0)
     end = next((at for at in range(by + 1, len(tokens)) if _ends_a_name(tokens, at, by + 1)), len(tokens))

@@ -547,6 +547,31 @@ def _of_a_period(tokens: list[Token]) -> list[Token]:
     return [*tokens[: at + 1], token_of("lasts"), *tokens[at + 2 :]] if timed and tokens[-2].kind & VALUE else tokens
 
 
+def _of_a_duration(tokens: list[Token]) -> list[Token]:
+    """ "The duration of the course is 6 weeks" is "the course lasts 6 weeks"."""
+    at = _place(tokens, "duration")
+    verb = next((place for place, token in enumerate(tokens) if token.raw in IS), 0)
+    of = at <= 1 and verb > at + 2 and tokens[at + 1].raw == "of" and tokens[-1].raw in LASTING
+    return [*tokens[at + 2 : verb], token_of("lasts"), *tokens[verb + 1 :]] if of else tokens
+
+
+def _named_last(tokens: list[Token]) -> list[Token]:
+    """ "Carmen es la directora" is "la directora es Carmen", and "unser Wirt heisst Ben" is "unser Wirt ist Ben"."""
+    at = next(place for place, token in enumerate(tokens) if token.raw in COPULAS_ABROAD)
+    copula = token_of("ist") if tokens[at].raw == "heisst" else tokens[at]
+    name, what = tokens[:at], tokens[at + 1 :]
+    if _is_name(what):
+        return [*name, copula, *what]
+    known = len(what) > 1 and what[0].raw in DEFINITE_ABROAD and not _is_name(what[:1])
+    if not known or not _is_name(name) or not _is_noun(what):
+        return tokens
+    return _with_clause_end([*what, copula, *name], tokens[-1])
+
+
+COPULAS_ABROAD = frozenset("es ist est jest heisst".split())
+DEFINITE_ABROAD = frozenset("la el unser unsere mein meine der die das le notre mon ma il mi nuestro nuestra".split())
+
+
 def _put_instead(tokens: list[Token]) -> list[Token]:
     """ "The talk is on Friday instead of Monday" is "the talk was moved from Monday to Friday"."""
     at = _place(tokens, "instead")
@@ -587,5 +612,7 @@ RELATIONS: dict[str, Rule] = {
     "members": _peopled,
     "owner": _owned,
     "period": _of_a_period,
+    "duration": _of_a_duration,
+    **dict.fromkeys(COPULAS_ABROAD, _named_last),
     "instead": _put_instead,
 }

@@ -83,6 +83,10 @@ CHINESE_DIGITS, CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "�
 # "The manager has become Liu Fang", "moved to Beijing": what there is one of, and what it was changed to.
 CHINESE_CHANGE = re.compile(r"(.{2,}?)(?:已经?)?(?:换成了?|改成了?|改为了?|变成了|变更为|调整为|更换为)(.+)")
 CHINESE_IS = re.compile(r"([^是]{2,})是([^是]+)")
+CHINESE_DONE, CHINESE_NOT_DONE = (
+    re.compile(r"(.{2,}?)已经?(.{2,}?)了?"),
+    re.compile(r"(.{2,}?)(?:还没有?|尚未|还未|没有)(.{2,})"),
+)
 CHINESE_MOVE, CHINESE_HOME = (
     re.compile(r"(.{1,}?)(?:已经?)?(?:搬到了?|搬去了?|迁到了?)(.+)"),
     re.compile(r"(.+?)住在(.+)"),
@@ -308,6 +312,9 @@ def _strict(text: str) -> Spoken:
         times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
         if times:  # they may stand in front or behind the subject
             whole = " ".join([*times, re.sub("[,，、]", "", CHINESE_WHEN.sub("", whole))])
+    named = CHINESE_IS.fullmatch(whole)
+    if named and "的" in f"{named[1]}{named[2]}" and not whole.endswith("的"):  # either may come first
+        return Spoken([], 0, code_of(f"strict {sorted(named.groups())}"), _chinese_leaves(whole))
     found = EQUATED.search(whole)
     rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}" if found else ""
     leaves = (Leaf(code_of(rest), found.group(1), True),) if found else _chinese_leaves(whole)
@@ -334,6 +341,9 @@ def _chinese_number(found: re.Match[str]) -> str:
 
 def _chinese_leaves(whole: str) -> tuple[Leaf, ...]:
     """What is said of the one thing that it is about: only what speaks of a change replaces it."""
+    for form, value in ((CHINESE_DONE, "done"), (CHINESE_NOT_DONE, "not done")):
+        if found := form.fullmatch(whole):
+            return (Leaf(code_of(f"done {found[1]} {found[2]}"), value, True, value == "done"),)
     forms = (
         (CHINESE_CHANGE, "is", True), (CHINESE_IS, "is", False),
         (CHINESE_MOVE, "lives", True), (CHINESE_HOME, "lives", False),
@@ -386,7 +396,7 @@ def _without_introduction(tokens: list[Token]) -> list[Token]:
         if not token.kind & TALK:
             return tokens
         aside |= token.kind & ASIDE
-        if aside and (token.kind & BREAK or token.raw == "that"):
+        if aside and (token.kind & (BREAK | HALT) or token.raw == "that"):
             rest = tokens[at + 1 :]
             return _without_introduction(rest) if any(each.kind & SAID for each in rest) else tokens
     return tokens

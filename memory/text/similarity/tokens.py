@@ -107,6 +107,7 @@ AS_WRITTEN = patterns.late(
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
+GATE = patterns.late(r"\b([B-HJ-Z]) (\d{1,4})\b(?![.,:]\d)")  # "gate B 22"
 NUMERO = patterns.late(r"\b[Nn]o\.(?=\s+(?:for|of)\b|:|\s*\d)")
 MINUS = patterns.late(rf"(?<!\d )\bminus (\d+(?:\.\d+)?|(?:{'|'.join(values.NUMBER_WORDS)})\b)(?![\w-])", re.IGNORECASE)
 EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
@@ -166,6 +167,7 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = LISTED.sub(lambda found: found[0].replace(",", ", "), text)
         if "inus " in text:
             text = MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
+        text = GATE.sub(r"\1\2", text)
         if "o." in text:
             text = NUMERO.sub("number", text)
         if ".m" in text or ".M" in text:
@@ -309,6 +311,8 @@ def _negation(word: str, raw: str) -> Token:
 
 
 def _values(text: str) -> list[Token]:
+    if text == "2nd":
+        return [_word("second", 0)]
     if text.startswith("<redacted:"):
         text = f"[{text[1:-1]}]"
     text = FRENCH_TIME.sub(r"\1:\2", text) if "h" in text else text

@@ -338,22 +338,22 @@ STATUSES = {
             hospital, out of hospital, in force, in effect, revoked, granted, requested, submitted, scheduled,
             started, uninstalled, received, answered, unanswered, unfinished, awarded, at customs, in customs,
             drafted, ready for review, ready for use, ready for collection, ready for delivery, ready for testing,
-            ready for production, ready for approval, ready for release, ready for sale, w toku, connected,
-            disconnected, stable, unstable, up to date, outdated, public, private, offen, geschlossen, erledigt,
-            aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt, repariert, freigegeben,
-            entsperrt, angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada,
-            averiado, averiada, en curso, en revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée,
-            résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone, verfügbar, ausverkauft,
-            genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt, abierto, abierta,
-            cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada, cancelado,
-            cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada,
-            rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta, otwarte, zamknięty,
-            zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona, opłacone,
-            nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone, wysłany, wysłana, wysłane,
-            anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony, zakończona, zakończone, dostępny,
-            dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé, fermée, livré,
-            livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en attente, actif,
-            inactif
+            ready for production, ready for approval, ready for release, ready for sale, w toku, w realizacji, w
+            trakcie realizacji, discharged from hospital, discharged from the hospital, connected, disconnected,
+            stable, unstable, up to date, outdated, public, private, offen, geschlossen, erledigt, aktiv, inaktiv,
+            bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt, repariert, freigegeben, entsperrt,
+            angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada, averiado,
+            averiada, en curso, en revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée, résolu, résolue,
+            réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone, verfügbar, ausverkauft, genehmigt, abgelehnt,
+            gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt, abierto, abierta, cerrado, cerrada,
+            pendiente, entregado, entregada, enviado, enviada, pagado, pagada, cancelado, cancelada, activo, activa,
+            inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada, rechazado, rechazada, resuelto,
+            resuelta, terminado, terminada, otwarty, otwarta, otwarte, zamknięty, zamknięta, zamknięte, aktywny,
+            aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona, opłacone, nieopłacony, nieopłacona,
+            nieopłacone, dostarczony, dostarczona, dostarczone, wysłany, wysłana, wysłane, anulowany, anulowana,
+            anulowane, gotowy, gotowa, gotowe, zakończony, zakończona, zakończone, dostępny, dostępna, dostępne,
+            niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé, fermée, livré, livrée, payé, payée,
+            annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en attente, actif, inactif
         """,
         "time kept": "behind schedule, ahead of schedule",
         "budget": "over budget, under budget, on budget",
@@ -433,9 +433,9 @@ REPLACING = (
     | MOVES
     | frozenset(
         """
-        superseded succeeded instead rather not switched upgraded downgraded stopped quit ceased finished left
-        replaced dropped abandoned handed passed went resigned revoked withdrawn terminated dissolved removed lifted
-        mehr ya plus już
+        superseded succeeded excludes exclude instead rather not switched upgraded downgraded stopped quit ceased
+        finished left replaced dropped abandoned handed passed went resigned revoked withdrawn terminated dissolved
+        removed lifted mehr ya plus już
         """.split()
     )
 )

@@ -28,7 +28,7 @@ FILLERS = frozenset(
     totally completely well so ok okay yes please kindly fyi btw tbh imo imho afaik nb ps anyway anyhow however
     moreover furthermore additionally besides therefore thus hence then currently presently now nowadays still
     already generally basically overall ultimately importantly notably specifically particularly interestingly
-    jetzt nun ahora teraz maintenant adesso
+    erst jetzt nun ahora teraz maintenant adesso
     incidentally hopefully fortunately unfortunately hey hi hello um uh er hmm oh again but
     """.split()
 )
@@ -331,6 +331,7 @@ IDIOMS = {
         "has not been": "is yet to be, has yet to be",
         "is free": "costs nothing",
         "6 months": "half a year",
+        "native language": "mother tongue, first language",
         "rescheduled": "brought forward, moved forward, put forward, moved up",
         "expires": "valid until, valid till, valid through, runs out, is valid until, is valid till, is valid through",
         "expire": "run out, are valid until, are valid till, are valid through",
@@ -552,7 +553,7 @@ IDIOMS = {
         "is an": "works as an",
         "speaks fluently": "is fluent in, speaks fluent",
         "speak fluently": "are fluent in",
-        "birthday is": "was born on",
+        "birthday is": "was born on, birthday falls on",
         "nobody": "no one",
         "deadline": "due date",
         "working day": "business day",
@@ -704,7 +705,8 @@ SHAPES = frozenset(
     offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
     plane air using birthplace author founder inventor creator composer designer discoverer builder painter teacher
-    driver player breeder collector grower importer exporter tester it members instead owner period
+    driver player breeder collector grower importer exporter tester it members instead owner period duration es
+    ist est jest heisst
     """.split()
 )
 MORE, FEWER = frozenset("more longer above greater higher later".split()), frozenset("less fewer below shorter".split())
