@@ -30,7 +30,7 @@ from memory.text.similarity.tokens import (
     code_of,
     word_token,
 )
-from memory.text.similarity.words import ARTICLES, MODALS, TIMES
+from memory.text.similarity.words import MODALS, TIMES
 
 DENIALS = frozenset({"not", "no", "never"})
 # With a negation these say when it began to hold, or nothing.
@@ -117,11 +117,6 @@ def against(said: Spoken) -> list[Against]:
         found.append(Against((_sum(rest), (_sum(rest) + BEGUN - SALT) & BITS), True, tuple(rest)))
     elif said.kinds & NEGATION and not said.kinds & PAST and not raws & values.CONDITIONAL:
         found += _denied(said.tokens)
-    without = next((at for at, token in enumerate(said.tokens) if token.raw in ("excludes", "exclude")), 0)
-    plainly = without and said.tokens[without - 1].raw not in ARTICLES and not said.tokens[without].kind & CAPITAL
-    if plainly and not raws & values.CONDITIONAL:
-        holds = [*said.tokens[:without], word_token("contains"), *said.tokens[without + 1 :]]
-        found.append(Against((_sum(holds),), True, tuple(holds)))
     if said.kinds & (REPLACES | NEGATION):
         for rest in _former(without_time(said.tokens)):
             keys = _keys(rest)

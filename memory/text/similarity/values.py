@@ -433,9 +433,9 @@ REPLACING = (
     | MOVES
     | frozenset(
         """
-        superseded succeeded excludes exclude instead rather not switched upgraded downgraded stopped quit ceased
-        finished left replaced dropped abandoned handed passed went resigned revoked withdrawn terminated dissolved
-        removed lifted mehr ya plus już
+        superseded succeeded instead rather not switched upgraded downgraded stopped quit ceased finished left
+        replaced dropped abandoned handed passed went resigned revoked withdrawn terminated dissolved removed lifted
+        mehr ya plus już
         """.split()
     )
 )
