@@ -59,6 +59,8 @@ Ana's title is curator|Since the merger Ana's title is registrar
 The gala is on 9 May|The gala was brought forward to 2 May
 The order of the lamps is pending|The order of the lamps shipped this morning
 It is not allowed to swim in the lake|It is allowed to swim in the lake
+The party is on May 1st|The party was moved to May 2nd
+门票是三百二|门票是302
 张伟住在广州。|张伟搬到了深圳。
 """
 KEPT = """
@@ -132,6 +134,14 @@ The board raised the fee to 12 euros|The board raised the deposit to 15 euros
 The next tram leaves at 8:05|The next train leaves at 8:25
 The limit is 3 bags|Ana raised her limit to 4 bags
 店长是王强。|店长是李娜。
+千万不要迟到|10000000不要迟到
+The truck was not loaded|The truck was unloaded
+The fraud was not covered|The fraud was uncovered
+It may rain on Friday|Raining on Friday is allowed
+Ana's first language is Python|Ana's native language is Python
+The vote was no. 3 members left|The vote was number 3 members left
+Team B 12 players left|Team B12 players left
+Sr. engineer Vega left|Señor engineer Vega left
 SELECT name FROM users WHERE level = 1|SELECT name FROM users WHERE level = 2
 Ana is younger than Ben|Ana is older than Ben
 Ana is a botany teacher|Ana is a ballet teacher

@@ -303,7 +303,7 @@ def test_what_happens_or_is_called_off_is_no_intention() -> None:
 MEANT = """
 Don't forget the spare bulbs when you pass the hardware shop tomorrow.
 I gave my word to Ida that I would water the ferns on Sunday.
-Next time you see Noor, ask her about the lamp.
+- Next time you see Noor, ask her about the lamp.
 To do on my side: get two more quotes by Tuesday.
 Count on us: the tent will be standing by noon on Friday.
 To do tomorrow: oil the hinges.
@@ -960,6 +960,17 @@ When Noor pays the deposit, tell Ben.
 +Noor's deposit has arrived.
 Let Ida know when Noor is discharged from hospital.
 +Noor left the hospital.
+When traffic drops by 20 percent, tell Ben.
++Traffic fell by 20 percent.
+When the parcel from Faro arrives, tell Ben.
+-The parcel rate from Faro dropped by 5 percent.
+When the rent for hall 2 is paid, tell Ben.
++The rent for hall 2 was paid.
+-The rent reminder for hall 2 arrived.
+When the team develops the app, tell Ben.
+-The team uses the app.
+Send the parcel to Berlin when she has signed the lease.
++Ida signed the lease.
 Once the loan is paid off, tell Ben.
 +The loan was repaid.
 When the pull request from Ida is merged, tell Ben.

@@ -186,10 +186,10 @@ MOST = 20
 LEAST_WORDS = 2
 
 MARKER = patterns.late(
-    r"^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
+    r"^\W*next time(?= )|^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
     r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon"
-    r"|(?:the|^\W*) ?next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
+    r"|the next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
@@ -227,7 +227,7 @@ BY_PERSON = patterns.late(r"\s*when\s+(?:you|i|we)\s+(?!\w+ed\b|were\b|had\b|met
 UNTIL_THEN = patterns.late(
     r"^.{3,}?\buntil\b(?P<clause>[^,;]{5,}?)[,;]?\s+(?:and )?then\s+(?P<order>.+)$", re.IGNORECASE | re.DOTALL
 )
-NEXT_TIME = patterns.late(r"(?:the )?next time (?:you|i|we) \w+ (?-i:[A-Z])", re.IGNORECASE)
+NEXT_TIME = patterns.late(r"\W*(?:the )?next time (?:you|i|we) \w+ (?-i:[A-Z])", re.IGNORECASE)
 PRONOUN = patterns.late(r"\s*((?P<person>he|she)|it|they)\b(?!')", re.IGNORECASE)
 THING = (
     r"(?P<thing>(?:the|my|our|your|his|her|their|this|that|these|those)(?:\s+(?!(?:to|for|from|on|at|in|with|about|into"
@@ -246,7 +246,11 @@ TELLING = frozenset(
     update contact page
     """.split()
 )
-NAMED = patterns.late(r"\b(?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
+# Whom an order concerns: "thank Ana", "a cake for Ana", but not "send it to Rome".
+CONCERNED = patterns.late(
+    r"(?:^\s*|\b(?:for|with|of) )"
+    r"((?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*)"
+)
 MAY_BE_WHEN = patterns.late(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
     r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|\d\s?[ap]m|after|if"
@@ -418,7 +422,7 @@ def _with_antecedent(inner: str, main: str) -> str:
         return inner
     told = order["verb"].casefold() in TELLING
     if pronoun["person"]:
-        named = {each[0].removesuffix("'s") for each in NAMED.finditer(main, order.end("verb"))}
+        named = {each[1].removesuffix("'s") for each in CONCERNED.finditer(main[order.end("verb") :])}
         stands_for = next(iter(named)) if len(named) == 1 and not told else ""
     elif told:
         stands_for = next((each["thing"] for each in ABOUT.finditer(main)), "")

@@ -164,7 +164,13 @@ PHRASES = tuple(
             ),
             "arrive",
         ),
-        (r"(?:drop|stop|pop|swing)(?:s|ped)? (?:by|round)\b|(?:come|comes|came) (?:by|round|over)\b", "arrive"),
+        (
+            (
+                r"(?:drop|stop|pop|swing|come|came)(?:s|ped)? (?:by|round)"
+                r"(?=\s*(?:[.,;!:]|$|today|tomorrow|yesterday|the |our |my ))"
+            ),
+            "arrive",
+        ),
         (rf"drop(?:s|ped)?{SOME} off|sen[dt]s? over|hand(?:s|ed)?{SOME} over|touch(?:es|ed)? down", r"\1 arrive"),
         (rf"{IS} {NOW}(?:here|in|there)(?=\s*(?:[.,;:!]|$|yet\b|already|at last))", "arrive"),
         (
@@ -232,7 +238,7 @@ ALSO = {
 # Words that a statement may leave out: what the thing is is said by the others.
 LEFT_OUT = """
 new old current latest final whole entire own little big small last replacement updated price value level amount number
-guest develop member result people container usage rate temperature reading count total copy item delivery shipment
+guest member result people container usage rate temperature reading count total copy item delivery shipment
 """
 ABOVE = (
     "above",

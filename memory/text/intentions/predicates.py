@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from memory.text import patterns, search_words
@@ -350,7 +351,7 @@ def _all_words(text: str) -> frozenset[str]:
     elif ENGLISH.isdisjoint(text.casefold().split()):
         found += foreign_stems(text, search_words.ALL)  # too short to tell
     also = [each for word in found for each in occurrences.ALSO.get(word, ())]
-    paid = [PAID] if "arriv" in found and not OWED.isdisjoint(found) else []
+    paid = [PAID] if any(one in OWED and following == "arriv" for one, following in pairwise(found)) else []
     return frozenset([*found, *also, *paid, *_of_payment(found)])
 
 

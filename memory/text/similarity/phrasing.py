@@ -49,7 +49,8 @@ for _phrase, _meaning in sorted(words.IDIOMS.items(), key=lambda each: -len(each
 
 def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     """The tokens in the wording that the others are compared in."""
-    plain = _plainly(tokens) if kinds & IDIOM else tokens
+    ruled = _ruled(tokens)
+    plain = _plainly(ruled) if kinds & IDIOM else ruled
     if kinds & NEGATION:
         plain = list(_without_denial(plain))
     shaped = kinds & SHAPED or (plain is not tokens and any(token.kind & SHAPED for token in plain))
@@ -78,6 +79,28 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
         if any(token.raw == word for token in tokens):
             tokens = RELATIONS[word](tokens)
     return tokens
+
+
+def _ruled(tokens: list[Token]) -> list[Token]:
+    """ "It is (not) allowed to park here" is "parking here is allowed (forbidden)"."""
+    if len(tokens) < SHORTEST_RULE or [token.raw for token in tokens[:2]] != ["it", "is"]:
+        return tokens
+    denied = tokens[2].word == "not"
+    rule = tokens[2 + denied].raw
+    base = tokens[4 + denied].raw if len(tokens) > 4 + denied else ""
+    if rule not in RULES or tokens[3 + denied].raw != "to" or not tokens[4 + denied : 5 + denied] or base == "be":
+        return tokens
+    if not tokens[4 + denied].kind & COMMON:
+        return tokens
+    forms = (base + "ing", base + base[-1] + "ing", base.removesuffix("e") + "ing")
+    going = next((form for form in forms if words.classify(form) == words.COMMON), forms[0])
+    meant = "forbidden" if denied == RULES[rule] else "allowed"
+    deed = [_token(going), _token("is"), _token(meant).with_kind(tokens[4 + denied].kind & BREAKING)]
+    return [*deed, *tokens[5 + denied :]]
+
+
+SHORTEST_RULE = 5
+RULES = {"allowed": True, "permitted": True, "forbidden": False, "prohibited": False}
 
 
 def _token(word: str) -> Token:

@@ -13,7 +13,6 @@ from memory.text.similarity.tokens import (
     AND,
     BREAKING,
     CAPITAL,
-    COMMON,
     NEGATION,
     OWNS,
     PREPOSITION,
@@ -482,23 +481,6 @@ NO_OBJECTS = frozenset(
 )
 
 
-def _ruled(tokens: list[Token]) -> list[Token]:
-    """ "It is (not) allowed to park here" is "parking here is allowed (forbidden)"."""
-    raws = [token.raw for token in tokens[:3]]
-    denied = raws[:2] == ["it", "must"] and tokens[2].word == "not" if len(tokens) > 3 else False
-    verb = 3 if denied else 2
-    if len(tokens) <= verb or not (denied or raws[:2] == ["it", "may"]):
-        return tokens
-    base = tokens[verb].raw
-    if not tokens[verb].kind & COMMON or base in FINITE or base == "be":
-        return tokens
-    forms = (base + "ing", base + base[-1] + "ing", base.removesuffix("e") + "ing")
-    going = next((form for form in forms if words.classify(form) == words.COMMON), forms[0])
-    rule = "forbidden" if denied else "allowed"
-    deed = [token_of(going), token_of("is"), token_of(rule).with_kind(tokens[verb].kind & BREAKING)]
-    return [*deed, *tokens[verb + 1 :]]
-
-
 def _compared(tokens: list[Token]) -> list[Token]:
     """ "Ana is shorter than Ben" is "Ben is taller than Ana"."""
     at = _place(tokens, "than")
@@ -607,7 +589,6 @@ RELATIONS: dict[str, Rule] = {
     "birthplace": _born,
     **dict.fromkeys(MAKERS, _made_by),
     **dict.fromkeys(DOERS, _doing),
-    "it": _ruled,
     "than": _compared,
     "members": _peopled,
     "owner": _owned,

@@ -75,11 +75,10 @@ CHINESE_WHEN = re.compile(
     r"每(?:天|[周月年])?[一二三四五六日]?|[这下上]?(?:周|星期|礼拜)[一二三四五六日天]|今天|明天|\d{1,2}月\d{1,2}[日号]|在\d{1,2}:\d{2}"
 )
 CHINESE_DAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])")
-CHINESE_NUMBER = re.compile(
-    r"[一二两三四五六七八九十百千万][零一二两三四五六七八九十百千万]*[十百千万][零一二两三四五六七八九十百千万]*"
-)
+CHINESE_SIGNS = "零一二两三四五六七八九十百千万"
+CHINESE_NUMBER = re.compile(rf"(?<![{CHINESE_SIGNS}])[{CHINESE_SIGNS}]{{2,12}}(?![{CHINESE_SIGNS}])")
 CHINESE_COUNTED = re.compile(r"(?<=\d)个(?=人)")
-CHINESE_DIGITS, CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+CHINESE_DIGITS, CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "百": 100, "千": 1000}
 # "The manager has become Liu Fang", "moved to Beijing": what there is one of, and what it was changed to.
 CHINESE_CHANGE = re.compile(r"(.{2,}?)(?:已经?)?(?:换成了?|改成了?|改为了?|变成了|变更为|调整为|更换为)(.+)")
 CHINESE_IS = re.compile(r"([^是]{2,})是([^是]+)")
@@ -326,17 +325,27 @@ def _chinese_day(found: re.Match[str]) -> str:
 
 
 def _chinese_number(found: re.Match[str]) -> str:
-    """The digits of a number in Chinese, "一千二百" of 1,200."""
-    total = part = digit = 0
-    for sign in found[0].replace("两", "二"):
-        unit = CHINESE_UNITS.get(sign, 0)
-        if unit == 10_000:
-            total, part, digit = (total + part + digit) * unit, 0, 0
-        elif unit:
-            part, digit = part + max(digit, 1) * unit, 0
+    """The digits of a number in Chinese, 1200 of "一千二百" and of "一千二" too; anything else as it is."""
+    many, ten_thousand, few = found[0].replace("两", "二").rpartition("万")
+    upper = (_below_ten_thousand(many, 1) if many else None) if ten_thousand else 0
+    lower = _below_ten_thousand(few, 10_000 if ten_thousand else 0) if few else 0
+    return found[0] if upper is None or lower is None else str(upper * 10_000 + lower)
+
+
+def _below_ten_thousand(signs: str, unit: int) -> int | None:
+    """The number, behind a ``unit`` if there is one; None for what is none, or has no unit."""
+    total, digit, last, least, known = 0, 0, unit, 10_000, bool(unit)
+    for sign in signs:
+        if sign in CHINESE_UNITS:
+            last = CHINESE_UNITS[sign]
+            if last >= least or (not digit and (sign != "十" or total)):
+                return None
+            total, digit, least, known = total + max(digit, 1) * last, 0, last, True
+        elif digit or sign not in CHINESE_DIGITS:
+            return None
         else:
-            digit = CHINESE_DIGITS.find(sign)
-    return str(total + part + digit)
+            digit, last = CHINESE_DIGITS.find(sign), 10 if sign == "零" else last
+    return total + digit * max(last // 10, 1) if known else None
 
 
 def _chinese_leaves(whole: str) -> tuple[Leaf, ...]:

@@ -107,8 +107,14 @@ AS_WRITTEN = patterns.late(
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
-GATE = patterns.late(r"\b([B-HJ-Z]) (\d{1,4})\b(?![.,:]\d)")  # "gate B 22"
-NUMERO = patterns.late(r"\b[Nn]o\.(?=\s+(?:for|of)\b|:|\s*\d)")
+# "Gate B 22" is "gate B22".
+GATE = patterns.late(
+    r"\b((?:gate|platform|pier|dock|bay|room|stand|seat|row|hall|exit)(?: is)? (?-i:[B-HJ-Z]))"
+    r" (\d{1,4})\b(?![.,:]\d| [a-z])",
+    re.IGNORECASE,
+)
+SECOND = patterns.late(rf"\b(the|our|his|her|its) 2nd(?= (?!of\b|(?:{'|'.join(values.MONTHS)})\b)[a-z])", re.IGNORECASE)
+NUMERO = patterns.late(r"(?<!is )(?<!was )(?<!said )(?<!answered )\b[Nn]o\.(?=\s+(?:for|of)\b|:|\s*\d)")
 MINUS = patterns.late(rf"(?<!\d )\bminus (\d+(?:\.\d+)?|(?:{'|'.join(values.NUMBER_WORDS)})\b)(?![\w-])", re.IGNORECASE)
 EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 # Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
@@ -167,6 +173,8 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = LISTED.sub(lambda found: found[0].replace(",", ", "), text)
         if "inus " in text:
             text = MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
+        if "2nd " in text:
+            text = SECOND.sub(r"\1 second", text)
         text = GATE.sub(r"\1\2", text)
         if "o." in text:
             text = NUMERO.sub("number", text)
@@ -311,8 +319,6 @@ def _negation(word: str, raw: str) -> Token:
 
 
 def _values(text: str) -> list[Token]:
-    if text == "2nd":
-        return [_word("second", 0)]
     if text.startswith("<redacted:"):
         text = f"[{text[1:-1]}]"
     text = FRENCH_TIME.sub(r"\1:\2", text) if "h" in text else text

@@ -331,7 +331,7 @@ IDIOMS = {
         "has not been": "is yet to be, has yet to be",
         "is free": "costs nothing",
         "6 months": "half a year",
-        "native language": "mother tongue, first language",
+        "native language": "mother tongue",
         "rescheduled": "brought forward, moved forward, put forward, moved up",
         "expires": "valid until, valid till, valid through, runs out, is valid until, is valid till, is valid through",
         "expire": "run out, are valid until, are valid till, are valid through",
@@ -686,9 +686,9 @@ OPPOSITES = {
     enabled/disabled correct/incorrect safe/unsafe known/unknown visible/invisible legal/illegal necessary/unnecessary
     stable/unstable used/unused limited/unlimited encrypted/unencrypted confirmed/unconfirmed supported/unsupported
     mandatory/optional required/optional compatible/incompatible reliable/unreliable happy/unhappy aware/unaware
-    married/unmarried able/unable present/absent healthy/unhealthy satisfied/dissatisfied armed/disarmed
-    connected/disconnected covered/uncovered finished/unfinished answered/unanswered resolved/unresolved
-    occupied/unoccupied employed/unemployed insured/uninsured loaded/unloaded tested/untested readable/unreadable
+    married/unmarried able/unable present/absent healthy/unhealthy satisfied/dissatisfied
+    finished/unfinished answered/unanswered resolved/unresolved
+    occupied/unoccupied employed/unemployed insured/uninsured tested/untested readable/unreadable
     reachable/unreachable
     """.split()
     for one, other in (pair.split("/"), pair.split("/")[::-1])
@@ -705,7 +705,7 @@ SHAPES = frozenset(
     offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
     plane air using birthplace author founder inventor creator composer designer discoverer builder painter teacher
-    driver player breeder collector grower importer exporter tester it members instead owner period duration es
+    driver player breeder collector grower importer exporter tester members instead owner period duration es
     ist est jest heisst
     """.split()
 )
@@ -1192,8 +1192,6 @@ jalapeno jalapeño
 nodejs node.js
 vuejs vue.js
 nextjs next.js
-señor sr
-señora sra
 vive reside
 viven residen
 obvious evident
