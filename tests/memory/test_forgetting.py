@@ -941,6 +941,22 @@ def test_a_preview_stores_ids_and_decisions_and_no_text() -> None:
     assert MARTA not in "".join(_said(value) for row in rows for value in row.values())
 
 
+def test_confirming_looks_through_the_stores_before_it_locks_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    building.write_each(acme, MARTA)
+    found, depths = preview(acme), []
+    real = entries.LedgerEntries.find
+    outside = len(connection.savepoint_ids)
+
+    def noted(self: Any, *args: Any) -> Any:
+        depths.append(len(connection.savepoint_ids) - outside)
+        return real(self, *args)
+
+    monkeypatch.setattr(entries.LedgerEntries, "find", noted)
+    confirm(acme, found)
+    assert depths == [0]
+
+
 @pytest.mark.engines
 def test_confirming_reads_the_texts_of_entries_written_since_the_preview_alone() -> None:
     acme = building.scope()

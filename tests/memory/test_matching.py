@@ -224,7 +224,7 @@ RARE = [
     ("with letters of other scripts", ANA, "\u0430n\u0430@\u0445.\u043erg", SUSPECTED),
     ("with Greek letters", "nina kovo", "\u039d\u0399\u039d\u0391 \u039aovo", SUSPECTED),
     ("letters of other scripts that look otherwise", "nina", "\u0434\u0438\u043d\u0430", NONE),
-    ("in a word of a mail header", "jos\u00e9 garc\u00eda", "=?iso-8859-2?Q?Jos=E9_Garc=EDa?= <m@x.org>", EXACT),
+    ("in a word of a mail header", "micha\u0142 w\u00f3jcik", "=?iso-8859-2?Q?Micha=B3_W=F3jcik?= <m@x.org>", EXACT),
     ("in two words of a mail header", "micha\u0142", "=?utf-8?q?Mic?=\r\n =?utf-8?q?ha=C5=82?=", EXACT),
     (
         "in base64 of a mail header",
@@ -563,8 +563,20 @@ def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
     assert len(list(readings("QUFB YWFh" * 3_000 + " a1" * 6_000))) < 100
 
 
+def _mention_within(seconds: float, name: tuple[str, ...], text: str) -> Mention:
+    """What ``mention`` finds in less CPU time than that, in one of three attempts: a busy machine slows single ones.
+
+    The limits are two to four times what it takes, so that a cost that is quadratic shows in texts of this length.
+    """
+    for _ in range(3):
+        began = time.process_time()
+        found = mention(name, text)
+        if time.process_time() - began < seconds:
+            return found
+    pytest.fail(f"{text[:12]}... takes more than {seconds} s")
+
+
 def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
-    began = time.process_time()
     for part in (
         "=?utf-8?Q?",
         "=?utf-8?Q?a?= ",
@@ -577,8 +589,8 @@ def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
         "<a ",
         "\u0430na ",
     ):
-        assert mention((search_form(ANA), "marta kowalska"), part * (60_000 // len(part))) is NONE, part
-    assert time.process_time() - began < 2
+        text = part * (60_000 // len(part))
+        assert _mention_within(0.3, (search_form(ANA), "marta kowalska"), text) is NONE, part
 
 
 def test_a_name_in_many_words_of_base32_is_looked_for_in_a_moment() -> None:
@@ -596,10 +608,9 @@ def test_a_name_does_not_reach_from_one_part_of_a_value_to_the_next() -> None:
 
 
 def test_a_long_text_of_fields_is_read_in_a_moment() -> None:
-    began = time.process_time()
-    assert mention(("ab cd ef gh",), "ab: cd: ef: " * 2000 + "gh") is SUSPECTED
-    assert mention(("li li li wu",), "li: " * 6_000 + "wu") is NONE, "words so alike are not looked for apart"
-    assert time.process_time() - began < 1.5
+    assert _mention_within(0.6, ("ab cd ef gh",), "ab: cd: ef: " * 2000 + "gh") is SUSPECTED
+    alike = "words so alike are not looked for apart"
+    assert _mention_within(0.1, ("li li li wu",), "li: " * 6_000 + "wu") is NONE, alike
 
 
 def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
@@ -609,6 +620,5 @@ def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
 
 
 def test_a_label_that_never_ends_is_read_in_a_moment() -> None:
-    began = time.process_time()
-    assert mention((search_form(ANA),), "xn--" + "a" * 60_000 + "-" + "9z" * 50_000) is NONE
-    assert time.process_time() - began < 1
+    text = "xn--" + "a" * 60_000 + "-" + "9z" * 50_000
+    assert _mention_within(0.35, (search_form(ANA),), text) is NONE

@@ -200,7 +200,7 @@ MENTIONS = {
     "joana.marta@example.com": ("write to joana.<mark>marta@example.com</mark> about it", False),
     "M\u00e1rta@example.com": ("write to <mark>marta@example.com</mark> about it", True),
     "jomarta%40example.com": ("write to jo<mark>marta@example.com</mark> about it", True),
-    base64.b64encode(b"jomarta@example.com").decode(): ("jo<mark>marta@example.com</mark>", True),
+    base64.b64encode(b"lemarta@example.com").decode(): ("le<mark>marta@example.com</mark>", True),
 }
 
 
