@@ -56,15 +56,22 @@ def _installed(folder: Path) -> Path:
     over.update(subprocess.run(["node", "--version"], capture_output=True, check=True).stdout)
     kept = KEPT / over.hexdigest()
     if not kept.exists():
-        shutil.rmtree(KEPT, ignore_errors=True)
+        for other in KEPT.glob("*"):
+            if not other.name.startswith(kept.name):
+                shutil.rmtree(other, ignore_errors=True)
         made = KEPT / f"{kept.name}.{os.getpid()}"
-        made.mkdir(parents=True)
+        made.mkdir(parents=True, exist_ok=True)
         for name in FILES[:2]:
             shutil.copy(folder / name, made)
         words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
         done = subprocess.run(words, cwd=made, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
-        made.rename(kept)  # another test run sees all of it or nothing
+        try:
+            made.rename(kept)  # another test run sees all of it or nothing
+        except OSError:  # one that ran at the same time was first
+            if not kept.exists():
+                raise
+            shutil.rmtree(made)
     return kept
 
 

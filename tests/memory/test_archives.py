@@ -77,7 +77,7 @@ def test_the_same_work_is_recognised_in_its_ref_until_it_is_withdrawn() -> None:
 
 
 @pytest.mark.engines
-def test_the_database_refuses_other_bytes_to_empty_or_to_delete_an_archive() -> None:
+def test_the_database_refuses_to_change_empty_or_delete_an_archive() -> None:
     made = archiving.distilled("acme", "one")
     changes = ("body = %s", "state = 'withdrawn', body = %s", "state = 'superseded', body = %s")
     for statement, given in (

@@ -77,7 +77,7 @@ def test_nothing_is_removed_before_a_second_person_has_confirmed(people: tuple[A
     assert building.contents(ada) == []
 
 
-def test_what_changes_after_the_first_confirmation_refuses_the_second_or_frees_nothing(people: tuple[Any, Any]) -> None:
+def test_a_change_after_the_first_confirmation_blocks_the_second(people: tuple[Any, Any]) -> None:
     ada, rosa = (building.scope(owner=each) for each in people)
     request = confirm(ada, previewed(ada))
     with building.undone():

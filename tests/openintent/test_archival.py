@@ -103,8 +103,9 @@ def test_R21_memory_of_a_task_that_ends_is_archived_and_cleared(desk: Desk, stat
         desk.worker.get_memory(entry)
     assert desk.worker.get_memory(elsewhere).value == {"n": 1}
     assert desk.kinds()[-2:] == ["memory.archived", f"task.{status}"]
-    with pytest.raises(ConflictError):
+    with pytest.raises(ConflictError) as refused:
         desk.remembers("late")
+    assert refused.value.response["error"] == "TASK_CLOSED"
 
 
 def test_R21_a_status_that_is_no_end_clears_nothing(desk: Desk) -> None:

@@ -371,8 +371,10 @@ def _limited(host: ConsoleProcess) -> Iterator[None]:
     """Inside the block commands of the host may write no file of more than 8 KiB."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({}, resource.RLIM_INFINITY))"
     host.shell(limit.format(8192))
-    yield
-    host.shell(limit.format("resource.RLIM_INFINITY"))
+    try:
+        yield
+    finally:
+        host.shell(limit.format("resource.RLIM_INFINITY"))
 
 
 def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forgotten_is_back(

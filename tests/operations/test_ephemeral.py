@@ -102,6 +102,7 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
     console_process.start("--only", "web")
     assert (kept(host), fate(host, first), fate(host, second), fate(host, durable)) == ({durable}, 404, 404, 200)
     assert (backends(host), health(host)) == (["long-term"], {})
+    assert console_process.terminate() == 0
 
 
 @pytest.mark.engines

@@ -115,7 +115,7 @@ def test_an_answer_that_does_not_fit_stands_at_its_field_and_the_rest_is_kept(ad
         shown = body_of(refused)
         assert refused.status_code == 422, change
         assert "The run was not answered" in shown, change
-        assert 'id="waterfall-head"' in shown  # the page of the run itself, change
+        assert 'id="waterfall-head"' in shown, change  # the page of the run itself
         assert f'id="{url.rpartition("/")[2]}_{next(iter(change))}_error"' in shown, change
         assert 'value="0.5"' in shown, change
 

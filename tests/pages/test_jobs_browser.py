@@ -27,19 +27,26 @@ from tools import screenshots
 pytestmark = pytest.mark.django_db(transaction=True)
 # A quick run looks at each page once, in one of the two views that differ in everything.
 VIEWS = screenshots.VIEWS if THOROUGH else screenshots.VIEWS[:2]
-turns = cycle([[*VIEWS]] if THOROUGH else [[each] for each in VIEWS])
+Look = Callable[..., list[str]]
 
 
-def look(page: Page, url: str, words: str = "", *, before: Callable[[], object] = lambda: None) -> list[str]:
-    """The faults of the page at ``url``, which says ``words`` after ``before``, in the views whose turn it is."""
-    faults = []
-    for width, theme in next(turns):
-        before()
-        page.set_viewport_size({"width": width, "height": screenshots.HEIGHT})
-        page.emulate_media(color_scheme=theme)
-        faults += [f"{url} {width} {theme}: {fault}" for fault in screenshots.open_page(page, url)]
-        expect(page.locator("main")).to_contain_text(words)
-    return faults
+@pytest.fixture
+def look(page: Page) -> Look:
+    """Looks at one page after another, each in the views whose turn it is in this test."""
+    turns = cycle([[*VIEWS]] if THOROUGH else [[each] for each in VIEWS])
+
+    def look(url: str, words: str = "", *, before: Callable[[], object] = lambda: None) -> list[str]:
+        """The faults of the page at ``url``, which says ``words`` after ``before``."""
+        faults = []
+        for width, theme in next(turns):
+            before()
+            page.set_viewport_size({"width": width, "height": screenshots.HEIGHT})
+            page.emulate_media(color_scheme=theme)
+            faults += [f"{url} {width} {theme}: {fault}" for fault in screenshots.open_page(page, url)]
+            expect(page.locator("main")).to_contain_text(words)
+        return faults
+
+    return look
 
 
 def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(
@@ -196,7 +203,7 @@ def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page:
 
 
 def test_axe_finds_nothing_on_holds_and_on_a_forget_that_awaits_a_second_person(
-    page: Page, live_server: LiveServer
+    page: Page, live_server: LiveServer, look: Look
 ) -> None:
     browsing.sign_in(page, live_server.url)
     rosa = building.scope(owner=building.operator(email="rosa.owner@acme.example"))
@@ -210,11 +217,11 @@ def test_axe_finds_nothing_on_holds_and_on_a_forget_that_awaits_a_second_person(
     forget = f"/forget/{ids.wire('fgt', request.id)}"
     shown = ["/forget/holds", *(f"/forget/holds/{ids.wire('hld', each.id)}" for each in (in_force, over))]
     paths = (*shown, "/forget", forget, f"{forget}/confirm")
-    assert [fault for path in paths for fault in look(page, f"{live_server.url}{path}")] == []
+    assert [fault for path in paths for fault in look(f"{live_server.url}{path}")] == []
 
 
 def test_axe_finds_nothing_on_what_is_verified_selected_imported_filtered_or_locked(
-    page: Page, live_server: LiveServer, drain: Callable[..., int], settings: Settings
+    page: Page, live_server: LiveServer, look: Look, drain: Callable[..., int], settings: Settings
 ) -> None:
     """The states of pages that no link leads to."""
     vault.set_secret(building.scope(), "crm", "first-value", kind="tenant", owner="", now=timezone.now())
@@ -222,7 +229,7 @@ def test_axe_finds_nothing_on_what_is_verified_selected_imported_filtered_or_loc
     own, run = settings.SECRET_KEY, f"/runs/{ids.wire('run', made.run.id)}"
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another key", []
     browsing.sign_in(page, live_server.url, "/health")
-    faults = look(page, f"{live_server.url}/health", "The vault is locked")
+    faults = look(f"{live_server.url}/health", "The vault is locked")
     settings.SECRET_KEY = own
     page.goto(f"{live_server.url}/settings/import")
     browsing.type_in(page, browsing.ADA, building.PASSWORD)
@@ -231,19 +238,19 @@ def test_axe_finds_nothing_on_what_is_verified_selected_imported_filtered_or_loc
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/settings/import/imp_*")
     drain()
-    faults += look(page, page.url, "Refused lines")
+    faults += look(page.url, "Refused lines")
     for path, words in (
         ("/audit?group=request&action=operator.created", "Ungroup"),
         (f"/memory/selected?action=forget&id={made.entries[0]}", "tom@example.com"),
     ):
-        faults += look(page, f"{live_server.url}{path}", words)
+        faults += look(f"{live_server.url}{path}", words)
     page.goto(f"{live_server.url}{run}")
     verify = """() => {
       const form = document.querySelector("form[action$='/verify']");
       return fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" }).then(() => {});
     }"""
     # What was found stands on the page that is opened next.
-    faults += look(page, f"{live_server.url}{run}", "This run is intact", before=lambda: page.evaluate(verify))
+    faults += look(f"{live_server.url}{run}", "This run is intact", before=lambda: page.evaluate(verify))
     assert faults == []
 
 

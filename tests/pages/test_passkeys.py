@@ -89,7 +89,7 @@ def test_a_passkey_signs_in_alone_and_in_place_of_a_code_until_it_is_removed(
     assert actions()[-1] == "operator.sign_in_failed"
 
 
-def test_a_wrong_password_adds_none_and_neither_another_finger_nor_who_was_deactivated_enters_with_one(
+def test_a_passkey_needs_the_password_its_owner_s_finger_and_an_active_account(
     page: Page, live_server: LiveServer, phone: Any
 ) -> None:
     browsing.sign_in(page, live_server.url, PAGE)
