@@ -107,7 +107,8 @@ AS_WRITTEN = patterns.late(
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
-# "Gate B 22" is "gate B22".
+# "Gate B 22" is "gate B22". Few texts have such a letter, and to look for one is quick.
+LETTERED = patterns.late(r" [B-HJ-Z] \d")
 GATE = patterns.late(
     r"\b((?:gate|platform|pier|dock|bay|room|stand|seat|row|hall|exit)(?: is)? (?-i:[B-HJ-Z]))"
     r" (\d{1,4})\b(?![.,:]\d| [a-z])",
@@ -175,7 +176,8 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
         if "2nd " in text:
             text = SECOND.sub(r"\1 second", text)
-        text = GATE.sub(r"\1\2", text)
+        if LETTERED.search(text):
+            text = GATE.sub(r"\1\2", text)
         if "o." in text:
             text = NUMERO.sub("number", text)
         if ".m" in text or ".M" in text:
