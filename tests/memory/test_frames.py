@@ -61,6 +61,8 @@ The order of the lamps is pending|The order of the lamps shipped this morning
 It is not allowed to swim in the lake|It is allowed to swim in the lake
 The party is on May 1st|The party was moved to May 2nd
 门票是三百二|门票是302
+会费的标准是30元|会费的标准是35元
+The fee is 12 euros|After the vote, the fee rose to 15 euros
 张伟住在广州。|张伟搬到了深圳。
 """
 KEPT = """
@@ -134,6 +136,8 @@ The board raised the fee to 12 euros|The board raised the deposit to 15 euros
 The next tram leaves at 8:05|The next train leaves at 8:25
 The limit is 3 bags|Ana raised her limit to 4 bags
 店长是王强。|店长是李娜。
+The choir is in the chapel|After the break the choir is in the library
+The theme of the party is pirates|After dinner the theme of the party is jazz
 千万不要迟到|10000000不要迟到
 The truck was not loaded|The truck was unloaded
 The fraud was not covered|The fraud was uncovered

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memory import adapter, entry_drafts, ledger, ledger_search
 from memory.adapter import RunView, console
-from memory.host import audit, event_log, ids, runs, tenancy, vault
+from memory.host import access, audit, event_log, ids, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, StreamClosed
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 from memory.retention import sweep
@@ -192,13 +192,7 @@ def test_retire_hides_and_restore_shows_again() -> None:
 def test_only_those_who_operate_retire() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "x")
-    for role in (
-        "viewer",
-        "author",
-        "agent",
-        "reviewer",
-        "auditor",
-    ):
+    for role in sorted(access.ROLES.keys() - {"operator", "owner"}):
         with pytest.raises(Forbidden):
             ledger.retire_entry(building.scope(role=role), written.id, reason="", now=timezone.now())
         assert building.contents(acme) == ["x"], role

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from memory.text import patterns, search_words
 from memory.text.intentions import occurrences
+from memory.text.similarity.tokens import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -34,9 +35,7 @@ QUOTED_LINE = patterns.late(r"^[ \t]*>[^\n]*", re.MULTILINE)
 JSON_TEXT = patterns.late(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
 SINGLE_WORDS = patterns.late(r"\S+")
 TITLE = 3  # so many words in quotation marks may be a name
-WORD = patterns.late(
-    r"(?:(?<![\w-])-|\bminus )?\d+(?:[.,]\d+)+(?![\w])|(?:(?<![\w-])-|\bminus )\d+\b|[^\W_]+(?:'[a-z]+)?"
-)
+WORD = patterns.late(r"(?:(?<![\w-])-)?\d+(?:[.,]\d+)+(?![\w])|(?<![\w-])-\d+\b|[^\W_]+(?:'[a-z]+)?")
 THOUSANDS = patterns.late(r"(?<=\d),(?=\d{3}\b)")
 FOREIGN_STEM = 6  # letters; endings of verbs change the last of a stem
 MOST_WORDS = 12
@@ -159,7 +158,6 @@ NO_STATEMENT = patterns.late(
 )
 
 
-MINUS = patterns.late(rf"\bminus ({'|'.join(NUMBER_WORDS)})\b")
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
@@ -293,8 +291,7 @@ def _short(word: str) -> str:
 
 def _stems(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", THOUSANDS.sub("", text.replace("%", " percent "))).casefold()
-    folded = MINUS.sub(lambda found: f"-{NUMBER_WORDS[found[1]]}", folded)
-    plain = [word.removesuffix("'s").replace("minus ", "-") for word in WORD.findall(folded)]
+    plain = [word.removesuffix("'s") for word in WORD.findall(with_signs(folded))]
     return [STANDS_FOR.get(each, each) for each in (stem(word) for word in plain if word not in STOP) if each]
 
 

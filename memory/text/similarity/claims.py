@@ -123,6 +123,7 @@ BEEN = frozenset("was were has have been be is are got gets".split())
 
 for _phrase in sorted((phrase.split() for phrase in values.STATUSES), key=len, reverse=True):
     STARTING.setdefault(_phrase[0], {}).setdefault(_phrase[1] if len(_phrase) > 1 else "", []).append(_phrase)
+STARTING["being"] = {}  # with any participle
 
 
 @dataclass(slots=True)

@@ -570,9 +570,7 @@ def _is_a_tail(tokens: list[Token], at: int, step: bool) -> bool:
 
 WAITING = frozenset("waiting awaiting pending stuck".split())
 MOST_IN_A_VALUE = 4
-BEFORE_VALUES = frozenset(
-    "el le para pour only just merely nur solo solamente seulement tylko à a auf de por do na o om um".split()
-)
+BEFORE_VALUES = frozenset("only just merely nur solo solamente seulement tylko à a auf de por do na o om um".split())
 TAILS = frozenset("since by because as seit desde depuis od".split())
 
 
@@ -617,12 +615,14 @@ def _denies(said: Spoken) -> bool:
 
 
 def without_time(tokens: list[Token]) -> list[Token]:
-    """Without "as of this month", "from May on" and "starting Monday," in front, and "yesterday" at the end."""
+    """Without "as of this month", "from May on", "starting Monday," and "since the merger" in front, and "yesterday" at
+    the end."""
     if tokens and tokens[0].raw in STARTING:
         end = next((at for at in range(1, min(len(tokens), MOST_IN_A_START)) if _ends_a_start(tokens, at)), 0)
         if end and any(_is_a_time(token) for token in tokens[: end + 1]):
             tokens = tokens[end + 1 :]
-    if len(tokens) > MOST_IN_A_START and tokens[0].raw in ("since", "after", "following"):
+    changed = any(token.raw in values.CHANGES for token in tokens)  # "after lunch Ana is in room 4" is no change
+    if len(tokens) > MOST_IN_A_START and (tokens[0].raw == "since" or (changed and tokens[0].raw in AFTER)):
         what = tokens[1:4]
         event = (what[0].raw in DEFINITE or what[0].kind & PRONOUN) and what[1].kind & WORD and not what[1].kind & VALUE
         if event and (what[1].kind & BREAK or what[2].kind & (PRONOUN | CAPITAL) or what[2].raw in DEFINITE):
@@ -642,6 +642,7 @@ def _ends_a_start(tokens: list[Token], at: int) -> bool:
     )
 
 
+AFTER = frozenset(("after", "following"))
 HAS = frozenset(("has", "have"))
 SPANS = frozenset((*values.PERIODS, "morning", "afternoon", "evening"))
 TIMES = frozenset("today tomorrow now semester term season spring summer autumn winter".split())

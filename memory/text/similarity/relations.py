@@ -482,7 +482,7 @@ NO_OBJECTS = frozenset(
 
 
 def _compared(tokens: list[Token]) -> list[Token]:
-    """ "Ana is shorter than Ben" is "Ben is taller than Ana"."""
+    """ "Ana is younger than Ben" is "Ben is older than Ana"."""
     at = _place(tokens, "than")
     other = GREATER.get(tokens[at - 1].raw, "") if at > 2 else ""
     less, more = tokens[: at - 2], tokens[at + 1 :]

@@ -303,21 +303,26 @@ def _record(text: str) -> Spoken:
 def _strict(text: str) -> Spoken:
     """Objects keep their case; prose does not, nor the sign that ends it."""
     whole = CHINESE_TIME.sub(_clock, " ".join(unicodedata.normalize("NFKC", text).split()))
-    if OTHER_SCRIPT.search(whole):
-        whole = CHINESE_NUMBER.sub(_chinese_number, CHINESE_DAY.sub(_chinese_day, whole))
-        whole = CHINESE_COUNTED.sub("", whole).replace("可以", "可")
-    if whole[:1] not in ("{", "["):
-        whole = whole.casefold().rstrip(".!。 ")
-        times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
-        if times:  # they may stand in front or behind the subject
-            whole = " ".join([*times, re.sub("[,，、]", "", CHINESE_WHEN.sub("", whole))])
-    named = CHINESE_IS.fullmatch(whole)
-    if named and "的" in f"{named[1]}{named[2]}" and not whole.endswith("的"):  # either may come first
-        return Spoken([], 0, code_of(f"strict {sorted(named.groups())}"), _chinese_leaves(whole))
+    if whole[:1] in ("{", "[") or not OTHER_SCRIPT.search(whole):
+        return Spoken([], 0, code_of(f"strict {_uncased(whole)}") or 1)
+    whole = CHINESE_NUMBER.sub(_chinese_number, CHINESE_DAY.sub(_chinese_day, whole))
+    whole = _uncased(CHINESE_COUNTED.sub("", whole).replace("可以", "可"))
+    times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
+    if times:  # they may stand in front or behind the subject
+        whole = " ".join([*times, re.sub("[,，、]", "", CHINESE_WHEN.sub("", whole))])
     found = EQUATED.search(whole)
-    rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}" if found else ""
-    leaves = (Leaf(code_of(rest), found.group(1), True),) if found else _chinese_leaves(whole)
-    return Spoken([], 0, code_of(f"strict {whole}") or 1, leaves)
+    if found:
+        rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}"
+        return Spoken([], 0, code_of(f"strict {whole}") or 1, (Leaf(code_of(rest), found.group(1), True),))
+    named = CHINESE_IS.fullmatch(whole)
+    either = named and "的" in whole and not whole.endswith("的")  # "the manager is Ana" and "Ana is the manager"
+    key = sorted(named.groups()) if named and either else whole
+    return Spoken([], 0, code_of(f"strict {key}") or 1, _chinese_leaves(whole))
+
+
+def _uncased(whole: str) -> str:
+    """Prose without its case and the sign that ends it; an object as it is."""
+    return whole if whole[:1] in ("{", "[") else whole.casefold().rstrip(".!。 ")
 
 
 def _chinese_day(found: re.Match[str]) -> str:

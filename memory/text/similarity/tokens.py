@@ -110,7 +110,7 @@ AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
 # "Gate B 22" is "gate B22". Few texts have such a letter, and to look for one is quick.
 LETTERED = patterns.late(r" [B-HJ-Z] \d")
 GATE = patterns.late(
-    r"\b((?:gate|platform|pier|dock|bay|room|stand|seat|row|hall|exit)(?: is)? (?-i:[B-HJ-Z]))"
+    rf"\b((?:{'|'.join(filter(str.isalpha, sorted(values.NAMED_BY_NUMBER)))})(?: is)? (?-i:[B-HJ-Z]))"
     r" (\d{1,4})\b(?![.,:]\d| [a-z])",
     re.IGNORECASE,
 )
@@ -172,8 +172,7 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
         if "," in text:
             text = LISTED.sub(lambda found: found[0].replace(",", ", "), text)
-        if "inus " in text:
-            text = MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
+        text = with_signs(text)
         if "2nd " in text:
             text = SECOND.sub(r"\1 second", text)
         if LETTERED.search(text):
@@ -184,6 +183,13 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = HALF_OF_DAY.sub(lambda found: f"{found.group(1)}m", text)
         whole = text if text.isascii() else _plain(text)
         return [token for chunk in whole.split() for token in self[chunk]]
+
+
+def with_signs(text: str) -> str:
+    """With -18 for "minus eighteen" and "minus 18"."""
+    if "inus " not in text:
+        return text
+    return MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
 
 
 def _plain(text: str) -> str:

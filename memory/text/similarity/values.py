@@ -167,9 +167,9 @@ UNITS = frozenset(
 NAMED_BY_NUMBER = frozenset(
     """
     order invoice ticket customer account case contract room floor unit item sku id no nr number number: store branch
-    gate bay dock line phase step stage batch lot server node host cluster rack port extension ext version release
-    build chapter section page table figure article paragraph track lane zone district route flight train bus seat
-    apartment suite building warehouse project task issue bug story sprint shipment package parcel tracking serial
+    gate platform pier bay dock line phase step stage batch lot server node host cluster rack port extension ext version
+    release build chapter section page table figure article paragraph track lane zone district route flight train bus
+    seat apartment suite building warehouse project task issue bug story sprint shipment package parcel tracking serial
     model part license policy claim account: member employee user device terminal machine meter tenant asset po rfc iso
     quarter week day level tier grade class type option plan question lesson module unit: site region
     """.split()
@@ -323,9 +323,8 @@ STATUSES = {
             preparation, on leave, on vacation, on schedule, on track, at risk, assigned, unassigned, required,
             optional, allowed, forbidden, mandatory, terminated, unresolved, unfixed, placed, supported,
             unsupported, encrypted, unencrypted, known, unknown, up, free, busy, missing, found, arrived, filled,
-            for sale, clear, todo, to do, in negotiation, being reviewed, being negotiated, being processed, being
-            prepared, being repaired, being tested, under negotiation, under discussion, not started, on sale, on
-            order, on strike, on display, over, ongoing, still ongoing, taken, gone, back, in place, under
+            for sale, clear, todo, to do, in negotiation, under negotiation, under discussion, not started, on sale,
+            on order, on strike, on display, over, ongoing, still ongoing, taken, gone, back, in place, under
             maintenance, back in stock, back in service, back online, back up, up and running, in operation,
             operational, up for review, in the mail, in the post, on its way, en route, out for delivery, handed
             over, picked up, put down, worked out, underway, awaiting signature, awaiting review, awaiting feedback,
