@@ -16,7 +16,7 @@ from django.db.models import Count
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory import adapter, artifact_stops, passes, redaction
+from memory import adapter, artifact_stops, commitments, passes, redaction
 from memory.adapter import AgentUse
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import access, audit, citations, registrations, registry
@@ -26,7 +26,7 @@ from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
 from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
-from memory.models import Commitment, CommitmentState, Pass
+from memory.models import Commitment, Pass
 from memory.text.matching import texts_in
 
 SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
@@ -38,7 +38,6 @@ Manifest = JSONMapping
 # Whether an agent is degraded, by the digests of its manifest and of what the host advertises.
 _degraded: dict[tuple[str, str], bool] = {}
 KNOWN = 10_000
-OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
 # The kinds of passes of which each agent shows the last.
 PASSES = ("distill", "consolidate")
 UNUSED = AgentUse(0, 0, 0, False, None, frozenset())
@@ -330,7 +329,7 @@ def count_degraded(scope: TenantScope, document: Document) -> int:
 
 def _armed(scope: TenantScope) -> dict[str, int]:
     """How many commitments of each agent may still fire."""
-    mine = Commitment.objects.of(scope.tenant_id).filter(state__in=OPEN).order_by()
+    mine = Commitment.objects.of(scope.tenant_id).filter(state__in=commitments.OPEN).order_by()
     return dict(mine.values_list("agent_id").annotate(found=Count("id")))
 
 

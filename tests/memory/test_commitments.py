@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, agents, commitments, ledger, memory_policy, provenance
+from memory import adapter, agents, agents, commitments, ledger, memory_policy, provenance
 from memory.commitments import firing, lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution
@@ -575,10 +575,13 @@ def test_workers_at_once_arm_each_intention_once_and_fire_each_occasion_once() -
 
 
 def test_what_is_far_away_is_dormant_and_armed_when_it_is_near() -> None:
-    desk = Desk()
-    desk.says("Renew the lease on 5 March 2027.")
+    desk, agent = Desk(), "private.acme.leases"
+    building.install_agent("acme", {"agentId": agent})
+    desk.says("Renew the lease on 5 March 2027.", agent_id=agent)
     desk.keeps()
     assert (desk.only.state, desk.only.due_at) == (S.DORMANT, datetime(2027, 3, 5, 9, tzinfo=UTC))
+    [shown] = agents.agent_rows(desk.scope, {}, now=desk.at)
+    assert shown.armed == 1, "an agent's number has what its tab lists as open"
     desk.keeps(hours=24 * 25)
     assert desk.only.state == S.ARMED
     desk.at = datetime(2027, 3, 5, 10, tzinfo=UTC)
