@@ -92,8 +92,7 @@ def change(
     before, policy = _of_row(row) if row else Policy(), checked(scope, changes, called=called)
     timed = any(getattr(policy, name) != getattr(before, name) for name in ("nightly", "night_at", "timezone"))
     next_night_at = policy.night_after(now) if row is None or timed else row.next_night_at
-    MemoryPolicy.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id).delete()
-    _insert(scope.tenant_id, policy, next_night_at, by=scope.principal.id, now=now)
+    _store(row, scope.tenant_id, policy, next_night_at, by=scope.principal.id, now=now)
     named = sorted(name for name, value in asdict(policy).items() if value != getattr(before, name))
     audit.append(
         scope.tenant_id,
@@ -106,15 +105,23 @@ def change(
     return policy
 
 
-def _insert(tenant_id: UUID, policy: Policy, next_night_at: datetime | None, *, by: str, now: datetime) -> None:
-    who = {"tenant_id": tenant_id, "id": tenant_id, "written_by": by, "changed_at": now}
-    MemoryPolicy(**who, next_night_at=next_night_at, **asdict(policy)).insert(by=WRITER)
+def _store(
+    row: MemoryPolicy | None, tenant_id: UUID, policy: Policy, next_night_at: datetime | None, *, by: str, now: datetime
+) -> None:
+    """Change the row, which is locked; without one, insert it."""
+    values = {**asdict(policy), "next_night_at": next_night_at, "written_by": by, "changed_at": now}
+    if row is None:
+        MemoryPolicy(tenant_id=tenant_id, id=tenant_id, **values).insert(by=WRITER)
+        return
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(by=WRITER, update_fields=list(values))
 
 
 def begin_nights(tenant_id: UUID, *, now: datetime) -> None:
     """Schedule the nights of a new tenant, the first at least an hour from now."""
     policy = replace(Policy(), nightly=True)
-    _insert(tenant_id, policy, policy.night_after(now + QUIET_START), by="host", now=now)
+    _store(None, tenant_id, policy, policy.night_after(now + QUIET_START), by="host", now=now)
 
 
 def embedding_tenants() -> list[UUID]:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from functools import cache
+from typing import Any
 from urllib.parse import unquote_plus
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 
 WRITER = "memory.saved_filters"
+CHANGED = ("slug", "name", "query", "shared")
 MOST, LONGEST = 50, 1000
 LEDGER, INBOX = "memory", "proposals"
 READS = {LEDGER: "memory:read", INBOX: "proposals:read"}
@@ -45,30 +47,28 @@ def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared:
     """Save the query under the name, replacing the owner's filter of that name. A query that names a secret of the
     tenant is refused: redacted, it would find nothing."""
     scope.check(READS[page])
+    row = SavedFilter(tenant_id=scope.tenant_id, page=page, owner=scope.principal.id, created_at=now)
+    return _store(scope, row, name=name, query=query, shared=shared, force_insert=True)
+
+
+def _store(scope: TenantScope, row: SavedFilter, *, name: str, query: str, shared: bool, **how: Any) -> SavedFilter:
     name = " ".join(name.split())
-    slug = slugify(name, allow_unicode=True)[:64]
-    if not slug:
+    row.slug, row.name = slugify(name, allow_unicode=True)[:64], name[:64]
+    row.query, row.shared = query[:LONGEST], shared
+    if not row.slug:
         raise Invalid("The filter needs a name.", errors=[{"field": "name", "message": "needs a letter or a digit"}])
     _refuse_secrets(scope, name=name, query=query)
-    mine = SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, owner=scope.principal.id, page=page)
-    if mine.exclude(slug=slug).count() >= MOST:
+    rows = SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, owner=row.owner, page=row.page)
+    others = rows.exclude(id=row.id)
+    if others.exclude(slug=row.slug).count() >= MOST:
         raise Conflict(f"You have {MOST} saved filters here; remove one first.")
-    kept = SavedFilter(
-        tenant_id=scope.tenant_id,
-        page=page,
-        slug=slug,
-        name=name[:64],
-        query=query[:LONGEST],
-        owner=scope.principal.id,
-        shared=shared,
-        created_at=now,
-    )
     try:
         with transaction.atomic():
-            mine.filter(slug=slug).delete()
-            return kept.insert(by=WRITER)
+            others.filter(slug=row.slug).delete()
+            row.save(by=WRITER, **how)
     except IntegrityError:
         raise Conflict("A filter of that name was saved at the same moment.") from None
+    return row
 
 
 def _refuse_secrets(scope: TenantScope, *, name: str, query: str) -> None:
@@ -78,10 +78,12 @@ def _refuse_secrets(scope: TenantScope, *, name: str, query: str) -> None:
             raise Invalid("The filter was not saved.", errors=[{"field": field, "message": "names a secret"}])
 
 
-def own_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> SavedFilter:
+def own_filter(scope: TenantScope, page: str, filter_id: UUID | None, *, lock: bool = False) -> SavedFilter:
     """Return the principal's own filter of the list ``page``; refused for one that another person shared."""
     scope.check(READS[page])
     of_page = SavedFilter.objects.of(scope.tenant_id).filter(page=page)
+    if lock:
+        of_page = of_page.select_for_update()
     found: SavedFilter | None = of_page.filter(id=filter_id).first() if filter_id else None
     if found is None or (found.owner != scope.principal.id and not found.shared):
         raise NotFound("There is no saved filter by that id.")
@@ -92,12 +94,11 @@ def own_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> SavedFi
 
 @transaction.atomic
 def rename_filter(
-    scope: TenantScope, page: str, filter_id: UUID | None, *, name: str, query: str, shared: bool, now: datetime
+    scope: TenantScope, page: str, filter_id: UUID | None, *, name: str, query: str, shared: bool
 ) -> SavedFilter:
-    """Rename one's own filter, and share it or not; an own filter that has the name already is replaced."""
-    found = own_filter(scope, page, filter_id)
-    SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()
-    return save_filter(scope, page, name=name, query=query, shared=shared, now=now)
+    """Rename one's own filter, and share it or not; another own filter that has the name already is replaced."""
+    row = own_filter(scope, page, filter_id, lock=True)
+    return _store(scope, row, name=name, query=query, shared=shared, update_fields=CHANGED)
 
 
 def remove_filter(scope: TenantScope, page: str, filter_id: UUID | None) -> None:

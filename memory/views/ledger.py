@@ -171,7 +171,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rename_view(request: HttpRequest, filter_id: str) -> HttpResponse:
     """Ask for another name of one's own saved view."""
-    scope, now, view_id = tenancy.scope_of(request), timezone.now(), ids.parse("flt", filter_id)
+    scope, view_id = tenancy.scope_of(request), ids.parse("flt", filter_id)
     view = saved_filters.own_filter(scope, saved_filters.LEDGER, view_id)
     given = None
     if request.method == "POST":
@@ -180,7 +180,7 @@ def rename_view(request: HttpRequest, filter_id: str) -> HttpResponse:
     form = SavedFilterForm(given, initial={"name": view.name, "shared": view.shared})
     if form.is_bound:
         sent = pages.submit(
-            form, lambda data: saved_filters.rename_filter(scope, saved_filters.LEDGER, view_id, **data, now=now)
+            form, lambda data: saved_filters.rename_filter(scope, saved_filters.LEDGER, view_id, **data)
         )
         if sent.result:
             messages.success(request, "The view is renamed.")
