@@ -28,6 +28,7 @@ from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, Pass
 from memory.text.matching import texts_in
+from memory.text.storable import UNSTORABLE
 
 SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
 FIRST_VERSION = "1.0.0"
@@ -156,13 +157,9 @@ def _checked(given: Any) -> Manifest:
 def problems_in(given: object) -> list[tuple[str, str]]:
     """Why ``given`` is no manifest that this host can install: paths in it, and sentences without a word of it."""
     problems = {pair for problem in _validator().iter_errors(given) for pair in _problems_of(problem)}
-    if not problems and any(_unwritable(text) for text in texts_in(given)):
+    if not problems and any(UNSTORABLE.search(text) for text in texts_in(given)):
         problems = {("manifest", "holds a NUL or half a surrogate pair")}
     return sorted(problems)
-
-
-def _unwritable(text: str) -> bool:
-    return "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @cache

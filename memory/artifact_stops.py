@@ -9,14 +9,13 @@ from datetime import datetime
 
 from django.db import transaction
 
-from memory import redaction
 from memory.host import access, audit, denials, registry
-from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.errors import Conflict, Forbidden, NotFound
 from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
+from memory.reasons import stored_reason
 
 SCOPE = "artifacts:manage"
-MAX_REASON = 500
 DISABLED, ENABLED, AGENT_REMOVED = "artifact.disabled", "artifact.enabled", "agent.removed"
 
 
@@ -82,7 +81,7 @@ def _change(
     now: datetime,
 ) -> Installation:
     authorize(scope, now=now)
-    stored = stored_reason(scope, reason)
+    stored = stored_reason(scope.tenant_id, reason, required=True)
     with transaction.atomic():
         access.lock_tenant(scope.tenant_id)
         there = registry.by_ref(scope.tenant_id, ref)
@@ -93,21 +92,6 @@ def _change(
         if act(there, stored):
             audit_change(there, action, by=scope.principal.id, reason=stored, now=now)
     return there
-
-
-def stored_reason(scope: TenantScope, given: str) -> str:
-    """Redact the reason with the tenant's secrets; refuses one that is empty, too long or cannot be stored."""
-    stored = redaction.for_tenant(scope.tenant_id).redact(given.strip()).text
-    problem = ""
-    if not stored:
-        problem = "is required"
-    elif len(stored) > MAX_REASON:
-        problem = f"is longer than {MAX_REASON} characters"
-    elif any((letter < " " and letter not in "\n\r\t") or "\ud800" <= letter <= "\udfff" for letter in stored):
-        problem = "holds a character that cannot be stored"
-    if problem:
-        raise Invalid(f"The reason {problem}.", errors=[{"field": "reason", "message": problem}])
-    return stored
 
 
 def _stop(there: Installation, *, by: str, reason: str, now: datetime) -> None:

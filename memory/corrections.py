@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, entry_drafts, ledger, provenance, redaction
+from memory import adapter, ledger, provenance, redaction
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound
@@ -68,7 +68,7 @@ def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "
     descent = Descent(found.id, written.id, LineageKind.SUPERSEDED)
     provenance.record(scope.tenant_id, [descent], pass_id=None, now=now)
     runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
-    said = redact(entry_drafts.checked_reason(reason)).text
+    said = redact(reason.strip()).text
     audit.append(
         scope.tenant_id,
         actor=scope.principal.id,

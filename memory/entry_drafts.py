@@ -3,19 +3,16 @@
 A draft is refused as a whole, naming every field; an error never repeats the draft's content.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memory.host.errors import Invalid
+from memory.text.storable import UNSTORABLE, UNSTORABLE_IN_LABEL
 
 MAX_CONTENT_BYTES = 65_536
 MAX_TAGS = 64
 MAX_LABEL = 256
-MAX_REASON = 500
-UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
-UNSTORABLE_IN_LABEL = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +85,3 @@ def _label_problem(label: str) -> str:
     if len(label) > MAX_LABEL:
         return f"is longer than {MAX_LABEL} characters"
     return "holds a control character" if UNSTORABLE_IN_LABEL.search(label) else ""
-
-
-def checked_reason(reason: str) -> str:
-    """Return the reason, stripped; refuses one that is too long or cannot be stored."""
-    reason = reason.strip()
-    if len(reason) > MAX_REASON or UNSTORABLE.search(reason):
-        message = f"must be at most {MAX_REASON} characters of plain text"
-        raise Invalid("The reason cannot be stored.", errors=[{"field": "reason", "message": message}])
-    return reason

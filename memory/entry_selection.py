@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, entry_drafts, ledger, ledger_search, passes, redaction
+from memory import adapter, ledger, ledger_search, passes, redaction
 from memory.host import ids, pages, sql, tenancy
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
@@ -21,6 +21,7 @@ from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
 from memory.models import Pass
 from memory.passes import PassOrder
+from memory.reasons import stored_reason
 from memory.text.matching import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def apply_to_all(
     if len(found) <= AT_ONCE:
         chosen = _possible(scope, action, found, now=now) if action in TAGGING else found
         return apply(scope, action, chosen, reason=reason, tag=tag, now=now)
-    wanted = {"action": action, "reason": entry_drafts.checked_reason(reason), "tag": tag, **matching.document}
+    wanted = {"action": action, "reason": stored_reason(scope.tenant_id, reason), "tag": tag, **matching.document}
     options = redaction.for_tenant(scope.tenant_id).redact_json(wanted)
     if options["filter"] != wanted["filter"]:
         raise Unprocessable("The filter names a secret.", errors=[_error("filter", "names a secret of this tenant")])

@@ -12,6 +12,7 @@ from memory.addresses import MAX_AGENT, is_agent_id
 from memory.entry_drafts import MAX_LABEL
 from memory.host import events, webhooks
 from memory.host.pages import Cleaned, PlainForm
+from memory.reasons import MAX_REASON
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
@@ -37,7 +38,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         label="Reason",
         required=False,
-        max_length=500,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Shown to everyone who can read this entry. Secrets are redacted.",
     )
@@ -147,7 +148,7 @@ class HoldForm(SubjectForm):
 
     reason = forms.CharField(
         label="Reason",
-        max_length=500,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Shown when a forget of the subject is refused, and kept in the audit log. Secrets are redacted.",
     )
@@ -177,7 +178,7 @@ class ConfirmForm(forms.Form):
     )
     reason = forms.CharField(
         label="Reason or ticket",
-        max_length=500,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Kept with the receipt, so it must not name the subject.",
     )

@@ -35,6 +35,7 @@ from memory.ledger import Given, Imported
 from memory.openintent import namespaces, work
 from memory.openintent.entries import require_size
 from memory.origins import Origin
+from memory.text.storable import ESCAPED_SURROGATE
 from memory.wire import address_document
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ DEFINITION = {
 STORED, THERE, WOULD_BE_STORED, REFUSED = "stored", "already here", "would be stored", "refused"
 LONGEST = 1_000_000  # bytes of a line
 DEEPEST = MAX_DEPTH + 1  # levels of a line: those of a value, and its own
-SUSPECT = re.compile(r"\\u[dD][89a-fA-F]")  # may be half a surrogate pair
 NO_ENTRY = "The line is not an entry of this form."
 Kind = TypeVar("Kind")
 
@@ -163,7 +163,7 @@ def _parsed(line: bytes) -> JSONObject:
     try:
         text = line.decode()
         said = json.loads(text)
-        if SUSPECT.search(text):
+        if ESCAPED_SURROGATE.search(text):
             json.dumps(said, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Invalid("The line holds half a surrogate pair.") from None

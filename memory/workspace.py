@@ -16,7 +16,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 
 from memory import redaction
-from memory.entry_drafts import UNSTORABLE, UNSTORABLE_IN_LABEL
 from memory.host import audit, event_log, sql
 from memory.host.errors import Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.events import WorkspaceUpdated
@@ -24,6 +23,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Workspace, WorkspaceFile
+from memory.text.storable import UNSTORABLE, UNSTORABLE_IN_LABEL
 
 MAX_FILE_BYTES = 1_048_576
 MAX_CONTENT_TYPE = 128

@@ -21,6 +21,7 @@ from memory.host.registry import Artifact, Installer
 from memory.host.schema_words import requirement
 from memory.text.matching import texts_in
 from memory.text.redactor import Redactor
+from memory.text.storable import UNSTORABLE
 from proposals.models import Kind
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -94,7 +95,7 @@ def _object_in(text: str) -> JSONObject:
     document = _parsed(text)
     if not isinstance(document, dict):
         raise Unreadable("must be a JSON object")
-    if any("\x00" in part or any("\ud800" <= letter <= "\udfff" for letter in part) for part in texts_in(document)):
+    if any(UNSTORABLE.search(part) for part in texts_in(document)):
         raise Unreadable("holds a NUL or half a surrogate pair")
     try:
         rfc8785.dumps(document)

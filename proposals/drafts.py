@@ -8,6 +8,7 @@ from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.text.redactor import Redactor
+from memory.text.storable import UNSTORABLE_IN_LABEL, UNSTORABLE_IN_TEXT
 from proposals import artifacts
 from proposals.artifacts import Problem, Sealed
 from proposals.models import Purpose
@@ -81,13 +82,6 @@ def texts(tenant_id: UUID, *, title: str, rationale: str, note: str = "") -> Tex
     return stored
 
 
-def reason(tenant_id: UUID, given: str) -> str:
-    """Strip and redact a reason; refuses what ``texts`` refuses."""
-    stored = redaction.for_tenant(tenant_id).redact(given.strip()).text
-    _refuse(_text_problems("reason", stored, MAX_NOTE))
-    return stored
-
-
 def comment(tenant_id: UUID, given: str) -> str:
     """Strip and redact a comment; refuses what ``texts`` refuses."""
     stored = redaction.for_tenant(tenant_id).redact(given.strip()).text
@@ -129,8 +123,7 @@ def _source_problems(tenant_id: UUID, sources: tuple[str, ...]) -> list[Problem]
 def _text_problems(field: str, text: str, limit: int, *, lines: bool = True) -> list[Problem]:
     if len(text) > limit:
         return [{"field": field, "message": f"is longer than {limit} characters"}]
-    allowed = "\n\r\t" if lines else ""
-    unfit = any((letter < " " and letter not in allowed) or "\ud800" <= letter <= "\udfff" for letter in text)
+    unfit = (UNSTORABLE_IN_TEXT if lines else UNSTORABLE_IN_LABEL).search(text)
     return [{"field": field, "message": "holds a character that cannot be stored"}] if unfit else []
 
 

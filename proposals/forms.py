@@ -4,6 +4,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from memory.host.pages import Cleaned, PlainForm
+from memory.reasons import MAX_REASON
 from proposals import diffs, drafts, policies
 from proposals.drafts import Change
 from proposals.models import Revision
@@ -26,7 +27,7 @@ class DecisionForm(AboutRevision):
 
     sha256 = forms.RegexField(r"^[0-9a-f]{64}$", widget=forms.HiddenInput)
     decision = forms.CharField(max_length=17)
-    reason = forms.CharField(label="Reason", required=False, max_length=drafts.MAX_NOTE, widget=REASON)
+    reason = forms.CharField(label="Reason", required=False, max_length=MAX_REASON, widget=REASON)
 
 
 class AskForm(AboutRevision):
@@ -38,7 +39,7 @@ class ReasonForm(PlainForm):
 
     reason = forms.CharField(
         label="Reason",
-        max_length=drafts.MAX_NOTE,
+        max_length=MAX_REASON,
         widget=REASON,
         help_text="Everyone who reads this proposal sees it. Secrets of this tenant are redacted from it.",
     )
@@ -57,7 +58,7 @@ class OverrideForm(AboutRevision):
     reason = forms.CharField(
         label="Reason",
         min_length=LEAST_OVERRIDE_REASON,
-        max_length=drafts.MAX_NOTE,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=f"At least {LEAST_OVERRIDE_REASON} characters. It stays with the proposal and in the audit for good.",
     )
@@ -163,7 +164,7 @@ class EndForm(PlainForm):
     chosen = forms.CharField(max_length=16_000, widget=forms.HiddenInput)
     reason = forms.CharField(
         label="Reason",
-        max_length=500,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Shown with each proposal to everyone who reads it. Secrets of this tenant are redacted.",
     )
@@ -212,7 +213,7 @@ class PolicyForm(PlainForm):
     reason = forms.CharField(
         label="Reason",
         required=False,
-        max_length=500,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Shown with the change to everyone who reads it here. Secrets of this tenant are redacted from it.",
     )

@@ -21,6 +21,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Installation, Run
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
+from memory.reasons import stored_reason
 from memory.text.matching import FORGOTTEN
 from proposals import artifacts, comments, drafts, duplicates, gate, installation, policies, revisions, rules
 from proposals.drafts import Change, ProposalDraft
@@ -152,7 +153,7 @@ def decide(
         if decision not in Decision.values:
             message = f"must be one of {', '.join(Decision.values)}"
             raise Invalid("There is no such decision.", errors=[{"field": "decision", "message": message}])
-        stored = drafts.reason(scope.tenant_id, reason)
+        stored = stored_reason(scope.tenant_id, reason)
         if decision == Decision.CHANGES_REQUESTED and not stored:
             errors = [{"field": "reason", "message": "says what is to be changed"}]
             raise Invalid("Asking for changes needs a reason.", errors=errors)
@@ -174,7 +175,7 @@ def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", 
     with transaction.atomic():
         held = checked(scope, "withdraw", proposal_id, now)
         under_way, run = held.activation()
-        gate.cancel(under_way, run, reason=drafts.reason(scope.tenant_id, reason), now=now)
+        gate.cancel(under_way, run, reason=stored_reason(scope.tenant_id, reason), now=now)
         revisions.audit_step(
             held.proposal, "gate.withdraw", by=scope.principal.id, now=now, **revisions.gate_details(under_way)
         )
@@ -344,8 +345,7 @@ def end_many(
         errors = [{"field": "ids", "message": f"must be 1 to {MOST_AT_ONCE}"}]
         raise Invalid("Name the proposals.", errors=errors)
     rules.authorize(scope, action, now=now)
-    if not drafts.reason(scope.tenant_id, reason):
-        raise Invalid("Say why.", errors=[{"field": "reason", "message": "is required"}])
+    stored_reason(scope.tenant_id, reason, required=True)
     with transaction.atomic():
         held = {each: _held_or_none(scope, each, now) for each in sorted(set(proposal_ids))}
         standing = {each: _obstacle_to(action, scope, found, now) for each, found in held.items()}
@@ -395,11 +395,11 @@ def _leave(scope: TenantScope, action: str, held: LockedProposal, reason: str, n
     if rules.NEXT_STATES[action][proposal.state] == proposal.state:
         return proposal
     if held.gate:
-        gate.cancel(*held.activation(), reason=drafts.reason(scope.tenant_id, reason), now=now)
+        gate.cancel(*held.activation(), reason=stored_reason(scope.tenant_id, reason), now=now)
     told: JSONObject = {"sha256": revisions.current(proposal).sha256}
     if action == "uninstall":
         told |= _uninstalled(proposal, now)
-    proposal.closing_reason = drafts.reason(scope.tenant_id, reason) or proposal.closing_reason
+    proposal.closing_reason = stored_reason(scope.tenant_id, reason) or proposal.closing_reason
     leave_review(proposal, action, by=scope.principal.id, now=now)
     revisions.audit_step(proposal, action, by=scope.principal.id, now=now, **told)
     return proposal
@@ -484,9 +484,7 @@ def override(
         rules.check("override", scope, held.proposal, held.gate, now=now)
         under_way, run = held.activation()
         gate.require_about(under_way, revision, sha256)
-        stored = drafts.reason(scope.tenant_id, reason)
-        if not stored:
-            raise Invalid("An override needs a reason.", errors=[{"field": "reason", "message": "is required"}])
+        stored = stored_reason(scope.tenant_id, reason, required=True)
         gate.vote(
             under_way,
             run,

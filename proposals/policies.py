@@ -19,7 +19,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, RoleGrant
 from memory.host.tenancy import TenantScope
-from proposals import drafts
+from memory.reasons import stored_reason
 from proposals.models import ApprovalPolicy, Kind, PolicyChange, PolicyChangeState
 
 WRITER = "proposals.policies"
@@ -145,7 +145,7 @@ def request_change(
     wanted = _checked(before, changes, called or {})
     if wanted == before:
         raise Invalid("The change changes nothing.", errors=[{"field": "quorum", "message": "is as it was"}])
-    stored = drafts.reason(scope.tenant_id, reason)
+    stored = stored_reason(scope.tenant_id, reason)
     if not others_may_manage(scope, now=now):
         return _put_in_force(scope, kind, wanted, asked_by=scope.principal.id, confirmed_by="", reason=stored, now=now)
     asked = PolicyChange(

@@ -38,6 +38,7 @@ from memory.host.json_types import JSONObject
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import TenantScope, scope_of
 from memory.models import CommitmentState, Condition, Firing
+from memory.reasons import MAX_REASON
 from memory.wire import instant
 
 FIRING = Answer[Firing](
@@ -102,7 +103,7 @@ class SnoozeCommitment(Closed):
 class CancelCommitment(Closed):
     """Why it shall not fire."""
 
-    reason = Text(max_length=500)
+    reason = Text(max_length=MAX_REASON)
 
     def validate_reason(self, value: str) -> str:
         if not value.strip():

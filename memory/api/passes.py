@@ -49,6 +49,7 @@ from memory.passes.nights import Figures, Night
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.pass_reports import Summary
 from memory.passes.schedules import PassTimes
+from memory.reasons import MAX_REASON
 from memory.wire import instant
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class PassSchedulesQuery(PassesQuery):
 class RestorePass(Closed):
     """Why what the pass removed is restored; kept in the audit log."""
 
-    reason = Text(max_length=500)
+    reason = Text(max_length=MAX_REASON)
 
 
 class KeepPassSchedule(Closed):

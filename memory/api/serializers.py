@@ -59,6 +59,7 @@ from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, VerdictKind, Write
+from memory.reasons import MAX_REASON
 from memory.wire import ADDRESS, ORIGIN, OriginField, OriginText, address_document, entry_document, instant
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft
 
@@ -357,13 +358,13 @@ class ForgetSubject(Closed):
 class HoldRequest(ForgetSubject):
     """What not to forget, and why not."""
 
-    reason = serializers.CharField(max_length=500)
+    reason = serializers.CharField(max_length=MAX_REASON)
 
 
 class HoldEnd(Closed):
     """Why a hold is over."""
 
-    reason = serializers.CharField(max_length=500)
+    reason = serializers.CharField(max_length=MAX_REASON)
 
 
 class HoldsQuery(Closed):
@@ -386,7 +387,7 @@ class ForgetConfirmation(Closed):
 
     previewId = serializers.CharField(max_length=64)
     subject = serializers.CharField(max_length=256)
-    reason = serializers.CharField(max_length=500)
+    reason = serializers.CharField(max_length=MAX_REASON)
     suspected = serializers.ListField(child=Row(), required=False)
     spared = serializers.ListField(child=Row(), required=False)
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from memory import adapter, entry_drafts, memory_policy, redaction
+from memory import adapter, memory_policy, redaction
 from memory.host import audit, cron, ids, sql
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -21,6 +21,7 @@ from memory.host.leases import Lease
 from memory.host.paging import Page, behind, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
+from memory.reasons import stored_reason
 from memory.text import intentions
 from memory.text.intentions import FARTHEST
 from memory.text.intentions.predicates import LONGEST_TEXT
@@ -418,11 +419,7 @@ def cancel(scope: TenantScope, commitment_id: UUID | None, *, reason: str, now: 
     """Cancel it for good; the reason is stored without the tenant's secrets. Audited."""
     scope.check("memory:retire")
     row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
-    said = (
-        redaction.for_tenant(scope.tenant_id)
-        .redact(entry_drafts.checked_reason(reason))
-        .text[: entry_drafts.MAX_REASON]
-    )
+    said = stored_reason(scope.tenant_id, reason)
     change_state(row, CommitmentState.CANCELLED, now=now, reason=said, due_at=None, snoozed_until=None)
     _audit(scope, "cancelled", row, now)
     return row

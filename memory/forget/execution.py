@@ -19,7 +19,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import ledger, memory_policy, passes, redaction
+from memory import ledger, memory_policy, passes
 from memory.forget import holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
 from memory.host import access, audit, erasure, ids, sql, vault
@@ -30,6 +30,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
 from memory.passes import LostClaim, PassOrder, archives
+from memory.reasons import check_reason
 from memory.text.matching import is_mentioned
 
 WRITER = "memory.forget.execution"
@@ -41,7 +42,6 @@ LONGEST_BUILD = timedelta(hours=1)
 KEPT_AFTER_LAPSING = timedelta(hours=1)
 SHOWN = 5
 ROUNDS = 5
-MAX_REASON = 500
 COLUMNS = ("tenant_id", "id", "request_id", "store", "row_id", "decision")
 WORKER_LOST = Failure("worker_lost", "The workers of this preview died, again and again.")
 BROKEN = Failure("internal_error", "The host failed; the failure was recorded.")
@@ -271,7 +271,7 @@ def confirm(
     request = plans.find(scope, request_id)
     _require_confirmable_by(scope, request, [*ticked, *spared], now)
     terms = plans.open_terms(request)
-    _require_confirmable(request, terms, typed=typed, reason=reason)
+    words = _require_confirmable(request, terms, typed=typed, reason=reason)
     holds.require_none(request.tenant_id, terms)
     journal.require_writable()
     fresh = plans.plan_now(request, terms)
@@ -279,7 +279,6 @@ def confirm(
         request = _locked(request)
         _require_confirmable_by(scope, request, [*ticked, *spared], now)
         _require_unchanged(request, fresh)
-        words = redaction.for_tenant(request.tenant_id).redact(reason.strip()).text
         is_second = request.state == ForgetState.AWAITING
         if not is_second:
             _choose(request, ticked, spared)
@@ -401,16 +400,17 @@ def _require_ready(request: ForgetRequest, now: datetime) -> None:
         raise Conflict("The preview is too old; look again what would go.", state=ForgetState.LAPSED)
 
 
-def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, typed: str, reason: str) -> None:
-    errors = []
+def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, typed: str, reason: str) -> str:
+    """Return the reason as it is stored."""
+    stored, problem = check_reason(request.tenant_id, reason, required=True)
+    if not problem and is_mentioned(terms, reason):
+        problem = "must not name the subject: the reason stays on record"
+    errors = [{"field": "reason", "message": problem}] if problem else []
     if not hmac.compare_digest(plans.subject_key(request.tenant_id, " ".join(typed.split())), request.subject_key):
-        errors.append({"field": "typed", "message": "is not the subject of this preview"})
-    if not reason.strip() or len(reason) > MAX_REASON:
-        errors.append({"field": "reason", "message": f"a reason or ticket of up to {MAX_REASON} characters is needed"})
-    elif is_mentioned(terms, reason):
-        errors.append({"field": "reason", "message": "must not name the subject: the reason stays on record"})
+        errors.insert(0, {"field": "typed", "message": "is not the subject of this preview"})
     if errors:
         raise Invalid("The request was not confirmed.", errors=errors)
+    return stored
 
 
 def _require_unchanged(request: ForgetRequest, fresh: JSONObject) -> None:

@@ -14,12 +14,12 @@ from memory.host.errors import Conflict, Invalid, NotFound, SubjectOnHold
 from memory.host.paging import Page, behind, cut, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetHold, ForgetRequest, ForgetState
+from memory.reasons import stored_reason
 from memory.text.matching import is_exact
 from memory.wire import instant
 
 WRITER = "memory.forget.holds"
 SCOPE = "memory:forget"
-MAX_REASON = 500
 
 
 @transaction.atomic
@@ -30,7 +30,7 @@ def place(scope: TenantScope, names: list[str], *, reason: str, now: datetime) -
     reason, and a subject that is being forgotten already.
     """
     scope.check(SCOPE)
-    terms, words = _holdable(scope.tenant_id, names), _reason(scope.tenant_id, reason)
+    terms, words = _holdable(scope.tenant_id, names), stored_reason(scope.tenant_id, reason, required=True)
     hold = ForgetHold(
         tenant_id=scope.tenant_id, terms=list(terms), reason=words, set_by=scope.principal.id, created_at=now
     )
@@ -44,7 +44,7 @@ def place(scope: TenantScope, names: list[str], *, reason: str, now: datetime) -
 @transaction.atomic
 def end(scope: TenantScope, hold_id: UUID | None, *, reason: str, now: datetime) -> ForgetHold:
     """The hold is over and stays on record, with the reason; refuses one that is over already."""
-    found, words = find(scope, hold_id), _reason(scope.tenant_id, reason)
+    found, words = find(scope, hold_id), stored_reason(scope.tenant_id, reason, required=True)
     hold: ForgetHold = ForgetHold.objects.of(scope.tenant_id).select_for_update().get(id=found.id)
     if hold.ended_at is not None:
         raise Conflict("This hold is over already.", state="ended")
@@ -131,14 +131,6 @@ def _holdable(tenant_id: UUID, names: list[str]) -> tuple[str, ...]:
         problem = {"field": "subject", "message": "holds a secret, which is kept nowhere but in the vault"}
         raise Invalid("The subject was not put on hold.", errors=[problem])
     return plans.terms_of(names)
-
-
-def _reason(tenant_id: UUID, reason: str) -> str:
-    words = reason.strip()
-    if not words or len(words) > MAX_REASON:
-        problem = {"field": "reason", "message": f"a reason of up to {MAX_REASON} characters is needed"}
-        raise Invalid("Nothing was changed.", errors=[problem])
-    return redaction.for_tenant(tenant_id).redact(words).text[:MAX_REASON]
 
 
 def _is_being_forgotten(tenant_id: UUID, terms: Sequence[str]) -> bool:

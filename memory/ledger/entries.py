@@ -39,6 +39,7 @@ from memory.origins import Origin
 from memory.text import redactor, token_budget
 from memory.text.matching import hidden_form, search_form
 from memory.text.redactor import Redacted, Redactor, unchanged
+from memory.text.storable import ESCAPED_SURROGATE
 
 Redact = Callable[[str], Redacted]
 # Only a tag that is a plain word may go on the log, which cannot be erased; any other may hold a name.
@@ -333,7 +334,7 @@ def value_in(content: str) -> JSONObject | None:
     """The value that the content of an addressed entry is; None when it was tampered with and is none."""
     try:
         value = json.loads(content)
-        if SURROGATE.search(content):  # as an escape, which we never write; alone it is no text
+        if ESCAPED_SURROGATE.search(content):  # as an escape, which we never write; alone it is no text
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
@@ -352,7 +353,6 @@ def reseal(fresh: VaultKey, old: list[VaultKey]) -> Resealed:
     return vault.reseal_in_parts(fresh, old, lambda key: EntryAddress.objects.filter(vault_key=key), reseal_one)
 
 
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # How many entries are searched for secrets together; with a hit they are searched again one by one.
 TOGETHER = 50
 OF_ENTRY = (*COLUMNS, "derived", "protected", "sealed")

@@ -8,12 +8,13 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import consolidation_state, entry_drafts, redaction
+from memory import consolidation_state
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
 from memory.ledger.head import WRITER, advance_head, locked_entry
 from memory.models.entry import MemoryEntry, Retirement
+from memory.reasons import stored_reason
 
 TAKEABLE = (
     "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND {} AND retired_at IS NULL "
@@ -35,7 +36,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.retired_at is None:
-        said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
+        said = stored_reason(scope.tenant_id, reason)
         position = advance_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
         addressed.release_keys(scope.tenant_id, [entry.id])
@@ -60,7 +61,7 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: 
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
             consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
-        said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
+        said = stored_reason(scope.tenant_id, reason)
         _record_change(scope, entry, at=None, audited=said, now=now)
     return entry
 

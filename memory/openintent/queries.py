@@ -32,6 +32,7 @@ from memory.openintent.access import READ, Caller
 from memory.openintent.entries import instant
 from memory.text.matching import is_number
 from memory.text.search_words import Sought, sought
+from memory.text.storable import UNSTORABLE
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -195,7 +196,7 @@ class _Reading:
             return ""
         if not isinstance(value, str) or not value:
             self.refuse(name, "must be a text that is not empty")
-        elif len(value) > longest or not _is_sound(value):
+        elif len(value) > longest or UNSTORABLE.search(value):
             self.refuse(name, f"must be at most {longest} characters that can be stored")
         else:
             return value
@@ -226,7 +227,9 @@ class _Reading:
             self.refuse(name, "must be tags with commas between them")
             return ()
         found = tuple(dict.fromkeys(part for part in parts if part))
-        if not 0 < len(found) <= MAX_TAGS or not all(len(tag) <= MAX_TAG and _is_sound(tag) for tag in found):
+        if not 0 < len(found) <= MAX_TAGS or not all(
+            len(tag) <= MAX_TAG and not UNSTORABLE.search(tag) for tag in found
+        ):
             self.refuse(name, f"must be 1 to {MAX_TAGS} tags of at most {MAX_TAG} characters")
             return ()
         return found
@@ -316,11 +319,6 @@ def parse_moment(text: str) -> datetime | None:
         except (ValueError, OverflowError):
             continue
     return None
-
-
-def _is_sound(text: str) -> bool:
-    """Whether a database can be asked for it: no NUL, no half of a surrogate pair."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from django.db import transaction
 
 from memory import adapter, ledger, memory_policy, passes, provenance, redaction
 from memory.adapter import CorpusEntry
-from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, UNSTORABLE, UNSTORABLE_IN_LABEL, EntryDraft
+from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import access, event_log, ids, sql, tenancy
 from memory.host.errors import Conflict, EndpointFailed, Invalid, TokenBudgetExceeded, Unprocessable
 from memory.host.events import DistillationFigures, MemoryCompacted
@@ -42,6 +42,7 @@ from memory.text.distillers import (
     content_digest,
 )
 from memory.text.redactor import Redacted
+from memory.text.storable import UNSTORABLE, UNSTORABLE_IN_LABEL
 
 MAX_TOKEN_BUDGET = 100_000
 MAX_SOURCES = 5_000

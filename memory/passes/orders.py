@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, entry_drafts, ledger, memory_policy, passes, redaction
+from memory import adapter, addresses, ledger, memory_policy, passes, redaction
 from memory.adapter import RetiredCounts
 from memory.host import audit, ids, sql, tenancy
 from memory.host.audit import AuditFilter
@@ -28,6 +28,7 @@ from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
 from memory.passes import LostClaim, PassOrder, compaction, consolidation, distillation
+from memory.reasons import stored_reason
 
 log = logging.getLogger(__name__)
 
@@ -266,9 +267,7 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
     work = find(scope, pass_id)
     if work.state not in passes.OVER:
         raise Conflict("The pass is not over yet.", state=work.state)
-    said = redaction.for_tenant(scope.tenant_id).redact(entry_drafts.checked_reason(reason)).text
-    if not said:
-        raise Invalid("The reason is required.", errors=[{"field": "reason", "message": "is required"}])
+    said = stored_reason(scope.tenant_id, reason, required=True)
     since, restored, after = _restorable_since(scope, now), 0, None
     while restored < MOST:
         limit = min(sql.CHUNK, MOST - restored)

@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from memory.host.json_types import JSONObject
+from memory.text.storable import UNSTORABLE
 
 SHORTEST_BASE64 = 8
 SHORTEST_BASE32 = 8  # letters, which no other text has by chance: 40 bits
@@ -114,7 +115,6 @@ LOOK_ALIKES = {
     "p": "\u0440\u03c1", "q": "\u051b", "r": "\u0433", "s": "\u0455", "t": "\u0442\u03c4", "u": "\u03c5\u057d",
     "v": "\u03bd\u0475", "w": "\u051d\u03c9", "x": "\u0445\u03c7", "y": "\u0443\u03c5\u03b3\u04af", "z": "\u03b6",
 }  # fmt: skip
-_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]{5,}")
 _LETTERS = str.maketrans(
     {
@@ -603,7 +603,7 @@ def _header_word(found: re.Match[str]) -> str:
 
 def _storable(text: str) -> str:
     """``text`` without what no database keeps: a NUL (``%00``), or half a character, as punycode can name one."""
-    return _UNSTORABLE.sub("\ufffd", text)
+    return UNSTORABLE.sub("\ufffd", text)
 
 
 def _unescaped(text: str) -> str:

@@ -31,6 +31,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid
 from memory.host.http import STRING, TEXT, StrictJSONParser, closed, listed, operation
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
+from memory.text.storable import UNSTORABLE
 from openwop_console.oauth import server
 
 MAY = {
@@ -40,7 +41,6 @@ MAY = {
     "proposals:create": "propose changes, which people review before anything is installed",
 }
 # Characters that no database stores, and an incomplete percent-escape.
-UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 ADDRESSES = ("redirect_uri", "resource")
 LISTS = ("redirect_uris", "post_logout_redirect_uris", "grant_types", "response_types")

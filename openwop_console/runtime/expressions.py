@@ -19,6 +19,7 @@ from jmespath.visitor import TreeInterpreter
 
 from memory.host.json_types import JSONMapping
 from memory.host.node_types import NodeFailure
+from memory.text.storable import UNSTORABLE
 
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
 Values = JSONMapping
@@ -182,7 +183,7 @@ def is_storable(value: object) -> bool:
 
 def _is_storable(value: object) -> bool:
     if isinstance(value, str):
-        return "\x00" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+        return not UNSTORABLE.search(value)
     if isinstance(value, list):
         return all(_is_storable(item) for item in value)
     if isinstance(value, dict):

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import redaction
-from memory.artifact_stops import stored_reason
 from memory.host import audit, ids, registry, runs, scheduling, tenancy
 from memory.host.errors import Conflict, Invalid, Refusal
 from memory.host.json_types import JSONObject
@@ -16,6 +15,7 @@ from memory.host.paging import Page
 from memory.host.registry import ArtifactDisabled
 from memory.host.scheduling import OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
+from memory.reasons import stored_reason
 from memory.wire import instant
 from openwop_console.runtime import chains
 from openwop_console.runtime import runs as run_service
@@ -141,7 +141,7 @@ def change(scope: TenantScope, name: str, changes: JSONObject, *, reason: str = 
         _require_own(schedule)
         order = _allowed(scope, replace(order, principal=scope.principal.id))
     scheduling.change(schedule, order, now=now)
-    said = stored_reason(scope, reason) if reason else ""
+    said = stored_reason(scope.tenant_id, reason)
     _audit(scope, "changed", schedule, now, {"enabled": schedule.enabled} if said else {}, said)
     return schedule
 

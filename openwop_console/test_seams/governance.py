@@ -23,6 +23,7 @@ from memory.host.http import Closed, Text, checked, operation
 from memory.host.json_types import JSONObject
 from memory.host.leases import worker_name
 from memory.host.tenancy import TenantScope, scope_of
+from memory.reasons import MAX_REASON
 from openwop_console.runtime import engine
 from openwop_console.runtime import runs as run_service
 from openwop_console.test_seams import identity, seam
@@ -59,7 +60,7 @@ class GateScenario(Closed):
 
     scenario = serializers.ChoiceField(choices=sorted(SCENARIOS))
     principal = Text(max_length=identity.LONGEST, required=False)
-    reason = Text(max_length=500, required=False, allow_blank=True)
+    reason = Text(max_length=MAX_REASON, required=False, allow_blank=True)
 
 
 @operation("seamApprovalGate", scope="manifest:read", takes=GateScenario, gives={200: OUTCOME}, tag="seams")

@@ -30,6 +30,7 @@ from memory.host.http import (
 from memory.host.models import ArtifactKind, Installation
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
+from memory.reasons import MAX_REASON
 from memory.wire import instant
 from proposals import installation, lifecycle, revisions
 from proposals.api.serializers import (
@@ -85,7 +86,7 @@ class RollBack(Closed):
 class StopReason(Closed):
     """Why an installed artifact is disabled, or enabled again."""
 
-    reason = Text(max_length=artifact_stops.MAX_REASON)
+    reason = Text(max_length=MAX_REASON)
 
 
 @operation("getInstalledArtifact", scope="artifacts:read", gives={200: INSTALLATION}, tag=TAG)

@@ -12,11 +12,12 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory import artifact_stops, corrections, event_notes, ledger
-from memory.forget import execution
+from memory import artifact_stops, corrections, event_notes, ledger, reasons
+from memory.forget import execution, holds
 from memory.host import audit, event_log, ids, runs, vault
+from memory.host.errors import Invalid
 from memory.host.models import AuditReason, AuditRecord, Run
-from memory.models import ForgetRequest
+from memory.models import ForgetHold, ForgetRequest
 from memory.models.entry import MemoryEntry
 from memory.passes import orders
 from memory.passes.orders import Wanted
@@ -311,3 +312,39 @@ def test_no_operation_puts_what_a_person_types_as_a_reason_into_an_audit_record(
             beside |= {name for _ in AuditReason.objects.filter(text="canary")}
             transaction.set_rollback(True)
     assert "disableArtifact" in beside
+
+
+def test_every_reason_is_checked_as_it_is_stored_and_none_is_cut_off(acme: World) -> None:
+    scope, now = acme.scope, timezone.now()
+    vault.store_secret(scope.tenant_id, "mail-password", "Tr0ub4dor&3x", now=now)
+    run = building.open_run(scope)
+    entry, retired = (building.write(scope, run, text) for text in ("a red pump", "a blue pump"))
+    ledger.retire_entry(scope, retired.id, reason="", now=now)
+    held = holds.place(scope, ["Ana Novak"], reason="Case 17", now=now)
+    proposal = proposing.propose()
+    agent = building.install_agent("acme", {"agentId": "private.acme.triage"})
+    acts: dict[str, Callable[[str], object]] = {
+        "retire": lambda reason: ledger.retire_entry(scope, entry.id, reason=reason, now=now),
+        "restore": lambda reason: ledger.restore_entry(scope, retired.id, reason=reason, now=now),
+        "hold": lambda reason: holds.place(scope, ["Marta Kowalska"], reason=reason, now=now),
+        "end of a hold": lambda reason: holds.end(scope, held.id, reason=reason, now=now),
+        "reject": lambda reason: lifecycle.reject(scope, proposal.id, reason=reason, now=now),
+        "disable": lambda reason: artifact_stops.disable(scope, agent.ref, reason=reason, now=now),
+    }
+    longer = "Tr0ub4dor&3x " * 38
+    assert len(longer.strip()) <= reasons.MAX_REASON
+    for name, act in acts.items():
+        for given, problem in {
+            "x" * 501: "is longer than 500 characters",
+            longer: "is longer than 500 characters once its secrets are replaced",
+            "a bell \a": "holds a character that cannot be stored",
+            "half \ud800": "holds a character that cannot be stored",
+        }.items():
+            with pytest.raises(Invalid) as refused:
+                act(given)
+            assert refused.value.details["errors"] == [{"field": "reason", "message": problem}], (name, given)
+    assert not ForgetHold.objects.filter(ended_at__isnull=False).exists()
+    for name, act in acts.items():
+        assert act(f" {'x' * 470} Tr0ub4dor&3x\n"), name
+    stored = ForgetHold.objects.order_by("-id").values_list("reason", flat=True)[0]
+    assert stored == f"{'x' * 470} [REDACTED:mail-password]"

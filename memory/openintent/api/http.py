@@ -19,12 +19,12 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
 from memory.openintent.access import Caller
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
+from memory.text.storable import UNSTORABLE
 
 Problems = list[dict[str, str]]
 # Around a value of the depth that is allowed: the entry, the list, and the batch that it comes in.
 AROUND = 3
 SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
-UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 
 
 def described(name: str, *, scope: str, headers: tuple[str, ...] = (), **said: Any) -> Callable[[View], View]:
