@@ -66,6 +66,11 @@ def is_working(ref: str) -> bool:
     return ref.startswith(f"{PREFIX}{Tier.WORKING}/")
 
 
+def unique_key(tier: str, agent_id: str, namespace: str, key: str) -> tuple[str, str, str]:
+    """What no other live entry of the tenant has: the key in its namespace, or in that of its agent."""
+    return "" if tier == Tier.SEMANTIC else agent_id, namespace, key
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """The place of one entry, and what RFC-0015 says of it besides its value.
@@ -89,8 +94,7 @@ class Address:
 
     @property
     def unique(self) -> tuple[str, str, str]:
-        """What no other entry of the tenant has: the key in its namespace, or in that of its agent."""
-        return ("" if self.tier == Tier.SEMANTIC else self.agent_id, self.namespace, self.key)
+        return unique_key(self.tier, self.agent_id, self.namespace, self.key)
 
     @property
     def memory_ref(self) -> str:

@@ -358,7 +358,7 @@ def within_budget(
     return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None, meaning=meaning)
 
 
-def index_pending() -> int:
+def index_words() -> int:
     """Index every entry of every tenant that is not in the index of full text yet; return their number."""
     done = 0
     for tenant_id in ledger.tenants_behind():

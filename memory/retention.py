@@ -21,7 +21,6 @@ from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.memory_policy import Policy
 from memory.models import Archive, ArchiveState
-from memory.passes import archives
 
 # Writers wait while a file is rebuilt: 0.4 s for 100 MB and 13 s for a gigabyte, as measured on two busy cores. A large
 # one is rebuilt more rarely than every minute, and a larger one by hand alone (VACUUM).
@@ -100,11 +99,6 @@ def end_ephemeral(instance: str, *, now: datetime) -> int:
     Called before that host answers requests again, so that no entry of an earlier start is ever seen.
     """
     return _remove_all(partial(ledger.ephemeral_rows, instance), "ephemeral", now)
-
-
-def collect_archives(*, now: datetime) -> int:
-    """Withdraw archives whose time is over, and delete endpoint answers as old; return the number of archives."""
-    return archives.withdraw_expired(now=now)
 
 
 def sweep_merged(*, now: datetime) -> int:

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memory import adapter, run_timeline
-from memory.host import audit_log, event_log, ids
+from memory.host import audit_access, event_log, ids
 from memory.host.audit_chain import Finding
 from memory.host.event_log import Recorded
 from memory.host.events import MemoryWritten
@@ -54,8 +54,8 @@ def verify(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunFind
     if broken_at is None and expected < event_log.length(scope.tenant_id, run.id):
         broken_at = expected
     audit = None
-    if scope.can(audit_log.SCOPE):
-        audit = audit_log.verify_between(scope, run.created_at, run.completed_at or now)
+    if scope.can(audit_access.SCOPE):
+        audit = audit_access.verify_between(scope, run.created_at, run.completed_at or now)
     return RunFinding(expected, broken_at, entries, tuple(changed), audit)
 
 

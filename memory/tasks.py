@@ -25,7 +25,7 @@ from memory.host import audit_chain, idempotency_keys, sessions, sql, throttle, 
 from memory.host.leases import worker_name
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
-from memory.passes import consolidation, lookalikes, nights, orders, schedules
+from memory.passes import archives, consolidation, lookalikes, nights, orders, schedules
 from memory.passes.orders import Flow
 
 # Kinds of passes that go over no ref.
@@ -82,7 +82,7 @@ def sweep_merged() -> int:
 
 
 def collect_archives() -> int:
-    return retention.collect_archives(now=timezone.now())
+    return archives.withdraw_expired(now=timezone.now())
 
 
 def sweep_answers() -> int:
@@ -188,12 +188,12 @@ def correct_ahead(now: datetime) -> int:
 
 def order_nights() -> int:
     """Store and queue the passes of the nights that are due; return the number of tenants."""
-    return nights.order_due(queue=enqueue_pass, now=timezone.now())
+    return nights.order_nights(queue=enqueue_pass, now=timezone.now())
 
 
 def index_words() -> int:
     """Index entries after the marks of full text (SQLite)."""
-    return ledger_search.index_pending()
+    return ledger_search.index_words()
 
 
 def embed_entries() -> int:

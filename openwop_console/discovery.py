@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from memory import workspace
 from memory.entry_drafts import MAX_CONTENT_BYTES
 from memory.forget import receipts
-from memory.host import access, audit_chain, audit_log, heartbeats, registry, runs, scheduling, webhooks
+from memory.host import access, audit_access, audit_chain, heartbeats, registry, runs, scheduling, webhooks
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode
 from memory.memory_policy import Policy
@@ -171,7 +171,7 @@ def _auth() -> JSONObject:
         "auditLogIntegrity": {
             "hashChain": True,
             "checkpointSignatureAlgorithm": "ed25519",
-            "checkpointPublicKey": audit_log.public_keys()[0]["publicKey"],
+            "checkpointPublicKey": audit_access.public_keys()[0]["publicKey"],
             "checkpointIntervalEntries": audit_chain.EVERY_ENTRIES,
             "checkpointIntervalSeconds": audit_chain.EVERY_SECONDS,
         },

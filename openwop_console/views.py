@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import artifact_stops, memory_policy
 from memory.forms import AuditedForm
-from memory.host import access, api_keys, audit_log, exports, ids, pages, registrations, registry, tenancy
+from memory.host import access, api_keys, audit_access, exports, ids, pages, registrations, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation
@@ -89,7 +89,7 @@ class Permission:
 def needs_you(request: HttpRequest) -> HttpResponse:
     """Show what waits for this operator, oldest first; a principal that may only read the audit log is sent there."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    if scope.can(audit_log.SCOPE) and not scope.can(READS):
+    if scope.can(audit_access.SCOPE) and not scope.can(READS):
         return redirect("audit")
     scope.check(READS)
     found = dashboard.attention_of(scope, registrations.advertised_capabilities(), now=now)

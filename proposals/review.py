@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.host import access, audit_log, ids, registry
+from memory.host import access, audit_access, ids, registry
 from memory.host.errors import NotFound
 from memory.host.models import AuditRecord, Installation, Operator, RoleGrant
 from memory.host.tenancy import TenantScope
@@ -300,7 +300,7 @@ def rollbacks_to(told: Detail) -> dict[UUID, datetime]:
 def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:
     """The newest audit records about the proposal and its gates; reading them is audited too."""
     targets = [ids.wire("prop", told.proposal.id), *(ids.wire("gate", each.gate.id) for each in told.ballots)]
-    return audit_log.list_records_about(scope, targets, limit=RECORDS_SHOWN, now=now)
+    return audit_access.list_records_about(scope, targets, limit=RECORDS_SHOWN, now=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,13 +231,14 @@ def closed_refs(scope: TenantScope) -> "list[Collection[str] | QuerySet[Model, s
 
 def memory_scope(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
     """Return the scope of ``raw_ref``, or None when this principal cannot have it."""
-    found = place_of(scope, raw_ref)
+    found = memory_scope_without_rules(scope, raw_ref)
     rules = [rule for prefix, rule in _reserved.items() if found and found.memory_ref.startswith(prefix)]
     return found if found and all(rule.allows(scope, found.memory_ref) for rule in rules) else None
 
 
-def place_of(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
-    """The same without the rules for reserved refs, for an entry that another rule has opened to the caller."""
+def memory_scope_without_rules(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
+    """Return the scope of ``raw_ref`` without asking the rules for reserved refs, for an entry that another rule has
+    opened to the caller; None for a malformed ref, or one that names another tenant."""
     if not isinstance(raw_ref, str) or not _well_formed(raw_ref):
         return None
     segments = raw_ref.split("/")

@@ -136,19 +136,13 @@ def without_occupied_keys(tenant_id: UUID, rows: list[UUID]) -> list[UUID]:
     addresses = EntryAddress.objects.of(tenant_id).filter(id__in=rows).order_by("id")
     wanted = {row.id: Address(Tier(row.tier), row.agent_id, row.namespace, row.key) for row in addresses}
     having = EntryAddress.objects.of(tenant_id).filter(id__in=find_by_keys(tenant_id, list(wanted.values())))
-    taken = {_place_of(row.tier, row) for row in having}
+    taken = {row.unique for row in having}
     left: set[UUID] = set()
     for entry_id, address in wanted.items():
-        place = _place_of(address.tier, address)
-        if place in taken:
+        if address.unique in taken:
             left.add(entry_id)
-        taken.add(place)
+        taken.add(address.unique)
     return [row for row in rows if row not in left]
-
-
-def _place_of(tier: str, of: Address | EntryAddress) -> tuple[str, str, str]:
-    """What no two live entries have in common: a shared key has no owner."""
-    return "" if tier == Tier.SEMANTIC else of.agent_id, of.namespace, of.key
 
 
 def reclaim_keys(tenant_id: UUID, rows: list[UUID]) -> None:
@@ -296,12 +290,12 @@ def _require_plain(redact: Redact, field: str, name: str) -> None:
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
 
 
-def place_of(scope: TenantScope, address: Address) -> MemoryScope:
-    """The memory_ref of the address; refused when its names do not fit there."""
+def scope_of_address(scope: TenantScope, address: Address) -> MemoryScope:
+    """The scope of the memory_ref that follows from the address; refused when its names do not fit there."""
     if max(len(address.namespace), len(address.key)) > addresses.MAX_NAME:
         message = f"is longer than {addresses.MAX_NAME} characters once its secrets are replaced"
         raise Invalid("The memory entry cannot be stored.", errors=[{"field": "key", "message": message}])
-    place = tenancy.place_of(scope, address.memory_ref)
+    place = tenancy.memory_scope_without_rules(scope, address.memory_ref)
     if place is None:
         problem = {"field": "namespace", "message": "cannot be part of a memory ref"}
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
@@ -490,7 +484,7 @@ def _renewed(
 
 
 def _fitted(scope: TenantScope, given: Given, count: int, known: UUID | None, now: datetime) -> _Ready:
-    place = place_of(scope, given.address)
+    place = scope_of_address(scope, given.address)
     entries.require_open(place)
     draft = draft_of(given)
     entry = entries.redacted(place, draft, lambda text: Redacted(text, count), now)

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from django.db import models
 from django.db.models import Q
 
-from memory.addresses import PRIORITIES, SEALED, Sensitivity, Tier
+from memory.addresses import PRIORITIES, SEALED, Sensitivity, Tier, unique_key
 from memory.host import expiry
 from memory.host.models import TenantFK, TenantOwned, tenant_link
 from memory.host.models.base import STATE, TIME, TenantManager, TenantQuerySet
@@ -68,6 +68,10 @@ class EntryAddress(TenantOwned):
     )
 
     entry = tenant_link("memory.MemoryEntry", "id", related_name="addressed")
+
+    @property
+    def unique(self) -> tuple[str, str, str]:
+        return unique_key(self.tier, self.agent_id, self.namespace, self.key)
 
     @property
     def priority_word(self) -> str:

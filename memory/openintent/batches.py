@@ -98,21 +98,17 @@ def find_targets(caller: Caller, targets: Sequence[Target], *, now: datetime) ->
     named = [each.item.entry_id for each in targets if each.item.entry_id]
     held = ledger.find_by_keys(caller.tenant_id, [each.place for each in targets if each.place])
     rows = adapter.addressed_rows(caller.tenant_id, list({*named, *held}))
-    at = {_key_of(row): rows[row.id] for row in rows.values() if row.id in set(held)}
+    at = {row.unique: rows[row.id] for row in rows.values() if row.id in set(held)}
     return [_with_row(each, rows, at, now) for each in targets]
 
 
 def _with_row(
-    target: Target, rows: dict[UUID, "EntryAddress"], at: dict[object, "EntryAddress"], now: datetime
+    target: Target, rows: dict[UUID, "EntryAddress"], at: dict[tuple[str, str, str], "EntryAddress"], now: datetime
 ) -> Target:
-    row = at.get(_key_of(target.place)) if target.place else rows.get(target.item.entry_id or UUID(int=0))
+    row = at.get(target.place.unique) if target.place else rows.get(target.item.entry_id or UUID(int=0))
     there = row is not None and adapter.is_live(row, now)
     lapsed = row.id if row is not None and target.place and not there else None
     return Target(target.index, target.item, target.place, row if there else None, lapsed)
-
-
-def _key_of(place: "Address | EntryAddress") -> object:
-    return (None if place.tier == Tier.SEMANTIC else place.agent_id, place.namespace, place.key)
 
 
 def require_access(caller: Caller, targets: Sequence[Target], *, now: datetime) -> None:
@@ -141,7 +137,7 @@ def _right_of(place: Address) -> object:
 def require_distinct(targets: Sequence[Target]) -> None:
     first: dict[object, int] = {}
     for each in targets:
-        meant = each.row.id if each.row else each.lapsed or (each.place and _key_of(each.place)) or each.item.entry_id
+        meant = each.row.id if each.row else each.lapsed or (each.place and each.place.unique) or each.item.entry_id
         before = first.setdefault(meant, each.index)
         if before != each.index:
             with At(each.index):

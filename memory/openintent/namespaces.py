@@ -228,7 +228,7 @@ def require_name(scope: TenantScope, kept: str) -> None:
     message = ""
     if not 0 < len(kept) <= addresses.MAX_SHARED_NAMESPACE:
         message = f"must have 1 to {addresses.MAX_SHARED_NAMESPACE} characters"
-    elif tenancy.place_of(scope, f"{addresses.PREFIX}semantic/{kept}") is None:
+    elif tenancy.memory_scope_without_rules(scope, f"{addresses.PREFIX}semantic/{kept}") is None:
         message = "cannot be part of a memory ref"
     if message:
         problem = {"field": "namespace", "message": message}

@@ -43,7 +43,7 @@ NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 Queue = Callable[[Pass], None]
 
 
-def order_due(*, queue: Queue, now: datetime) -> int:
+def order_nights(*, queue: Queue, now: datetime) -> int:
     """Order the passes of every tenant whose night has come; a failing tenant does not stop the others. Returns how
     many have any. ``queue`` is called in the transaction that makes a pass."""
 

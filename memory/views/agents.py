@@ -16,7 +16,7 @@ from memory import agents as memory_agents
 from memory import artifact_stops, capabilities, commitments, ledger_search
 from memory.agents import AgentRow
 from memory.commitments import Wanted
-from memory.host import access, audit_log, citations, exports, ids, pages, registrations, tenancy
+from memory.host import access, audit_access, citations, exports, ids, pages, registrations, tenancy
 from memory.host.errors import NotFound
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
@@ -117,7 +117,7 @@ def _tabs(scope: TenantScope, row: AgentRow) -> list[Tab]:
         ]
     if scope.can("proposals:read"):
         found.append(tab("proposals", "Proposals", "proposals", row.pending))
-    if scope.can(audit_log.SCOPE):
+    if scope.can(audit_access.SCOPE):
         found.append(tab("audit", "Audit", "audit", target=row.installed.ref))
     return found
 
@@ -201,7 +201,7 @@ def _proposals(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, _now: d
 
 def _audit(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, now: datetime) -> dict[str, object]:
     refs = memory_agents.audit_refs(scope, row.entry.agent_id)
-    records = audit_log.list_records_about(scope, refs, limit=pages.PAGE, now=now)
+    records = audit_access.list_records_about(scope, refs, limit=pages.PAGE, now=now)
     return {"records": records, "names": access.names_of(scope.tenant_id, {each.actor for each in records})}
 
 
@@ -212,5 +212,5 @@ PARTS: dict[str, tuple[str, str, Part]] = {
     "archives": ("memory:read", "arc", _archives),
     "commitments": ("memory:read", "cmt", _commitments),
     "proposals": ("proposals:read", "prop", _proposals),
-    "audit": (audit_log.SCOPE, "aud", _audit),
+    "audit": (audit_access.SCOPE, "aud", _audit),
 }

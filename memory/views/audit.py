@@ -10,10 +10,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory.forms import RangeForm
-from memory.host import access, audit_log, citations, exports, pages, registry, tenancy
+from memory.host import access, audit_access, citations, exports, pages, registry, tenancy
 from memory.host.audit import AuditFilter
+from memory.host.audit_access import AuditPage
 from memory.host.audit_chain import Finding
-from memory.host.audit_log import AuditPage
 from memory.host.models import AuditRecord
 from memory.host.models.audit import RESULTS
 from memory.host.tenancy import TenantScope
@@ -35,8 +35,8 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     wanted_format = request.GET.get("format")
     if wanted_format in exports.FORMATS:
         scope = tenancy.scope_of(request)
-        rows = audit_log.export(scope, _read_filter(request), now=timezone.now())
-        rows = audit_log.with_names(scope, rows) if wanted_format == "csv" else rows
+        rows = audit_access.export(scope, _read_filter(request), now=timezone.now())
+        rows = audit_access.with_names(scope, rows) if wanted_format == "csv" else rows
         return exports.listing(wanted_format, "records", rows, columns=COLUMNS)
     return _page(request, RangeForm())
 
@@ -57,7 +57,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
     scope, now = tenancy.scope_of(request), timezone.now()
     wanted, before = _read_filter(request), pages.number_of(request, "before")
     grouped = pages.word_of(request, "group", ("request",)) == "request"
-    found = audit_log.view(scope, wanted, before=before, limit=pages.PAGE, now=now)
+    found = audit_access.view(scope, wanted, before=before, limit=pages.PAGE, now=now)
     context = {
         "nav": "audit",
         "now": now,
@@ -76,7 +76,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
     }
     called = {text for record in found.records for text in (record.actor, record.target, *texts_in(record.facts))}
     if not pages.wants_fragment(request):
-        offered = audit_log.list_filter_choices(scope)
+        offered = audit_access.list_filter_choices(scope)
         context |= {"actions": sorted(offered.actions), "actors": sorted({*offered.actors, wanted.actor} - {""})}
         called |= {*offered.actors, wanted.actor, wanted.target}
     context["names"] = access.names_of(scope.tenant_id, called) | _titles(
@@ -128,7 +128,7 @@ def _place(request: HttpRequest, found: AuditPage, wanted: AuditFilter) -> dict[
 @require_safe
 def checkpoints(request: HttpRequest) -> HttpResponse:
     """Every checkpoint with the keys that verify it, as a file to keep elsewhere."""
-    answer = exports.document(audit_log.proofs(tenancy.scope_of(request), now=timezone.now()))
+    answer = exports.document(audit_access.proofs(tenancy.scope_of(request), now=timezone.now()))
     answer["Content-Disposition"] = 'attachment; filename="audit-checkpoints.json"'
     return answer
 
@@ -137,7 +137,7 @@ def checkpoints(request: HttpRequest) -> HttpResponse:
 def verify(request: HttpRequest) -> HttpResponse:
     """Recompute a range or the whole chain and say what was found; the header of every page remembers the whole."""
     scope, form = tenancy.scope_of(request), RangeForm(request.POST)
-    sent = pages.submit(form, lambda given: audit_log.verify(scope, **given))
+    sent = pages.submit(form, lambda given: audit_access.verify(scope, **given))
     if sent.result is None:
         return _page(request, form, status=sent.status)
     found, whole = sent.result, not any(form.cleaned_data.values())

@@ -30,7 +30,7 @@ from memory import (
 from memory.entry_selection import Matching
 from memory.forget import plans
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm, TagForm
-from memory.host import access, audit_log, citations, exports, ids, pages, tenancy
+from memory.host import access, audit_access, citations, exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
 from memory.host.paging import Page
@@ -120,7 +120,7 @@ def _beside(
     reads = recordings.reads_of_entry(scope.tenant_id, found.id, size=READS)
     before, after = adapter.neighbours(scope, found, now=now)
     targets = [ids.wire("mem", found.id)]
-    done = audit_log.list_records_about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
+    done = audit_access.list_records_about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
     return {
         "drawn": draw(scope, found, origin, kin, reads),
         "reads": reads,
@@ -128,7 +128,7 @@ def _beside(
         "previous": before,
         "following": after,
         "acts": done,
-        "audited": audit_log.place_of(scope, found.created_at) if scope.can("audit:read") else None,
+        "audited": audit_access.last_number_at(scope, found.created_at) if scope.can("audit:read") else None,
         "actors": access.names_of(scope.tenant_id, {each.actor for each in done}),
     }
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memory import artifact_stops
-from memory.host import access, audit_log, exports, ids, pages, tenancy
+from memory.host import access, audit_access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
@@ -564,8 +564,8 @@ def _evidence(told: Detail) -> dict[str, object]:
 def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, object]:
     """Whether there are votes, and the audit records if this principal may read them."""
     voted = any(ballot.votes for ballot in told.ballots)
-    if not scope.can(audit_log.SCOPE):
-        return {"voted": voted, "audit_scope": audit_log.SCOPE}
+    if not scope.can(audit_access.SCOPE):
+        return {"voted": voted, "audit_scope": audit_access.SCOPE}
     found = reading.records(scope, told, now=now)
     actors = access.names_of(scope.tenant_id, [record.actor for record in found])
     return {"voted": voted, "records": found, "actors": actors, "records_shown": reading.RECORDS_SHOWN}

@@ -19,7 +19,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memory import tasks
-from memory.host import audit, audit_chain, audit_log, event_log, ids, request_slots, signing, vault
+from memory.host import audit, audit_access, audit_chain, event_log, ids, request_slots, signing, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
@@ -495,10 +495,10 @@ def test_checkpoints_are_exported_page_by_page_and_each_says_where_the_next_begi
         grow(acme, 2)
         mint(acme)
     every = [each.at_seq for each in audit_chain.all_checkpoints(acme)]
-    whole = audit_log.proofs(scope, now=NOW)
+    whole = audit_access.proofs(scope, now=NOW)
     assert ([each["atSequence"] for each in whole["checkpoints"]], whole["next"]) == (every, None)
-    first = audit_log.proofs(scope, limit=2, now=NOW)
-    rest = audit_log.proofs(scope, after=first["next"], limit=2, now=NOW)
+    first = audit_access.proofs(scope, limit=2, now=NOW)
+    rest = audit_access.proofs(scope, after=first["next"], limit=2, now=NOW)
     assert [each["atSequence"] for each in first["checkpoints"] + rest["checkpoints"]] == every
     assert (first["next"], rest["next"], rest["total"]) == (every[1], None, 3)
 
@@ -528,11 +528,11 @@ def test_another_tenant_s_records_and_checkpoints_are_not_ours(acme: UUID) -> No
 def test_nobody_but_auditors_and_owners_looks(role: str) -> None:
     scope = building.scope(role=role)
     for look in (
-        lambda: audit_log.view(scope, limit=1, now=NOW),
-        lambda: audit_log.export(scope, now=NOW),
-        lambda: audit_log.proofs(scope, now=NOW),
-        lambda: audit_log.verify(scope),
-        lambda: audit_log.events(scope, limit=1),
+        lambda: audit_access.view(scope, limit=1, now=NOW),
+        lambda: audit_access.export(scope, now=NOW),
+        lambda: audit_access.proofs(scope, now=NOW),
+        lambda: audit_access.verify(scope),
+        lambda: audit_access.events(scope, limit=1),
     ):
         with pytest.raises(Forbidden):
             look()
@@ -541,14 +541,14 @@ def test_nobody_but_auditors_and_owners_looks(role: str) -> None:
 def test_looking_is_on_record_once_in_ten_minutes_and_every_export_each_time() -> None:
     scope, other = building.scope(role="auditor"), building.scope(role="auditor")
     for minutes in (0, 9):
-        audit_log.view(scope, limit=1, now=NOW + timedelta(minutes=minutes))
+        audit_access.view(scope, limit=1, now=NOW + timedelta(minutes=minutes))
     assert viewed(scope.tenant_id) == [scope.principal.id]
-    audit_log.view(other, limit=1, now=NOW)
-    audit_log.view(scope, limit=1, now=NOW + timedelta(minutes=11))
+    audit_access.view(other, limit=1, now=NOW)
+    audit_access.view(scope, limit=1, now=NOW + timedelta(minutes=11))
     assert viewed(scope.tenant_id) == [scope.principal.id, other.principal.id, scope.principal.id]
     for _ in range(2):
-        assert list(audit_log.export(scope, now=NOW))[-1]["action"] == "audit.exported"
-    audit_log.proofs(scope, now=NOW)
+        assert list(audit_access.export(scope, now=NOW))[-1]["action"] == "audit.exported"
+    audit_access.proofs(scope, now=NOW)
     exported = AuditRecord.objects.of(scope.tenant_id).filter(action="audit.exported").order_by("seq")
     assert [each.details["what"] for each in exported] == ["records", "records", "checkpoints"]
 
@@ -581,7 +581,7 @@ def test_a_range_that_is_none_is_refused(first: int, last: int | None) -> None:
     scope = building.scope(role="auditor")
     grow(scope.tenant_id, 10 - audit_chain.total(scope.tenant_id))
     with pytest.raises(Invalid):
-        audit_log.verify(scope, first=first, last=last)
+        audit_access.verify(scope, first=first, last=last)
 
 
 @pytest.mark.engines
@@ -590,15 +590,15 @@ def test_a_log_without_records_holds() -> None:
     scope = building.scope(role="auditor")
     tamper("DELETE FROM host_auditrecord")
     tamper("DELETE FROM host_auditchain")
-    found = audit_log.verify(scope)
+    found = audit_access.verify(scope)
     assert (found.intact, found.first, found.last, found.checked) == (True, 0, 0, 0)
-    assert audit_log.verify(scope, first=0, last=100).intact
+    assert audit_access.verify(scope, first=0, last=100).intact
 
 
 def test_a_range_that_ends_beyond_the_newest_record_ends_with_it() -> None:
     scope = building.scope(role="auditor")
     grow(scope.tenant_id, 10 - audit_chain.total(scope.tenant_id))
-    found = audit_log.verify(scope, first=2, last=10**6)
+    found = audit_access.verify(scope, first=2, last=10**6)
     assert (found.intact, found.first, found.last, found.checked) == (True, 2, 9, 8)
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, agents, agents, commitments, ledger, memory_policy, provenance
+from memory import adapter, agents, commitments, ledger, memory_policy, provenance
 from memory.commitments import firing, lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution

@@ -22,8 +22,8 @@ from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation
 from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
 from memory.passes import archives, distillation, orders
+from memory.passes.archives import withdraw_expired
 from memory.passes.orders import Wanted
-from memory.retention import collect_archives
 from memory.text import token_budget
 from memory.text.encodings import forms_of
 from openwop_console.runtime import runs as run_service
@@ -536,8 +536,8 @@ def test_archives_whose_time_is_over_are_withdrawn() -> None:
     work = distil(acme)
     kept_until = archive_of(work).keep_until
     assert kept_until
-    assert collect_archives(now=kept_until - timedelta(seconds=1)) == 0
-    assert collect_archives(now=kept_until) == 1
+    assert withdraw_expired(now=kept_until - timedelta(seconds=1)) == 0
+    assert withdraw_expired(now=kept_until) == 1
     assert archive_of(work).state == ArchiveState.WITHDRAWN
 
 

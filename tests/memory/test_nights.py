@@ -44,7 +44,7 @@ def next_night(slug: str = "acme") -> datetime:
 def come(now: datetime) -> list[Pass]:
     """What the night at that moment has ordered, carried out."""
     made: list[Pass] = []
-    nights.order_due(queue=made.append, now=now)
+    nights.order_nights(queue=made.append, now=now)
     return [ended for row in made if (ended := carried_out(row))]
 
 
@@ -107,7 +107,7 @@ def test_a_ref_is_not_new_to_the_next_night_because_somebody_wrote_elsewhere_dur
     first = switched_on()
     building.write_each(building.scope(), SAME, SAME, "Milton sits in the basement.")
     made: list[Pass] = []
-    nights.order_due(queue=made.append, now=first)
+    nights.order_nights(queue=made.append, now=first)
     looks = count(1)
 
     def clock() -> datetime:
@@ -138,7 +138,7 @@ def test_workers_that_look_at_once_have_one_night_between_them() -> None:
 
     def look(number: int) -> int:
         try:
-            return nights.order_due(queue=lambda row: None, now=first)
+            return nights.order_nights(queue=lambda row: None, now=first)
         finally:
             connection.close()
 

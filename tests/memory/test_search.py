@@ -309,7 +309,7 @@ def test_the_words_of_another_tenant_do_not_weigh() -> None:
     write_each(acme, "refund zebra", "order lion", "refund", "refund")
     before = ranked(acme, "order refund")
     write_each(globex, *["order"] * 40)
-    ledger_search.index_pending()
+    ledger_search.index_words()
     assert ranked(acme, "order refund") == before == ["order lion", "refund", "refund", "refund zebra"]
 
 

@@ -113,7 +113,7 @@ def test_what_was_put_off_while_the_clock_was_ahead_comes_when_it_is_right_again
     before, loop = waiting(), Scheduler()
     loop.tick(NOW)
     loop.tick(NOW + day + timedelta(minutes=1))
-    nights.order_due(queue=lambda _: None, now=NOW + day + timedelta(minutes=1))
+    nights.order_nights(queue=lambda _: None, now=NOW + day + timedelta(minutes=1))
     assert all(each > day for each in waiting()), waiting()
     tasks = len(queued())
     loop = Scheduler() if is_restarted else loop

@@ -51,7 +51,7 @@ def night() -> None:
     memory_policy.change(
         building.scope(), {"nightly": True, "distill_above": 10}, now=timezone.now() - timedelta(days=2)
     )
-    nights.order_due(queue=made.append, now=timezone.now())
+    nights.order_nights(queue=made.append, now=timezone.now())
     assert [carried_out(row).state for row in made] == ["done", "done"]
 
 

@@ -4,10 +4,10 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import audit_chain, audit_log
+from memory.host import audit_access, audit_chain
 from memory.host.audit import AuditFilter
+from memory.host.audit_access import AuditPage
 from memory.host.audit_chain import Break, Finding
-from memory.host.audit_log import AuditPage
 from memory.host.http import (
     COUNT,
     FLAG,
@@ -153,7 +153,7 @@ def _checkpoint_document(checkpoint: AuditCheckpoint) -> JSONObject:
 def records_document(page: AuditPage) -> JSONObject:
     oldest = page.records[-1].seq if page.records else 0
     return {
-        "records": [audit_log.document_of(record) for record in page.records],
+        "records": [audit_access.document_of(record) for record in page.records],
         "total": page.total,
         "totalIsExact": not page.inexact,
         "next": oldest or None,
@@ -164,7 +164,7 @@ def records_document(page: AuditPage) -> JSONObject:
 @api_view(["GET"])
 def audit_verify(request: Request) -> Response:
     first, last = checked(AuditRange, query_of(request)).ends()
-    return Response(AUDIT_VERIFIED.document(audit_log.verify(scope_of(request), first=first, last=last)))
+    return Response(AUDIT_VERIFIED.document(audit_access.verify(scope_of(request), first=first, last=last)))
 
 
 @operation("listAuditRecords", scope="audit:read", query=AuditQuery, gives={200: AUDIT_RECORDS}, tag="audit")
@@ -174,7 +174,7 @@ def audit_list(request: Request) -> Response:
     query = checked(AuditQuery, query_of(request))
     given = query.validated_data
     before, limit = int(given["before"]) if "before" in given else None, given.get("limit", DEFAULT_LIMIT)
-    page = audit_log.view(scope_of(request), query.wanted(), before=before, limit=limit, now=timezone.now())
+    page = audit_access.view(scope_of(request), query.wanted(), before=before, limit=limit, now=timezone.now())
     return Response(records_document(page))
 
 
@@ -183,7 +183,7 @@ def audit_list(request: Request) -> Response:
 def audit_checkpoints(request: Request) -> Response:
     given = checked(CheckpointsQuery, query_of(request)).validated_data
     after, limit = int(given.get("after", -1)), given.get("limit", MOST_RECORDS)
-    return Response(audit_log.proofs(scope_of(request), after=after, limit=limit, now=timezone.now()))
+    return Response(audit_access.proofs(scope_of(request), after=after, limit=limit, now=timezone.now()))
 
 
 @operation("listTenantEvents", scope="audit:read", query=TenantEventsQuery, gives={200: TENANT_EVENTS}, tag="audit")
@@ -191,6 +191,6 @@ def audit_checkpoints(request: Request) -> Response:
 def tenant_events(request: Request) -> Response:
     given = checked(TenantEventsQuery, query_of(request)).validated_data
     scope = scope_of(request)
-    found, total = audit_log.events(scope, after=given.get("after", -1), limit=given.get("limit", MOST_RECORDS))
-    stands_in = {"runId": audit_log.log_id(scope)}
+    found, total = audit_access.events(scope, after=given.get("after", -1), limit=given.get("limit", MOST_RECORDS))
+    stands_in = {"runId": audit_access.log_id(scope)}
     return Response({"events": [event_document(event) | stands_in for event in found], "total": total})

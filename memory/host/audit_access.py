@@ -1,4 +1,5 @@
-"""Authorised access to the audit log, which is itself audited; the chain is in ``audit``.
+"""Authorised access to the audit log, which is itself audited. Records are appended in ``audit``, the chain of their
+hashes is verified in ``audit_chain``.
 
 Every face and page that shows audit records calls these functions.
 """
@@ -187,7 +188,7 @@ def verify_between(scope: TenantScope, since: datetime, until: datetime) -> Find
     return audit_chain.verify(scope.tenant_id, first=first, last=min(last, first + COUNTED - 1))
 
 
-def place_of(scope: TenantScope, moment: datetime) -> int | None:
+def last_number_at(scope: TenantScope, moment: datetime) -> int | None:
     """Return the number of the last record that had been appended at ``moment``; None for none."""
     scope.check(SCOPE)
     return audit.last_number_at(scope.tenant_id, moment)
