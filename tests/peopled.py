@@ -24,7 +24,7 @@ from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.models import Commitment, CommitmentState
 from memory.passes import lookalikes, orders
 from memory.passes.orders import Wanted
-from openwop_console.runtime import artifacts, commitments, interrupts
+from openwop_console.runtime import artifacts, commitment_firing, interrupts
 from proposals import policies
 from proposals.models import Proposal
 from tests import archiving, building, proposing
@@ -103,7 +103,7 @@ class World:
     def commitment(self) -> str:
         """An armed one, that stands in an entry."""
         building.remember(self.slug, "Remind us in 3 days to call back.")
-        commitments.keep_commitments(self.scope.tenant_id, clock=timezone.now)
+        commitment_firing.keep_commitments(self.scope.tenant_id, clock=timezone.now)
         found = Commitment.objects.of(self.scope.tenant_id).latest("created_at")
         return ids.wire("cmt", found.id)
 

@@ -1,10 +1,10 @@
 """Standing commitments: inferred from what runs write, armed, put off, cancelled, fired, stale (RFC 0068 C).
 
 Created and cancelled are records of this console; the wire knows ``commitment.fired`` alone. Who fires them is
-``openwop_console.runtime.commitments``, because a firing may start a run.
+``openwop_console.runtime.commitment_firing``, because a firing may start a run.
 """
 
-from memory.commitments.firing import Claim, abandon, claim, due_commitments, record_ended_runs, review_open, settle
+from memory.commitments.due import Claim, abandon, claim, due_commitments, record_ended_runs, review_open, settle
 from memory.commitments.inference import due_tenants, read_next
 from memory.commitments.lifecycle import (
     LEASE,

@@ -16,7 +16,7 @@ from django.db.models import OuterRef, Q, Subquery
 
 from memory import adapter, memory_policy
 from memory.adapter import News
-from memory.commitments import firing, lifecycle
+from memory.commitments import due, lifecycle
 from memory.host import event_log, sql
 from memory.host.models import Tenant
 from memory.host.paging import behind
@@ -49,7 +49,7 @@ def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     written_at = {entry.id: entry.position for entry in entries}
     lifecycle.store(fresh)
     _cancel_called_off(tenant_id, entries, now)
-    firing.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
+    due.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
     lifecycle.advance_watch(
         watch, position=reached, **({"lease_until": lifecycle.LEASE.end(now)} if watch.holder else {})
     )
@@ -89,7 +89,7 @@ def infer_commitments(tenant_id: UUID, entry: News, policy: Policy, now: datetim
                 timezone=policy.timezone,
                 repeats=found.cron,
                 every=found.every,
-                predicate=firing.predicate_of(found, entry) if found.words else {},
+                predicate=due.predicate_of(found, entry) if found.words else {},
                 state=_state_of(found, now),
                 stale_at=stale_at,
                 created_at=now,
@@ -130,7 +130,7 @@ def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now:
     found = adapter.tenants_with_news([each["id"] for each in part], now=now)
     found += [each["id"] for each in part if any(each[name] for name in asked if not name.startswith("waiting"))]
     waiting = [each["id"] for each in part if any(each[name] for name in asked if name.startswith("waiting"))]
-    found += event_log.tenants_where(firing.ENDS, among=waiting, since=since) if waiting else []
+    found += event_log.tenants_where(due.ENDS, among=waiting, since=since) if waiting else []
     return DueTenants(list(dict.fromkeys(found)), part[-1]["id"] if len(part) == PART else None)
 
 

@@ -7,11 +7,12 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
+from memory import commitments
 from memory.host import heartbeats, scheduling
 from memory.host.leases import worker_name
 from memory.host.models import Heartbeat
 from memory.host.scheduling import Timer
-from openwop_console.runtime import commitments, engine
+from openwop_console.runtime import commitment_firing, engine
 from openwop_console.runtime import heartbeats as timed_heartbeats
 
 
@@ -56,18 +57,18 @@ def enqueue_keeping(
 
     With ``whole``, queue every tenant that has commitments, for a complete check.
     """
-    found = commitments.tenants(since=since, whole=whole, after=after, now=now)
+    found = commitments.due_tenants(since=since, whole=whole, after=after, now=now)
     return sum(_enqueue_keeping(tenant_id, whole, now) for tenant_id in found.tenants), found.after
 
 
 @transaction.atomic
 def _enqueue_keeping(tenant_id: UUID, whole: bool, now: datetime) -> bool:
     holder = f"{worker_name()}/{uuid4().hex}"
-    if not commitments.take(tenant_id, holder, now=now):
+    if not commitments.lease_watch(tenant_id, holder, now=now):
         return False
     async_task("openwop_console.runtime.tasks.keep_commitments", tenant_id.hex, holder, whole)
     return True
 
 
 def keep_commitments(tenant: str, holder: str, whole: bool) -> None:
-    commitments.keep_commitments(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)
+    commitment_firing.keep_commitments(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)

@@ -45,8 +45,7 @@ from memory.passes.orders import Wanted
 from memory.text import intentions
 from memory.text.encodings import forms_of
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
-from openwop_console.runtime import commitments as timed_commitments
-from openwop_console.runtime import streams
+from openwop_console.runtime import commitment_firing, streams
 from openwop_console.test_seams import seam
 
 SCOPE = "passes:run"
@@ -437,7 +436,7 @@ def _commitments_memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
 
 def _fired_commitment(memory: MemoryScope, kind: Condition) -> Commitment | None:
     """Return the ref's commitment of this kind that fired last, or else the newest open one."""
-    timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
+    commitment_firing.keep_commitments(memory.tenant_id, clock=timezone.now)
     mine = Commitment.objects.of(memory.tenant_id).filter(memory_ref=memory.memory_ref, condition=kind)
     fired: Commitment | None = mine.filter(state=CommitmentState.FIRED).order_by("-last_fired_at", "-id").first()
     return fired or mine.filter(state__in=commitments.OPEN).order_by("-id").first()
@@ -475,9 +474,9 @@ def _satisfy(memory: MemoryScope, row: Commitment) -> None:
     """Meet the commitment's condition: write its predicate, or pass a later time to it."""
     if row.condition == Condition.PREDICATE:
         _write(memory, f"{_clause_of(memory, row)}.", timezone.now())
-        timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
+        commitment_firing.keep_commitments(memory.tenant_id, clock=timezone.now)
     elif row.due_at is not None:
-        timed_commitments.fire(row.tenant_id, row.id, now=max(timezone.now(), row.due_at))
+        commitment_firing.fire(row.tenant_id, row.id, now=max(timezone.now(), row.due_at))
 
 
 def _clause_of(memory: MemoryScope, row: Commitment) -> str:

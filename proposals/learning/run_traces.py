@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from memory import adapter, memory_policy, recordings, redaction
-from memory.commitments import firing
+from memory.commitments import due
 from memory.host import event_log, ids, interrupts, registry, sql
 from memory.host.events import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
 from memory.host.json_types import JSONObject
@@ -434,7 +434,7 @@ def firings_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> tuple[Firing,
     rows = FiringRow.objects.of(tenant_id).select_related("commitment").filter(fired_at__gte=now - LOOKS_BACK)
     rows = rows.exclude(commitment__state=CommitmentState.CANCELLED).filter(fired_at__lte=now)
     found = list(rows.order_by("-id")[:MOST_FIRINGS])
-    stands = firing.current_sources(tenant_id, {row.commitment.entry_id for row in found}, now=now)
+    stands = due.current_sources(tenant_id, {row.commitment.entry_id for row in found}, now=now)
     started = _started(tenant_id, found)
     return tuple(
         _firing(row, started.get(row.enqueued_run_id), sieve)

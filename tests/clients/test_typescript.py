@@ -21,7 +21,7 @@ from pytest_django.fixtures import Settings
 
 from memory.host import event_log, vault, webhooks
 from memory.host.events import WorkspaceUpdated
-from openwop_console.process.dispatcher import Dispatcher
+from openwop_console.process.webhook_sender import WebhookSender
 from tests import hooks
 from tests.fixtures_console import ConsoleProcess
 from tests.mcp.test_sdk import answer_when_asked, csrf_of, signed_in
@@ -196,7 +196,7 @@ def test_the_reference_library_of_javascript_verifies_a_delivery_and_no_other(
     package: Path, settings: Settings
 ) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
-    receiver, sender = Receiver(), Dispatcher(timezone.now)
+    receiver, sender = Receiver(), WebhookSender(timezone.now)
     webhook = hooks.subscribe("workspace.updated", url=receiver.url)
     event_log.append_to_tenant(webhook.tenant_id, WorkspaceUpdated("notes/ä.md", 1), now=timezone.now())
     sender.run_dry()

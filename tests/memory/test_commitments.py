@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import adapter, agents, commitments, ledger, memory_policy, provenance
-from memory.commitments import firing, lifecycle
+from memory.commitments import lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution
 from memory.forget.erasers.records import CommitmentRows
@@ -23,8 +23,7 @@ from memory.host.models import Run, RunEvent
 from memory.ledger import Hidden
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from memory.provenance import Descent
-from openwop_console.runtime import commitments as timed_commitments
-from openwop_console.runtime import replay, schedules
+from openwop_console.runtime import commitment_firing, replay, schedules
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +50,7 @@ class Desk:
     def keeps(self, *, hours: float = 0) -> int:
         """How many commitments have fired when a worker looks after so many more hours."""
         self.at += timedelta(hours=hours)
-        return timed_commitments.keep_commitments(self.tenant_id, clock=lambda: self.at)
+        return commitment_firing.keep_commitments(self.tenant_id, clock=lambda: self.at)
 
     @property
     def all(self) -> list[Commitment]:
@@ -194,7 +193,7 @@ def test_a_time_that_nobody_looked_at_for_too_long_is_stale(desk: Desk) -> None:
     desk.says("Call Ana in 3 days.")
     desk.keeps()
     assert desk.keeps(hours=24 * 6) == 0
-    assert (desk.only.state, desk.only.reason) == (S.STALE, firing.UNFIRED)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, lifecycle.UNFIRED)
 
 
 # --- firing: predicates -----------------------------------------------------------------------------------------------
@@ -319,7 +318,7 @@ def test_a_fault_of_the_host_is_not_tried_for_ever(desk: Desk, monkeypatch: pyte
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(schedules, "start", broken)
-    monkeypatch.setattr(timed_commitments, "_record_firing", broken)
+    monkeypatch.setattr(commitment_firing, "_append_fact", broken)
     assert desk.keeps(hours=72) == 0
     assert (desk.only.state, desk.only.last_code) == (S.STALE, "internal_error")
 
@@ -425,7 +424,7 @@ def test_a_condition_that_did_not_come_true_for_too_long_is_stale(desk: Desk) ->
     desk.says("When the invoice clears, tell finance.")
     desk.keeps()
     desk.keeps(hours=24 * 91)
-    assert (desk.only.state, desk.only.reason) == (S.STALE, firing.UNFIRED)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, lifecycle.UNFIRED)
     desk.says("The invoice cleared.")
     assert desk.keeps() == 0
 
@@ -446,15 +445,15 @@ def test_a_commitment_whose_entry_somebody_retired_is_stale_and_does_not_fire(de
     desk.keeps()
     ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.at += timedelta(days=4)
-    assert timed_commitments.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
-    assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, firing.GONE, [])
+    assert commitment_firing.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
+    assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, lifecycle.GONE, [])
 
 
 def test_one_whose_entry_has_expired_is_stale_at_the_next_thorough_look(desk: Desk) -> None:
     desk.says("When the invoice clears, tell finance.", expires_at=desk.at + timedelta(hours=2))
     desk.keeps()
     desk.keeps(hours=3)
-    assert (desk.only.state, desk.only.reason) == (S.STALE, firing.GONE)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, lifecycle.GONE)
 
 
 def test_one_whose_entry_was_merged_goes_on_and_names_the_entry_that_says_so_now(desk: Desk) -> None:
@@ -525,19 +524,19 @@ def test_a_lease_is_one_workers_until_it_ends(desk: Desk) -> None:
 
 def test_a_tenant_is_looked_after_when_there_is_news_or_something_is_due(desk: Desk) -> None:
     def wanted() -> bool:
-        return desk.tenant_id in timed_commitments.tenants(since=desk.at, whole=False, now=desk.at).tenants
+        return desk.tenant_id in commitments.due_tenants(since=desk.at, whole=False, now=desk.at).tenants
 
     assert not wanted()
     desk.says("Call Ana in 3 days.")
     assert wanted()
     desk.keeps()
     assert not wanted()
-    assert desk.tenant_id in timed_commitments.tenants(since=desk.at, whole=True, now=desk.at).tenants
+    assert desk.tenant_id in commitments.due_tenants(since=desk.at, whole=True, now=desk.at).tenants
     desk.at += timedelta(days=3)
     assert wanted()
     desk.keeps()
     assert not wanted()
-    assert desk.tenant_id not in timed_commitments.tenants(since=desk.at, whole=True, now=desk.at).tenants
+    assert desk.tenant_id not in commitments.due_tenants(since=desk.at, whole=True, now=desk.at).tenants
 
 
 def at_once(count: int, act: Callable[[], Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memory import commitments, ledger, provenance, retention
-from memory.commitments import firing
+from memory.commitments import lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution, plans
 from memory.forget.erasers.records import CommitmentRows
@@ -19,7 +19,7 @@ from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
 from memory.passes import orders
 from memory.passes.orders import Wanted
 from memory.provenance import Descent
-from openwop_console.runtime import commitments as timed_commitments
+from openwop_console.runtime import commitment_firing
 from tests import building
 from tests.memory.test_commitments import Desk as Keeping
 
@@ -81,7 +81,7 @@ def test_an_intention_that_a_pass_merged_before_it_was_read_is_armed_and_fires_o
     desk.says(CALL, tags=("y",))
     assert desk.passes()["merged"]
     desk.keeps()
-    assert sorted(desk.ends) == [(S.ARMED, ""), (S.STALE, firing.MERGED)]
+    assert sorted(desk.ends) == [(S.ARMED, ""), (S.STALE, lifecycle.MERGED)]
     assert desk.keeps(hours=24 * 4) == 1
 
 
@@ -110,7 +110,7 @@ def test_of_two_equal_ones_whose_entries_became_one_the_earlier_fires_and_the_la
     assert [row.entry_id for row in desk.all] == [first, second]
     desk.passes()
     assert desk.keeps(hours=24 * 4) == 1
-    assert (desk.ends, len(desk.facts)) == ([(S.FIRED, ""), (S.STALE, firing.MERGED)], 1)
+    assert (desk.ends, len(desk.facts)) == ([(S.FIRED, ""), (S.STALE, lifecycle.MERGED)], 1)
 
 
 @pytest.mark.engines
@@ -120,8 +120,8 @@ def test_two_equal_conditions_fire_once_whoever_looks(desk: Desk, whole: bool) -
     desk.keeps()
     into = desk.takes(one, two, text=WAIT, kind="merged")
     desk.says("Jones paid the invoice.")
-    fired = timed_commitments.keep_commitments(desk.tenant_id, whole=whole, clock=lambda: desk.at)
-    assert (fired, desk.ends) == (1, [(S.FIRED, ""), (S.STALE, firing.MERGED)])
+    fired = commitment_firing.keep_commitments(desk.tenant_id, whole=whole, clock=lambda: desk.at)
+    assert (fired, desk.ends) == (1, [(S.FIRED, ""), (S.STALE, lifecycle.MERGED)])
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into)]
 
 
@@ -159,7 +159,7 @@ def test_a_commitment_whose_retired_entry_was_restored_is_armed_again_and_fires(
     due = desk.only.due_at
     ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
-    assert desk.ends == [(S.STALE, firing.GONE)]
+    assert desk.ends == [(S.STALE, lifecycle.GONE)]
     assert desk.tenant_id in commitments.due_tenants(whole=True, since=desk.at, now=desk.at).tenants
     ledger.restore_entry(desk.scope, entry, now=desk.at)
     desk.keeps()
@@ -215,7 +215,7 @@ def test_an_entry_that_comes_back_too_late_or_never_leaves_its_commitment_stale_
     ledger.restore_entry(desk.scope, late, now=desk.at)
     desk.keeps()
     assert [row.predicate for row in desk.all] == [{"turn": 0}, {"turn": 0}, {}]
-    assert desk.ends[:2] == [(S.STALE, firing.GONE)] * 2
+    assert desk.ends[:2] == [(S.STALE, lifecycle.GONE)] * 2
 
 
 # --- what a name leaves behind ----------------------------------------------------------------------------------------
@@ -298,5 +298,5 @@ def test_a_commitment_that_has_ended_for_good_keeps_no_word_of_memory(desk: Desk
     commitments.cancel(desk.scope, desk.all[0].id, reason="", now=desk.at)
     desk.keeps(hours=24 * 91)
     assert [row.predicate for row in desk.all] == [{"turn": 1}, {"turn": 0}]
-    assert desk.ends == [(S.CANCELLED, ""), (S.STALE, firing.UNFIRED)]
+    assert desk.ends == [(S.CANCELLED, ""), (S.STALE, lifecycle.UNFIRED)]
     assert not commitments.find(desk.scope, desk.all[0].id, now=desk.at).twice

@@ -11,7 +11,7 @@ from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, NotFound
 from memory.models import Commitment, CommitmentState, Firing
 from memory.text.intentions import found_in
-from openwop_console.runtime import commitments as timed_commitments
+from openwop_console.runtime import commitment_firing
 from tests import building
 
 SUNDAY = datetime(2026, 11, 22, 10, tzinfo=UTC)
@@ -79,7 +79,7 @@ def remembered(*texts: str) -> list[Commitment]:
 
 
 def keep(at: datetime | None = None) -> None:
-    timed_commitments.keep_commitments(building.tenant().id, clock=lambda: at or timezone.now())
+    commitment_firing.keep_commitments(building.tenant().id, clock=lambda: at or timezone.now())
 
 
 def fresh(row: Commitment) -> Commitment:

@@ -15,7 +15,6 @@ from memory.forget.erasers.entries import NAMES_BESIDE_ENTRIES
 from memory.host.erasure import Identifiers
 from memory.passes import PassOrder
 from openwop_console.process import scheduler
-from openwop_console.runtime import commitments as timed_commitments
 from openwop_console.runtime import tasks
 from tests import building
 from tests.memory.test_commitments import Desk
@@ -92,7 +91,7 @@ def test_a_round_over_many_tenants_is_a_part_a_look_and_leaves_none_out(monkeypa
     found: set[UUID] = set()
     after, parts = None, 0
     while parts == 0 or after is not None:
-        part = timed_commitments.tenants(whole=False, since=desk.at, after=after, now=desk.at)
+        part = commitments.due_tenants(whole=False, since=desk.at, after=after, now=desk.at)
         found, after, parts = found | set(part.tenants), part.after, parts + 1
         assert len(part.tenants) <= 2
     assert (found, parts) == ({desk.tenant_id for desk in desks}, 3)
@@ -140,7 +139,7 @@ def test_a_thorough_look_at_one_tenant_is_a_part_of_its_commitments_and_comes_to
     for number in range(5):
         desk.says(f"When invoice {number} clears, tell finance.", expires_at=desk.at + timedelta(hours=2))
     desk.keeps()
-    monkeypatch.setattr(commitments.firing, "PART", 2)
+    monkeypatch.setattr(commitments.due, "PART", 2)
     desk.at += timedelta(hours=3)
     stale = []
     for _ in range(3):

@@ -28,7 +28,7 @@ from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
 from openwop_console.demo import model, seeding, story
-from openwop_console.runtime import commitments as timed_commitments
+from openwop_console.runtime import commitment_firing
 from openwop_console.runtime import runs as run_service
 from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
@@ -324,7 +324,7 @@ def test_what_was_to_be_done_some_day_becomes_commitments_that_fire_when_they_ar
         found = Commitment.objects.of(tenant.id).filter(memory_ref="desk/facts").order_by("id")
         assert [(row.condition, row.state) for row in found] == states
         due = max(row.due_at for row in found if row.due_at)
-        fired = timed_commitments.keep_commitments(tenant.id, clock=lambda due=due: due)
+        fired = commitment_firing.keep_commitments(tenant.id, clock=lambda due=due: due)
         assert RunEvent.objects.of(tenant.id).filter(type="commitment.fired").count() == fired
         assert Commitment.objects.of(tenant.id).get(id=found[0].id).state == "fired"
 

@@ -23,8 +23,8 @@ from memory.host.errors import Conflict, WebhookUrlRejected
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import AuditRecord, OutboxEvent, Secret, Webhook, WebhookDelivery
 from openwop_console import VERSION
-from openwop_console.process import dispatcher
-from openwop_console.process.dispatcher import Dispatcher
+from openwop_console.process import webhook_sender
+from openwop_console.process.webhook_sender import WebhookSender
 from openwop_console.runtime.api.serializers import event_document
 from tests import building, hooks
 from tests.receiver import Receiver, answer, hang
@@ -71,8 +71,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def sender(clock: Clock) -> Iterator[Dispatcher]:
-    made = Dispatcher(clock)
+def sender(clock: Clock) -> Iterator[WebhookSender]:
+    made = WebhookSender(clock)
     yield made
     made.close()
 
@@ -95,7 +95,7 @@ def rows_of(webhook: Webhook) -> list[WebhookDelivery]:
 
 @pytest.mark.engines
 def test_a_delivery_is_signed_both_ways_and_holds_the_event_as_it_is_served(
-    receivers: Callable[..., Receiver], sender: Dispatcher
+    receivers: Callable[..., Receiver], sender: WebhookSender
 ) -> None:
     receiver = receivers()
     building.install("acme", building.definition("hooked", building.remember_node("Marta prefers tea.")))
@@ -137,7 +137,7 @@ def test_a_delivery_is_signed_both_ways_and_holds_the_event_as_it_is_served(
 
 
 def test_a_delivery_continues_the_trace_that_its_run_continues(
-    client: Client, receivers: Callable[..., Receiver], sender: Dispatcher
+    client: Client, receivers: Callable[..., Receiver], sender: WebhookSender
 ) -> None:
     receiver = receivers()
     building.install("acme", building.definition("hooked", building.remember_node("Marta prefers tea.")))
@@ -171,7 +171,7 @@ def test_a_delivery_continues_the_trace_that_its_run_continues(
 
 
 def test_both_secrets_verify_until_the_overlap_is_over(
-    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+    receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock
 ) -> None:
     receiver = receivers()
     webhook = hooks.subscribe(EVENT, url=receiver.url)
@@ -192,7 +192,7 @@ def test_both_secrets_verify_until_the_overlap_is_over(
 
 
 def test_a_receiver_that_was_down_for_an_hour_is_told_once_it_is_back_under_the_same_id(
-    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+    receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock
 ) -> None:
     receiver = receivers(answer(503))
     webhook = hooks.subscribe(EVENT, url=receiver.url)
@@ -220,7 +220,7 @@ def test_a_receiver_that_was_down_for_an_hour_is_told_once_it_is_back_under_the_
 
 
 def test_a_receiver_that_fails_for_a_day_is_listed_and_can_be_told_again(
-    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+    receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock
 ) -> None:
     receiver = receivers(answer(500))
     webhook = hooks.subscribe(EVENT, url=receiver.url)
@@ -244,7 +244,7 @@ def test_a_receiver_that_fails_for_a_day_is_listed_and_can_be_told_again(
 
 
 def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there_any_more(
-    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhooks, "GAPS", ())
     receiver = receivers(answer(500))
@@ -270,7 +270,7 @@ def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there
 
 
 def test_failures_of_more_than_a_week_ago_count_no_more(
-    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhooks, "GAPS", ())
     monkeypatch.setattr(webhooks, "MOST_FAILURES", 3)
@@ -287,7 +287,7 @@ def test_failures_of_more_than_a_week_ago_count_no_more(
     assert states == ["active", "active", "active", "failed"]
 
 
-def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Receiver], sender: Dispatcher) -> None:
+def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Receiver], sender: WebhookSender) -> None:
     inner = receivers()
     outer = receivers(answer(302, Location=inner.url))
     webhook = hooks.subscribe(EVENT, url=outer.url)
@@ -299,7 +299,7 @@ def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Rece
 
 
 def test_an_address_that_has_become_private_is_not_connected_to(
-    receivers: Callable[..., Receiver], sender: Dispatcher, settings: Settings
+    receivers: Callable[..., Receiver], sender: WebhookSender, settings: Settings
 ) -> None:
     receiver = receivers()
     webhook = hooks.subscribe(EVENT, url=receiver.url)
@@ -312,7 +312,7 @@ def test_an_address_that_has_become_private_is_not_connected_to(
 
 def test_a_name_is_looked_up_at_each_delivery_and_connected_to_at_the_address_that_was_checked(
     receivers: Callable[..., Receiver],
-    sender: Dispatcher,
+    sender: WebhookSender,
     clock: Clock,
     settings: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -339,10 +339,10 @@ def test_a_name_is_looked_up_at_each_delivery_and_connected_to_at_the_address_th
 
 
 def test_slow_receivers_are_left_in_time_and_hold_up_nobody(
-    receivers: Callable[..., Receiver], sender: Dispatcher, monkeypatch: pytest.MonkeyPatch
+    receivers: Callable[..., Receiver], sender: WebhookSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert dispatcher.ATTEMPT_SECONDS == 5
-    monkeypatch.setattr(dispatcher, "ATTEMPT_SECONDS", 2.0)
+    assert webhook_sender.ATTEMPT_SECONDS == 5
+    monkeypatch.setattr(webhook_sender, "ATTEMPT_SECONDS", 2.0)
     slow, quick = receivers(hang), receivers()
     hanging = hooks.subscribe(EVENT, url=slow.url)
     happen(times=10)
@@ -354,14 +354,14 @@ def test_slow_receivers_are_left_in_time_and_hold_up_nobody(
         sender.tick()
         sender.wait(0.05)
         assert time.monotonic() - began < 1.5
-    assert len([each for each in rows_of(hanging) if each.holder]) == dispatcher.OF_ONE_WEBHOOK
+    assert len([each for each in rows_of(hanging) if each.holder]) == webhook_sender.OF_ONE_WEBHOOK
     while sender._under_way:
         sender.wait(3)
     assert {each.code for each in rows_of(hanging) if each.attempts} == {"timeout"}
 
 
 def test_a_delivery_that_cannot_be_built_holds_up_no_other(
-    receivers: Callable[..., Receiver], sender: Dispatcher
+    receivers: Callable[..., Receiver], sender: WebhookSender
 ) -> None:
     """Addresses that no request can be made for are refused; one that an earlier release stored is a failed attempt."""
     for url in ("https://xn--a/", "https://[v1.a]/"):
@@ -379,7 +379,7 @@ def test_a_delivery_that_cannot_be_built_holds_up_no_other(
 
 
 def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_id(
-    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+    receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock
 ) -> None:
     receiver = receivers()
     webhook = hooks.subscribe(EVENT, url=receiver.url)
@@ -398,7 +398,7 @@ def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_i
 
 
 def test_an_answer_without_an_end_is_read_no_further_than_is_needed(
-    receivers: Callable[..., Receiver], sender: Dispatcher
+    receivers: Callable[..., Receiver], sender: WebhookSender
 ) -> None:
     def talk(asked: Any) -> None:
         asked.send_response(200)
@@ -417,7 +417,7 @@ def test_an_answer_without_an_end_is_read_no_further_than_is_needed(
 
 
 def test_a_webhook_that_was_removed_or_whose_secret_does_not_open_is_sent_nothing(
-    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+    receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock
 ) -> None:
     receiver = receivers()
     removed, sealed = (hooks.subscribe(EVENT, url=receiver.url) for _ in range(2))

@@ -13,7 +13,7 @@ from pytest_django.fixtures import Settings
 from memory import commitments, ledger
 from memory.host import ids
 from memory.models import Commitment, CommitmentState
-from openwop_console.runtime import commitments as timed_commitments
+from openwop_console.runtime import commitment_firing
 from openwop_console.templatetags import console
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
@@ -26,7 +26,7 @@ def remembered(*texts: str) -> list[str]:
     """The wire ids of the commitments of Acme that come of these texts, the newest first."""
     building.remember("acme", *texts)
     tenant = building.tenant()
-    timed_commitments.keep_commitments(tenant.id, clock=timezone.now)
+    commitment_firing.keep_commitments(tenant.id, clock=timezone.now)
     return [ids.wire("cmt", row.id) for row in Commitment.objects.of(tenant.id).order_by("-id")]
 
 

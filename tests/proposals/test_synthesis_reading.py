@@ -16,7 +16,7 @@ from memory.host.models import Interrupt, Run
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, KeptContent
-from openwop_console.runtime import commitments, replay, runs, schedules
+from openwop_console.runtime import commitment_firing, replay, runs, schedules
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.runs import RunRequest
 from proposals.learning import run_traces
@@ -334,11 +334,11 @@ def test_a_firing_is_seen_with_the_run_that_it_started_until_its_commitment_is_c
         acme, {"commitment_workflow": "conformance-noop", "timezone": "Europe/Prague"}, now=timezone.now()
     )
     building.remember("acme", "Remind us in 3 days to call back.")
-    commitments.keep_commitments(acme.tenant_id, clock=timezone.now)
+    commitment_firing.keep_commitments(acme.tenant_id, clock=timezone.now)
     commitment = Commitment.objects.get()
     assert commitment.due_at
     then = commitment.due_at + timedelta(seconds=1)
-    assert commitments.fire(acme.tenant_id, commitment.id, now=then)
+    assert commitment_firing.fire(acme.tenant_id, commitment.id, now=then)
     seen = traces(days=4)
     [fired] = seen.firings
     started = Run.objects.get(metadata__origin__commitment=ids.wire("cmt", commitment.id))

@@ -1,4 +1,4 @@
-"""``manage.py qcluster``: django-q2's cluster of workers; beside it the due loop, and the dispatcher of webhooks."""
+"""``manage.py qcluster``: django-q2's cluster of workers; beside it the due loop, and the sender of webhooks."""
 
 import gc
 import multiprocessing
@@ -16,7 +16,7 @@ from django_q.signals import pre_execute
 from memory.host import ids, registrations, request_ids, scheduling
 from memory.host.json_types import JSONObject
 from openwop_console.management.base import DatabaseCommand
-from openwop_console.process import dispatcher, scheduler
+from openwop_console.process import scheduler, webhook_sender
 from openwop_console.process.sentinel import Sentinel
 
 
@@ -36,7 +36,7 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
         if run_once:
             return
         # The thread begins when the cluster's processes are forked: they would inherit its locks without it.
-        with scheduler.running() as ticking, dispatcher.running(timezone.now) as sending:
+        with scheduler.running() as ticking, webhook_sender.running(timezone.now) as sending:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, _after((ticking, sending), signal.getsignal(number)))
             for process in multiprocessing.active_children():

@@ -1,6 +1,6 @@
 """Send due webhook deliveries from a thread inside the worker, next to the scheduler's.
 
-Requests share one event loop, so that a slow receiver delays neither other deliveries nor runs; only the dispatcher's
+Requests share one event loop, so that a slow receiver delays neither other deliveries nor runs; only the sender's
 loop writes claims and outcomes. Any number of workers may run one: each delivery is claimed under a lease, and one
 claimed by a worker that died is sent again under the same id.
 """
@@ -54,14 +54,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery that this dispatcher has claimed."""
+    """A delivery that this sender has claimed."""
 
     tenant_id: UUID
     delivery_id: UUID
     webhook_id: UUID
 
 
-class Dispatcher:
+class WebhookSender:
     """The deliveries in flight of one worker."""
 
     def __init__(self, clock: Clock) -> None:
@@ -265,7 +265,7 @@ async def send(request: httpx.Request) -> Outcome:
             return Outcome(answer.status_code, code)
     except outbound.OutboundFailed as failed:
         return Outcome(code=failed.reason)
-    except Exception:  # whatever a receiver sends must not end the dispatcher
+    except Exception:  # whatever a receiver sends must not end the sender
         logger.exception("An attempt to deliver a webhook failed")
         return Outcome(code="malformed")
 
@@ -284,7 +284,7 @@ async def _drain(answer: httpx.Response) -> None:
 def running(clock: Clock) -> Iterator[threading.Event]:
     """Send webhooks from threads of their own inside the block, until the event is set."""
     stopping = threading.Event()
-    loop = threading.Thread(target=_dispatch_until, args=(stopping, clock), name="dispatcher", daemon=True)
+    loop = threading.Thread(target=_send_until, args=(stopping, clock), name="sender", daemon=True)
     loop.start()
     try:
         yield stopping
@@ -293,24 +293,24 @@ def running(clock: Clock) -> Iterator[threading.Event]:
         loop.join(timeout=2)
 
 
-def _dispatch_until(stopping: threading.Event, clock: Clock) -> None:
-    dispatcher = Dispatcher(clock)
+def _send_until(stopping: threading.Event, clock: Clock) -> None:
+    sender = WebhookSender(clock)
     try:
         while not stopping.is_set():
-            if not _dispatch_once(dispatcher):
+            if not _send_once(sender):
                 stopping.wait(AFTER_A_FAILURE)
     finally:
-        dispatcher.close()
+        sender.close()
         connection.close()
 
 
-def _dispatch_once(dispatcher: Dispatcher) -> bool:
+def _send_once(sender: WebhookSender) -> bool:
     """Return whether the tick succeeded. A failure is logged and retried, and the worker goes on."""
     try:
         close_old_connections()
         with request_ids.under_way("task"):
-            dispatcher.tick()
-            dispatcher.wait(EVERY)
+            sender.tick()
+            sender.wait(EVERY)
     except Exception:
         logger.exception("Webhooks could not be looked at; the next look comes in %s seconds", AFTER_A_FAILURE)
         return False

@@ -23,8 +23,6 @@ from openwop_console.runtime.runs import RunRequest
 KIND = "commitment"
 HOST = "host"
 Clock = Callable[[], datetime]
-take = commitments.lease_watch
-tenants = commitments.due_tenants
 
 
 def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
@@ -57,13 +55,13 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
         return None
     started, code = _started(claimed, now)
     row = claimed.row
-    told = _record_firing(row, claimed.memory_id, started, now)
+    run = _append_fact(row, claimed.memory_id, started, now)
     made = Firing(
         tenant_id=tenant_id,
         commitment_id=row.id,
         occasion=claimed.occasion,
         fired_at=now,
-        run_id=told.id,
+        run_id=run.id,
         enqueued_run_id=started,
         code=code,
     )
@@ -87,7 +85,7 @@ def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
     return schedules.start(row.tenant_id, HOST, request, now=now)
 
 
-def _record_firing(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
+def _append_fact(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
     """A completed system run of the tenant whose log has the ``commitment.fired`` event."""
     order = RunOrder(f"host-{KIND}", passes.definition_of(KIND), HOST, system=True)
     run = runs.open_run(row.tenant_id, order, now=now, ready=False)

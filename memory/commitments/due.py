@@ -1,4 +1,7 @@
-"""When commitments fire: what is due, what later entries and runs say of what waits, what is stale (RFC 0068 C)."""
+"""Which commitments are due, what later entries and runs say of those that wait, and what is stale (RFC 0068 C).
+
+They are fired by ``openwop_console.runtime.commitment_firing``.
+"""
 
 import re
 from collections import defaultdict
@@ -28,7 +31,6 @@ LIVE, FORGOTTEN = "live", "forgotten"
 TAKEN_IN = frozenset({LineageKind.MERGED, LineageKind.COMPACTED})
 LONGEST_LINEAGE = 20
 NOWHERE = EntryFate("", there=False)
-UNFIRED, GONE, FAILED, MERGED = lifecycle.UNFIRED, lifecycle.GONE, lifecycle.FAILED, lifecycle.MERGED
 PART = sql.CHUNK
 
 
@@ -313,7 +315,7 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | Non
     if row.state not in lifecycle.OPEN or row.due_at is None or row.due_at > now:
         return None
     if row.stale_at is not None and row.condition == Condition.TIME and row.stale_at <= now:
-        lifecycle.make_stale(tenant_id, [row.id], UNFIRED, now=now)
+        lifecycle.make_stale(tenant_id, [row.id], lifecycle.UNFIRED, now=now)
         return None
     source = current_source(tenant_id, row.entry_id, now=now)
     if source.today is None:
@@ -333,9 +335,11 @@ def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
     of them. Only the first one touches the others, so that no two wait for each other's lock."""
     later = duplicates_of(row, source, now=now)
     if row.id in later:
-        lifecycle.make_stale(row.tenant_id, [row.id], MERGED, now=now)
+        lifecycle.make_stale(row.tenant_id, [row.id], lifecycle.MERGED, now=now)
         return True
-    lifecycle.make_stale(row.tenant_id, [each for each, first in later.items() if first == row.id], MERGED, now=now)
+    lifecycle.make_stale(
+        row.tenant_id, [each for each, first in later.items() if first == row.id], lifecycle.MERGED, now=now
+    )
     return False
 
 
@@ -368,7 +372,7 @@ def abandon(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
     """End a commitment that cannot fire because of a fault of this host, so that it is not retried forever."""
     row = lifecycle.locked(tenant_id, commitment_id)
     if row.state in lifecycle.OPEN:
-        lifecycle.make_stale(tenant_id, [row.id], FAILED, now=now, last_code=FAILED)
+        lifecycle.make_stale(tenant_id, [row.id], lifecycle.FAILED, now=now, last_code=lifecycle.FAILED)
 
 
 @transaction.atomic
@@ -388,23 +392,23 @@ def review_open(tenant_id: UUID, *, now: datetime) -> None:
 
 
 def _review_possible(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
-    lifecycle.make_stale(tenant_id, [row.id for row, _ in found if _is_too_old(row, now)], UNFIRED, now=now)
+    lifecycle.make_stale(tenant_id, [row.id for row, _ in found if _is_too_old(row, now)], lifecycle.UNFIRED, now=now)
     gone = [row.id for row, source in found if source.today is None and not source.returns]
-    lifecycle.make_stale(tenant_id, gone, GONE, now=now)
+    lifecycle.make_stale(tenant_id, gone, lifecycle.GONE, now=now)
 
 
 def _review_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     over = [row.id for row, source in found if _is_too_old(row, now) or not (source.today or source.returns)]
-    lifecycle.make_stale(tenant_id, over, GONE, now=now)
+    lifecycle.make_stale(tenant_id, over, lifecycle.GONE, now=now)
     back = {row.id for row, source in found if source.today} - set(over)
     lifecycle.restore(tenant_id, sorted(back), now=now)
 
 
 def _review_armed(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     old = [row.id for row, _ in found if _is_too_old(row, now) and (row.due_at is None or row.condition == "time")]
-    lifecycle.make_stale(tenant_id, old, UNFIRED, now=now)
+    lifecycle.make_stale(tenant_id, old, lifecycle.UNFIRED, now=now)
     _mark_lost(tenant_id, [each for each in found if each[1].today is None], now)
-    lifecycle.make_stale(tenant_id, list(find_duplicates(tenant_id, _armed_today(found))), MERGED, now=now)
+    lifecycle.make_stale(tenant_id, list(find_duplicates(tenant_id, _armed_today(found))), lifecycle.MERGED, now=now)
     lifecycle.rearm(tenant_id, [row.id for row, _ in found if _has_slept(row, now)], now=now)
 
 
@@ -424,7 +428,7 @@ def _armed_today(found: Sequence[Spoken]) -> list[Spoken]:
 
 def _mark_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
     """A commitment whose entry is gone is stale: until the entry is restored, or for good when it cannot be."""
-    lifecycle.make_stale(tenant_id, [row.id for row, source in found if not source.returns], GONE, now=now)
+    lifecycle.make_stale(tenant_id, [row.id for row, source in found if not source.returns], lifecycle.GONE, now=now)
     away = [row.id for row, source in found if source.returns]
     if away:
         until = now + timedelta(days=memory_policy.policy_of(tenant_id).stale_days)
