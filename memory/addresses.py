@@ -1,6 +1,6 @@
 """Where an entry of RFC-0015 has its place: tier, agent, namespace and key; what may stand there, and its form.
 
-The memory_ref of such an entry follows from its address (design.md 1), and its content is the canonical JSON of its
+The memory_ref of such an entry follows from its address, and its content is the canonical JSON of its
 value. No run and no pass writes under these refs except through an address.
 """
 

@@ -1,4 +1,4 @@
-"""Which node of which run wrote this? Read from the event log alone, never guessed (ux.md, section 2; RFC 0057).
+"""Which node of which run wrote this? Read from the event log alone, never guessed (RFC 0057).
 
 The verdict is one of five and never blank: a node; a host writer, which has no node by design; stated, when an agent
 elsewhere says where its write came from, which this host has not seen; unattributed, when the host attributes writes

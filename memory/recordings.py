@@ -1,4 +1,5 @@
-"""What nodes read from memory and called outside, kept with the run for replays (design.md 3.12). Its only writer.
+"""What nodes read from memory and called outside, kept with the run, so that a replay serves exactly
+that. Their only writer.
 
 The log has ids, counts and codes; the texts are here. A text that was read is stored once, under its digest; a forget
 blanks the text and keeps the digest. Requests and answers of calls are redacted by what the run has resolved, and a

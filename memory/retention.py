@@ -1,7 +1,7 @@
 """Removal of entries whose time is over, and the figures of the retention page.
 
 Removed are expired entries, those that a pass retired and whose restore window is over, and those of a host without
-durable memory. For expired entries this is housekeeping: reads never show them (design.md 3.4). The figures say how
+durable memory. For expired entries this is housekeeping: reads never show them. The figures say how
 memory grows per agent and per node, week by week, and what will be removed.
 """
 

@@ -1,4 +1,4 @@
-"""Database options, as measured (performance.md, section 2)."""
+"""Database options, chosen by measurement."""
 
 import contextlib
 import sqlite3

@@ -239,7 +239,7 @@ def _require_own_origin(request: HttpRequest) -> None:
 
 
 def _credential(request: HttpRequest) -> str:
-    """Return the key from either header (design.md 4: both headers work on both faces)."""
+    """Return the key from either header: both work on both faces."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token:
         return token.strip()

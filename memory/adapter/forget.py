@@ -139,7 +139,8 @@ def retirement_reasons(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> I
     yield from found.values_list("id", "retired_reason").iterator(chunk_size=sql.CHUNK)
 
 
-# Memory as a forget looks for a subject in it, by two paths (design.md 3.8).
+# Memory as a forget looks for a subject in it, by two paths, so that neither alone decides what
+# is found.
 
 
 def find_mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = None) -> dict[UUID, Mention]:

@@ -1,4 +1,4 @@
-"""Memory as a run reads it: list and get (agent-memory.md, MemoryAdapter), and the list within a budget (RFC 0113).
+"""Memory as a run reads it: list and get (OpenWOP's MemoryAdapter), and the list within a budget (RFC 0113).
 
 A run reads the ledger as it stood when the run started, and its own writes.
 """

@@ -1,1 +1,1 @@
-"""A subject is forgotten: looked for, planned, erased, verified and receipted (design.md 3.9)."""
+"""A subject is forgotten for good: looked for, planned, erased, verified and receipted."""

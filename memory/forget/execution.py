@@ -1,4 +1,4 @@
-"""Forget a subject: preview, confirm, erase, verify, receipt (design.md 3.8 to 3.10, ux.md page 11).
+"""Forget a subject: preview, confirm, erase, verify, receipt.
 
 A worker builds the preview: a frozen, hashed plan with a lifetime, and the suspected rows about which a person decides.
 The work removes what is there of the subject then, in chunks that leave room for other writers, until an independent

@@ -29,7 +29,7 @@ class EarlierLook:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forget.execution``.
+    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forget.plans``.
 
     Each search has its own instance: stores that need the same scan share its result in ``seen``, by the name of what
     was scanned, so that a large table is scanned once per search and not once per store.

@@ -642,7 +642,7 @@ class NodeResumed(Event):
 
 # The RFC-0015 events about memory and tasks: ids, tiers and versions.
 #
-# On a run's log these are vendor events (host-extensions.md), which any OpenWOP reader may skip; the OpenIntent face
+# On a run's log these are vendor events, which any OpenWOP reader may skip; the OpenIntent face
 # removes the prefix. Namespaces, keys, tags and payloads are stored separately, in ``event_notes``.
 
 

@@ -1,6 +1,7 @@
 """Identifiers: UUIDv7 in the database, ``run_<32 hex digits>`` on the wire.
 
-Ids are made here and nowhere else, so they rise with time and carry no sequence of the database (design.md 3.11).
+Ids are made here and nowhere else: they rise with time, and no sequence of one database is in them, so tenants can be
+distributed over several.
 """
 
 import secrets

@@ -1,4 +1,6 @@
-"""Migration operations that make the database protect rows, by triggers on both engines (design.md 2).
+"""Migration operations that make the database protect rows, by triggers on both engines.
+
+Events, audit records and the bytes of archives are proof: no code of this host may change them, by mistake or not.
 
 ``keep_forever("host_runevent")`` is such an operation, and reversible.
 """

@@ -2,9 +2,9 @@
 
 Threads that compute compete for the interpreter lock; threads that sleep cost nothing. So a process has many threads
 and ``OPENWOP_WEB_THREADS`` slots: a thread holds one while it computes, and releases it, with its connection, while it
-waits for anything else. Bodies are read before a slot is taken and answers are sent after it is released (``serving``).
-SQLite's connections are passed from slot to slot, because one per thread would be hundreds; PostgreSQL's come from a
-pool.
+waits for anything else. Bodies are read before a slot is taken and answers are sent after it is released
+(``process/server.py``). SQLite's connections are passed from slot to slot, because one per thread would be hundreds;
+PostgreSQL's come from a pool.
 """
 
 import threading

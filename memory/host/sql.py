@@ -1,6 +1,7 @@
 """Helpers for hand-written SQL: value conversion per engine, driver reads, chunked writes, statement limits, upkeep.
 
-``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2); the statements stay there.
+``adapter``, ``ledger`` and ``event_log`` write SQL by hand where the ORM was measured to take longer than the database;
+the statements stay there.
 """
 
 import hashlib

@@ -316,8 +316,8 @@ def draft_of(given: Given) -> EntryDraft:
 
 # Entries with addresses stored and changed, any number in one go (RFC-0015 1 to 3; R100): redacted, with their facts.
 #
-# What is the same for all of them is asked once. Who calls has locked what they change (``rows.hold``). A confidential
-# or restricted value is sealed before anything is stored, and is nowhere in clear.
+# What is the same for all of them is asked once. Who calls has locked what they change (``lock_entries``). A
+# confidential or restricted value is sealed before anything is stored, and is nowhere in clear.
 @dataclass(frozen=True, slots=True)
 class New:
     """An entry to be stored, the stream of its facts, and the task it belongs to or what made it. With ``stated``,

@@ -1,5 +1,7 @@
-"""Recordings and notes kept with the log: memory reads, outside calls, texts of events of RFC-0015. A forget reaches
-them (design.md 3.12)."""
+"""Recordings and notes kept with the log: memory reads, outside calls, texts of events of RFC-0015.
+
+The log holds ids alone and cannot be erased; a forget reaches what is here.
+"""
 
 from django.db import models
 
@@ -77,7 +79,7 @@ class EventNote(TenantOwned):
     """The text of an event of RFC-0015, kept apart from the log and joined when the event is read.
 
     Namespaces, keys, tags, and the values of an archive may name a person, and the log cannot be erased: a forget
-    blanks ``body`` here (design.md 3.12).
+    blanks ``body`` here.
     """
 
     writer = "memory.event_notes"

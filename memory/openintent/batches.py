@@ -1,7 +1,7 @@
 """Many entries at once, all or none: made and changed as given, or deleted by what they have in common (R100, R101).
 
-A batch takes every lock that it needs before it changes anything, in the order of all others (``ledger.hold``), and
-asks once what is the same for all its entries.
+A batch takes every lock that it needs before it changes anything, in the order of all others (``ledger.lock_entries``),
+and asks once what is the same for all its entries.
 """
 
 from collections.abc import Sequence

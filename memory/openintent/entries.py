@@ -309,8 +309,8 @@ def _ends_by_itself(given: Given) -> bool:
 
 # Where new entries belong, and what is locked before them: a namespace, a task, an agent, a stream (RFC-0015 2, 5).
 #
-# Rows are locked in the order of all others (``ledger.hold``): entries are counted and keys are looked up under those
-# locks, so that two at once run one after the other.
+# Rows are locked in the order of all others (``ledger.lock_entries``): entries are counted and keys are looked up under
+# those locks, so that two at once run one after the other.
 @dataclass(frozen=True, slots=True)
 class Owners:
     """The tasks and agents that entries belong to, and the logs for their facts."""
@@ -656,7 +656,7 @@ def _require_free(caller: Caller, held: "EntryAddress | None", now: datetime) ->
 
 
 def _make_room(caller: Caller, place: Address, size: int, owners: Owners, lapsed: list[UUID], now: datetime) -> None:
-    """There is room at the place, and its key is free; what goes for that is locked in one go (``ledger.hold``)."""
+    """Evict what must go so that there is room at the place and its key is free; all of that is locked in one go."""
     task, agent = owners.tasks.get(place.task_id), owners.agents[place.agent_id]
     room = Room([place], now=now)
     room.take(place, size, task, agent)

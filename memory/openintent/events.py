@@ -136,7 +136,7 @@ def _assignments(caller: Caller, intent: Intent) -> "QuerySet[Assignment]":
 # What has happened to memory and to the work it belongs to, as OpenIntent tells it (RFC-0015 5; R64 to R70).
 #
 # The log has ids; names, tags, payloads and archived values are joined from the notes kept with it, for readers of
-# the log. What a forget took out of a note is missing, and an archived value then says that it is (design.md 3.12).
+# the log. What a forget took out of a note is missing, and an archived value then says that it is.
 # Facts of OpenWOP on the same stream are left out: the published client knows no other types than its own.
 
 

@@ -1,4 +1,4 @@
-"""A background pass: its run, its claim, its progress, its outcome (design.md 3.6 and 3.14).
+"""A background pass: its run, its claim, its progress, its outcome.
 
 A window is a unique row, so it is done once; a claim is a lease, so a pass whose worker died is taken over, and one ref
 is changed by one pass at a time. What became of it is on record, and its small system run carries its events.

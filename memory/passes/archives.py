@@ -1,8 +1,8 @@
 """Archives: what distillations made, kept as bytes that never change, and the texts that an endpoint has distilled.
 
 An archive is withdrawn when its time is over, when a subject is forgotten that it speaks of or was made from, or when
-something that it was made from becomes confidential; its bytes are gone then, its row says why for good (RFC 0062 B.4,
-design.md 3.13), and the memory index forgets it.
+something that it was made from becomes confidential; its bytes are gone then, its row says why for good (RFC 0062 B.4),
+and the memory index forgets it.
 """
 
 import hashlib
@@ -319,7 +319,7 @@ def cache_answer(scope: MemoryScope, request_sha256: str, text: str, *, now: dat
     Distillate.objects.written_by(WRITER).bulk_create([kept], ignore_conflicts=True)
 
 
-# Archives withdrawn: their time is over, a subject is forgotten, a source is confidential now (design.md 3.13).
+# Archives withdrawn: their time is over, a subject is forgotten, a source is confidential now.
 
 
 @transaction.atomic

@@ -1,5 +1,4 @@
-"""What principals may request of passes: to run, stop, repeat or undo one; and how a worker runs one (design.md 3.6,
-3.14).
+"""What principals may request of passes: to run, stop, repeat or undo one; and how a worker runs one.
 
 A kind is a flow. It works in short transactions, calls ``passes.progress`` between them, and ends with
 ``passes.finish`` in the transaction of its last fact, so a pass that is taken over records nothing twice. A refusal is

@@ -2,7 +2,7 @@
 
 Every overlapping match of every form of every secret is found in one pass (Aho-Corasick), the matches are merged, and
 each union is replaced once, by the mark of the longest secret inside it. Replacing the longest first, or taking the
-leftmost-longest match, would leave part of a secret where two of them overlap (performance.md, section 4).
+leftmost-longest match, would leave part of a secret where two of them overlap.
 """
 
 import re

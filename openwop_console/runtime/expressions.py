@@ -134,7 +134,7 @@ def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
 
 @lru_cache(maxsize=512)
 def nodes_read(expression: str) -> frozenset[str] | None:
-    """The ids of the nodes whose outputs the expression can read, as ``nodes.id``; None when it can read any."""
+    """The ids of the nodes whose outputs the expression can read, as ``nodes.<id>``; None when it can read any."""
     try:
         found, waiting = set[str](), [_compiled(expression).parsed]
     except BadExpression:

@@ -1,4 +1,4 @@
-"""The house rules, checked against the source: one place for each thing (design.md, section 2)."""
+"""The house rules, checked against the source: one place for each thing (docs/architecture.md)."""
 
 import ast
 import json
@@ -131,6 +131,54 @@ def test_every_table_of_ours_is_a_tenant_s_or_known_to_be_shared() -> None:
 )
 def test_a_thing_happens_in_its_one_place(pattern: str, only: str) -> None:
     assert places(pattern) == {only}
+
+
+@cache
+def modules_called(name: str) -> list[Path]:
+    return [each for each in sources() if each.stem == name or (each.stem, each.parent.name) == ("__init__", name)]
+
+
+@cache
+def names_in(path: Path) -> set[str]:
+    """What a reader may call by the name of the module: what is defined or imported in it, and its own modules."""
+    found = {each.stem for each in path.parent.glob("*.py")} if path.stem == "__init__" else set()
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name)
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return found
+
+
+def is_there(reference: str) -> bool:
+    """Whether ``module.name``, of a module of ours, leads to something."""
+    module, name = reference.rsplit(".", 1)
+    homes = modules_called(module.rpartition(".")[2])
+    is_module = bool(modules_called(name)) or (ROOT / reference.replace(".", "/")).is_dir()
+    return not homes or is_module or any(name in names_in(home) for home in homes)
+
+
+def test_what_a_docstring_or_a_comment_refers_to_is_there() -> None:
+    """Files by their names, and ``module.name`` in double backticks. A type of event looks the same."""
+    folders = [
+        ROOT / each
+        for each in ("docs", "examples", "memory", "openwop_console", "proposals", "static", "tests", "tools")
+    ]
+    files = {path.name for path in [*ROOT.iterdir(), *(each for folder in folders for each in folder.rglob("*.*"))]}
+    types, lost = {getattr(kind, "type", "") for kind in vocabulary()}, {}
+    for path in [*sources(), *(ROOT / "tools").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        text = text_of(path) if "tests" not in path.parts else text_of(path).partition("\n")[0]
+        named = set(re.findall(r"[\w-]+\.(?:md|py)\b", text)) - files - {"MEMORY-INDEX.md"}
+        called = (
+            set(re.findall(r"``((?:(?:memory|openwop_console|proposals)[\w.]+|[a-z_]+)\.\w+)(?:\(\))?``", text))
+            - files
+            - types
+        )
+        if missing := named | {each for each in called if not is_there(each)}:
+            lost[path.relative_to(ROOT).as_posix()] = missing
+    assert not lost, lost
 
 
 # Packages, and modules, that write SQL by hand.

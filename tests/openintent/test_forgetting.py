@@ -1,4 +1,4 @@
-"""Forget reaches all that OpenIntent keeps; the log stays, and says what is missing (design.md 3.8 to 3.12, R69)."""
+"""Forget reaches all that OpenIntent keeps; the log stays, and says what is missing (R69)."""
 
 from datetime import timedelta
 from typing import Any

@@ -343,8 +343,8 @@ SIGNATURES = KeptSignatures()
 
 # Archives as a store of a forget.
 #
-# An archive goes when it names the subject, and when something it was distilled from goes (design.md 3.13): its bytes
-# cannot be changed, so it is withdrawn as a whole. What is left is distilled anew once nothing of the subject is there.
+# An archive goes when it names the subject, and when something it was distilled from goes. Its bytes cannot be
+# changed, so it is withdrawn as a whole. What is left is distilled anew once nothing of the subject is there.
 
 
 class Archives(Declared):

@@ -59,7 +59,7 @@ ACCOUNTS_STAY = (
 # Notes of events as a store of a forget: what events of RFC-0015 say beyond ids.
 #
 # The event stays as it is and reads without its note. Of a snapshot of archived memory the entries that name the
-# subject lose their values, and say so (design.md 3.12).
+# subject lose their values, and say so.
 
 
 class EventNotes(Declared):

@@ -1,7 +1,8 @@
 """The base of every tenant-owned table: the composite key, links that carry the tenant, and the write guard.
 
-``(tenant_id, id)`` is the primary key, and ``TenantFK`` makes the database refuse a link to another tenant's row
-(design.md 3.11). Each model names its one ``writer``; a save, update or delete by other code raises ``WriteGuard``.
+``(tenant_id, id)`` is the primary key, and ``TenantFK`` makes the database refuse a link to another tenant's row. The
+tenant comes first, so that tables can be partitioned or distributed by it. Each model names its one ``writer``; a save,
+update or delete by other code raises ``WriteGuard``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

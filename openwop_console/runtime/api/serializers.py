@@ -43,7 +43,7 @@ from openwop_console.runtime.runs import MAX_RUN_IDS, Cancelled, RunRequest, Run
 from openwop_console.runtime.streams import Reading, modes_of
 
 EXTERNAL = "external"  # the kind of a run that an agent executes elsewhere
-EVENT_LOG_SCHEMA = 2  # version-negotiation.md: what readers may expect of the log of a run
+EVENT_LOG_SCHEMA = 2  # OpenWOP's version negotiation: what readers may expect of the log of a run
 STATUS: Schema = {"type": "string", "enum": [str(status) for status in RunStatus.values]}
 RUN_STATUS = closed(runId=TEXT, status=STATUS)
 FORKED = closed(
