@@ -59,8 +59,7 @@ def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "
         problem = "is empty" if not content.strip() else "is what the entry says already"
         raise Invalid("The entry was not corrected.", errors=[{"field": "content", "message": problem}])
     order = RunOrder(WORKFLOW, definition_of(KIND), scope.principal.id, system=True, traceparent=scope.traceparent)
-    run = runs.open_run(scope.tenant_id, order, now=now, ready=False)
-    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
     draft = EntryDraft(content, tuple(found.tags), found.subject, expires_at=found.expires_at)
     [written] = ledger.write_derived(place, [Derivation(draft, "", found.protected)], run=run, now=now)
     if ledger.retire_entry(scope, found.id, reason=reason, now=now).retired_at != now:

@@ -5,7 +5,6 @@ the agent says so or has been silent for long enough. One run of an agent, a sys
 comes when it has ended opens the next one.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -33,17 +32,7 @@ if TYPE_CHECKING:
 
 WRITER = "memory.external_runs"
 WORKFLOW = "external-run"
-DEFINITION = {
-    "id": WORKFLOW,
-    "name": "A run of an agent elsewhere",
-    "version": "1.0",
-    "nodes": [],
-    "edges": [],
-    "triggers": [{"id": "agent", "type": "event"}],
-    "variables": [],
-    "metadata": {},
-    "settings": {},
-}
+DEFINITION = runs.host_definition(WORKFLOW, "A run of an agent elsewhere", version="1.0", trigger="agent")
 NOWHERE = Origin("")  # of a write whose agent says nothing of where it came from
 FAILED = Failure("external_run_failed", "The agent said that its run had failed.")
 AGENT, SILENCE = "agent", "silence"
@@ -121,17 +110,15 @@ def _opened(scope: TenantScope, identity: _Identity, thread_id: str, now: dateti
     tenant_id = scope.tenant_id
     try:
         with transaction.atomic():
-            text = json.dumps(DEFINITION, separators=(",", ":"), sort_keys=True)
             order = RunOrder(
                 WORKFLOW,
-                text,
+                DEFINITION,
                 scope.principal.id,
                 agent_id=identity.agent_id,
                 external=True,
                 traceparent=scope.traceparent,
             )
-            run = runs.open_run(tenant_id, order, now=now, ready=False)
-            runs.start(runs.find(tenant_id, run.id), snapshot_position=ledger.position(tenant_id), now=now)
+            run = runs.open_running(tenant_id, order, snapshot_position=ledger.position(tenant_id), now=now)
             row = ExternalRun(
                 tenant_id=tenant_id, id=run.id, thread_id=thread_id, due_at=now + silence(), **asdict(identity)
             )

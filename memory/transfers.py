@@ -41,17 +41,7 @@ from memory.wire import address_document
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
 
-DEFINITION = {
-    "id": IMPORT,
-    "name": "An import of memory",
-    "version": "1.0",
-    "nodes": [],
-    "edges": [],
-    "triggers": [{"id": "host", "type": "event"}],
-    "variables": [],
-    "metadata": {},
-    "settings": {},
-}
+DEFINITION = runs.host_definition(IMPORT, "An import of memory", version="1.0")
 STORED, THERE, WOULD_BE_STORED, REFUSED = "stored", "already here", "would be stored", "refused"
 LONGEST = 1_000_000  # bytes of a line
 DEEPEST = MAX_DEPTH + 1  # levels of a line: those of a value, and its own
@@ -392,10 +382,8 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
     scope_id = f"import:{digest}"
     there = runs.active_in(scope.tenant_id, scope_id)
     if there is None:
-        definition = json.dumps(DEFINITION, separators=(",", ":"), sort_keys=True)
-        order = RunOrder(IMPORT, definition, scope.principal.id, system=True, scope_id=scope_id)
-        there = runs.open_run(scope.tenant_id, order, now=now, ready=False)
-        runs.start(there, snapshot_position=ledger.position(scope.tenant_id), now=now)
+        order = RunOrder(IMPORT, DEFINITION, scope.principal.id, system=True, scope_id=scope_id)
+        there = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
     return runs.find(scope.tenant_id, there.id)
 
 

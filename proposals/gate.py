@@ -5,12 +5,10 @@ then the proposal, as the engine does when it installs, so that the two cannot d
 workflow ``gate -> install``.
 """
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import pairwise
 from uuid import UUID
 
 from django.db import transaction
@@ -44,26 +42,9 @@ ONE_VOICE = "one-voice-a-person"
 JUSTIFIED = "The reason is on record in the audit log, under approval.override of this gate."
 
 
-def definition_of(*nodes: tuple[str, str], workflow: str = WORKFLOW, name: str = "activate a proposal") -> str:
-    """The JSON text of a linear host workflow; each node is an (id, type id) pair."""
-    document = {
-        "id": workflow,
-        "name": f"Host: {name}",
-        "version": "1.0.0",
-        "nodes": [
-            {"id": node, "typeId": type_id, "name": node, "position": {"x": 0, "y": 0}, "config": {}, "inputs": {}}
-            for node, type_id in nodes
-        ],
-        "edges": [
-            {"id": f"{before}-{after}", "sourceNodeId": before, "targetNodeId": after}
-            for (before, _), (after, _) in pairwise(nodes)
-        ],
-        "triggers": [{"id": "host", "type": "event"}],
-        "variables": [],
-        "metadata": {},
-        "settings": {},
-    }
-    return json.dumps(document, separators=(",", ":"), sort_keys=True)
+def activation(*nodes: tuple[str, str]) -> str:
+    """The definition of an activation run with these nodes."""
+    return runs.host_definition(WORKFLOW, "Host: activate a proposal", *nodes)
 
 
 def open_gate(proposal: Proposal, revision: Revision, policy: Policy, *, opened_by: str, now: datetime) -> Gate:
@@ -93,7 +74,7 @@ def open_gate(proposal: Proposal, revision: Revision, policy: Policy, *, opened_
         "revision": revision.number,
         "sha256": revision.sha256,
     }
-    definition = definition_of((GATE_NODE, GATE_TYPE), (INSTALL_NODE, INSTALL_TYPE))
+    definition = activation((GATE_NODE, GATE_TYPE), (INSTALL_NODE, INSTALL_TYPE))
     order = RunOrder(WORKFLOW, definition, opened_by, system=True, inputs=pins)
     gate.run = runs.open_run(proposal.tenant_id, order, now=now)
     gate.insert(by=WRITER)

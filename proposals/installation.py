@@ -143,10 +143,9 @@ def _take_out(installation: Installation, *, now: datetime) -> None:
 
 def begin_directly(tenant_id: UUID, *, by: str, pins: dict[str, str], now: datetime) -> Run:
     """Start the one-node activation run of a host without gates, with its node running."""
-    definition = gate.definition_of((gate.INSTALL_NODE, gate.INSTALL_TYPE))
+    definition = gate.activation((gate.INSTALL_NODE, gate.INSTALL_TYPE))
     order = RunOrder(gate.WORKFLOW, definition, by, system=True, inputs=dict(pins))
-    run = runs.open_run(tenant_id, order, now=now, ready=False)
-    runs.start(run, snapshot_position=0, now=now)
+    run = runs.open_running(tenant_id, order, now=now)
     runs.note(run, NodeStarted(gate.INSTALL_NODE, gate.INSTALL_TYPE, 1), now=now)
     return run
 

@@ -250,10 +250,9 @@ def _intake(scope: TenantScope, run: Run | None, now: datetime) -> Iterator[Run]
             raise NotFound("There is no run by that id.")
         yield run
         return
-    definition = gate.definition_of((INTAKE_NODE, INTAKE_TYPE), workflow=INTAKE, name="take in a proposal")
+    definition = runs.host_definition(INTAKE, "Host: take in a proposal", (INTAKE_NODE, INTAKE_TYPE))
     order = RunOrder(INTAKE, definition, scope.principal.id, system=True)
-    own = runs.open_run(scope.tenant_id, order, now=now, ready=False)
-    runs.start(own, snapshot_position=0, now=now)
+    own = runs.open_running(scope.tenant_id, order, now=now)
     yield own
     runs.complete(own, now=now)
 

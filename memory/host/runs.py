@@ -4,10 +4,12 @@
 worker died becomes ready again. ``holder`` is the fence: a step commits only while its worker holds the run.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 from uuid import UUID
 
@@ -89,6 +91,34 @@ class RunOrder:
     fork: Fork | None = None
 
 
+@cache
+def host_definition(
+    workflow_id: str, name: str, *nodes: tuple[str, str], version: str = "1.0.0", trigger: str = "host"
+) -> str:
+    """The JSON text of a workflow of the host's own: nodes, each an id and a type, of which one follows the other.
+
+    Runs pin it by its digest, so a change of a character is another definition.
+    """
+    document = {
+        "id": workflow_id,
+        "name": name,
+        "version": version,
+        "nodes": [
+            {"id": node, "typeId": type_id, "name": node, "position": {"x": 0, "y": 0}, "config": {}, "inputs": {}}
+            for node, type_id in nodes
+        ],
+        "edges": [
+            {"id": f"{before}-{after}", "sourceNodeId": before, "targetNodeId": after}
+            for (before, _), (after, _) in pairwise(nodes)
+        ],
+        "triggers": [{"id": trigger, "type": "event"}] if trigger else [],
+        "variables": [],
+        "metadata": {},
+        "settings": {},
+    }
+    return json.dumps(document, separators=(",", ":"), sort_keys=True)
+
+
 @transaction.atomic(savepoint=False)
 def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = True) -> Run:
     """Create a pending run with its own empty stream.
@@ -120,6 +150,13 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
     )
     run.insert(by=WRITER)
     _call_worker(run)
+    return run
+
+
+def open_running(tenant_id: UUID, order: RunOrder, *, snapshot_position: int = 0, now: datetime) -> Run:
+    """Create a run that no worker executes, and start it: its log takes what its caller does."""
+    run = open_run(tenant_id, order, now=now, ready=False)
+    start(run, snapshot_position=snapshot_position, now=now)
     return run
 
 

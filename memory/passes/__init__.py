@@ -4,7 +4,6 @@ A window is a unique row, so it is done once; a claim is a lease, so a pass whos
 is changed by one pass at a time. What became of it is on record, and its small system run carries its events.
 """
 
-import json
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
@@ -48,26 +47,7 @@ class PassOrder:
 
 def definition_of(kind: str) -> str:
     """The one-node workflow that a pass of this kind runs as."""
-    node = {
-        "id": kind,
-        "typeId": f"vendor.console.pass.{kind}",
-        "name": kind,
-        "position": {"x": 0, "y": 0},
-        "config": {},
-        "inputs": {},
-    }
-    document = {
-        "id": f"host-{kind}",
-        "name": f"Host pass: {kind}",
-        "version": "1.0.0",
-        "nodes": [node],
-        "edges": [],
-        "triggers": [{"id": "host", "type": "event"}],
-        "variables": [],
-        "metadata": {},
-        "settings": {},
-    }
-    return json.dumps(document, separators=(",", ":"), sort_keys=True)
+    return runs.host_definition(f"host-{kind}", f"Host pass: {kind}", (kind, f"vendor.console.pass.{kind}"))
 
 
 @transaction.atomic

@@ -88,8 +88,7 @@ def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
 def _append_fact(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
     """A completed system run of the tenant whose log has the ``commitment.fired`` event."""
     order = RunOrder(f"host-{KIND}", passes.definition_of(KIND), HOST, system=True)
-    run = runs.open_run(row.tenant_id, order, now=now, ready=False)
-    runs.start(run, snapshot_position=0, now=now)
+    run = runs.open_running(row.tenant_id, order, now=now)
     event = CommitmentFired(
         commitment_id=row.id,
         memory_ref=row.memory_ref,

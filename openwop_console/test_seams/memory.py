@@ -464,8 +464,7 @@ def _write(memory: MemoryScope, text: str, written_at: datetime) -> None:
     definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
     assert definition is not None, "the host brings this workflow along"
     order = RunOrder(WORKFLOW, definition, scope.principal.id)
-    run = runs.find(scope.tenant_id, runs.open_run(scope.tenant_id, order, now=now, ready=False).id)
-    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
     ledger.write_entry(memory, EntryDraft(text, ("conformance",)), run=run, node_id=None, now=written_at)
     runs.complete(run, now=now)
 
@@ -552,8 +551,7 @@ def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
     definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
     assert definition is not None, "the host brings this workflow along"
     order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True)
-    run = runs.find(scope.tenant_id, runs.open_run(scope.tenant_id, order, now=now, ready=False).id)
-    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
     yield run
     runs.complete(run, now=now)
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def test_the_activation_workflow_is_none_that_a_tenant_installs_because_its_nodes_are_the_host_s() -> None:
     nodes = ((gates.GATE_NODE, gates.GATE_TYPE), (gates.INSTALL_NODE, gates.INSTALL_TYPE))
     with pytest.raises(Invalid) as refused:
-        workflows.check(json.loads(gates.definition_of(*nodes)))
+        workflows.check(json.loads(gates.activation(*nodes)))
     fields = [error["field"] for error in refused.value.details["errors"]]
     assert fields == ["$.nodes[0].typeId", "$.nodes[1].typeId"]
 

@@ -1,6 +1,5 @@
 """Rows of agents, intents and tasks, found and made. An intent and an agent have a run whose stream is their log."""
 
-import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -78,7 +77,7 @@ def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
         return found
     try:
         with transaction.atomic():
-            run = _log(tenant_id, AGENT_LOG, agent_id, now)
+            run = _log(tenant_id, AGENT_LOG, "An agent of OpenIntent", agent_id, now)
             made = Agent(tenant_id=tenant_id, agent_id=agent_id, run_id=run.id, created_at=now, updated_at=now)
             return made.insert(by=WRITER)
     except IntegrityError:  # another request created it first
@@ -119,32 +118,14 @@ def intent(tenant_id: UUID, text: str) -> Intent | None:
 
 def open_log(tenant_id: UUID, agent_id: str, *, now: datetime) -> Run:
     """A run whose stream is the log of a new intent."""
-    return _log(tenant_id, INTENT_LOG, agent_id, now)
+    return _log(tenant_id, INTENT_LOG, "An intent of OpenIntent", agent_id, now)
 
 
-def _log(tenant_id: UUID, workflow_id: str, agent_id: str, now: datetime) -> Run:
+def _log(tenant_id: UUID, workflow_id: str, name: str, agent_id: str, now: datetime) -> Run:
     """A system run that executes nothing: its stream is the log, and the ledger names it as the run that wrote."""
-    order = RunOrder(workflow_id, _definition(workflow_id), "host", agent_id=agent_id, system=True)
-    run = runs.open_run(tenant_id, order, now=now, ready=False)
-    runs.start(runs.find(tenant_id, run.id), snapshot_position=0, now=now)
-    return run
-
-
-@cache
-def _definition(workflow_id: str) -> str:
-    names = {AGENT_LOG: "An agent of OpenIntent", INTENT_LOG: "An intent of OpenIntent"}
-    document = {
-        "id": workflow_id,
-        "name": names[workflow_id],
-        "version": "1.0",
-        "nodes": [],
-        "edges": [],
-        "triggers": [],
-        "variables": [],
-        "metadata": {},
-        "settings": {},
-    }
-    return json.dumps(document, separators=(",", ":"), sort_keys=True)
+    definition = runs.host_definition(workflow_id, name, version="1.0", trigger="")
+    order = RunOrder(workflow_id, definition, "host", agent_id=agent_id, system=True)
+    return runs.open_running(tenant_id, order, now=now)
 
 
 # Whose a task was, and until when (RFC-0015 8): what an agent may read and write of it follows from these rows.
