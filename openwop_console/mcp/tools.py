@@ -18,7 +18,6 @@ from rest_framework.exceptions import APIException
 
 from memory import adapter, external_runs, ledger_search, provenance
 from memory.api import serializers as memory_schemas
-from memory.api import serializers as memory_wire
 from memory.host import access, audit, denials, idempotency_keys, ids
 from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
 from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, listed, nullable, words
@@ -26,6 +25,7 @@ from memory.host.idempotency_keys import StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter, LedgerPage
+from memory.text.untrusted import NOTICE
 from memory.wire import ORIGIN
 from openwop_console import errors
 from openwop_console.mcp import resources
@@ -47,10 +47,10 @@ ANSWERED, TIMED_OUT, WITHDRAWN, INTERRUPTED = "answered", "timeout", "withdrawn"
 REF: Schema = {"type": "string", "minLength": 1, "description": "Where the memory is kept, such as team/notes."}
 LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT}
 ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": "The id of an entry: mem_..."}
-NOTICE: Schema = {"const": resources.NOTICE}
+MARK: Schema = {"const": NOTICE}
 
 
-class MemoryWrite(memory_wire.EntryWrite):
+class MemoryWrite(memory_schemas.EntryWrite):
     """The body of a write of the host extension as far as the tool lists it, and a key like its ``Idempotency-Key``."""
 
     subject = None  # type: ignore[assignment]  # a field that is not inherited
@@ -221,11 +221,11 @@ def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     size = call.given.get("limit", DEFAULT_LIMIT)
     found = ledger_search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
     texts = [resources.entry_text(row) for row in found.entries]
-    given = _fitting(texts, [memory_wire.entry_of(row) for row in found.entries])
+    given = _fitting(texts, [memory_schemas.entry_of(row) for row in found.entries])
     page, left_out = replace(found, entries=found.entries[:given]), found.entries[given:]
     if left_out and not wanted.text:
         page = replace(page, after=page.entries[-1].id)
-    document = memory_wire.page_document(page, wanted.memory_ref) | {"notice": resources.NOTICE}
+    document = memory_schemas.page_document(page, wanted.memory_ref) | {"notice": NOTICE}
     told = [ids.wire("mem", row.id) for row in page.entries]
     if not wanted.text:
         return Result([*texts[:given], _count(page, "" if page.after is None else _go_on(page.after))], document, told)
@@ -248,9 +248,9 @@ def _go_on(after: UUID) -> str:
 
 def _count(page: LedgerPage, more: str) -> str:
     if not page.entries:
-        return f"No entries ({resources.NOTICE})."
+        return f"No entries ({NOTICE})."
     counted = f"{len(page.entries)} of {page.total}{'' if page.total_is_exact else '+'} entries"
-    return f"{counted} ({resources.NOTICE}).{f' There is more: {more}.' if more else ''}"
+    return f"{counted} ({NOTICE}).{f' There is more: {more}.' if more else ''}"
 
 
 def _get(call: Call) -> Result:
@@ -258,9 +258,9 @@ def _get(call: Call) -> Result:
     row = adapter.find_entry(call.scope, entry_id, now=call.now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
-    found = memory_wire.PROVENANCE.document(provenance.provenance_of_entry(call.scope, row))
-    document = {"memoryRef": row.memory_ref, "entry": memory_wire.entry_of(row), "provenance": found}
-    return Result([resources.entry_text(row)], document | {"notice": resources.NOTICE}, [ids.wire("mem", row.id)])
+    found = memory_schemas.PROVENANCE.document(provenance.provenance_of_entry(call.scope, row))
+    document = {"memoryRef": row.memory_ref, "entry": memory_schemas.entry_of(row), "provenance": found}
+    return Result([resources.entry_text(row)], document | {"notice": NOTICE}, [ids.wire("mem", row.id)])
 
 
 def _write(call: Call) -> Result:
@@ -317,7 +317,7 @@ SEARCH = Tool(
     "Search memory",
     "Find memory entries about some words, the best first; leftOut are ids of those that were too long for one answer.",
     takes("query", query={"type": "string", "minLength": 1, "maxLength": 500}, limit=LIMIT, memoryRef=REF),
-    also(memory_schemas.MEMORY_PAGE, notice=NOTICE, leftOut=listed(TEXT)),
+    also(memory_schemas.MEMORY_PAGE, notice=MARK, leftOut=listed(TEXT)),
     ("memory:read",),
     _search,
     reads=True,
@@ -327,7 +327,7 @@ GET = Tool(
     "Read a memory entry",
     "One memory entry by its id, with its provenance: which node of which run wrote it.",
     takes("id", id=ID),
-    also(memory_schemas.MEMORY_ENTRY, notice=NOTICE),
+    also(memory_schemas.MEMORY_ENTRY, notice=MARK),
     ("memory:read", "runs:read"),
     _get,
     reads=True,
@@ -337,7 +337,7 @@ LIST = Tool(
     "List memory",
     "The memory entries under one memoryRef, the newest first; after is what next gave.",
     takes("memoryRef", memoryRef=REF, limit=LIMIT, after=ID),
-    also(memory_schemas.MEMORY_PAGE, notice=NOTICE),
+    also(memory_schemas.MEMORY_PAGE, notice=MARK),
     ("memory:read",),
     _list,
     reads=True,
