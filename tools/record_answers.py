@@ -36,6 +36,31 @@ OF_PAGES = {
     "workflow-files/intent_id": "openintent intents/intent_id",
     "workspace/path": "files/path",
 }
+TAB = "<slug:tab>"
+# Filters of lists, by the page's pattern.
+OF_LISTS = {
+    "memory": (
+        "agent=nobody.here&state=all&age=7d",
+        "tag=red&ref=notes&subject=ada",
+        "q=tag%3Ared+owl&order=newest&state=retired",
+        "q=memory",
+        "run=run_x&node=write&tier=working&namespace=shared&sensitivity=public&system=crm&thread=t-1",
+        "since=2026-03-01&until=2026-03-02&node=write",
+        "state=unknown",
+        "column=tags&columns=1",
+    ),
+    "memory/views": ("tag=red&state=all&age=7d",),
+    "memory/export": ("tag=red&age=24h&until=2026-03-02",),
+    "proposals": (
+        "show=mine&state=draft&state=proposed&kind=agent-pack&age=7d",
+        "q=a&synthesizer=x&duplicate=no&purpose=new&gate=waiting",
+        "agent=acme.bot",
+    ),
+    "proposals/filters": ("state=draft&kind=agent-pack&q=a",),
+    "runs": ("status=completed&agent=a&started=x", "status=failed", "age=7d"),
+    "commitments": ("state=armed",),
+    "audit": ("action=run.create&since=2026-03-01",),
+}
 WITHOUT_END = ("text/event-stream",)
 
 
@@ -98,6 +123,7 @@ def _value(values: dict[str, str], found: re.Match[str]) -> str:
 
 def page_calls(world: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """File name, address and headers of every page that has a row to show."""
+    from memory.views.agents import PARTS
     from tests import peopled
     from tests.faces.test_query_parameters import page_routes
 
@@ -107,12 +133,16 @@ def page_calls(world: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
         if not set(names.values()) <= set(peopled.MAKERS):
             continue
         values = {name: peopled.MAKERS[known](world) for name, known in names.items()}
-        address = "/" + re.sub(r"<(?:\w+:)?(\w+)>", partial(_value, values), pattern)
-        name = re.sub(r"\W+", "-", pattern) or "home"
-        yield f"page-{name}", address, {}
-        yield f"page-{name}-fragment", address, {"HTTP_HX_REQUEST": "true"}
-        yield f"page-{name}-json", f"{address}?format=json", {}
-        yield f"page-{name}-csv", f"{address}?format=csv", {}
+        for shown in [pattern.replace(TAB, each) for each in PARTS] if TAB in pattern else [pattern]:
+            address = "/" + re.sub(r"<(?:\w+:)?(\w+)>", partial(_value, values), shown)
+            name = re.sub(r"\W+", "-", shown) or "home"
+            yield f"page-{name}", address, {}
+            yield f"page-{name}-fragment", address, {"HTTP_HX_REQUEST": "true"}
+            yield f"page-{name}-json", f"{address}?format=json", {}
+            yield f"page-{name}-csv", f"{address}?format=csv", {}
+            for number, query in enumerate(OF_LISTS.get(pattern, ())):
+                yield f"page-{name}-{number}", f"{address}?{query}", {}
+                yield f"page-{name}-{number}-fragment", f"{address}?{query}", {"HTTP_HX_REQUEST": "true"}
 
 
 @pytest.mark.django_db
