@@ -93,7 +93,7 @@ def needs_you(request: HttpRequest) -> HttpResponse:
         return redirect("audit")
     scope.check(READS)
     found = dashboard.attention_of(scope, registrations.advertised_capabilities(), now=now)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_needs(found))
     context = {"nav": "needs-you", "now": now, "needs": found, "as_json": pages.address(request, format="json")}
     context["nav_counts"] = found.by_section  # the page has counted it all
@@ -186,9 +186,9 @@ def _installed_page(request: HttpRequest, scope: TenantScope, *, status: int = 2
     kind = pages.word_of(request, "kind", tuple(registry.REF_PREFIX))
     state = pages.word_of(request, "state", STATES)
     narrowed: dict[str, Any] = {"kind": kind, "disabled": None if not state else state == "disabled"}
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = map(_installed_row, installed.every(scope, **narrowed))
-        return exports.listing(request.GET["format"], "installed", rows, columns=INSTALLED_COLUMNS)
+        return exports.listing(file_format, "installed", rows, columns=INSTALLED_COLUMNS)
     page = installed.page(scope, **narrowed, before=cursor.after, size=pages.PAGE)
     context = {
         "nav": "installed",
@@ -339,7 +339,7 @@ def settings(request: HttpRequest) -> HttpResponse:
     """Show the roles and their permissions, and this host's settings."""
     scope, document = tenancy.scope_of(request), registrations.advertised_capabilities()
     scope.check(READS)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(document)
     context = {
         "nav": "settings",
@@ -354,7 +354,7 @@ def settings(request: HttpRequest) -> HttpResponse:
         "engine": configuration.DATABASES["default"]["ENGINE"].rpartition(".")[2],
         "backend": configuration.OPENWOP_MEMORY_BACKEND,
         "activation": configuration.OPENWOP_PROPOSALS_ACTIVATION,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "console/settings.html", context)
 
@@ -383,7 +383,7 @@ def host_health(request: HttpRequest) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check(HEALTH)
     state = health.host_state(now=now)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_health_document(state))
     policy = memory_policy.policy_of(scope.tenant_id)
     context = {
@@ -392,7 +392,7 @@ def host_health(request: HttpRequest) -> HttpResponse:
         "state": state,
         "passes": orders.page(scope, before=None, size=PASSES_SHOWN).rows,
         "next_night": policy.night_after(now),
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "console/health.html", context)
 

@@ -33,8 +33,8 @@ def _text(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def listing(wanted: str, name: str, rows: Iterable[Row], *, columns: Sequence[str]) -> StreamingHttpResponse:
-    """Return every row in the ``wanted`` format; a CSV is a download named ``name``."""
+def listing(wanted: str, name: str, rows: Iterable[Row], *, columns: Sequence[str] = ()) -> StreamingHttpResponse:
+    """Return every row in the ``wanted`` format; a CSV is a download named ``name``, with these ``columns``."""
     if wanted == "csv":
         return download(name, _csv(columns, ([cell(row.get(column)) for column in columns] for row in rows)))
     return StreamingHttpResponse(_json(name, rows), content_type="application/json")

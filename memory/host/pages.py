@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from memory.host import ids
+from memory.host import exports, ids
 from memory.host.audit_chain import Finding
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.json_types import JSONObject
@@ -29,6 +29,7 @@ PAGE = 50
 LONGEST = 256
 LONGEST_PATH = 2048
 STOP_POLLING = 286
+LISTED = 8  # choices of a facet; with more it is a menu
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 PLACES = ("after", "before", "seen", "format")
 
@@ -196,9 +197,16 @@ def is_there(find: Callable[[], object]) -> bool:
         return False
 
 
-def files(request: HttpRequest) -> dict[str, str]:
-    """Return the addresses that export the whole list."""
-    return {"as_json": address(request, format="json"), "as_csv": address(request, format="csv")}
+def file_format(request: HttpRequest) -> str:
+    """Return which of ``exports.FORMATS`` the address asks for, or "" for the page; the answer to a form is a page."""
+    wanted = request.GET.get("format", "")
+    return wanted if wanted in exports.FORMATS and request.method != "POST" else ""
+
+
+def files(request: HttpRequest, *formats: str) -> dict[str, str]:
+    """Return the addresses of this page or of its whole list as files, for its template: in these ``formats``, or in
+    each of ``exports.FORMATS``."""
+    return {f"as_{each}": address(request, format=each) for each in formats or exports.FORMATS}
 
 
 def address(request: HttpRequest, **changes: object) -> str:
@@ -219,6 +227,60 @@ def back(request: HttpRequest, otherwise: str) -> str:
     place = request.POST.get("next") or request.GET.get("next", "")
     ours = place.startswith("/") and len(place) <= LONGEST_PATH and url_has_allowed_host_and_scheme(place, None)
     return place if ours else otherwise
+
+
+# --- the filters and the tabs of a list -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice of a facet; ``plain`` explains its label, ``is_bound`` says that there may be more than ``count``."""
+
+    value: str
+    label: str
+    selected: bool
+    count: int | None = None
+    is_bound: bool = False
+    title: str = ""
+    plain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One group of choices beside a list; ``more`` counts the values that are not listed."""
+
+    name: str
+    legend: str
+    options: list[Option]
+    kind: str = "checkbox"
+    folded: bool = False
+    more: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the choices are better a menu than a list."""
+        return len(self.options) > LISTED + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One filter that is set, and the address without it."""
+
+    label: str
+    value: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One page of an object or a list; ``key`` opens it, ``everything`` is the section's page with all of it."""
+
+    name: str
+    label: str
+    url: str
+    count: int | None = None
+    key: str = ""
+    everything: str = ""
 
 
 # --- forms ----------------------------------------------------------------------------------------------------------

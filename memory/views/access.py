@@ -66,9 +66,9 @@ def key_list(request: HttpRequest) -> HttpResponseBase:
     """The API keys, the newest first; a POST makes one, whose text the answer shows once."""
     scope, now = tenancy.scope_of(request), timezone.now()
     api_keys.check_manager(scope, api_keys.SCOPE)
-    if wanted := _file_format(request):
+    if file_format := pages.file_format(request):
         records = _every(lambda after: api_keys.list_keys(scope, after=after, limit=CHUNK, now=now))
-        return exports.listing(wanted, "keys", map(KEY.document, records), columns=tuple(KEY["properties"]))
+        return exports.listing(file_format, "keys", map(KEY.document, records), columns=tuple(KEY["properties"]))
     form, made, status = _submitted_key(request, scope)
     return _keys_page(request, scope, form, made=made, status=status)
 
@@ -135,12 +135,6 @@ def _keys_page(
     return pages.render(request, "memory/keys.html", context, status=status)
 
 
-def _file_format(request: HttpRequest) -> str:
-    """The format of a file that a list is wanted in, or ``""``."""
-    wanted = request.GET.get("format", "")
-    return wanted if wanted in exports.FORMATS and request.method != "POST" else ""
-
-
 def _every(read: Callable[[UUID | None], Page[Row]]) -> Iterator[Row]:
     """All rows of a list, page by page."""
     after: UUID | None = None
@@ -196,10 +190,10 @@ def operator_list(request: HttpRequest) -> HttpResponseBase:
     """The operators in the order they joined; a POST invites one, and the answer shows the link once."""
     scope, now = tenancy.scope_of(request), timezone.now()
     api_keys.check_manager(scope, operators.SCOPE)
-    if wanted := _file_format(request):
+    if file_format := pages.file_format(request):
         records = _every(lambda after: operators.list_operators(scope, after=after, limit=CHUNK))
         return exports.listing(
-            wanted, "operators", map(OPERATOR.document, records), columns=tuple(OPERATOR["properties"])
+            file_format, "operators", map(OPERATOR.document, records), columns=tuple(OPERATOR["properties"])
         )
     form = _invite_form(scope, request.POST if request.method == "POST" else None)
     if not form.is_bound:
@@ -299,8 +293,8 @@ def operator_sessions(request: HttpRequest, operator_id: str) -> HttpResponseBas
 
 def _sessions_page(request: HttpRequest, context: JSONObject) -> HttpResponseBase:
     """The list as a page, or as a file."""
-    if wanted := _file_format(request):
-        return exports.listing(wanted, "sessions", map(_session_row, context["rows"]), columns=SESSION_COLUMNS)
+    if file_format := pages.file_format(request):
+        return exports.listing(file_format, "sessions", map(_session_row, context["rows"]), columns=SESSION_COLUMNS)
     context = {"nav": "settings", **context, **pages.files(request)}
     return pages.render(request, "memory/sessions.html", context)
 
@@ -387,9 +381,9 @@ def secret_list(request: HttpRequest) -> HttpResponseBase:
     """The secrets by name; a POST sets the value of one, which no page shows."""
     scope = tenancy.scope_of(request)
     scope.check("secrets:manage")
-    if wanted := _file_format(request):
+    if file_format := pages.file_format(request):
         rows = map(_secret_row, _every(lambda after: vault.list_secrets(scope, after=after, limit=CHUNK)))
-        return exports.listing(wanted, "secrets", rows, columns=SECRET_COLUMNS)
+        return exports.listing(file_format, "secrets", rows, columns=SECRET_COLUMNS)
     form = SecretForm(request.POST if request.method == "POST" else None)
     if not form.is_bound:
         return _secrets_page(request, scope, form)

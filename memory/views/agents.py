@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from memory.agents import AgentRow
 from memory.commitments import Wanted
 from memory.host import access, audit_access, citations, exports, ids, pages, registrations, tenancy
 from memory.host.errors import NotFound
+from memory.host.pages import Tab
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
 from memory.models import Pass
@@ -51,14 +51,13 @@ def agents(request: HttpRequest) -> HttpResponseBase:
     """Every installed agent with the health of its memory."""
     scope, now = tenancy.scope_of(request), timezone.now()
     found = memory_agents.agent_rows(scope, registrations.advertised_capabilities(), now=now)
-    if request.GET.get("format") in exports.FORMATS:
-        return exports.listing(request.GET["format"], "agents", map(_row, found), columns=COLUMNS)
+    if file_format := pages.file_format(request):
+        return exports.listing(file_format, "agents", map(_row, found), columns=COLUMNS)
     context = {
         "nav": "agents",
         "now": now,
         "agents": sorted(found, key=lambda row: row.entry.health != "degraded"),
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **pages.files(request),
     }
     return pages.render(request, "memory/agents.html", context)
 
@@ -90,23 +89,13 @@ def _pass_id(found: Pass | None) -> str | None:
     return ids.wire("pass", found.id) if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """A part of an agent's page with its own URL; ``everything`` is the section's page with all of it."""
-
-    name: str
-    label: str
-    url: str
-    everything: str = ""
-    count: int | None = None
-
-
 def _tabs(scope: TenantScope, row: AgentRow) -> list[Tab]:
     agent_id = row.entry.agent_id
 
     def tab(name: str, label: str, everything: str = "", count: int | None = None, **query: str) -> Tab:
         url = reverse("agent-tab", args=[agent_id, name])
-        return Tab(name, label, url, everything and reverse(everything, query=query or {"agent": agent_id}), count)
+        whole = everything and reverse(everything, query=query or {"agent": agent_id})
+        return Tab(name, label, url, count, everything=whole)
 
     found = [Tab("", "Requirements", reverse("agent", args=[agent_id]))]
     if scope.can("memory:read"):
@@ -149,7 +138,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     scope, now, found = _found(request, agent_id)
     document, shape = registrations.advertised_capabilities(), found.entry.memory_shape
     declared = None if shape is None else dict(shape)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_row(found) | {"memoryShape": declared})
     standings = capabilities.dimension_states(shape, document)
     context = {
@@ -158,7 +147,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
         "lacking": [each for each in standings if each.verdict == "degraded"],
         "shape": "" if declared is None else json.dumps(declared, indent=2),
         "raw": json.dumps({name: document.get(name) for name in ("memory", "agents", "multiAgent")}, indent=2),
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "memory/agent.html", context)
 

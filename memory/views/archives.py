@@ -43,9 +43,9 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     page = archive_reports.list_outcomes(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
     if not capabilities.advertises(registrations.advertised_capabilities(), "memory.distillation"):
         return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = map(_row, archive_reports.export_outcomes(scope, memory_ref=ref))
-        return exports.listing(request.GET["format"], "archives", rows, columns=COLUMNS)
+        return exports.listing(file_format, "archives", rows, columns=COLUMNS)
     now = timezone.now()
     context = {
         "nav": "archives",
@@ -114,16 +114,16 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
         "now": now,
         "archive": row,
         "arc_id": arc_id,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
         "can_run": scope.can("passes:run"),
     }
     if row.state == ArchiveState.WITHDRAWN:
-        if request.GET.get("format") == "json":
+        if pages.file_format(request) == "json":
             return exports.document(archive_row(row))
         context |= {"successor": archives.successor_of(row)}
         return pages.render(request, "memory/archive_withdrawn.html", context)
     report = archive_reports.report_archive(scope, row, now=now)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(archive_row(row) | {"sources": report.states, "document": report.document})
     context |= {"told": report, "index": archive_reports.index_of(scope), **_view_options(request, report)}
     first, last = _shown_sources(request, report)

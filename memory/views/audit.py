@@ -32,12 +32,11 @@ COLUMNS = (
 @require_safe
 def audit(request: HttpRequest) -> HttpResponseBase:
     """The records, newest first."""
-    wanted_format = request.GET.get("format")
-    if wanted_format in exports.FORMATS:
+    if file_format := pages.file_format(request):
         scope = tenancy.scope_of(request)
         rows = audit_access.export(scope, _read_filter(request), now=timezone.now())
-        rows = audit_access.with_names(scope, rows) if wanted_format == "csv" else rows
-        return exports.listing(wanted_format, "records", rows, columns=COLUMNS)
+        rows = audit_access.with_names(scope, rows) if file_format == "csv" else rows
+        return exports.listing(file_format, "records", rows, columns=COLUMNS)
     return _page(request, RangeForm())
 
 
@@ -120,8 +119,7 @@ def _place(request: HttpRequest, found: AuditPage, wanted: AuditFilter) -> dict[
         "last": last,
         "older": pages.address(request, before=oldest, seen=last) if found.records and has_older else "",
         "newest": pages.address(request) if "before" in request.GET else "",
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **pages.files(request),
     }
 
 

@@ -4,7 +4,7 @@ Created and cancelled are records of this console; the wire knows only that one 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from memory import commitments as kept
 from memory.commitments import Shown, Wanted
 from memory.forms import CancelForm, SnoozeForm
 from memory.host import exports, ids, pages, registrations, tenancy
+from memory.host.pages import Tab
 from memory.host.tenancy import TenantScope
 from memory.models import CommitmentState
 from memory.wire import instant
@@ -49,16 +50,6 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """The commitments of one state, or all."""
-
-    name: str
-    label: str
-    url: str
-    count: int
-
-
 @pages.parameters("state", "ref", "agent", *pages.LIST)
 @require_safe
 def commitments(request: HttpRequest) -> HttpResponseBase:
@@ -66,9 +57,9 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
     scope, now, wanted = tenancy.scope_of(request), timezone.now(), _read_filter(request)
     if "commitments" not in registrations.advertised_capabilities()["agents"]:
         return _unsupported(request, scope)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = (_row(each) for each in kept.export_commitments(scope, wanted, now=now))
-        return exports.listing(request.GET["format"], "commitments", rows, columns=COLUMNS)
+        return exports.listing(file_format, "commitments", rows, columns=COLUMNS)
     cursor = pages.Cursor.from_request(request, "cmt")
     listed = kept.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
     possible = [] if cursor.after else _possible(scope, wanted, now)
@@ -122,7 +113,7 @@ def commitment(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """One commitment, with its firings."""
     scope, now = tenancy.scope_of(request), timezone.now()
     shown = _commitment(scope, cmt_id, now)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_row(shown))
     return _page(request, scope, shown, SnoozeForm())
 

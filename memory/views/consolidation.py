@@ -48,10 +48,10 @@ def consolidation(request: HttpRequest) -> HttpResponseBase:
     if not capabilities.advertises(registrations.advertised_capabilities(), "agents.memoryConsolidation"):
         scope.check("memory:read")
         return pages.unsupported(request, "consolidation", "Consolidation", "agents.memoryConsolidation", WHAT)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         scope.check("memory:read")
         rows = (document(row) for row in orders.export_passes(scope, kinds=kinds, memory_ref=ref))
-        return exports.listing(request.GET["format"], "passes", rows, columns=COLUMNS)
+        return exports.listing(file_format, "passes", rows, columns=COLUMNS)
     return _page(request, scope, PassForm(initial={"ref": ref}), PassScheduleForm(initial={"ref": ref}))
 
 
@@ -170,9 +170,9 @@ PAIR_COLUMNS = ("id", "memoryRef", "percent", "alikeIn", "foundAt", "older", "ne
 def look_alikes(request: HttpRequest) -> HttpResponseBase:
     """The pairs that wait, newest first; of one ref or with one entry when the address says so."""
     scope = tenancy.scope_of(request)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = (LOOK_ALIKE.document(pair) for pair in _pair_page(scope, request, size=lookalikes.MOST_LISTED).rows)
-        return exports.listing(request.GET["format"], "look-alikes", rows, columns=PAIR_COLUMNS)
+        return exports.listing(file_format, "look-alikes", rows, columns=PAIR_COLUMNS)
     return _render_pairs(request, scope)
 
 

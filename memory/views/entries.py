@@ -80,7 +80,7 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = _entry(scope, mem_id)
     origin = provenance.provenance_of_entry(scope, found)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         now = timezone.now()
         kin = pass_reports.kinship(scope, found, now=now)
         for row in adapter.export_rows(scope, adapter.visible_entries(scope, now=now).filter(id=found.id)):

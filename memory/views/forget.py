@@ -75,9 +75,9 @@ def forget(request: HttpRequest) -> HttpResponseBase:
     scope.check("memory:forget")
     if request.method == "POST":
         return _preview(request, scope)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = (_row(found) for found in plans.export_requests(scope))
-        return exports.listing(request.GET["format"], "requests", rows, columns=COLUMNS)
+        return exports.listing(file_format, "requests", rows, columns=COLUMNS)
     found = (
         adapter.find_entry(scope, entry_id, now=now)
         if (entry_id := ids.parse("mem", request.GET.get("from", "")))
@@ -141,7 +141,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Where a request stands: its preview, its progress, its residue, or its receipt."""
     scope = tenancy.scope_of(request)
     found = plans.find(scope, ids.parse("fgt", forget_id))
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         withdrawn = archive_reports.withdrawn_by_receipt(found.tenant_id, found.receipt)
         beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
         return exports.document(_row(found) | receipts.proof(found) | beside)
@@ -270,7 +270,7 @@ def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict
         "step": STEPS[ForgetState(found.state)],
         "seconds": (now - since).total_seconds(),
         "lapsed": found.lapses_at <= now,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
         "stays": receipts.STAYS,
         "confirmations": confirmations,
         "names": access.names_of(found.tenant_id, people),
@@ -438,9 +438,9 @@ def hold_list(request: HttpRequest) -> HttpResponseBase:
         conflict, status = sent.conflict, sent.status
     cursor = pages.Cursor.from_request(request, "hld")
     page = holds.newest(scope, before=cursor.after, limit=pages.PAGE)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = (HOLD.document(each) for each in holds.export_holds(scope))
-        return exports.listing(request.GET["format"], "holds", rows, columns=HOLD_COLUMNS)
+        return exports.listing(file_format, "holds", rows, columns=HOLD_COLUMNS)
     context = {
         "nav": "forget",
         "now": timezone.now(),
@@ -468,7 +468,7 @@ def hold(request: HttpRequest, hold_id: str) -> HttpResponse:
             messages.success(request, "The hold is ended. The subject can be forgotten.")
             return redirect("forget-hold", hold_id)
         conflict, status = sent.conflict, sent.status
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(HOLD.document(found))
     context = {
         "nav": "forget",
@@ -478,6 +478,6 @@ def hold(request: HttpRequest, hold_id: str) -> HttpResponse:
         "names": _setters(scope, [found]),
         "form": form,
         "conflict": conflict,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "memory/forget_hold.html", context, status=status)

@@ -34,9 +34,9 @@ def imports(request: HttpRequest) -> HttpResponseBase:
     """The upload, and this person's last imports."""
     scope, now = tenancy.scope_of(request), timezone.now()
     ledger_imports.check_scope(scope)
-    if request.method != "POST" and request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = map(_row, ledger_imports.recent(scope, now=now))
-        return exports.listing(request.GET["format"], "imports", rows, columns=COLUMNS)
+        return exports.listing(file_format, "imports", rows, columns=COLUMNS)
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
     conflict, status = "", 200
     if form.is_bound:
@@ -77,9 +77,9 @@ def one_import(request: HttpRequest, import_id: str) -> HttpResponseBase:
     """How far an import is, its report, and what to decide about it; or its refused lines as a file."""
     scope = tenancy.scope_of(request)
     found = _find(scope, import_id)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = ({"line": each.line, "reason": each.reason} for each in ledger_imports.refusals(scope, found))
-        return exports.listing(request.GET["format"], "refused", rows, columns=("line", "reason"))
+        return exports.listing(file_format, "refused", rows, columns=("line", "reason"))
     return _page(request, scope, found)
 
 

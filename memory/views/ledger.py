@@ -1,7 +1,9 @@
 """The memory ledger page: entries filtered, searched and paged, and their export as a file, also in the background."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 from django.contrib import messages
@@ -17,6 +19,8 @@ from memory import adapter, ledger_exports, ledger_search, saved_filters, tasks,
 from memory.forms import ExportForm, SavedFilterForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
+from memory.host.models import SavedFilter
+from memory.host.pages import Chip, Facet, Option
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import FacetCounts, LedgerFilter, LedgerPage
 from memory.models import Pass
@@ -70,40 +74,7 @@ WORDS = {
 # The columns that a person may leave out, by the words in their heads; tags stand in the first, beside the text.
 TABLE = {"tags": "Tags", "agent": "Agent and ref", "writer": "Written by", "created": "Created", "expires": "Expires"}
 YEAR = 365 * 86_400
-LISTED, OFFERED = 8, 500
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    value: str
-    label: str
-    selected: bool
-    count: int | None = None
-    is_bound: bool = False
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """One group of the sidebar: a short list of choices, or a menu when there are many."""
-
-    name: str
-    legend: str
-    options: list[Option]
-    folded: bool
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.options) > LISTED + 1
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """One filter that is set, and the address without it."""
-
-    label: str
-    value: str
-    url: str
+OFFERED = 500
 
 
 @pages.parameters(*FIELDS, *TIMES, *pages.LIST, "columns", several=("column",))
@@ -116,11 +87,11 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     wanted = wanted_of(request, now)
     cursor = pages.Cursor.from_request(request, "mem")
     page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
-    if request.GET.get("format") == "csv":
+    if pages.file_format(request) == "csv":
         return exports.download("entries", transfers.csv_parts(ledger_search.export_chunks(scope, wanted, now=now)))
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         entries = map(transfers.document_of, ledger_search.export_entries(scope, wanted, now=now))
-        return exports.listing("json", "entries", entries, columns=())
+        return exports.listing("json", "entries", entries)
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= _acts(scope, wanted, page, now)
     context["columns"] = columns = _columns(request)
@@ -150,56 +121,54 @@ def _columns(request: HttpRequest) -> list[str]:
 
 @pages.parameters(*FIELDS, *TIMES)
 @require_http_methods(["GET", "HEAD", "POST"])
-def save_view(request: HttpRequest) -> HttpResponse:
+def save_filter(request: HttpRequest) -> HttpResponse:
     """Ask for a name, then keep the filter that the ledger had under it."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("memory:read")
     query = request.POST.get("query", "") if request.method == "POST" else urlencode(_filter_items(request))
     filter_of(query, now)  # refuses what the ledger would refuse
     form = SavedFilterForm(request.POST if request.method == "POST" else None)
-    if form.is_bound:
-        sent = pages.submit(form, lambda data: saved_filters.save_filter(scope, saved_filters.LEDGER, **data, now=now))
-        if sent.result:
-            messages.success(request, "The view is saved.")
-            return redirect(f"{reverse('memory')}?{sent.result.query}")
-        if sent.conflict:
-            form.add_error("name", sent.conflict.message)
-    context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": _chips(query)}
-    return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
+    save = partial(saved_filters.save_filter, scope, saved_filters.LEDGER, now=now)
+    return _name_filter(request, query, form, save, "The view is saved.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def rename_view(request: HttpRequest, filter_id: str) -> HttpResponse:
-    """Ask for another name of one's own saved view."""
-    scope, view_id = tenancy.scope_of(request), ids.parse("flt", filter_id)
-    view = saved_filters.own_filter(scope, saved_filters.LEDGER, view_id)
-    given = None
-    if request.method == "POST":
-        given = request.POST.copy()
-        given["query"] = view.query
-    form = SavedFilterForm(given, initial={"name": view.name, "shared": view.shared})
+def rename_filter(request: HttpRequest, filter_id: str) -> HttpResponse:
+    """Ask for another name of one's own saved filter."""
+    scope, row_id = tenancy.scope_of(request), ids.parse("flt", filter_id)
+    row = saved_filters.own_filter(scope, saved_filters.LEDGER, row_id)
+    given = {**request.POST.dict(), "query": row.query} if request.method == "POST" else None
+    form = SavedFilterForm(given, initial={"name": row.name, "shared": row.shared})
+    rename = partial(saved_filters.rename_filter, scope, saved_filters.LEDGER, row_id)
+    return _name_filter(request, row.query, form, rename, "The view is renamed.", filter_id=filter_id)
+
+
+def _name_filter(
+    request: HttpRequest,
+    query: str,
+    form: SavedFilterForm,
+    act: Callable[..., SavedFilter],
+    done: str,
+    *,
+    filter_id: str = "",
+) -> HttpResponse:
+    """The form that names a filter, until ``act`` has stored what it says; ``filter_id`` is that of a saved one."""
     if form.is_bound:
-        sent = pages.submit(
-            form, lambda data: saved_filters.rename_filter(scope, saved_filters.LEDGER, view_id, **data)
-        )
+        sent = pages.submit(form, lambda data: act(**data))
         if sent.result:
-            messages.success(request, "The view is renamed.")
+            messages.success(request, done)
             return redirect(f"{reverse('memory')}?{sent.result.query}")
         if sent.conflict:
             form.add_error("name", sent.conflict.message)
-    context = {"nav": "memory", "permalink": "", "form": form, "query": view.query, "chips": _chips(view.query)}
-    context["filter_id"] = filter_id
+    chips = [Chip(WORDS[name], AGES.get(value, value)) for name, value in parse_qsl(query) if name in WORDS]
+    context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": chips, "filter_id": filter_id}
     return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
-
-
-def _chips(query: str) -> list[Chip]:
-    return [Chip(WORDS[name], AGES.get(value, value), "") for name, value in parse_qsl(query) if name in WORDS]
 
 
 @pages.parameters("next")
 @require_POST
-def remove_view(request: HttpRequest, filter_id: str) -> HttpResponse:
-    """One's own saved view is gone; the list stays as it is."""
+def remove_filter(request: HttpRequest, filter_id: str) -> HttpResponse:
+    """One's own saved filter is gone; the list stays as it is."""
     saved_filters.remove_filter(tenancy.scope_of(request), saved_filters.LEDGER, ids.parse("flt", filter_id))
     messages.success(request, "The saved view is removed.")
     return redirect(pages.back(request, reverse("memory")))
@@ -296,7 +265,7 @@ def _fixed(name: str, words: dict[str, str], chosen: str, counted: FacetCounts, 
     is counted."""
     behind = {value: counted.of.get(value or unset, 0) if value or unset else None for value in words}
     options = [Option(each, word, each == chosen, behind[each], counted.is_bound) for each, word in words.items()]
-    return Facet(name, WORDS[name], options, folded=False)
+    return Facet(name, WORDS[name], options)
 
 
 def _with_total(facet: Facet, page: LedgerPage) -> Facet:

@@ -35,10 +35,10 @@ def _caller(request: HttpRequest) -> Caller:
 def namespace_list(request: HttpRequest) -> HttpResponseBase:
     """The namespaces of the tenant, by name, a page at a time."""
     caller, before, now = _caller(request), pages.number_of(request, "seen") or 0, timezone.now()
-    if request.GET.get("format") == "csv":
+    if pages.file_format(request) == "csv":
         return exports.listing("csv", "namespaces", _every_row(caller, now), columns=COLUMNS)
     page = namespaces.list_namespaces(caller, limit=SHOWN, offset=before, now=now)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document({"namespaces": [_document(each) for each in page.found], "total": page.total})
     last = before + len(page.found)
     context = {
@@ -90,7 +90,7 @@ def _page(
 ) -> HttpResponse:
     caller, now = _caller(request), timezone.now()
     found = namespaces.get_namespace(caller, name, now=now)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_document(found))
     context = {
         "nav": "memory",
@@ -99,7 +99,7 @@ def _page(
         "names": access.names_of(caller.tenant_id, {found.row.created_by}),
         "form": form or PermissionsForm(initial=_initial(found)),
         "conflict": conflict,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "memory/namespace.html", context, status=status)
 

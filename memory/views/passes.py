@@ -79,7 +79,7 @@ def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
     work = orders.find(scope, ids.parse("pass", pass_id))
     cursor = pages.text_of(request, "after"), pages.number_of(request, "seen") or 0
     found = pass_reports.report(scope, work, after=cursor[0], seen=cursor[1], size=SOURCES, now=now)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(document(work) | {"groups": [_group(each) for each in found.groups]} | _rest(found))
     context = _context(request, scope, work, found) | {"now": now, "pass_id": pass_id}
     status = pages.poll_status(request, over=work.state in passes.OVER)
@@ -113,7 +113,7 @@ def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report
         "names": access.names_of(work.tenant_id, [work.requested_by, *([reviewed.actor] if reviewed else [])]),
         "older": pages.address(request, after=found.after, seen=found.last) if found.after else "",
         "newest": pages.address(request) if "after" in request.GET else "",
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
         "here": pages.canonical_address(request),
     }
 
@@ -254,12 +254,12 @@ def nights(request: HttpRequest) -> HttpResponseBase:
     scope.check("memory:read")
     night = tenant_nights.night_of(scope, _day(request), now=now)
     show = pages.word_of(request, "show", SHOWS) or "passes"
-    if request.GET.get("format") == "csv":
+    if pages.file_format(request) == "csv":
         rows = map(_night_row, tenant_nights.export(scope, night, show))
         columns = FIRED_COLUMNS if show == "fired" else REMOVED_COLUMNS if show in REMOVALS else COLUMNS
         return exports.listing("csv", f"night-{night.day}-{show}", rows, columns=columns)
     figures = tenant_nights.figures(scope, night)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(night_document(night, figures))
     cursor = pages.Cursor.from_request(request, PREFIXES.get(show, "pass"))
     context: JSONObject = {

@@ -29,9 +29,9 @@ def retention(request: HttpRequest) -> HttpResponseBase:
     scope = tenancy.scope_of(request)
     if request.method == "POST":
         return _change(request, scope)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = [row for by in ("agent", "node") for row in _rows(scope, by)]
-        return exports.listing(request.GET["format"], "growth", rows, columns=COLUMNS)
+        return exports.listing(file_format, "growth", rows, columns=COLUMNS)
     scope.check("memory:read")
     return _page(request, scope, _form(scope))
 
@@ -97,8 +97,7 @@ def _page(
         "preview": preview,
         "repeated": PolicyForm(request.POST, auto_id=False) if preview else None,
         "can_change": scope.can("policies:manage"),
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **pages.files(request),
     }
     return pages.render(request, "memory/retention.html", context, status=status)
 

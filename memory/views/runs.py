@@ -101,9 +101,9 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         until=pages.moment_of(request, "until", end=True),
     )
     listed = run_timeline.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
-    if request.GET.get("format") in exports.FORMATS:
+    if file_format := pages.file_format(request):
         rows = (_run_row(run) for run in run_timeline.export_runs(scope, wanted))
-        return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
+        return exports.listing(file_format, "runs", rows, columns=COLUMNS)
     called = {run.principal for run in listed.runs}
     starters = set() if pages.wants_fragment(request) else run_timeline.recent_starters(scope)
     starters |= {wanted.started_by} - {"", run_timeline.CLIENTS}
@@ -161,8 +161,8 @@ def _owners(found: Run) -> list[str]:
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     """The trail of one run."""
     scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
-    if request.GET.get("format") == "json":
-        return exports.listing("json", "events", _events(scope, run_timeline.find_run(scope, found)), columns=())
+    if pages.file_format(request) == "json":
+        return exports.listing("json", "events", _events(scope, run_timeline.find_run(scope, found)))
     return render_run(request, run_timeline.build_timeline(scope, found, now=timezone.now()))
 
 
@@ -266,7 +266,7 @@ def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
     """All that one event of OpenIntent says, which may be long."""
     scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
     event, said = run_timeline.note_of(scope, found, sequence)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document({"sequence": sequence, "type": event.type, "note": said})
     context = {
         "nav": "runs",
@@ -275,7 +275,7 @@ def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
         "event": event,
         "entries": said.get("snapshot", []),
         "text": _indented(said),
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "memory/run_note.html", context)
 

@@ -43,9 +43,9 @@ def webhook_list(request: HttpRequest) -> HttpResponseBase:
     webhooks.check_manager(scope)
     if request.method == "POST":
         return _create(request, scope)
-    if (wanted := request.GET.get("format")) in exports.FORMATS:
+    if file_format := pages.file_format(request):
         found = WEBHOOK.documents(webhooks.list_webhooks(scope, limit=webhooks.MAX_WEBHOOKS).rows)
-        return exports.listing(wanted, "webhooks", found, columns=COLUMNS)
+        return exports.listing(file_format, "webhooks", found, columns=COLUMNS)
     return _list_page(request, scope, WebhookForm())
 
 
@@ -83,12 +83,12 @@ def webhook(request: HttpRequest, webhook_id: str) -> HttpResponseBase:
     """One subscription with the log of its deliveries."""
     scope = tenancy.scope_of(request)
     row = webhooks.find(scope, ids.parse("whk", webhook_id))
-    if request.GET.get("format") == "csv":
+    if pages.file_format(request) == "csv":
         lines = map(DELIVERY.document, webhooks.export_deliveries(scope, row.id))
         return exports.listing("csv", "deliveries", lines, columns=DELIVERY_COLUMNS)
     cursor = pages.Cursor.from_request(request, "dlv")
     page = webhooks.list_deliveries(scope, row.id, after=cursor.after, limit=SHOWN)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         listed = DELIVERY.documents(page.rows)
         return exports.document(WEBHOOK.document(row) | {"deliveries": listed, "total": page.total})
     context = {

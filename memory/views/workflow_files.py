@@ -146,7 +146,7 @@ def _policy_words(policy: JSONObject) -> str:
 def imported(request: HttpRequest, intent_id: str) -> HttpResponseBase:
     """An intent with its tasks, as they are now."""
     found = memory_workflow_files.imported_intent(tenancy.scope_of(request), intent_id, tasks=TASKS_SHOWN)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_intent_document(found))
     names = {ids.wire("task", each.id): each.name for each in found.tasks}
     context = {
@@ -158,7 +158,7 @@ def imported(request: HttpRequest, intent_id: str) -> HttpResponseBase:
         "policy": _policy_words(found.intent.policy),
         "tasks": [_row(each, names) for each in found.tasks],
         "total": found.total,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "memory/workflow_file.html", context)
 

@@ -20,16 +20,15 @@ def files(request: HttpRequest) -> HttpResponseBase:
     """Every file of the tenant, by path; those below ``prefix`` when it is given."""
     scope, prefix = tenancy.scope_of(request), pages.text_of(request, "prefix")
     found = workspace.list_files(scope, prefix=prefix)
-    if request.GET.get("format") in exports.FORMATS:
-        return exports.listing(request.GET["format"], "files", map(_row, found), columns=COLUMNS)
+    if file_format := pages.file_format(request):
+        return exports.listing(file_format, "files", map(_row, found), columns=COLUMNS)
     context = {
         "nav": "memory",
         "now": timezone.now(),
         "files": found,
         "prefix": prefix,
         "most": workspace.MAX_FILES,
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **pages.files(request),
     }
     return pages.render(request, "memory/workspace.html", context)
 
@@ -52,7 +51,7 @@ def file(request: HttpRequest, path: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     versions = workspace.versions_of(scope, path)
     found = workspace.read_file(scope, path, version=_version_of(request))
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_row(found) | {"content": found.content})
     context = {
         "nav": "memory",
@@ -61,7 +60,7 @@ def file(request: HttpRequest, path: str) -> HttpResponse:
         "versions": versions,
         "names": access.names_of(scope.tenant_id, {each.updated_by for each in versions}),
         "kept": workspace.MAX_VERSIONS,
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "memory/workspace_file.html", context)
 

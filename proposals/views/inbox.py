@@ -19,10 +19,10 @@ from memory.forms import SavedFilterForm
 from memory.host import access, exports, ids, pages, paging, registrations, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import SavedFilter
+from memory.host.pages import Chip, Facet, Option, Tab
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
 from proposals import bulk_actions, inbox, rules
-from proposals import inbox as proposals_inbox
 from proposals.bulk_actions import Drift, Selection
 from proposals.forms import EndForm
 from proposals.inbox import Counts, InboxFilter, InboxPage, Row
@@ -87,38 +87,6 @@ DONE = {"reject": "rejected", "archive": "archived"}
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One choice of a facet; ``plain`` explains its label."""
-
-    value: str
-    label: str
-    selected: bool
-    count: int | None = None
-    plain: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """One group of choices; ``more`` counts the values that are not listed."""
-
-    name: str
-    legend: str
-    options: list[Option]
-    kind: str = "checkbox"
-    folded: bool = False
-    more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """One value that is set, and the filter without it."""
-
-    label: str
-    value: str
-    without: InboxFilter
-
-
-@dataclass(frozen=True, slots=True)
 class _Group:
     name: str
     legend: str
@@ -155,14 +123,14 @@ def _facet(group: _Group, wanted: InboxFilter, counts: Counts) -> Facet:
     ]
     if group.name == "age":
         choices = [Option("", "Any", not chosen), *options] if options else []
-        return Facet(group.name, group.legend, choices, "radio")
+        return Facet(group.name, group.legend, choices, kind="radio")
     more = counts.synthesizers - len(behind) if group.name == "synthesizer" else 0
     return Facet(group.name, group.legend, options, folded=group.name in FOLDED and not chosen, more=more)
 
 
 def _option(group: _Group, value: str, selected: bool, count: int) -> Option:
     plain = PLAIN.get(value, "") if value in group.words else ""
-    return Option(value, group.words.get(value, value), selected, count, plain)
+    return Option(value, group.words.get(value, value), selected, count, plain=plain)
 
 
 def _chosen(group: _Group, wanted: InboxFilter) -> tuple[str, ...]:
@@ -178,14 +146,16 @@ def filter_chips(wanted: InboxFilter) -> list[Chip]:
         for value in _chosen(group, wanted)
     ]
     if wanted.agent:
-        found.append(Chip("Agent", wanted.agent, replace(wanted, agent="")))
-    return [*found, *([Chip("Text", wanted.text, replace(wanted, text=""))] if wanted.text else [])]
+        found.append(Chip("Agent", wanted.agent, address(query_of(replace(wanted, agent="")))))
+    if wanted.text:
+        found.append(Chip("Text", wanted.text, address(query_of(replace(wanted, text="")))))
+    return found
 
 
-def _without(wanted: InboxFilter, group: _Group, value: str) -> InboxFilter:
+def _without(wanted: InboxFilter, group: _Group, value: str) -> str:
     left = tuple(each for each in _chosen(group, wanted) if each != value)
     changes: dict[str, Any] = {group.field: left if isinstance(getattr(wanted, group.field), tuple) else ""}
-    return replace(wanted, **changes)
+    return address(query_of(replace(wanted, **changes)))
 
 
 # The filter in a URL of the inbox, and saved filters.
@@ -293,16 +263,6 @@ def remove(request: HttpRequest, filter_id: str) -> HttpResponse:
     return redirect(pages.back(request, reverse("proposals")))
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """A scope of the inbox as a tab with its own URL."""
-
-    name: str
-    label: str
-    url: str
-    count: int | None = None
-
-
 @pages.parameters("saved", "show", *ONE, *pages.LIST, several=SEVERAL)
 @require_safe
 def inbox_page(request: HttpRequest) -> HttpResponseBase:
@@ -315,9 +275,9 @@ def inbox_page(request: HttpRequest) -> HttpResponseBase:
     offered = saved(scope, pages.text_of(request, "saved"))
     chosen = next((each for each in offered if each.chosen), None)
     wanted = filter_of_query(QueryDict(chosen.row.query) if chosen else request.GET)
-    if request.GET.get("format") in exports.FORMATS:
-        rows = map(_document, proposals_inbox.export_rows(scope, wanted, now=now))
-        return exports.listing(request.GET["format"], "proposals", rows, columns=COLUMNS)
+    if file_format := pages.file_format(request):
+        rows = map(_document, inbox.export_rows(scope, wanted, now=now))
+        return exports.listing(file_format, "proposals", rows, columns=COLUMNS)
     return _page(request, scope, wanted, offered, chosen, now)
 
 
@@ -330,7 +290,7 @@ def _page(
     now: datetime,
 ) -> HttpResponseBase:
     cursor = pages.Cursor.from_request(request, "prop")
-    page = proposals_inbox.page(scope, wanted, after=cursor.after, seen=cursor.seen, now=now)
+    page = inbox.page(scope, wanted, after=cursor.after, seen=cursor.seen, now=now)
     base = urlencode({"saved": chosen.row.slug}) if chosen else query_of(wanted)
     here = address(base, after=request.GET.get("after") if cursor.after else "", seen=cursor.seen or "")
     context = {
@@ -359,13 +319,12 @@ def _principals(page: InboxPage, offered: list[Saved]) -> set[str]:
 
 def _choices(scope: TenantScope, wanted: InboxFilter, now: datetime) -> dict[str, object]:
     """The context of the filter panel: scopes and facets with their counts, and the values that are set."""
-    counts = proposals_inbox.counts(scope, wanted, now=now)
-    chips = filter_chips(wanted)
+    counts = inbox.counts(scope, wanted, now=now)
     return {
         "shows": [_tab(show, label, counts.shows[show]) for show, label in SHOWS.items()],
-        "anything": counts.shows[proposals_inbox.ALL],
+        "anything": counts.shows[inbox.ALL],
         "facets": facets_of(wanted, counts),
-        "chips": [(chip, address(query_of(chip.without))) for chip in chips],
+        "chips": filter_chips(wanted),
         "cleared": address(query_of(InboxFilter(wanted.show))),
         "query": query_of(wanted),
     }

@@ -32,7 +32,7 @@ def policy(request: HttpRequest, kind: str) -> HttpResponse:
     if request.method == "POST":
         return _request_change(request, scope, kind)
     standing, versions = policies.detail(scope, kind)
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_document(standing, versions))
     return _page(request, scope, standing, form_of(standing.policy))
 
@@ -103,7 +103,7 @@ def _page(
         "alone": not denied and not policies.others_may_manage(scope, now=timezone.now()),
         "direct": rules.activates_directly(),
         "names": access.names_of(scope.tenant_id, _people(standing, past)),
-        "as_json": pages.address(request, format="json"),
+        **pages.files(request, "json"),
     }
     return pages.render(request, "proposals/policy.html", context, status=status)
 

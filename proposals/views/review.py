@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memory import artifact_stops
 from memory.host import access, audit_access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
+from memory.host.pages import Tab
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.wire import instant
@@ -371,17 +372,6 @@ def _approved(told: Detail) -> Approved | None:
     return Approved(grants[-1].principal, installation.installed_at - grants[-1].at)
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """A tab of the review: its URL, the key that opens it, and the count it shows."""
-
-    name: str
-    label: str
-    url: str
-    key: str
-    count: int | None = None
-
-
 @pages.parameters("from", "to", "mode", "line", "format")
 @require_safe
 def changes(request: HttpRequest, prop_id: str) -> HttpResponse:
@@ -438,7 +428,7 @@ def download(request: HttpRequest, prop_id: str) -> HttpResponse:
 def _review(request: HttpRequest, prop_id: str, tab: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     told = reading.detail(scope, ids.parse("prop", prop_id))
-    if request.GET.get("format") == "json":
+    if pages.file_format(request) == "json":
         return exports.document(_document(told))
     status = pages.poll_status(request, over=not is_under_way(told))
     return render_review(request, scope, told, tab, status=status)
@@ -486,7 +476,7 @@ def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, objec
         "told": told,
         "prop_id": prop_id,
         "tabs": [
-            Tab(name, label, reverse(name, args=[prop_id]), str(key), said.get(name))
+            Tab(name, label, reverse(name, args=[prop_id]), said.get(name), key=str(key))
             for key, (name, label) in enumerate(TABS.items(), start=1)
         ],
         "under_way": is_under_way(told),
