@@ -65,30 +65,40 @@ SHOWN = (
     "run__system",
     "run__external",
 )
-# The fields whose texts are parameters of a statement, which looks up nothing first.
-SHAPED = ("agent", "memory_ref", "subject", "tag")
 STATES = ("present", "retired", "all")
 TIMES = ("since", "until")
 RELEVANCE, NEWEST = "relevance", "newest"
 ORDERS = (RELEVANCE, NEWEST)
-# What a query may name a field by: ``ref:notes``, ``tag:"a b"``.
-IN_QUERY = {
-    "agent": "agent",
-    "run": "run",
-    "node": "node",
-    "tag": "tag",
-    "ref": "memory_ref",
-    "namespace": "namespace",
-    "system": "system",
-    "thread": "thread",
-    "subject": "subject",
-}
-FIELD = re.compile(rf'(?:^|(?<=\s))({"|".join(IN_QUERY)}):("[^"]+"|[^\s"]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class FilterField:
+    """How a field of the filter is asked for: by the ``parameter`` of the page, which ``label`` puts in words, and by a
+    name on the ``wire`` of the console API."""
+
+    parameter: str
+    label: str
+    wire: str = ""
+    # Whether the words of a search may name it: ``ref:notes``, ``tag:"a b"``.
+    in_search: bool = False
+    # Whether its text is a parameter of a statement, which looks up nothing first.
+    shaped: bool = False
+    # The column of ``adapter.Sampled`` whose values its facet counts; and whether the facet begins folded.
+    column: str = ""
+    folded: bool = False
+
+
+def _by(parameter: str, label: str, *, default: str = "", **more: Any) -> Any:
+    return field(default=default, metadata={"filter": FilterField(parameter, label, **more)})
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerFilter:
     """What to show. Empty means everything.
+
+    A field is declared here and gets its condition in ``_matching`` (or ``_newest``, where it leads to the rows); the
+    page, saved views, exports and the API follow. A facet has its place in ``FACETS``, other fields have an input in
+    ``memory/ledger.html``, and what the API takes is checked by its ``MemoryQuery``.
 
     ``tier``, ``namespace`` and ``sensitivity`` are an address's, which entries of OpenIntent alone have. ``system`` and
     ``thread`` are what an agent elsewhere states of the last write; ``run`` and ``node`` are what this host has seen,
@@ -96,30 +106,32 @@ class LedgerFilter:
     relevance, unless it is to be the newest first.
     """
 
-    agent: str = ""
-    run: str = ""
-    node: str = ""
-    tag: str = ""
-    memory_ref: str = ""
-    text: str = ""
-    state: str = "present"
-    tier: str = ""
-    namespace: str = ""
-    sensitivity: str = ""
-    system: str = ""
-    thread: str = ""
-    order: str = ""
-    subject: str = ""
+    agent: str = _by("agent", "Agent", wire="agentId", in_search=True, shaped=True, column="agent_id")
+    run: str = _by("run", "Run", wire="runId", in_search=True)
+    node: str = _by("node", "Node", wire="nodeId", in_search=True, column="node_id")
+    tag: str = _by("tag", "Tag", wire="tag", in_search=True, shaped=True)
+    memory_ref: str = _by(
+        "ref", "Memory ref", wire="memoryRef", in_search=True, shaped=True, column="memory_ref", folded=True
+    )
+    subject: str = _by("subject", "Subject", in_search=True, shaped=True, column="subject", folded=True)
+    text: str = _by("q", "Text", wire="q")
+    state: str = _by("state", "State", wire="state", default="present")
+    tier: str = _by("tier", "Tier", wire="tier", folded=True)
+    namespace: str = _by("namespace", "Namespace", wire="namespace", in_search=True)
+    sensitivity: str = _by("sensitivity", "Sensitivity", wire="sensitivity", column="sensitivity", folded=True)
+    system: str = _by("system", "Origin, as stated", wire="system", in_search=True, column="system", folded=True)
+    thread: str = _by("thread", "Thread, as stated", wire="threadId", in_search=True)
+    order: str = _by("order", "Order", wire="order")
     since: datetime | None = None
     until: datetime | None = None
 
     def with_fields(self) -> "LedgerFilter":
         """Add the fields named in the text; a field that is set already stays."""
-        named = {IN_QUERY[name]: value.strip('"') for name, value in FIELD.findall(self.text)}
+        named = {IN_SEARCH[name]: value.strip('"') for name, value in NAMED.findall(self.text)}
         open_fields = {field: value for field, value in named.items() if not getattr(self, field)}
         if len(open_fields) < len(named):
             return self
-        return replace(self, text=FIELD.sub("", self.text).strip(), **open_fields) if named else self
+        return replace(self, text=NAMED.sub("", self.text).strip(), **open_fields) if named else self
 
     @property
     def place(self) -> dict[str, str]:
@@ -141,6 +153,14 @@ class LedgerFilter:
     @property
     def is_empty(self) -> bool:
         return replace(self, order="") == LedgerFilter()
+
+
+FIELDS: dict[str, FilterField] = {
+    each.name: each.metadata["filter"] for each in fields(LedgerFilter) if "filter" in each.metadata
+}
+IN_SEARCH = {each.parameter: name for name, each in FIELDS.items() if each.in_search}
+NAMED = re.compile(rf'(?:^|(?<=\s))({"|".join(IN_SEARCH)}):("[^"]+"|[^\s"]+)')
+SHAPED = tuple(name for name, each in FIELDS.items() if each.shaped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,16 +549,8 @@ def _written_by(
 
 SAMPLED = 1_000
 AGES = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
-# The columns whose values are counted as they are. Each facet has the name of the field of the filter that it sets.
-FACET_COLUMNS = {
-    "agent": "agent_id",
-    "node": "node_id",
-    "memory_ref": "memory_ref",
-    "subject": "subject",
-    "system": "system",
-    "sensitivity": "sensitivity",
-}
-FACETS = (*FACET_COLUMNS, "tag", "tier")
+# The fields of the filter whose values are offered with their counts, in the order of the page.
+FACETS = ("agent", "node", "tag", "subject", "memory_ref", "system", "tier", "sensitivity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -585,7 +597,7 @@ def _counted(name: str, among: list[Sampled]) -> Counter[str]:
             if memory_ref.startswith(PREFIX):
                 found[memory_ref.removeprefix(PREFIX).partition("/")[0]] += entries
     else:
-        found.update(map(attrgetter(FACET_COLUMNS[name]), among))
+        found.update(map(attrgetter(FIELDS[name].column), among))
     for nothing in ("", None):
         found.pop(nothing, None)  # type: ignore[arg-type]  # of a column that may be null
     return found

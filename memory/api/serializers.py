@@ -44,7 +44,7 @@ from memory.host.http import (
 from memory.host.json_types import JSONObject
 from memory.host.models import GIVEN_SCOPES, Run, RunStatus, SecretScope
 from memory.host.paging import cursor
-from memory.ledger_search import ORDERS, STATES, LedgerFilter, LedgerPage
+from memory.ledger_search import FIELDS, ORDERS, STATES, LedgerFilter, LedgerPage
 from memory.models import (
     Archive,
     ArchiveState,
@@ -237,20 +237,7 @@ FORGET = also(
 
 
 INJECTION = ("tokenBudget", "rank", "query")
-LEDGER_ONLY = (
-    "q",
-    "order",
-    "agentId",
-    "runId",
-    "nodeId",
-    "threadId",
-    "system",
-    "state",
-    "tier",
-    "namespace",
-    "sensitivity",
-    "after",
-)
+BESIDE_INJECTION = ("memoryRef", "tag", "limit", *INJECTION)
 
 
 class MemoryQuery(Closed):
@@ -262,9 +249,9 @@ class MemoryQuery(Closed):
     order = serializers.ChoiceField(choices=ORDERS, required=False)
     agentId = serializers.CharField(required=False, max_length=256)
     runId = serializers.CharField(required=False, max_length=128)
+    nodeId = serializers.CharField(required=False, max_length=256)
     threadId = serializers.CharField(required=False, max_length=MAX_TEXT)
     system = serializers.CharField(required=False, max_length=MAX_TEXT)
-    nodeId = serializers.CharField(required=False, max_length=256)
     state = serializers.ChoiceField(choices=STATES, required=False)
     tier = serializers.ChoiceField(choices=[each.value for each in Tier], required=False)
     namespace = serializers.CharField(required=False, max_length=255, trim_whitespace=False)
@@ -278,7 +265,8 @@ class MemoryQuery(Closed):
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         """The adapter's own options list one ref, and stand beside none of the ledger's filters but the tag."""
         if any(name in attrs for name in INJECTION):
-            errors = {name: ["does not go with a token budget or a rank"] for name in LEDGER_ONLY if name in attrs}
+            alone = [name for name in attrs if name not in BESIDE_INJECTION]
+            errors = {name: ["does not go with a token budget or a rank"] for name in alone}
             errors |= {} if "memoryRef" in attrs else {"memoryRef": ["is needed for a token budget or a rank"]}
             if attrs.get("rank") == RELEVANCE and "query" not in attrs:
                 errors["query"] = ["is needed for relevance"]
@@ -295,21 +283,7 @@ class MemoryQuery(Closed):
 
     def filter(self) -> LedgerFilter:
         given = self.validated_data
-        return LedgerFilter(
-            agent=given.get("agentId", ""),
-            run=given.get("runId", ""),
-            node=given.get("nodeId", ""),
-            system=given.get("system", ""),
-            thread=given.get("threadId", ""),
-            tag=given.get("tag", ""),
-            memory_ref=given.get("memoryRef", ""),
-            text=given.get("q", ""),
-            order=given.get("order", ""),
-            state=given.get("state", "present"),
-            tier=given.get("tier", ""),
-            namespace=given.get("namespace", ""),
-            sensitivity=given.get("sensitivity", ""),
-        )
+        return LedgerFilter(**{name: given[each.wire] for name, each in FIELDS.items() if each.wire in given})
 
 
 class EntryWrite(Closed):

@@ -27,50 +27,13 @@ from memory.models import Pass
 from memory.run_timeline import OPENINTENT
 from memory.templatetags.memory_words import last_part
 
-FIELDS = {
-    "agent": "agent",
-    "run": "run",
-    "node": "node",
-    "tag": "tag",
-    "ref": "memory_ref",
-    "subject": "subject",
-    "q": "text",
-    "state": "state",
-    "tier": "tier",
-    "namespace": "namespace",
-    "sensitivity": "sensitivity",
-    "system": "system",
-    "thread": "thread",
-    "order": "order",
-}
+# Query parameter -> field of the filter.
+FIELDS = {each.parameter: name for name, each in ledger_search.FIELDS.items()}
 BOUNDS = ("since", "until")
-TIMES = ("age", *BOUNDS)
+TIMES = {"age": "Written", "since": "From", "until": "To"}
+WORDS = {**{each.parameter: each.label for each in ledger_search.FIELDS.values()}, **TIMES}
 STATES = {"": "Active", "retired": "Retired", "all": "Active and retired"}
 AGES = {"": "Any time", "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
-# The facets of which the values are what the entries have.
-LABELS = {
-    "agent": "Agent",
-    "node": "Node",
-    "tag": "Tag",
-    "subject": "Subject",
-    "ref": "Memory ref",
-    "system": "Origin, as stated",
-    "tier": "Tier",
-    "sensitivity": "Sensitivity",
-}
-FOLDED = frozenset({"subject", "ref", "system", "tier", "sensitivity"})
-WORDS = {
-    **LABELS,
-    "run": "Run",
-    "q": "Text",
-    "state": "State",
-    "namespace": "Namespace",
-    "thread": "Thread, as stated",
-    "order": "Order",
-    "age": "Written",
-    "since": "From",
-    "until": "To",
-}
 # The columns that a person may leave out, by the words in their heads; tags stand in the first, beside the text.
 TABLE = {"tags": "Tags", "agent": "Agent and ref", "writer": "Written by", "created": "Created", "expires": "Expires"}
 YEAR = 365 * 86_400
@@ -253,7 +216,7 @@ def _around(
             _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"), page
         ),
         _fixed("age", AGES, age, counted["age"]),
-        *(_facet(name, getattr(wanted, FIELDS[name]), counted[FIELDS[name]]) for name in LABELS),
+        *(_facet(name, getattr(wanted, name), counted[name]) for name in ledger_search.FACETS),
     ]
     days = {name: (text, "date" if not text or pages.DAY.fullmatch(text) else "text") for name, text in bounds.items()}
     shared = [] if pages.wants_fragment(request) else adapter.distinct_values(scope, "namespace", limit=OFFERED)
@@ -286,11 +249,12 @@ def _facet(name: str, chosen: str, counted: FacetCounts) -> Facet | None:
     values = most if chosen in {"", *most} else [chosen, *most]
     if not values:
         return None
-    short = {"agent": last_part, "node": _node_name}.get(name, str)
+    field, short = ledger_search.FIELDS[name], {"agent": last_part, "node": _node_name}.get(name, str)
     options = [
         Option(each, short(each), each == chosen, counted.of.get(each, 0), counted.is_bound, each) for each in values
     ]
-    return Facet(name, LABELS[name], [Option("", "Any", not chosen), *options], folded=name in FOLDED and not chosen)
+    any_value = Option("", "Any", not chosen)
+    return Facet(field.parameter, field.label, [any_value, *options], folded=field.folded and not chosen)
 
 
 def _node_name(node_id: str) -> str:

@@ -10,6 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import external_runs, ledger, ledger_search, origins
+from memory.adapter import Sampled
+from memory.api.serializers import MemoryQuery
 from memory.entry_drafts import EntryDraft
 from memory.host import ids
 from memory.ledger_search import LedgerFilter
@@ -175,3 +177,17 @@ def test_what_an_agent_states_is_a_filter_of_the_page_and_of_its_files(ada: Clie
         file = json.loads(body_of(ada.get(f"/memory?{query}&format=json")))
         assert [each["content"] for each in file["entries"]] == ["far away"]
         assert "Nothing matches" in body_of(ada.get(f"/memory?{query.partition('=')[0]}=elsewhere"))
+
+
+def test_each_field_of_the_filter_can_be_chosen_on_the_page_and_asked_for_over_the_api(ada: Client) -> None:
+    """One declaration on ``LedgerFilter`` is enough for addresses, chips, saved views and the API."""
+    shown = body_of(ada.get("/memory"))
+    asked = MemoryQuery().get_fields()
+    for name, declared in ledger_search.FIELDS.items():
+        if name in ledger_search.FACETS:
+            assert declared.column in (*Sampled._fields, ""), name
+        else:
+            assert f'name="{declared.parameter}"' in shown, name
+        assert not declared.wire or declared.wire in asked, name
+        value = "newest" if name == "order" else "retired"
+        assert f"{declared.label}: {value}" in body_of(ada.get(f"/memory?{declared.parameter}={value}")), name
