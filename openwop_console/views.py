@@ -26,10 +26,10 @@ from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
 from memory.passes import orders
 from memory.wire import instant
-from openwop_console import VERSION, command_palette, dashboard, glossary, health, installed, openapi, sign_in
-from openwop_console.dashboard import Attention
+from openwop_console import VERSION, command_palette, glossary, health, installed, openapi, sign_in
 from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
+from openwop_console.needs_you import NeedsYou, nav_counts, what_waits
 from openwop_console.oauth import server as oauth
 from openwop_console.runtime import schedules
 from proposals import diffs, lifecycle, rules
@@ -92,10 +92,10 @@ def needs_you(request: HttpRequest) -> HttpResponse:
     if scope.can(audit_access.SCOPE) and not scope.can(READS):
         return redirect("audit")
     scope.check(READS)
-    found = dashboard.attention_of(scope, registrations.advertised_capabilities(), now=now)
+    found = what_waits(scope, registrations.advertised_capabilities(), now=now)
     if pages.file_format(request) == "json":
         return exports.document(_needs(found))
-    context = {"nav": "needs-you", "now": now, "needs": found, "as_json": pages.address(request, format="json")}
+    context = {"nav": "needs-you", "now": now, "needs": found, **pages.files(request, "json")}
     context["nav_counts"] = found.by_section  # the page has counted it all
     return pages.render(request, "console/needs_you.html", context)
 
@@ -107,19 +107,19 @@ def in_navigation(request: HttpRequest) -> JSONObject:
 
 def _nav_counts(request: HttpRequest) -> dict[str, str]:
     signed_in = getattr(request, "principal", None) is not None
-    return dashboard.nav_counts(tenancy.scope_of(request), now=timezone.now()) if signed_in else {}
+    return nav_counts(tenancy.scope_of(request), now=timezone.now()) if signed_in else {}
 
 
-def _needs(found: Attention) -> dict[str, object]:
+def _needs(found: NeedsYou) -> dict[str, object]:
     """Return the page's counts as JSON; None where a permission is missing."""
     return {
-        **{name: few.total if few else None for name, few in found.waiting.items()},
+        **{name: each.total if each else None for name, each in found.waiting.items()},
         "policyChanges": None if found.policies is None else [ids.wire("chg", each.id) for each in found.policies],
         "degradedAgents": None if found.degraded is None else [row.entry.agent_id for row in found.degraded],
         "host": found.host,
         "residue": len(found.residue),
-        "overridden": [ids.wire("prop", vote.gate.proposal_id) for vote in few.rows]
-        if (few := found.waiting["overridden"])
+        "overridden": [ids.wire("prop", vote.gate.proposal_id) for vote in overridden.rows]
+        if (overridden := found.waiting["overridden"])
         else [],
         "chain": {"state": found.chain.state, "verifiedAt": instant(found.chain.verified_at)} if found.chain else None,
     }

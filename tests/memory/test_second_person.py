@@ -17,7 +17,7 @@ from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, SecondPersonNeeded, SubjectOnHold
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
-from openwop_console import backups, dashboard
+from openwop_console import backups, needs_you
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.memory.test_forgetting import preview as preview_marta
@@ -63,7 +63,7 @@ def test_nothing_is_removed_before_a_second_person_has_confirmed(people: tuple[A
     assert building.contents(ada) == [f"write to {MARTA}"]
     assert [each.id for each in plans.awaiting_second(rosa, now=now)] == [request.id]
     assert not plans.awaiting_second(ada, now=now).exists()
-    assert (dashboard.nav_counts(rosa, now=now)["forget"], dashboard.nav_counts(ada, now=now)["forget"]) == ("1", "")
+    assert (needs_you.nav_counts(rosa, now=now)["forget"], needs_you.nav_counts(ada, now=now)["forget"]) == ("1", "")
     made_by_ada = building.scope(actor=ada.principal.id)
     for same in (ada, building.scope(owner=people[0]), made_by_ada):
         with pytest.raises(SecondPersonNeeded):

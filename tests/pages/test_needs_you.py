@@ -16,7 +16,7 @@ from memory.forget import execution, plans
 from memory.host import access, ids, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetRequest
-from openwop_console import dashboard, health
+from openwop_console import health, needs_you
 from openwop_console.runtime import replay
 from openwop_console.runtime.replay import ForkRequest
 from proposals import lifecycle
@@ -270,14 +270,14 @@ def test_the_statement_that_the_navigation_keeps_counts_what_the_lists_say(monke
         ):
             for now in (timezone.now(), later, later + timedelta(days=30)):
                 lists = {
-                    name: rows for name, rows in dashboard.waiting_lists(scope, now=now).items() if rows is not None
+                    name: rows for name, rows in needs_you.waiting_lists(scope, now=now).items() if rows is not None
                 }
-                written = dashboard.counted(lists)
-                seen = dashboard.nav_counts(scope, now=now)
-                assert seen == dashboard.nav_counts(scope, now=now)
+                written = needs_you.counted(lists)
+                seen = needs_you.nav_counts(scope, now=now)
+                assert seen == needs_you.nav_counts(scope, now=now)
                 for section in ("proposals", "forget"):
-                    told = sum(written[name][0] for name in dashboard.SECTIONS[section] if name in written)
+                    told = sum(written[name][0] for name in needs_you.SECTIONS[section] if name in written)
                     assert seen[section] == str(told or ""), (slug, section, scope)
-                needing = sum(written[name][0] for name in dashboard.SECTIONS["needs_you"] if name in written)
+                needing = sum(written[name][0] for name in needs_you.SECTIONS["needs_you"] if name in written)
                 assert seen["needs_you"] == str(needing or "")
     assert len(sql._of_shape) < 2 * len(access.ROLES)

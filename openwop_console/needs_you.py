@@ -1,4 +1,4 @@
-"""The first page: the lists of what needs an operator, each None when a permission is missing. Reads only."""
+"""Needs you, the first page: the lists of what waits for an operator, and how much agents write. Reads only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ class Spike:
 
 
 @dataclass(frozen=True, slots=True)
-class Few:
+class WaitingList:
     """The oldest rows of a waiting list, and their number, counted up to ``COUNTED``."""
 
     rows: list[Any]
@@ -107,13 +107,13 @@ class Few:
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class NeedsYou:
     """The first page: what waits, oldest first, and how much agents have written recently.
 
     The navigation counts the rows that the page lists; ``host`` and ``chain`` stand above (decision 164).
     """
 
-    waiting: dict[str, Few | None]
+    waiting: dict[str, WaitingList | None]
     titles: dict[UUID, str]
     subjects: dict[UUID, str]
     sentences: dict[UUID, str | None]
@@ -128,7 +128,7 @@ class Attention:
     @property
     def is_quiet(self) -> bool:
         """Return whether there is nothing to do for this principal."""
-        return not (any(few.total for few in self.waiting.values() if few) or self.policies or self.degraded)
+        return not (any(each.total for each in self.waiting.values() if each) or self.policies or self.degraded)
 
     @property
     def totals(self) -> list[tuple[date, int]]:
@@ -144,7 +144,7 @@ class Attention:
     @property
     def by_section(self) -> dict[str, str]:
         """Return what ``nav_counts`` does, from what was counted already."""
-        found = {name: (few.total, few.inexact) for name, few in self.waiting.items() if few}
+        found = {name: (each.total, each.inexact) for name, each in self.waiting.items() if each}
         return _by_section(found, self.policies, len(self.degraded or []))
 
     @property
@@ -204,7 +204,7 @@ def _up_to_counted(numbers: Mapping[str, int]) -> dict[str, tuple[int, bool]]:
     return {name: (min(number, COUNTED), number > COUNTED) for name, number in numbers.items()}
 
 
-def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: datetime) -> Attention:
+def what_waits(scope: TenantScope, document: Mapping[str, object], *, now: datetime) -> NeedsYou:
     """Return what needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
@@ -213,11 +213,11 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
     if lists["votes"] is not None:
         lists["votes"] = inbox.with_expiry(scope, lists["votes"])
     found = {
-        name: None if rows is None else Few(list(rows[:SHOWN]) if numbers[name][0] else [], *numbers[name])
+        name: None if rows is None else WaitingList(list(rows[:SHOWN]) if numbers[name][0] else [], *numbers[name])
         for name, rows in lists.items()
     }
     asked, forgets, previews = found["answers"], found["forgets"], found["previews"]
-    return Attention(
+    return NeedsYou(
         waiting=found,
         titles={each.id: _title_of(each) for each in asked.rows} if asked else {},
         subjects={each.id: ", ".join(execution.terms_of(scope, each)) for each in previews.rows} if previews else {},
