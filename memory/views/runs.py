@@ -1,7 +1,7 @@
 """Runs: the list, and the trail of one with what each of its nodes wrote."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -32,7 +32,18 @@ SAID = frozenset({"namespace", "key", "tags", "scope"})
 CALL_TEXTS = ("request", "answer", "inputs", "outcome")
 CHANGED_NAMED = 5
 SLOWER = ("1", "10", "60", "600", "3600")  # seconds
-COLUMNS = ("id", "workflowId", "status", "agentId", "startedBy", "system", "createdAt", "startedAt", "completedAt")
+# The columns of the list as a file; what the page shows of a run stands in runs_list.html.
+COLUMNS: dict[str, Callable[[Run], object]] = {
+    "id": lambda run: ids.wire("run", run.id),
+    "workflowId": lambda run: run.workflow_id,
+    "status": lambda run: run.status,
+    "agentId": lambda run: run.agent_id or None,
+    "startedBy": lambda run: run.principal,
+    "system": lambda run: run.system,
+    "createdAt": lambda run: instant(run.created_at),
+    "startedAt": lambda run: instant(run.started_at),
+    "completedAt": lambda run: instant(run.completed_at),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +113,9 @@ def runs(request: HttpRequest) -> HttpResponseBase:
     )
     listed = run_timeline.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
     if file_format := pages.file_format(request):
-        rows = (_run_row(run) for run in run_timeline.export_runs(scope, wanted))
-        return exports.listing(file_format, "runs", rows, columns=COLUMNS)
+        found = run_timeline.export_runs(scope, wanted)
+        rows = ({name: value(run) for name, value in COLUMNS.items()} for run in found)
+        return exports.listing(file_format, "runs", rows, columns=tuple(COLUMNS))
     called = {run.principal for run in listed.runs}
     starters = set() if pages.wants_fragment(request) else run_timeline.recent_starters(scope)
     starters |= {wanted.started_by} - {"", run_timeline.CLIENTS}
@@ -135,20 +147,6 @@ def _names(scope: TenantScope, found: list[Run]) -> dict[UUID, str]:
     """What runs are called that are not called by their workflow: logs, and those of agents elsewhere."""
     stated = external_runs.statements_about(scope, found)
     return events.log_names(scope, found) | {run_id: each.name for run_id, each in stated.items()}
-
-
-def _run_row(run: Run) -> dict[str, object]:
-    return {
-        "id": ids.wire("run", run.id),
-        "workflowId": run.workflow_id,
-        "status": run.status,
-        "agentId": run.agent_id or None,
-        "startedBy": run.principal,
-        "system": run.system,
-        "createdAt": instant(run.created_at),
-        "startedAt": instant(run.started_at),
-        "completedAt": instant(run.completed_at),
-    }
 
 
 def _owners(found: Run) -> list[str]:
