@@ -18,7 +18,6 @@ from jsonschema.exceptions import ValidationError
 
 from memory import adapter, artifact_stops, commitments, passes, redaction
 from memory.adapter import AgentUse
-from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import access, audit, citations, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.json_types import JSONMapping, JSONObject
@@ -26,6 +25,7 @@ from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
 from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
+from memory.memory_health import REQUESTED, Document, degraded_dimensions, unmet
 from memory.models import Commitment, Pass
 from memory.text.matching import texts_in
 from memory.text.storable import UNSTORABLE

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory import adapter, ledger_search, passes, redaction, transfers
+from memory import adapter, entry_files, ledger_search, passes, redaction
 from memory.host import access, audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, Invalid, NotFound
 from memory.host.expiry import expired
@@ -186,12 +186,12 @@ def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) 
         every = wanted.is_empty
         chunks = adapter.export_all(scope, now=now) if every else ledger_search.export_chunks(scope, wanted, now=now)
         for chunk in chunks:
-            lines = [line for entry in chunk if (line := transfers.json_line(entry))]
+            lines = [line for entry in chunk if (line := entry_files.json_line(entry))]
             yield b"".join(lines), len(lines), len(chunk) - len(lines)
         return
     counts: list[int] = [0]
     chunks = ledger_search.export_chunks(scope, wanted, now=now)
-    for text in transfers.csv_parts(_counted(chunks, counts)):
+    for text in entry_files.csv_parts(_counted(chunks, counts)):
         yield text.encode(), counts.pop(), 0
 
 

@@ -2,7 +2,7 @@
 
 A dry run and the import are passes of one kind over the same upload. Its lines are stored without secrets of the
 tenant, sealed, in parts; a part is imported in the transaction that empties it and records what became of its lines, so
-a worker that takes over goes on where the last one was killed. Each line goes through ``transfers.import_lines``, as
+a worker that takes over goes on where the last one was killed. Each line goes through ``entry_files.import_lines``, as
 with the command. A person has one open import per tenant, and the upload for a day.
 """
 
@@ -23,7 +23,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Left
 
-from memory import ledger, passes, redaction, transfers
+from memory import entry_files, ledger, passes, redaction
+from memory.entry_files import Incoming, LineResult, Source
 from memory.host import access, audit, ids, sql, tenancy, vault
 from memory.host.errors import Conflict, Gone, Invalid, KeyExists, NotFound
 from memory.host.expiry import expired
@@ -34,7 +35,6 @@ from memory.models import Pass, PassState, UploadPart
 from memory.passes import PassOrder
 from memory.text.matching import FORGOTTEN
 from memory.text.redactor import Redactor
-from memory.transfers import Incoming, LineResult, Source
 
 WRITER = "memory.ledger_imports"
 KIND = "import"
@@ -54,7 +54,7 @@ LISTED = 10
 QUICKLY = 1  # zlib's level
 SAME = ("sha256", "format", "memoryRef", "agentId")  # the options by which an upload is known again
 STORED, THERE, GONE, REFUSED = "stored", "here", "gone", "refused"
-LETTERS = {transfers.STORED: "s", transfers.WOULD_BE_STORED: "s", transfers.THERE: "h", transfers.REFUSED: "r"}
+LETTERS = {entry_files.STORED: "s", entry_files.WOULD_BE_STORED: "s", entry_files.THERE: "h", entry_files.REFUSED: "r"}
 WORDS = {"s": STORED, "h": THERE, "g": GONE, "r": REFUSED}
 ERASED = "The uploaded file is no longer there. Upload it again."
 NEWER = "There is a newer dry run than the one you read. Read its report first."
@@ -140,8 +140,8 @@ def upload(scope: TenantScope, file: IO[bytes], source: Source, name: str, *, no
     check_scope(scope)
     _require_idle(scope)
     first = _beginning(file)
-    source = Source(source.form or transfers.detect_form(first), source.memory_ref, source.agent_id)
-    transfers.check_source(scope, source)
+    source = Source(source.form or entry_files.detect_form(first), source.memory_ref, source.agent_id)
+    entry_files.check_source(scope, source)
     redactor = redaction.for_tenant(scope.tenant_id)
     if redactor.redact(source.memory_ref).count or redactor.redact(source.agent_id).count:
         raise Invalid(errors=[{"field": "memoryRef", "message": "and the agent hold no secret of the tenant"}])
@@ -201,7 +201,7 @@ def _beginning(file: IO[bytes]) -> list[bytes]:
     if not problem and b"\0" in begins:
         problem = "is no text"
     file.seek(0)
-    first = [line for _, line in islice(transfers.lines_of(file), LOOKED_AT)] if not problem else []
+    first = [line for _, line in islice(entry_files.lines_of(file), LOOKED_AT)] if not problem else []
     if not first:
         raise Invalid(errors=[{"field": "file", "message": problem or "is empty"}])
     return first
@@ -210,7 +210,7 @@ def _beginning(file: IO[bytes]) -> list[bytes]:
 def _store(tenant_id: UUID, upload_id: UUID, file: IO[bytes], redactor: Redactor, now: datetime) -> tuple[int, int]:
     """Store the lines in parts, without any secret of the tenant; return how many lines and parts there are."""
     lines, number = 0, -1
-    for number, (first, part) in enumerate(_in_parts(transfers.lines_of(file))):
+    for number, (first, part) in enumerate(_in_parts(entry_files.lines_of(file))):
         lines += sum(map(bool, part))
         if lines > MOST_LINES:
             raise Invalid(errors=[{"field": "file", "message": f"has more than {MOST_LINES:,} lines; split it"}])
@@ -329,7 +329,7 @@ def first_entries(scope: TenantScope, found: Upload, *, most: int, now: datetime
     part = UploadPart.objects.of(scope.tenant_id).filter(upload_id=found.id, number=0).first()
     redactor = redaction.for_tenant(scope.tenant_id)
     lines = (_line_without_secrets(redactor, line) for _, line in _lines(part)) if part else ()
-    return list(islice(transfers.read_entries(lines, _source(found.options), now=now), most))
+    return list(islice(entry_files.read_entries(lines, _source(found.options), now=now), most))
 
 
 # Confirming, checking again, cancelling.
@@ -427,7 +427,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
             outcome["vault"] = _vault_version(tenant_id)
         else:
             told = {**outcome, "sha256": work.options["sha256"]}
-            transfers.record_import(scope, work.run_id, told, now=clock())
+            entry_files.record_import(scope, work.run_id, told, now=clock())
             outcome["changed"] = changed
         passes.finish(work, outcome=outcome, now=clock())
 
@@ -479,11 +479,11 @@ class Seen:
     def result_now(self, found: LineResult) -> LineResult:
         """Return the result after that; that of a line which would be stored has its address from now on."""
         if found.entry_id and found.entry_id.bytes in self.ids:
-            return replace(found, outcome=transfers.THERE)
-        if found.address is None or found.outcome != transfers.WOULD_BE_STORED:
+            return replace(found, outcome=entry_files.THERE)
+        if found.address is None or found.outcome != entry_files.WOULD_BE_STORED:
             return found
         if found.address.unique in self.addresses:
-            return LineResult(found.number, transfers.REFUSED, KeyExists.message)
+            return LineResult(found.number, entry_files.REFUSED, KeyExists.message)
         self.addresses.add(found.address.unique)
         return found
 
@@ -491,7 +491,7 @@ class Seen:
 def _addresses(part: UploadPart, source: Source, now: datetime) -> Iterator[tuple[str, str, str]]:
     """Yield the addresses of the lines of a part that would be stored."""
     for (_, line), letter in zip(_lines(part), part.report["results"], strict=True):
-        if letter == "s" and (address := transfers.read_line(line, source, now=now).address):
+        if letter == "s" and (address := entry_files.read_line(line, source, now=now).address):
             yield address.unique
 
 
@@ -500,7 +500,7 @@ def _look_through(scope: TenantScope, work: Pass, part: UploadPart, seen: Seen, 
     if not part.body:
         raise Gone(ERASED)
     source, dry_run = _source(work.options), work.dry_run
-    results = transfers.import_lines(scope, work.run, _lines(part), source, dry_run=dry_run, now=now)
+    results = entry_files.import_lines(scope, work.run, _lines(part), source, dry_run=dry_run, now=now)
     results = list(map(seen.result_now, results)) if dry_run else results
     letters = "".join(map(_letter, results))
     before = part.report.get("results", letters)

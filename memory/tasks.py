@@ -18,7 +18,7 @@ from memory import (
     ledger_search,
     memory_policy,
     passes,
-    retention,
+    retention_sweep,
 )
 from memory.forget import execution
 from memory.host import audit_chain, idempotency_keys, sessions, sql, throttle, webhooks
@@ -62,11 +62,11 @@ def sweep() -> int:
     throttle.purge(now=timezone.now())
     ledger_exports.sweep(now=timezone.now())
     ledger_imports.sweep(now=timezone.now())
-    return retention.sweep(now=timezone.now())
+    return retention_sweep.sweep(now=timezone.now())
 
 
 def scrub() -> bool:
-    return retention.scrub(now=timezone.now())
+    return retention_sweep.scrub(now=timezone.now())
 
 
 def lapse_coordinators() -> int:
@@ -78,7 +78,7 @@ def end_silent_runs() -> int:
 
 
 def sweep_merged() -> int:
-    return retention.sweep_merged(now=timezone.now())
+    return retention_sweep.sweep_merged(now=timezone.now())
 
 
 def collect_archives() -> int:

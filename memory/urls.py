@@ -3,12 +3,12 @@
 from django.urls import URLPattern, path
 
 from memory.views import (
-    access,
     agents,
     archives,
     audit,
     commitments,
     consolidation,
+    credentials,
     entries,
     forget,
     imports,
@@ -129,25 +129,25 @@ hooks: list[URLPattern] = [
 ]
 
 entrances: list[URLPattern] = [
-    path("connect", access.connect, name="connect"),
-    path("settings/keys", access.key_list, name="keys"),
-    path("settings/keys/<str:key_id>/revoke", access.key_revoke, name="key-revoke"),
-    path("settings/keys/<str:key_id>/rotate", access.key_rotate, name="key-rotate"),
-    path("settings/sessions", access.own_sessions, name="sessions"),
-    path("settings/operators", access.operator_list, name="operators"),
-    path("settings/operators/<str:operator_id>", access.operator_change, name="operator-change"),
-    path("settings/operators/<str:operator_id>/sessions", access.operator_sessions, name="operator-sessions"),
-    path("settings/operators/<str:operator_id>/sign-out", access.operator_sign_out, name="operator-sign-out"),
-    path("settings/operators/<str:operator_id>/reset-password", access.operator_reset, name="operator-reset"),
-    path("settings/operators/<str:operator_id>/link", access.operator_link, name="operator-link"),
+    path("connect", credentials.connect, name="connect"),
+    path("settings/keys", credentials.key_list, name="keys"),
+    path("settings/keys/<str:key_id>/revoke", credentials.key_revoke, name="key-revoke"),
+    path("settings/keys/<str:key_id>/rotate", credentials.key_rotate, name="key-rotate"),
+    path("settings/sessions", credentials.own_sessions, name="sessions"),
+    path("settings/operators", credentials.operator_list, name="operators"),
+    path("settings/operators/<str:operator_id>", credentials.operator_change, name="operator-change"),
+    path("settings/operators/<str:operator_id>/sessions", credentials.operator_sessions, name="operator-sessions"),
+    path("settings/operators/<str:operator_id>/sign-out", credentials.operator_sign_out, name="operator-sign-out"),
+    path("settings/operators/<str:operator_id>/reset-password", credentials.operator_reset, name="operator-reset"),
+    path("settings/operators/<str:operator_id>/link", credentials.operator_link, name="operator-link"),
     path(
         "settings/operators/<str:operator_id>/reset-second-factor",
-        access.operator_reset_factor,
+        credentials.operator_reset_factor,
         name="operator-reset-factor",
     ),
-    path("settings/second-factor/policy", access.second_factor_policy, name="second-factor-policy"),
-    path("settings/secrets", access.secret_list, name="secrets"),
-    path("settings/secrets/remove", access.secret_remove, name="secret-remove"),
+    path("settings/second-factor/policy", credentials.second_factor_policy, name="second-factor-policy"),
+    path("settings/secrets", credentials.secret_list, name="secrets"),
+    path("settings/secrets/remove", credentials.secret_remove, name="secret-remove"),
 ]
 
 urlpatterns = [

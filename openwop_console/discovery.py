@@ -26,7 +26,7 @@ from memory.passes import compaction, distillation
 from memory.text import token_budget
 from memory.workspace import MAX_FILE_BYTES
 from openwop_console import VERSION
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import run_operations
 from proposals import artifacts
 
 CACHE_SECONDS = 300
@@ -86,8 +86,8 @@ def _limits() -> dict[str, int]:
         "clarificationRounds": 1,
         "schemaRounds": 0,
         "envelopesPerTurn": 0,
-        "maxNodeExecutions": run_service.MAX_NODE_EXECUTIONS,
-        "maxRunDurationMs": run_service.MAX_RUN_DURATION_MS,
+        "maxNodeExecutions": run_operations.MAX_NODE_EXECUTIONS,
+        "maxRunDurationMs": run_operations.MAX_RUN_DURATION_MS,
     }
 
 

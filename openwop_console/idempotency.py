@@ -31,7 +31,7 @@ from memory.host.idempotency_keys import Claim, KeyedRequest, StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.pages import Creation
 from memory.host.tenancy import TenantScope, tenant_scope
-from openwop_console.runtime import interrupts
+from openwop_console.runtime import interrupt_answers
 
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOT_FINAL = frozenset({400, 401, 403, 429})
@@ -153,7 +153,7 @@ def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
     if principal := getattr(request, "principal", None):
         scope = tenant_scope(principal)
         return Caller(scope.tenant_id, principal.id, request.path, scope)
-    claims = interrupts.answering(token, now=now)
+    claims = interrupt_answers.answering(token, now=now)
     if claims is None:
         return None
     return Caller(claims.tenant_id, f"token:{ids.wire('int', claims.interrupt_id)}", "/v1/interrupts/{token}")

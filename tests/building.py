@@ -24,9 +24,8 @@ from memory.host.models import ArtifactKind, Installation, Membership, Run, Tena
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
 from memory.models.entry import MemoryEntry
-from openwop_console.runtime import calls, engine, workflows
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import calls, engine, run_operations, workflows
+from openwop_console.runtime.run_operations import RunRequest
 
 PASSWORD = "correct horse battery staple"
 
@@ -137,7 +136,7 @@ def remember_node(
 def execute(owner: TenantScope, workflow_id: str, *, agent_id: str = "", **inputs: Any) -> Run:
     """A run of the workflow, created by ``owner`` and executed as far as it goes."""
     order = RunRequest(workflow_id, inputs=inputs, agent_id=agent_id)
-    run = run_service.create_run(owner, order, now=timezone.now())
+    run = run_operations.create_run(owner, order, now=timezone.now())
     return advance(run)
 
 
@@ -228,7 +227,7 @@ def verified(tenant_id: UUID) -> Finding:
 
 def open_run(owner: TenantScope) -> Run:
     """A running run that a test writes in the name of."""
-    run = run_service.create_run(owner, RunRequest("conformance-noop"), now=timezone.now())
+    run = run_operations.create_run(owner, RunRequest("conformance-noop"), now=timezone.now())
     with transaction.atomic():
         runs.start(run, snapshot_position=ledger.position(owner.tenant_id), now=timezone.now())
     return runs.find(owner.tenant_id, run.id)

@@ -12,7 +12,7 @@ from memory.host import registry
 from memory.host.models import ArtifactKind, Run
 from memory.host.tenancy import TenantScope
 from memory.models import Pass
-from openwop_console.runtime import runs
+from openwop_console.runtime import run_operations
 from proposals import learning as synthesis
 from proposals import tasks
 from proposals.learning import miners
@@ -48,7 +48,7 @@ def asked(owner: TenantScope, **inputs: Any) -> Run:
 
 def answered(owner: TenantScope, run: Run, value: dict[str, Any]) -> Run:
     """The run as it ended, after ``owner`` has answered it."""
-    runs.resolve_interrupt(owner, run.id, "ask", value, now=timezone.now())
+    run_operations.resolve_interrupt(owner, run.id, "ask", value, now=timezone.now())
     return building.advance(run)
 
 

@@ -24,7 +24,7 @@ from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.models import Commitment, CommitmentState
 from memory.passes import lookalikes, orders
 from memory.passes.orders import Wanted
-from openwop_console.runtime import artifacts, commitment_firing, interrupts
+from openwop_console.runtime import artifacts, commitment_firing, interrupt_answers
 from proposals import policies
 from proposals.models import Proposal
 from tests import archiving, building, proposing
@@ -211,7 +211,7 @@ class World:
     @cached_property
     def token(self) -> str:
         asked = Interrupt.objects.of(self.run.tenant_id).get(run_id=self.run.id)
-        return interrupts.mint(asked, now=timezone.now())
+        return interrupt_answers.mint(asked, now=timezone.now())
 
     @cached_property
     def template(self) -> str:

@@ -10,7 +10,6 @@ from memory import agents, entry_drafts, external_runs
 from memory.adapter import RANKS, RELEVANCE, Injection
 from memory.addresses import Sensitivity, Tier
 from memory.agents import AgentEntry
-from memory.capabilities import DIMENSIONS, REQUESTED
 from memory.embeddings import RANKINGS, WHY
 from memory.entry_drafts import EntryDraft
 from memory.forget import receipts
@@ -45,6 +44,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import GIVEN_SCOPES, Run, RunStatus, SecretScope
 from memory.host.paging import cursor
 from memory.ledger_search import FIELDS, ORDERS, STATES, LedgerFilter, LedgerPage
+from memory.memory_health import DIMENSIONS, REQUESTED
 from memory.models import (
     Archive,
     ArchiveState,

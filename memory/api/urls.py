@@ -2,22 +2,22 @@
 
 from django.urls import path
 
-from memory.api import access, agents, archives, commitments, entries, forget, passes, webhooks, workspace
+from memory.api import agents, archives, commitments, credentials, entries, forget, passes, webhooks, workspace
 
 urlpatterns = [
     path("v1/agents", agents.agent_list, name="api-agents"),
     path("v1/agents/<str:agent_id>", agents.agent, name="api-agent"),
     path("v1/host/console/agents/<str:agent_id>", agents.manifest, name="api-agent-manifest"),
-    path("v1/host/console/keys", access.key_list, name="api-keys"),
-    path("v1/host/console/keys/<str:key_id>:rotate", access.key_rotate, name="api-key-rotate"),
-    path("v1/host/console/keys/<str:key_id>", access.key, name="api-key"),
-    path("v1/host/console/operators", access.operator_list, name="api-operators"),
-    path("v1/host/console/operators/<str:operator_id>", access.operator, name="api-operator"),
+    path("v1/host/console/keys", credentials.key_list, name="api-keys"),
+    path("v1/host/console/keys/<str:key_id>:rotate", credentials.key_rotate, name="api-key-rotate"),
+    path("v1/host/console/keys/<str:key_id>", credentials.key, name="api-key"),
+    path("v1/host/console/operators", credentials.operator_list, name="api-operators"),
+    path("v1/host/console/operators/<str:operator_id>", credentials.operator, name="api-operator"),
     path("v1/host/console/memory", entries.memory_list, name="api-memory"),
     path("v1/host/console/memory/<str:memory_id>", entries.memory_entry, name="api-memory-entry"),
     path("v1/host/console/external-runs", entries.external_run_list, name="api-external-runs"),
     path("v1/host/console/external-runs/<str:run_id>:end", entries.external_run_end, name="api-external-run-end"),
-    path("v1/host/console/secrets/<str:name>", access.secret, name="api-secret"),
+    path("v1/host/console/secrets/<str:name>", credentials.secret, name="api-secret"),
     path("v1/host/console/forget", forget.forget_list, name="api-forget-list"),
     path("v1/host/console/forget/previews", forget.forget_previews, name="api-forget-previews"),
     path("v1/host/console/forget/previews/<str:preview_id>", forget.forget_preview, name="api-forget-preview"),

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memory import agents as memory_agents
-from memory import artifact_stops, capabilities, commitments, ledger_search
+from memory import artifact_stops, commitments, ledger_search, memory_health
 from memory.agents import AgentRow
 from memory.commitments import Wanted
 from memory.host import access, audit_access, citations, exports, ids, pages, registrations, tenancy
@@ -140,7 +140,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     declared = None if shape is None else dict(shape)
     if pages.file_format(request) == "json":
         return exports.document(_row(found) | {"memoryShape": declared})
-    standings = capabilities.dimension_states(shape, document)
+    standings = memory_health.dimension_states(shape, document)
     context = {
         **_head(scope, found, "", now),
         "standings": standings,

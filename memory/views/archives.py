@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, capabilities, tasks
+from memory import adapter, memory_health, tasks
 from memory.forms import DistillForm
 from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.pages import Cleaned
@@ -41,7 +41,7 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
         pages.Cursor.from_request(request, "arc"),
     )
     page = archive_reports.list_outcomes(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
-    if not capabilities.advertises(registrations.advertised_capabilities(), "memory.distillation"):
+    if not memory_health.advertises(registrations.advertised_capabilities(), "memory.distillation"):
         return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)
     if file_format := pages.file_format(request):
         rows = map(_row, archive_reports.export_outcomes(scope, memory_ref=ref))

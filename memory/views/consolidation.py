@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import adapter, capabilities, memory_policy, tasks
+from memory import adapter, memory_health, memory_policy, tasks
 from memory.api.passes import LOOK_ALIKE, choice_of
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, exports, ids, pages, registrations, tenancy
@@ -45,7 +45,7 @@ class Scheduled:
 def consolidation(request: HttpRequest) -> HttpResponseBase:
     """The passes, newest first; those of one kind or ref when the address says so."""
     scope, kinds, ref = tenancy.scope_of(request), _kinds(request), pages.text_of(request, "ref")
-    if not capabilities.advertises(registrations.advertised_capabilities(), "agents.memoryConsolidation"):
+    if not memory_health.advertises(registrations.advertised_capabilities(), "agents.memoryConsolidation"):
         scope.check("memory:read")
         return pages.unsupported(request, "consolidation", "Consolidation", "agents.memoryConsolidation", WHAT)
     if file_format := pages.file_format(request):

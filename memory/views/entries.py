@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory import (
     adapter,
     corrections,
+    entry_files,
     entry_selection,
     ledger,
     ledger_search,
@@ -25,7 +26,6 @@ from memory import (
     recordings,
     run_timeline,
     tasks,
-    transfers,
 )
 from memory.entry_selection import Matching
 from memory.forget import plans
@@ -85,7 +85,7 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
         kin = pass_reports.kinship(scope, found, now=now)
         for row in adapter.export_rows(scope, adapter.visible_entries(scope, now=now).filter(id=found.id)):
             return exports.document(
-                transfers.document_of(row) | {"provenance": _document(origin), "lineage": _lineage(kin)}
+                entry_files.document_of(row) | {"provenance": _document(origin), "lineage": _lineage(kin)}
             )
     value = ledger.value_in(found.content) if found.address and not found.sealed else None
     return _page(request, found, origin, value=None if value is None else _indented(value))

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import ledger_imports, tasks
+from memory.entry_files import Incoming, Source
 from memory.forms import ImportConfirmForm, ImportForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
@@ -19,7 +20,6 @@ from memory.host.tenancy import TenantScope
 from memory.ledger import Given
 from memory.ledger_imports import Upload
 from memory.models import Pass
-from memory.transfers import Incoming, Source
 from memory.wire import instant
 
 SHOWN = 5  # first entries

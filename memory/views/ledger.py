@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, ledger_exports, ledger_search, saved_filters, tasks, transfers
+from memory import adapter, entry_files, ledger_exports, ledger_search, saved_filters, tasks
 from memory.forms import ExportForm, SavedFilterForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
@@ -51,9 +51,9 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     cursor = pages.Cursor.from_request(request, "mem")
     page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if pages.file_format(request) == "csv":
-        return exports.download("entries", transfers.csv_parts(ledger_search.export_chunks(scope, wanted, now=now)))
+        return exports.download("entries", entry_files.csv_parts(ledger_search.export_chunks(scope, wanted, now=now)))
     if pages.file_format(request) == "json":
-        entries = map(transfers.document_of, ledger_search.export_entries(scope, wanted, now=now))
+        entries = map(entry_files.document_of, ledger_search.export_entries(scope, wanted, now=now))
         return exports.listing("json", "entries", entries)
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= _acts(scope, wanted, page, now)

@@ -9,14 +9,13 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from memory import embeddings, memory_policy
-from memory import retention as memory_retention
+from memory import embeddings, memory_policy, retention_sweep
 from memory.forms import PolicyForm
 from memory.host import exports, pages, tenancy
 from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from memory.memory_policy import Policy
-from memory.retention import Growth, Shortening
+from memory.retention_sweep import Growth, Shortening
 
 LISTED = 20
 COLUMNS = ("by", "name", "week", "entries", "duplicates", "tokens", "bytes")
@@ -39,7 +38,7 @@ def retention(request: HttpRequest) -> HttpResponseBase:
 def _rows(scope: TenantScope, by: str) -> list[dict[str, object]]:
     return [
         {"by": by, "name": row.writer or None, "week": start.isoformat(), **_figures(week)}
-        for row in memory_retention.growth_by(scope, by, now=timezone.now())
+        for row in retention_sweep.growth_by(scope, by, now=timezone.now())
         for start, week in zip(row.starts, row.weeks, strict=True)
     ]
 
@@ -67,9 +66,7 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 def _step(scope: TenantScope, data: Cleaned, confirmed: bool) -> Policy | Shortening:
     """The effect of a shorter time until it is confirmed; then the changed policy."""
     now = timezone.now()
-    preview = (
-        None if confirmed else memory_retention.find_shortening(scope, memory_policy.checked(scope, data), now=now)
-    )
+    preview = None if confirmed else retention_sweep.find_shortening(scope, memory_policy.checked(scope, data), now=now)
     return preview or memory_policy.change(scope, data, now=now)
 
 
@@ -83,10 +80,10 @@ def _page(
 ) -> HttpResponse:
     now = timezone.now()
     agents, nodes = (
-        memory_retention.growth_by(scope, "agent", now=now),
-        memory_retention.growth_by(scope, "node", now=now),
+        retention_sweep.growth_by(scope, "agent", now=now),
+        retention_sweep.growth_by(scope, "node", now=now),
     )
-    outlook = memory_retention.outlook(scope, now=now)
+    outlook = retention_sweep.outlook(scope, now=now)
     context = {
         "nav": "retention",
         "now": now,

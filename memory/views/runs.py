@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import external_runs, interrupt_forms, recordings, run_integrity, run_timeline
+from memory import external_runs, interrupt_forms, recordings, run_timeline, run_verification
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Refusal
@@ -24,8 +24,8 @@ from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.interrupt_forms import AnswerForm
 from memory.openintent import events
-from memory.run_integrity import RunFinding
 from memory.run_timeline import Lane, Question, RunFilter, Trail, TrailWrite
+from memory.run_verification import RunFinding
 from memory.wire import instant
 
 SAID = frozenset({"namespace", "key", "tags", "scope"})
@@ -220,7 +220,7 @@ def _form_at(question: Question, refused: AnswerForm | None) -> AnswerForm | Non
 @require_POST
 def verify(request: HttpRequest, run_id: str) -> HttpResponse:
     """Verify the log of the run, its entries and the audit records of its time, and say what was found."""
-    found = run_integrity.verify(tenancy.scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    found = run_verification.verify(tenancy.scope_of(request), ids.parse("run", run_id), now=timezone.now())
     if found.intact:
         messages.success(request, f"This run is intact: {', '.join(_intact(found))}.")
     else:

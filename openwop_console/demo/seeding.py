@@ -21,6 +21,7 @@ from django.db import transaction
 
 from memory import agents, ledger_imports, memory_policy, passes, tasks
 from memory.addresses import Address, Tier
+from memory.entry_files import Source
 from memory.forget import execution, holds, plans
 from memory.host import access, ids, registrations, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
@@ -34,13 +35,11 @@ from memory.openintent.access import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
 from memory.passes import consolidation, lookalikes, orders
 from memory.passes.orders import Wanted
-from memory.transfers import Source
 from openwop_console.demo import model
 from openwop_console.demo import story as demo_story
 from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Import, Login, Story, Suggestion, text_of
-from openwop_console.runtime import engine, workflows
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import engine, run_operations, workflows
+from openwop_console.runtime.run_operations import RunRequest
 from proposals import artifacts, comments, lifecycle, rules
 from proposals.drafts import Change, ProposalDraft
 from proposals.models import Decision, Gate, Proposal, Revision
@@ -209,7 +208,7 @@ def order(scope: TenantScope, errand: Errand, *, now: datetime) -> Run:
     request = RunRequest(
         errand.workflow, inputs=errand.inputs, agent_id=errand.agent, tags=errand.tags, metadata=metadata
     )
-    return there or run_service.create_run(scope, request, now=now)
+    return there or run_operations.create_run(scope, request, now=now)
 
 
 def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:

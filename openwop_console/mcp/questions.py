@@ -18,9 +18,8 @@ from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
 from openwop_console.mcp import tools
 from openwop_console.mcp.tools import ANSWERED, ASK, DEFAULT_SECONDS, INTERRUPTED, TIMED_OUT, WITHDRAWN, Result
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime import streams
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations, streams
+from openwop_console.runtime.run_operations import RunRequest
 from openwop_console.runtime.streams import Place
 
 WORKFLOW, NODE, NAME = "console-ask-human", "ask", "answer"
@@ -68,7 +67,7 @@ def _opened(scope: TenantScope, given: JSONObject, now: datetime) -> OpenQuestio
     place: Place | None = None
     try:
         with transaction.atomic():
-            run = run_service.create_run(scope, _request(scope, given, seconds), now=now)
+            run = run_operations.create_run(scope, _request(scope, given, seconds), now=now)
             tools.record(ASK, scope, [ids.wire("run", run.id)], now=now)
             # Last, so that a host without room for another waiting caller asks nothing.
             place = streams.take_place(scope.tenant_id, run.id, scope.principal)

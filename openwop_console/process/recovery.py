@@ -48,12 +48,12 @@ def _holds_any(instance: str) -> bool:
 
 
 def end_ephemeral(instance: str, now: datetime) -> int:
-    """Remove what ``instance`` wrote without durable memory, as ``retention`` does; return how many entries."""
+    """Remove what ``instance`` wrote without durable memory, as ``retention_sweep`` does; return how many entries."""
     if not has_ephemeral_entries(instance):
         return 0
-    from memory import retention
+    from memory import retention_sweep
 
-    return retention.end_ephemeral(instance, now=now)
+    return retention_sweep.end_ephemeral(instance, now=now)
 
 
 def correct_leases(now: datetime) -> int:

@@ -20,7 +20,7 @@ from memory import tasks as memory_tasks
 from memory.host import audit_chain, heartbeats, request_ids, scheduling, webhooks
 from memory.host.scheduling import Timer
 from openwop_console.process import recovery
-from openwop_console.runtime import runs, schedules, tasks
+from openwop_console.runtime import run_operations, schedules, tasks
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,9 @@ class Scheduler:
             return
         corrected = scheduling.correct_timers(TIMERS, now=now) + scheduling.correct_schedules(now)
         corrected += heartbeats.correct_ahead(now=now) + memory_tasks.correct_ahead(now)
-        corrected += recovery.correct_leases(now) + runs.correct_ahead(now=now) + webhooks.correct_ahead(now=now)
+        corrected += (
+            recovery.correct_leases(now) + run_operations.correct_ahead(now=now) + webhooks.correct_ahead(now=now)
+        )
         if corrected:
             logger.warning(
                 "%s timers, schedules and waits were set for later than they should be; the clock was ahead", corrected

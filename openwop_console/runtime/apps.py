@@ -23,14 +23,14 @@ class RuntimeConfig(AppConfig):
             chains,
             completions,
             http_requests,
-            interrupts,
+            interrupt_answers,
             mcp_servers,
             node_execution,
             nodes,
             workflows,
         )
 
-        interrupts.register()
+        interrupt_answers.register()
         run_timeline.register_reporter(self.label, node_execution.reports_of_run)
         workflows.register_builtins()
         declared.register_tables("runtime")

@@ -18,7 +18,7 @@ from memory.host.models import Run
 from memory.host.runs import RunOrder
 from memory.models import Commitment, Firing
 from openwop_console.runtime import schedules
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 
 KIND = "commitment"
 HOST = "host"

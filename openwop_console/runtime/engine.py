@@ -32,8 +32,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.node_types import Call, makes_calls
 from memory.host.wakeups import Topic
-from openwop_console.runtime import calls, chains, graph, replay, steps, workflows
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import calls, chains, graph, replay, run_operations, steps, workflows
 from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.expressions import TooHeavy
 from openwop_console.runtime.models import Step, StepState
@@ -112,7 +111,7 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
         log.exception("run %s crashed: %s", run_id, kind_of(bug), exc_info=False)
         with transaction.atomic():
             run = _lock_held_run(tenant_id, run_id, holder)
-            run_service.fail_run(
+            run_operations.fail_run(
                 run,
                 CRASHED,
                 *_cancelled(steps.steps_of_run(tenant_id, run_id, values=False), "run-failed"),
@@ -147,10 +146,10 @@ def _next(run: Run, clock: Clock) -> Progress:
     now = clock()
     done = steps.steps_of_run(run.tenant_id, run.id, values=False)
     if run.status == RunStatus.CANCELLING:
-        run_service.end_cancelled_run(run, *_cancelled(done, "run-cancelled"), now=now)
+        run_operations.end_cancelled_run(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
     if run.attempts > runs.MAX_ATTEMPTS:
-        run_service.fail_run(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
+        run_operations.fail_run(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
         return False
     if run.status == RunStatus.PAUSED:
         return _drain(run, done, clock, now)
@@ -168,7 +167,7 @@ def _next(run: Run, clock: Clock) -> Progress:
 def _start(run: Run, definition: JSONObject, now: datetime) -> None:
     """Start the run with a memory snapshot of now; a branch from the beginning keeps its source's snapshot."""
     position = ledger.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
-    runs.start(run, snapshot_position=position, lasts=run_service.duration_of(run, definition), now=now)
+    runs.start(run, snapshot_position=position, lasts=run_operations.duration_of(run, definition), now=now)
 
 
 def _advance_running(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
@@ -181,7 +180,7 @@ def _advance_running(run: Run, definition: JSONObject, done: dict[str, Step], cl
     try:
         outlook = _outlook(run, definition, done)
     except TooHeavy:
-        run_service.fail_run(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
+        run_operations.fail_run(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
         return False
     if outlook.lost:
         _summarize(run, definition, "failed", done, now)
@@ -207,7 +206,7 @@ def _outlook(run: Run, definition: JSONObject, done: dict[str, Step]) -> graph.O
 
 def _complete(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> None:
     _summarize(run, definition, "completed", done, now)
-    run_service.complete_run(run, now=now)
+    run_operations.complete_run(run, now=now)
 
 
 def _has_ended(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
@@ -278,11 +277,11 @@ def _execute(position: Position, clock: Clock, now: datetime) -> Progress:
     run.current_node = position.node_id
     if _begins_attempt(step):
         run.executions += 1
-        if run.executions > (limit := run_service.executions_of(run)):
+        if run.executions > (limit := run_operations.executions_of(run)):
             _end_too_many(run, position, limit, now)
             return False
     if step is None:
-        step = steps.begin(run, position.node_id, timeout=run_service.timeout_of(node), now=now)
+        step = steps.begin(run, position.node_id, timeout=run_operations.timeout_of(node), now=now)
         runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
     outcome = execute(position, step, clock, now)
     position.steps[position.node_id] = step
@@ -362,9 +361,9 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
     run.executions += _begins_attempt(step)
     facts: list[Event] = []
     if step is None:
-        step = steps.begin(run, position.node_id, timeout=run_service.timeout_of(position.node), now=now)
+        step = steps.begin(run, position.node_id, timeout=run_operations.timeout_of(position.node), now=now)
         facts.append(NodeStarted(position.node_id, position.node["typeId"], 0))
-    patience = run_service.retries_of(definition, position.node)
+    patience = run_operations.retries_of(definition, position.node)
     if not failed.final and step.attempt <= patience.retries:
         delay = patience.delay_before(step.attempt)
         facts.append(NodeRetried(position.node_id, step.attempt, int(delay.total_seconds() * 1000), failed.failure))
@@ -383,14 +382,14 @@ def _fail_run(run: Run, done: dict[str, Step], now: datetime) -> None:
     """Fail the run with the last node failure, because a final node can no longer succeed."""
     step = [step for step in done.values() if step.state == StepState.FAILED][-1]
     failure = Failure(**step.error) if step.error else Failure("node_failed", "A node of the run failed.")
-    run_service.fail_run(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
+    run_operations.fail_run(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
 
 
 def _end_too_long(run: Run, done: dict[str, Step], now: datetime) -> None:
     limit = (run.deadline_at or now) - (run.started_at or now)
     over = max(now - (run.started_at or now), limit + timedelta(milliseconds=1))
     breached = CapBreached("run-duration", _ms(limit), _ms(over))
-    run_service.fail_run(run, TOO_LONG, breached, *_cancelled(done, "run-failed"), now=now)
+    run_operations.fail_run(run, TOO_LONG, breached, *_cancelled(done, "run-failed"), now=now)
 
 
 def _ms(span: timedelta) -> int:
@@ -399,7 +398,7 @@ def _ms(span: timedelta) -> int:
 
 def _end_too_many(run: Run, position: Position, limit: int, now: datetime) -> None:
     breached = CapBreached("node-executions", limit, run.executions, position.node_id)
-    run_service.fail_run(run, TOO_MANY, breached, *_cancelled(position.steps, "run-failed"), now=now)
+    run_operations.fail_run(run, TOO_MANY, breached, *_cancelled(position.steps, "run-failed"), now=now)
 
 
 def _cancelled(done: dict[str, Step], cause: str) -> list[Event]:

@@ -54,8 +54,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import WorkspaceFile
 from memory.recordings import Served
 from memory.text.matching import FORGOTTEN
-from openwop_console.runtime import chains, graph, node_execution, steps, workflows
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import chains, graph, node_execution, run_operations, steps, workflows
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.node_execution import Position, getting, listing
 
@@ -217,7 +216,7 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
     except Halt as halt:
         _fail(telling, told, halt, now)
         return False
-    run_service.copy_events(run, source, told, now=now)
+    run_operations.copy_events(run, source, told, now=now)
     return run.status not in runs.ENDS
 
 
@@ -295,7 +294,7 @@ def _go_beyond(telling: Telling, now: datetime) -> bool:
     outlook = graph.outlook(telling.definition, telling.steps, run.variables)
     if outlook.lost:
         failed = [step for step in telling.steps.values() if step.state == StepState.FAILED][-1]
-        run_service.fail_run(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
+        run_operations.fail_run(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
     elif outlook.skip:
         steps.skip(run, outlook.skip[0], now=now)
         disabled = workflows.node_of(telling.definition, outlook.skip[0]).get("disabled")
@@ -306,7 +305,7 @@ def _go_beyond(telling: Telling, now: datetime) -> bool:
         steps.begin(run, node["id"], now=now)
         _note(run, NodeStarted(node["id"], node["typeId"], 0), now=now)
     else:
-        run_service.complete_run(run, now=now)
+        run_operations.complete_run(run, now=now)
     return run.status not in runs.ENDS
 
 
@@ -357,7 +356,7 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
     """Copy the events in ``told``, fail the node at which the record ends or does not match, and fail the run."""
     run, source_id = telling.run, ids.wire("run", telling.source.id)
     if told:
-        run_service.copy_events(run, telling.source, told, now=now)
+        run_operations.copy_events(run, telling.source, told, now=now)
     facts: list[Event] = [Divergence(source_id, halt.sequence, halt.kind)] if halt.kind else []
     open_steps = [step for step in telling.steps.values() if step.state == StepState.STARTED]
     open_steps.sort(key=lambda step: step.node_id != run.current_node)
@@ -365,7 +364,7 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
         steps.fail(stuck, halt.failure)
         facts.append(NodeFailed(stuck.node_id, halt.failure, stuck.attempt))
     facts += [NodeCancelled(step.node_id, "run-failed") for step in open_steps[1:]]
-    run_service.fail_run(run, halt.failure, *facts, node_id=open_steps[0].node_id if open_steps else None, now=now)
+    run_operations.fail_run(run, halt.failure, *facts, node_id=open_steps[0].node_id if open_steps else None, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,7 +482,7 @@ def _order(source: Run, definition: JSONObject, scope: TenantScope, made_from: F
         agent_id=source.agent_id,
         traceparent=scope.traceparent,
         inputs=source.inputs,
-        variables={**clean(run_service.variables_of(definition, source.inputs)), **source.inputs},
+        variables={**clean(run_operations.variables_of(definition, source.inputs)), **source.inputs},
         fork=made_from,
         **(kept | more),
     )
@@ -503,7 +502,7 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
     record = _require_on_record(source, facts, before)
     overlay, clean = request.overlay, redaction.for_tenant(scope.tenant_id).redact_json
     configurable = clean({**source.configurable, **overlay.configurable})
-    run_service.check_configurable(configurable, definition)
+    run_operations.check_configurable(configurable, definition)
     order = _order(
         source,
         definition,
@@ -600,13 +599,13 @@ def _take_over(
         if node_id not in ended:
             _begin_anew(branch, definition, node_id, facts, now)
     branch.executions = sum(fact.type in (NodeStarted.type, NodeRetried.type) for fact in facts)
-    run_service.copy_events(branch, source, facts, lasts=run_service.duration_of(branch, definition), now=now)
+    run_operations.copy_events(branch, source, facts, lasts=run_operations.duration_of(branch, definition), now=now)
 
 
 def _begin_anew(branch: Run, definition: JSONObject, node_id: str, facts: list[Recorded], now: datetime) -> None:
     """Begin anew a node that was in flight. Its question is asked again, unless it had been answered."""
     retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
-    timeout = run_service.timeout_of(workflows.node_of(definition, node_id))
+    timeout = run_operations.timeout_of(workflows.node_of(definition, node_id))
     step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
     if answered := _answered(branch, node_id, facts):
         interrupts.take_over(branch, answered, now=now)

@@ -17,9 +17,8 @@ from memory.host.scheduling import OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.reasons import stored_reason
 from memory.wire import instant
-from openwop_console.runtime import chains
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import chains, run_operations
+from openwop_console.runtime.run_operations import RunRequest
 
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
@@ -37,8 +36,8 @@ def check_startable(scope: TenantScope, request: RunRequest) -> None:
     if plan is None:
         field = {"field": "workflowId", "message": "is not a workflow of this tenant"}
         raise Invalid("There is no such workflow.", errors=[field])
-    run_service.check_agents(scope, request, plan.definition)
-    run_service.begun_with(plan.definition, request.inputs)
+    run_operations.check_agents(scope, request, plan.definition)
+    run_operations.begun_with(plan.definition, request.inputs)
 
 
 def fire_due(now: datetime) -> int:
@@ -105,7 +104,7 @@ def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime
     try:
         with transaction.atomic():
             scope = tenancy.standing_scope(tenant_id, principal, now=now)
-            return run_service.create_run(scope, request, now=now).id, ""
+            return run_operations.create_run(scope, request, now=now).id, ""
     except Refusal as refusal:
         return None, refusal.code
 

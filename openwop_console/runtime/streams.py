@@ -27,8 +27,8 @@ from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFai
 from memory.host.runs import ENDS
 from memory.host.tenancy import Principal, TenantScope
 from memory.host.wakeups import Topic, Waiter
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunState
+from openwop_console.runtime import run_operations
+from openwop_console.runtime.run_operations import RunState
 
 log = logging.getLogger(__name__)
 # Seconds between polls of the logs when no wake-up arrives, and the pause after a wake-up, which batches several.
@@ -311,11 +311,11 @@ def is_shown(modes: Iterable[str], event_type: str) -> bool:
 
 def whole_log(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> tuple[list[Recorded], bool]:
     """Every event of the run, and whether the run has ended."""
-    run = run_service.find_run(scope, run_id, now=now)
-    events, complete = run_service.read_events(scope, run, after=-1)
+    run = run_operations.find_run(scope, run_id, now=now)
+    events, complete = run_operations.read_events(scope, run, after=-1)
     page = events
     while len(page) == event_log.PAGE:
-        page, complete = run_service.read_events(scope, run, after=page[-1].sequence)
+        page, complete = run_operations.read_events(scope, run, after=page[-1].sequence)
         events = events + page
     return events, complete
 
@@ -328,8 +328,8 @@ def await_events(
     Waits until there are events, the run has ended, or ``seconds`` are up. Raises Unauthenticated when the credential
     is lost meanwhile.
     """
-    run = run_service.find_run(scope, run_id, now=now)
-    events, complete = run_service.read_events(scope, run, after=after)
+    run = run_operations.find_run(scope, run_id, now=now)
+    events, complete = run_operations.read_events(scope, run, after=after)
     if events or complete or seconds <= 0:
         return events, complete
     until = time.monotonic() + seconds
@@ -340,7 +340,7 @@ def await_events(
             length = event_log.length(scope.tenant_id, run.id)
             if length != after + 1:  # else the log is as it was read above
                 run = runs.find(scope.tenant_id, run.id)
-                events, complete = run_service.read_events(scope, run, after=after)
+                events, complete = run_operations.read_events(scope, run, after=after)
             over = bool(events) or complete or not grown
             # Checked after the read: every event returned was written while the credential was still valid.
             if place.lost or (over and is_lost(place)):
@@ -352,7 +352,7 @@ def await_events(
 
 def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:
     """Take a place for ``follow``; every refusal is raised here, before the response starts."""
-    found = run_service.find_run(scope, run_id, now=now)
+    found = run_operations.find_run(scope, run_id, now=now)
     place = take_place(found.tenant_id, found.id, scope.principal)
     place.seen = event_log.length(found.tenant_id, found.id)
     return place
@@ -426,7 +426,7 @@ def _next_items(reader: _Reader) -> list[Item]:
 def _events(reader: _Reader) -> Iterator[Item]:
     """The shown events of the next page of the log; sets ``behind`` when there may be another page."""
     run = runs.find(reader.scope.tenant_id, reader.place.stream_id)
-    page, complete = run_service.read_events(reader.scope, run, after=reader.after)
+    page, complete = run_operations.read_events(reader.scope, run, after=reader.after)
     reader.behind = len(page) == event_log.PAGE
     reader.over = reader.over or complete
     for event in page:
@@ -443,7 +443,7 @@ def _snapshots(reader: _Reader) -> Iterator[Item]:
     again once the run has ended, because its log is then final.
     """
     last = event_log.length(reader.scope.tenant_id, reader.place.stream_id) - 1
-    state = run_service.state_of(runs.find(reader.scope.tenant_id, reader.place.stream_id))
+    state = run_operations.state_of(runs.find(reader.scope.tenant_id, reader.place.stream_id))
     if state.run.status in ENDS:
         last = event_log.length(reader.scope.tenant_id, reader.place.stream_id) - 1
         reader.over = True

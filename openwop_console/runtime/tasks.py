@@ -12,8 +12,7 @@ from memory.host import heartbeats, scheduling
 from memory.host.leases import worker_name
 from memory.host.models import Heartbeat
 from memory.host.scheduling import Timer
-from openwop_console.runtime import commitment_firing, engine
-from openwop_console.runtime import heartbeats as timed_heartbeats
+from openwop_console.runtime import commitment_firing, engine, heartbeat_evaluation
 
 
 def advance(tenant: str, run: str) -> None:
@@ -45,7 +44,7 @@ def _enqueue_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interv
 
 def beat(tenant: str, heartbeat: str, next_at: str) -> None:
     """Process one tick; skipped when the next tick came before a worker was free."""
-    timed_heartbeats.beat(
+    heartbeat_evaluation.beat(
         UUID(hex=tenant), UUID(hex=heartbeat), next_at=datetime.fromisoformat(next_at), clock=timezone.now
     )
 

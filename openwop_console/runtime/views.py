@@ -16,20 +16,20 @@ from memory.host.models import ForkMode, Run
 from memory.host.tenancy import scope_of
 from memory.interrupt_forms import AnswerForm
 from memory.views.runs import render_run
-from openwop_console.runtime import replay, runs
+from openwop_console.runtime import replay, run_operations
 from openwop_console.runtime.replay import ForkRequest
 
 STEER: dict[str, Callable[..., Run]] = {
-    "cancel": runs.cancel_run,
-    "pause": runs.pause_run,
-    "resume": runs.resume_run,
+    "cancel": run_operations.cancel_run,
+    "pause": run_operations.pause_run,
+    "resume": run_operations.resume_run,
 }
 
 
 @pages.creates()
 @require_POST
 def run_again(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = runs.run_again(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    run = run_operations.run_again(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return redirect("run", run_id=ids.wire("run", run.id))
 
 
@@ -59,7 +59,7 @@ def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
 def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResponse:
     """Show an interrupt's answer form. A valid answer redirects to the run, an invalid one is shown on its page."""
     scope, run = scope_of(request), ids.parse("run", run_id)
-    interrupt = runs.read_interrupt(scope, run, ids.parse("int", interrupt_id))
+    interrupt = run_operations.read_interrupt(scope, run, ids.parse("int", interrupt_id))
     form = AnswerForm(interrupt, request.POST if request.method == "POST" else None)
     if request.method == "POST":
         sent = pages.submit(form, lambda _: _answer(request, form, run))
@@ -83,7 +83,7 @@ def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
     if mine:
         said = {"accept": "approved", "reject": "rejected"}.get(mine.action, "answered")
         raise Conflict(f"You {said} this already. Your answer counts once; it was not recorded again.")
-    return runs.resolve_interrupt(scope, run_id, node_id, form.resume_value(), now=now)
+    return run_operations.resolve_interrupt(scope, run_id, node_id, form.resume_value(), now=now)
 
 
 class ForkForm(forms.Form):

@@ -24,8 +24,7 @@ from memory.host.json_types import JSONObject
 from memory.host.leases import worker_name
 from memory.host.tenancy import TenantScope, scope_of
 from memory.reasons import MAX_REASON
-from openwop_console.runtime import engine
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import engine, run_operations
 from openwop_console.test_seams import identity, seam
 from proposals import lifecycle, rules
 from proposals.drafts import ProposalDraft
@@ -84,7 +83,7 @@ def play(
     host = tenancy.host_scope(identity.tenant_of(caller), scopes=HOST_MAY)
     opened = _open_gate(host, now)
     _act(actor, opened, scenario, reason, now)
-    read, _ = run_service.read_events(caller, runs.find(opened.tenant_id, opened.run_id), after=-1)
+    read, _ = run_operations.read_events(caller, runs.find(opened.tenant_id, opened.run_id), after=-1)
     told = [each for each in read if each.type in TOLD]
     opened.refresh_from_db(fields=["state"])
     released = opened.state == GateState.GRANTED

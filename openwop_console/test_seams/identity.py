@@ -16,8 +16,8 @@ from memory.host.http import Closed, Text, checked, operation
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, Tenant
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console.runtime import runs
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from openwop_console.test_seams import seam
 
 SCOPE = "manifest:read"  # every key of a suite has it
@@ -106,7 +106,7 @@ def cross_workspace_read(request: Request) -> Response:
     now = timezone.now()
     foreign = _foreign_run(caller, now)
     try:
-        runs.read_run(caller, foreign.id, now=now)
+        run_operations.read_run(caller, foreign.id, now=now)
     except NotFound:
         raise RunForbidden(rule="tenant") from None
     raise AssertionError("a run of another tenant was read")
@@ -137,4 +137,4 @@ def _foreign_run(caller: TenantScope, now: datetime) -> Run:
 def _any_run(owner: TenantScope, now: datetime) -> Run:
     rows = Run.objects.of(owner.tenant_id).select_related("tenant").order_by("-id")
     found: Run | None = rows.first()
-    return found or runs.create_run(owner, RunRequest("conformance-noop"), now=now)
+    return found or run_operations.create_run(owner, RunRequest("conformance-noop"), now=now)

@@ -23,11 +23,10 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Heartbeat, Run, RunStatus
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console.runtime import heartbeats as timed_heartbeats
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import heartbeat_evaluation, run_operations
 from openwop_console.runtime import schedules as timed_schedules
 from openwop_console.runtime.api import schedules
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from openwop_console.test_seams import seam
 
 WORKFLOW = "conformance-noop"
@@ -78,7 +77,7 @@ def heartbeat_tick(request: Request) -> Response:
     given = checked(schedules.TickHeartbeat, request.data).validated_data
     heartbeat = _at_rest(_heartbeat_of(scope_of(request), given["heartbeatId"], now=timezone.now()))
     with request_slots.aside():
-        came = timed_heartbeats.beat(
+        came = heartbeat_evaluation.beat(
             heartbeat.tenant_id,
             heartbeat.id,
             next_at=heartbeat.next_at,
@@ -110,7 +109,7 @@ def _heartbeat_of(scope: TenantScope, name: str, *, now: datetime) -> Heartbeat:
 def _at_rest(heartbeat: Heartbeat) -> Heartbeat:
     """Wait up to two seconds for the run of the heartbeat's last change to end."""
     deadline = time.monotonic() + PATIENCE_S
-    while timed_heartbeats.is_busy(heartbeat) and time.monotonic() < deadline:
+    while heartbeat_evaluation.is_busy(heartbeat) and time.monotonic() < deadline:
         with request_slots.aside():
             time.sleep(LOOK_EVERY)
     return heartbeat
@@ -136,8 +135,8 @@ def dispatch(request: Request, agent_id: str) -> Response:
     given, scope = checked(serializers.DispatchAgent, request.data).validated_data, scope_of(request)
     agents.entry(scope, agent_id, registrations.advertised_capabilities())
     order = RunRequest(DISPATCHES, inputs={"task": given.get("task")}, agent_id=agent_id)
-    run = _wait_until_ended(scope, run_service.create_run(scope, order, now=timezone.now()))
-    events, _ = run_service.read_events(scope, run, after=-1)
+    run = _wait_until_ended(scope, run_operations.create_run(scope, order, now=timezone.now()))
+    events, _ = run_operations.read_events(scope, run, after=-1)
     return Response(_document(run, [(event.type, event.payload) for event in events]))
 
 

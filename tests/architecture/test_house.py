@@ -243,13 +243,13 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "memory/openintent/api/http.py",  # raised again after the permission was asked
         "openwop_console/runtime/node_execution.py",  # a node that was refused has failed
         "openwop_console/runtime/schedules.py",  # a firing that was refused is on record
-        "openwop_console/runtime/heartbeats.py",  # a tick of a principal that lost its right has that outcome
+        "openwop_console/runtime/heartbeat_evaluation.py",  # a tick of a principal that lost its right has that outcome
         "memory/passes/orders.py",  # a pass that was refused has that outcome
         "memory/embeddings.py",  # without an endpoint a search goes by words
         "memory/forget/execution.py",  # a preview that was asked to stop has lapsed
         "proposals/learning/findings.py",  # a draft that cannot be installed is counted
         "openwop_console/runtime/nodes.py",  # a probe whose secret is not there yet brings its own
-        "memory/transfers.py",  # a line of a file that was refused has that result
+        "memory/entry_files.py",  # a line of a file that was refused has that result
         "memory/host/pages.py",  # a form that was refused is shown again
         "memory/host/vault.py",  # a principal that is refused opens no user secret, and the log says why
         "openwop_console/test_seams/governance.py",  # a denial is an outcome that the suite asks for

@@ -13,8 +13,7 @@ from pytest_django.fixtures import Settings
 
 from memory.host import ids, runs
 from memory.host.models import Interrupt, Run
-from openwop_console.runtime import interrupts
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import interrupt_answers, run_operations
 from tests import building
 from tests.conformance import schemas
 
@@ -29,7 +28,7 @@ def asking(workflow_id: str = "conformance-approval") -> tuple[Run, Interrupt]:
 
 
 def token_of(interrupt: Interrupt, **options: Any) -> str:
-    return interrupts.mint(interrupt, now=timezone.now(), **options)
+    return interrupt_answers.mint(interrupt, now=timezone.now(), **options)
 
 
 def post(token: str, body: Any = ACCEPT, **headers: Any) -> tuple[int, Any]:
@@ -129,7 +128,7 @@ def test_a_token_never_outlasts_the_question() -> None:
 def test_a_run_that_has_ended_is_not_answered_by_token() -> None:
     run, interrupt = asking()
     token = token_of(interrupt)
-    run_service.cancel_run(building.scope(), run.id, now=timezone.now())
+    run_operations.cancel_run(building.scope(), run.id, now=timezone.now())
     assert refusal(token) == (409, "interrupt_already_resolved")
     assert building.advance(run).status == "cancelled"
     assert refusal(token) == (409, "interrupt_already_resolved")

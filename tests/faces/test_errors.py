@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from openwop_console.runtime import runs
+from openwop_console.runtime import run_operations
 from tests import building
 from tests.conformance import schemas
 
@@ -123,7 +123,7 @@ def test_a_bug_tells_a_correlation_id_and_nothing_else(client: Client, monkeypat
     def broken(*args: Any, **options: Any) -> None:
         raise ZeroDivisionError("tok-secret-1234")
 
-    monkeypatch.setattr(runs, "read_workflow", broken)
+    monkeypatch.setattr(run_operations, "read_workflow", broken)
     answer = client.get("/v1/workflows/conformance-noop", **building.headers())
     assert answer.status_code == 500
     assert answer.json()["error"] == "internal_error"

@@ -9,7 +9,7 @@ from pytest_django.fixtures import Settings
 
 from memory.host import access, audit, ids, registry
 from memory.host.models import Run, RunStatus
-from openwop_console.runtime import runs
+from openwop_console.runtime import run_operations
 from openwop_console.test_seams import identity
 from proposals.models import Gate
 from tests import building
@@ -100,7 +100,7 @@ def test_a_run_of_another_is_refused_and_would_be_a_bug_if_it_were_read(
         answer = client.post(f"{SEAMS}/identity/cross-workspace-read", {}, "application/json", **headers)
         assert (answer.status_code, answer.json()["error"]) == (403, "run_forbidden")
     assert Run.objects.exclude(tenant_id=building.tenant().id).count() == 1
-    monkeypatch.setattr(runs, "read_run", lambda *_: None)
+    monkeypatch.setattr(run_operations, "read_run", lambda *_: None)
     answer = client.post(f"{SEAMS}/identity/cross-workspace-read", {}, "application/json", **headers)
     assert answer.status_code == 500
 

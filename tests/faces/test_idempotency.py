@@ -21,7 +21,7 @@ from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency_keys import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
 from openwop_console import idempotency as replayed_answers
-from openwop_console.runtime import interrupts, runs
+from openwop_console.runtime import interrupt_answers, run_operations
 from tests import building, proposing
 from tests.conformance import schemas
 
@@ -135,9 +135,9 @@ def test_an_answer_by_token_is_given_once_and_answered_alike() -> None:
         path = f"/v1/interrupts/{token}"
         return Client().post(path, body, content_type="application/json", HTTP_IDEMPOTENCY_KEY="k-1")
 
-    token = interrupts.mint(asked, now=timezone.now())
+    token = interrupt_answers.mint(asked, now=timezone.now())
     assert post(token[:-4]).status_code == 404
-    assert post(interrupts.mint(asked, intent=interrupts.INSPECT, now=timezone.now())).status_code == 403
+    assert post(interrupt_answers.mint(asked, intent=interrupt_answers.INSPECT, now=timezone.now())).status_code == 403
     assert kept() == []
     first, second = post(token), post(token)
     assert (first.status_code, second.status_code, second.content) == (200, 200, first.content)
@@ -212,14 +212,14 @@ def test_a_final_refusal_is_kept(ada: Caller) -> None:
 def test_a_failure_of_the_host_leaves_nothing_and_the_retry_is_carried_out(
     ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = runs.create_run
+    create = run_operations.create_run
 
     def broken(*args: Any, **options: Any) -> Any:
         create(*args, **options)
         raise ZeroDivisionError
 
     with monkeypatch.context() as patching:
-        patching.setattr(runs, "create_run", broken)
+        patching.setattr(run_operations, "create_run", broken)
         refused(ada.send("/v1/runs", NOOP), 500, "internal_error")
     assert Run.objects.count() == 0
     assert kept() == []

@@ -21,9 +21,8 @@ from memory.models import ForgetHold, ForgetRequest
 from memory.models.entry import MemoryEntry
 from memory.passes import orders
 from memory.passes.orders import Wanted
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime import schedules
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations, schedules
+from openwop_console.runtime.run_operations import RunRequest
 from proposals import lifecycle
 from proposals.models import Gate
 from tests import building, proposing
@@ -49,7 +48,7 @@ def ada() -> Client:
 
 
 def begun(acme: World, workflow_id: str = "conformance-cancellable") -> Run:
-    return building.advance(run_service.create_run(acme.scope, RunRequest(workflow_id), now=timezone.now()))
+    return building.advance(run_operations.create_run(acme.scope, RunRequest(workflow_id), now=timezone.now()))
 
 
 def event(acme: World, run: Run, kind: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from openwop_console import openapi
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import run_operations
 from proposals import lifecycle
 from tests import building
 from tests.budgets import THOROUGH
@@ -213,7 +213,7 @@ def test_a_nul_in_an_openintent_value_is_refused_and_nothing_is_stored(acme: Wor
 def test_what_is_malformed_is_refused_before_what_conflicts(acme: World) -> None:
     """The world's run has ended, its proposal is archived, and its rows of OpenIntent are at another version."""
     now = timezone.now()
-    run_service.cancel_run(acme.scope, acme.run.id, now=now)
+    run_operations.cancel_run(acme.scope, acme.run.id, now=now)
     building.advance(acme.run)
     lifecycle.archive(acme.scope, acme.proposal.id, reason="away", now=now)
     conflicting = {name: BODIES[name] for name in VERSIONED | {"reviseProposal", "rejectProposal"}}

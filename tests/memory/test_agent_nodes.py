@@ -10,10 +10,9 @@ from pytest_django.fixtures import Settings
 
 from memory.host.errors import Forbidden, Invalid
 from memory.host.models import Run
-from openwop_console.runtime import interrupts
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import interrupt_answers, run_operations
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building, serving
 from tests.building import log_of, types_of
 from tests.memory.test_completions import point_at
@@ -99,7 +98,7 @@ def test_an_agent_with_an_approval_in_the_middle_survives_a_killed_worker_and_do
         )(asked)
 
     model.answers = answer
-    run = run_service.create_run(building.scope(), RunRequest("serve", inputs={"who": "Ada"}), now=timezone.now())
+    run = run_operations.create_run(building.scope(), RunRequest("serve", inputs={"who": "Ada"}), now=timezone.now())
     assert building.killed_at_answer(run, call).status == "waiting-approval"
     accept(run)
     done = building.advance(run)
@@ -112,7 +111,7 @@ def test_an_agent_with_an_approval_in_the_middle_survives_a_killed_worker_and_do
 
 def accept(run: Run) -> None:
     reviewer = building.scope(role="reviewer")
-    interrupts.resolve(reviewer, run, "gate", {"action": "accept"}, timezone.now())
+    interrupt_answers.resolve(reviewer, run, "gate", {"action": "accept"}, timezone.now())
 
 
 @pytest.mark.parametrize(
@@ -140,7 +139,7 @@ def test_a_key_bound_to_another_agent_starts_no_run_of_this_one() -> None:
     install()
     other = building.scope(role="agent", agents=("private.acme.other",))
     with pytest.raises(Forbidden):
-        run_service.create_run(other, RunRequest("serve", inputs={"who": "Ada"}), now=timezone.now())
+        run_operations.create_run(other, RunRequest("serve", inputs={"who": "Ada"}), now=timezone.now())
 
 
 def test_an_agent_that_is_not_installed_in_the_tenant_answers_nothing(model: Server) -> None:

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory import adapter, agents, capabilities, ledger, retention
+from memory import adapter, agents, ledger, memory_health, retention_sweep
 from memory.host import ids, registrations, registry, vault
 from memory.host.errors import CapabilityNotProvided, Conflict
 from memory.host.models import ArtifactKind, AuditRecord, Installation
@@ -285,7 +285,7 @@ def test_a_capability_is_there_when_it_is_claimed() -> None:
             "limits": {"maxNodeExecutions": 1000},
             "workspace": {"supported": True, "on": True, "off": False, "none": []},
         }
-        assert capabilities.advertises(document, key) is there, (key, there)
+        assert memory_health.advertises(document, key) is there, (key, there)
 
 
 def test_ephemeral_and_read_only_hosts_degrade_what_asks_for_more(client: Client, settings: Settings) -> None:
@@ -322,8 +322,8 @@ def test_ephemeral_and_read_only_hosts_degrade_what_asks_for_more(client: Client
 def test_only_a_literal_true_asks_for_a_dimension() -> None:
     truthy_and_not: list[Any] = [False, None, "true", 1, {}, [True]]
     for value in truthy_and_not:
-        assert capabilities.degraded_dimensions({"longTerm": value}, {}) == []
-    assert capabilities.degraded_dimensions({"longTerm": True}, {}) == ["read", "write", "long-term-durability"]
+        assert memory_health.degraded_dimensions({"longTerm": value}, {}) == []
+    assert memory_health.degraded_dimensions({"longTerm": True}, {}) == ["read", "write", "long-term-durability"]
 
 
 def test_the_inventory_is_derived_from_the_very_document_that_discovery_serves(client: Client) -> None:
@@ -375,22 +375,22 @@ def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_
     settings.OPENWOP_MEMORY_INSTANCE = "host-b"
     theirs = building.remember("acme", "of another host")
 
-    assert retention.end_ephemeral("host-a", now=timezone.now()) == 2
+    assert retention_sweep.end_ephemeral("host-a", now=timezone.now()) == 2
 
     left = {ids.wire("mem", row) for row in MemoryEntry.objects.values_list("id", flat=True)}
     assert left == {*durable.entries, *theirs.entries}
     gone = {ids.wire("mem", row.id): row.reason for row in Tombstone.objects.all()}
     assert gone == dict.fromkeys([*ours.entries, *globex.entries], "ephemeral")
     assert adapter.count_entries(building.scope(), now=timezone.now()) == 2
-    assert retention.end_ephemeral("host-a", now=timezone.now()) == 0
-    assert retention.end_ephemeral("", now=timezone.now()) == 0
+    assert retention_sweep.end_ephemeral("host-a", now=timezone.now()) == 0
+    assert retention_sweep.end_ephemeral("", now=timezone.now()) == 0
 
 
 def test_more_than_one_chunk_of_ephemeral_memory_ends(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.OPENWOP_MEMORY_INSTANCE = "host-a"
     building.remember("acme", *[f"note {number}" for number in range(7)])
     monkeypatch.setattr(ledger.ephemeral_rows, "__kwdefaults__", {"limit": 3})
-    assert retention.end_ephemeral("host-a", now=timezone.now()) == 7
+    assert retention_sweep.end_ephemeral("host-a", now=timezone.now()) == 7
     assert MemoryEntry.objects.count() == 0
 
 

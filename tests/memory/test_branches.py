@@ -11,10 +11,9 @@ from memory.host import event_log, interrupts, node_types, runs
 from memory.host.errors import Conflict, Invalid
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
-from openwop_console.runtime import engine, expressions, replay, steps, workflows
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import engine, expressions, replay, run_operations, steps, workflows
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.building import advance_at, node, payloads, types_of
 
@@ -33,7 +32,7 @@ def graph(workflow_id: str, nodes: list[dict], *edges: tuple, settings: dict | N
 def started(definition: dict, **request: Any) -> Run:
     building.install("acme", definition)
     order = RunRequest(definition["id"], **request)
-    return run_service.create_run(building.scope(), order, now=timezone.now())
+    return run_operations.create_run(building.scope(), order, now=timezone.now())
 
 
 def happened(run: Run, kind: str) -> list[str]:
@@ -244,7 +243,7 @@ def test_an_expression_port_looks_at_variables_inputs_and_nodes() -> None:
     document = graph("ports", [say, use], ("say", "use"))
     document["variables"] = [{"name": "greeting", "type": "string", "defaultValue": "Hello"}]
     run = building.advance(started(document, inputs={"name": "Ada"}))
-    state = run_service.read_run(building.scope(), run.id, now=timezone.now())
+    state = run_operations.read_run(building.scope(), run.id, now=timezone.now())
     assert state.steps["use"].outputs == {"line": "Hello Ada again"}
 
 
@@ -273,16 +272,16 @@ def test_an_expression_says_which_nodes_it_reads_or_that_it_may_read_any() -> No
 def test_a_paused_run_begins_nothing_and_goes_on_where_it_stood() -> None:
     acme = building.scope()
     run, now = started(graph("two", [noop("a"), noop("b")], ("a", "b"))), timezone.now()
-    run_service.pause_run(acme, run.id, now=now)
+    run_operations.pause_run(acme, run.id, now=now)
     assert advance_at(run, now + timedelta(seconds=1)).status == "paused"
     assert happened(run, "node.started") == []
     with pytest.raises(Conflict) as again:
-        run_service.pause_run(acme, run.id, now=now)
+        run_operations.pause_run(acme, run.id, now=now)
     assert again.value.details["runStatus"] == "paused"
-    run_service.resume_run(acme, run.id, now=now)
+    run_operations.resume_run(acme, run.id, now=now)
     assert advance_at(run, now + timedelta(seconds=1)).status == "completed"
     with pytest.raises(Conflict):
-        run_service.resume_run(acme, run.id, now=now)
+        run_operations.resume_run(acme, run.id, now=now)
 
 
 def test_a_pause_that_drains_finishes_the_node_it_had_begun_before_it_is_paused() -> None:
@@ -290,12 +289,12 @@ def test_a_pause_that_drains_finishes_the_node_it_had_begun_before_it_is_paused(
     nodes = [node("slow", "core.delay", {"delayMs": 5000}), noop("next")]
     run, now = started(graph("drain", nodes, ("slow", "next"))), timezone.now()
     advance_at(run, now)
-    run_service.pause_run(acme, run.id, now=now + timedelta(seconds=1))
+    run_operations.pause_run(acme, run.id, now=now + timedelta(seconds=1))
     advance_at(run, now + timedelta(seconds=2))
     assert "run.paused" not in types_of(run)
     advance_at(run, now + timedelta(seconds=6))
     assert types_of(run)[-2:] == ["node.completed", "run.paused"]
-    run_service.resume_run(acme, run.id, now=now + timedelta(seconds=60))
+    run_operations.resume_run(acme, run.id, now=now + timedelta(seconds=60))
     assert advance_at(run, now + timedelta(seconds=61)).status == "completed"
 
 
@@ -304,18 +303,18 @@ def test_an_immediate_pause_leaves_the_node_asleep_and_the_time_does_not_count()
     document = graph("stop", [node("slow", "core.delay", {"delayMs": 5000})])
     run, now = started(document, configurable={"runTimeoutMs": 8000}), timezone.now()
     advance_at(run, now)
-    run_service.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
+    run_operations.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
     assert types_of(run)[-1] == "run.paused"
     assert advance_at(run, now + timedelta(seconds=30)).status == "paused"
-    run_service.resume_run(acme, run.id, now=now + timedelta(seconds=60))
+    run_operations.resume_run(acme, run.id, now=now + timedelta(seconds=60))
     assert advance_at(run, now + timedelta(seconds=61)).status == "completed"
 
 
 def test_a_paused_run_is_cancelled_like_any_other() -> None:
     acme = building.scope()
     run, now = started(graph("both", [noop("a")])), timezone.now()
-    run_service.pause_run(acme, run.id, now=now)
-    run_service.cancel_run(acme, run.id, now=now)
+    run_operations.pause_run(acme, run.id, now=now)
+    run_operations.cancel_run(acme, run.id, now=now)
     assert advance_at(run, now + timedelta(seconds=1)).status == "cancelled"
 
 
@@ -352,7 +351,7 @@ def test_a_configurable_schema_that_is_none_or_points_elsewhere_is_refused(schem
     with pytest.raises(Invalid):
         workflows.check(document)
     with pytest.raises(Invalid):
-        run_service.check_configurable({"tone": "x"}, document)
+        run_operations.check_configurable({"tone": "x"}, document)
 
 
 @pytest.mark.parametrize("code", ["", None])
@@ -364,7 +363,7 @@ def test_a_failure_without_a_code_of_its_own_has_the_host_s(code: str | None) ->
 def test_a_node_with_an_artifact_type_leaves_an_artifact() -> None:
     brief = noop("brief", artifactType="brief", inputs={"text": {"type": "static", "value": "Ship it."}})
     run = building.advance(started(graph("makes", [brief, noop("other")])))
-    [artifact] = run_service.read_artifacts(building.scope(), run.id, now=timezone.now())
+    [artifact] = run_operations.read_artifacts(building.scope(), run.id, now=timezone.now())
     assert (artifact.artifact_type, artifact.content) == ("brief", {"text": "Ship it."})
     [told] = [event for event in event_log.read(run.tenant_id, run.id) if event.type == "artifact.created"]
     assert told.payload["artifactId"] == artifact.artifact_id
@@ -388,7 +387,7 @@ def test_a_run_with_another_open_gate_still_waits_when_one_is_out_of_its_nodes_t
     run, now = started(graph("two-gates", nodes, ("gate", "after", {"triggerRule": "any_failed"}))), timezone.now()
     advance_at(run, now)
     assert advance_at(run, now + timedelta(seconds=2)).status == "waiting-approval"
-    run_service.resolve_interrupt(building.scope(), run.id, "other", {"action": "accept"}, now=now)
+    run_operations.resolve_interrupt(building.scope(), run.id, "other", {"action": "accept"}, now=now)
     assert advance_at(run, now + timedelta(seconds=3)).status == "completed"
 
 
@@ -496,16 +495,16 @@ def test_a_run_that_is_paused_while_its_first_node_fails_has_not_begun_it(monkey
     acme = building.scope()
     nodes = [failing("f"), noop("b")]
     run, now = started(graph("raced", nodes, ("f", "b", {"triggerRule": "any_failed"}))), timezone.now()
-    interrupted(monkeypatch, lambda: run_service.pause_run(acme, run.id, drain=False, now=now))
+    interrupted(monkeypatch, lambda: run_operations.pause_run(acme, run.id, drain=False, now=now))
     assert (advance_at(run, now).status, types_of(run)) == ("paused", [])
-    run_service.resume_run(acme, run.id, now=now)
+    run_operations.resume_run(acme, run.id, now=now)
     assert advance_at(run, now).status == "completed"
     assert types_of(run)[:3] == ["run.started", "node.started", "node.failed"]
 
 
 def test_a_run_that_is_cancelled_while_its_first_node_fails_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     run, now = started(graph("ended", [failing("f")])), timezone.now()
-    interrupted(monkeypatch, lambda: run_service.cancel_run(building.scope(), run.id, now=now))
+    interrupted(monkeypatch, lambda: run_operations.cancel_run(building.scope(), run.id, now=now))
     assert (advance_at(run, now).status, types_of(run)) == ("cancelled", ["run.cancelled"])
 
 
@@ -514,8 +513,8 @@ def test_the_time_a_run_is_paused_does_not_count_against_its_nodes() -> None:
     slow = node("slow", "core.delay", {"delayMs": 5000}, settings={"timeout": 10_000})
     run, now = started(graph("patient", [slow])), timezone.now()
     advance_at(run, now)
-    run_service.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
-    run_service.resume_run(acme, run.id, now=now + timedelta(seconds=60))
+    run_operations.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
+    run_operations.resume_run(acme, run.id, now=now + timedelta(seconds=60))
     assert advance_at(run, now + timedelta(seconds=61)).status == "completed"
 
 
@@ -523,9 +522,9 @@ def test_a_paused_gate_is_answered_in_the_time_it_had_left() -> None:
     acme = building.scope()
     run, now = started(graph("still", [gate(config={"timeoutSec": 10})])), timezone.now()
     advance_at(run, now)
-    run_service.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=4))
+    run_operations.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=4))
     advance_at(run, now + timedelta(seconds=30))
-    run_service.resume_run(acme, run.id, now=now + timedelta(seconds=64))
+    run_operations.resume_run(acme, run.id, now=now + timedelta(seconds=64))
     assert advance_at(run, now + timedelta(seconds=69)).status == "waiting-approval"
     [asked] = interrupts.open_at(run)
     assert asked.timeout_at == now + timedelta(seconds=70)
@@ -536,9 +535,9 @@ def test_a_gate_takes_answers_while_its_run_is_paused_however_long() -> None:
     acme = building.scope()
     run, now = started(graph("late-answer", [gate(config={"timeoutSec": 10})])), timezone.now()
     advance_at(run, now)
-    run_service.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
-    run_service.resolve_interrupt(acme, run.id, "gate", {"action": "accept"}, now=now + timedelta(seconds=60))
-    run_service.resume_run(acme, run.id, now=now + timedelta(seconds=61))
+    run_operations.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
+    run_operations.resolve_interrupt(acme, run.id, "gate", {"action": "accept"}, now=now + timedelta(seconds=60))
+    run_operations.resume_run(acme, run.id, now=now + timedelta(seconds=61))
     assert advance_at(run, now + timedelta(seconds=62)).status == "completed"
 
 
@@ -557,7 +556,7 @@ def test_a_gate_and_a_sleep_count_as_one_node_each() -> None:
     document = graph("once", nodes, ("gate", "slow"))
     run, now = started(document, configurable={"recursionLimit": 2}), timezone.now()
     advance_at(run, now)
-    run_service.resolve_interrupt(building.scope(), run.id, "gate", {"action": "accept"}, now=now)
+    run_operations.resolve_interrupt(building.scope(), run.id, "gate", {"action": "accept"}, now=now)
     advance_at(run, now)
     ended = advance_at(run, now + timedelta(seconds=2))
     assert (ended.status, ended.executions) == ("completed", 2)
@@ -591,8 +590,8 @@ def test_a_cancelled_run_names_who_asked_first() -> None:
     makers, others = building.scope(), building.scope()
     run, now = started(graph("whose", [node("slow", "core.delay", {"delayMs": 60_000})])), timezone.now()
     advance_at(run, now)
-    run_service.cancel_run(others, run.id, now=now)
-    run_service.cancel_run(makers, run.id, now=now)
+    run_operations.cancel_run(others, run.id, now=now)
+    run_operations.cancel_run(makers, run.id, now=now)
     advance_at(run, now)
     assert payloads(run, "run.cancelled") == [{"cancelledBy": others.principal.id}]
     assert others.principal.id not in (makers.principal.id, run.principal)

@@ -13,10 +13,9 @@ from memory.forget import execution
 from memory.host import event_log, ids, registry, runs, vault
 from memory.host.errors import ChainParameterInvalid, Conflict, Invalid, Unprocessable, WorkflowNotFound
 from memory.host.models import ArtifactKind, Definition, Run
-from openwop_console.runtime import chains, replay, schedules, workflows
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import chains, replay, run_operations, schedules, workflows
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from proposals import lifecycle, review
 from tests import building, proposing
 from tests.conformance import schemas
@@ -285,7 +284,7 @@ def test_what_the_parameters_do_not_allow_is_refused_at_every_door_and_starts_no
     ):
         with building.undone():
             request, now = RunRequest(CHAIN, inputs=inputs), timezone.now()
-            for start in (partial(run_service.create_run, acme, now=now), partial(schedules.check_startable, acme)):
+            for start in (partial(run_operations.create_run, acme, now=now), partial(schedules.check_startable, acme)):
                 with pytest.raises(ChainParameterInvalid) as refused:
                     start(request=request)
                 assert {each["field"] for each in refused.value.details["errors"]} == {field}, (inputs, field)
@@ -387,6 +386,6 @@ def test_a_run_again_takes_the_chain_as_it_is_now() -> None:
     acme = building.scope()
     source = building.execute(acme, CHAIN, customer="Marta")
     install(changed("dag.nodes.0.config", {"text": "Write to {{params.customer}}."}), version="2.0.0")
-    again = building.advance(run_service.run_again(acme, source.id, now=timezone.now()))
+    again = building.advance(run_operations.run_again(acme, source.id, now=timezone.now()))
     assert pinned(again)["nodes"][0]["config"]["text"] == "Write to {{params.customer}}."
     assert building.contents(acme)[0] == "Write to Marta."

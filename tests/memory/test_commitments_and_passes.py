@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from memory import commitments, ledger, provenance, retention
+from memory import commitments, ledger, provenance, retention_sweep
 from memory.commitments import lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution, plans
@@ -225,7 +225,7 @@ def test_the_stem_of_a_name_goes_with_the_entry_into_which_its_own_was_merged(de
     one, two = desk.says(WAIT), desk.says(WAIT)
     desk.keeps()
     desk.takes(one, two, text=WAIT, kind="merged")
-    assert retention.sweep_merged(now=desk.at + timedelta(days=40)) == 2
+    assert retention_sweep.sweep_merged(now=desk.at + timedelta(days=40)) == 2
     assert desk.forgets("Jones").state == "forgotten"
     assert desk.all == []
 

@@ -21,11 +21,10 @@ from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.models import KeptCall
 from memory.text.redactor import Redactor
-from openwop_console.runtime import calls, engine, replay
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import calls, engine, replay, run_operations
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building, serving
 from tests.building import log_of
 from tests.serving import Server
@@ -64,7 +63,7 @@ def executed(config: dict[str, Any], **options: Any) -> Run:
     configurable = options.pop("configurable", {})
     install(config, **options)
     order = RunRequest("chat", inputs={"name": "Ada"}, configurable=configurable)
-    return building.advance(run_service.create_run(building.scope(), order, now=timezone.now()))
+    return building.advance(run_operations.create_run(building.scope(), order, now=timezone.now()))
 
 
 def outputs_of(run: Run) -> Any:
@@ -72,7 +71,7 @@ def outputs_of(run: Run) -> Any:
 
 
 def told(run: Run, event_type: str) -> list[Any]:
-    events, _ = run_service.read_events(building.scope(), run, after=-1)
+    events, _ = run_operations.read_events(building.scope(), run, after=-1)
     return [event.payload for event in events if event.type == event_type]
 
 
@@ -117,7 +116,7 @@ def test_readers_see_what_is_said_while_it_is_said(model: Server, monkeypatch: p
     seen = threading.Semaphore(0)
     model.answers = serving.streams("Hello, ", "Ada. ", "Good day.", pause=lambda: seen.acquire(timeout=5))
     install(PROMPT)
-    run = run_service.create_run(building.scope(), RunRequest("chat", inputs={"name": "Ada"}), now=timezone.now())
+    run = run_operations.create_run(building.scope(), RunRequest("chat", inputs={"name": "Ada"}), now=timezone.now())
     found: list[str] = []
 
     def clock() -> Any:
@@ -319,7 +318,7 @@ def test_a_worker_killed_in_any_turn_is_continued_once_and_nothing_is_doubled(mo
 
     model.answers = answer_of
     install({**PROMPT, "tools": [WRITE]}, agent=True)
-    run = run_service.create_run(building.scope(), RunRequest("chat", inputs={"name": "Ada"}), now=timezone.now())
+    run = run_operations.create_run(building.scope(), RunRequest("chat", inputs={"name": "Ada"}), now=timezone.now())
     assert building.killed_at_answer(run, turn).status == "completed"
     assert sorted(building.contents(building.scope(), "helper/notes")) == ["first", "second"]
     keys = [asked.headers["idempotency-key"] for asked in model.asked]

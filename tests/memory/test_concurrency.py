@@ -18,10 +18,9 @@ from memory.host.models import AuditRecord, ForkMode, Membership, Run
 from memory.models import ForgetRequest, ForgetState
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry
-from openwop_console.runtime import engine, replay
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import engine, replay, run_operations
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.building import at_once
 
@@ -143,7 +142,7 @@ def test_others_write_between_the_transactions_of_a_forget(monkeypatch: pytest.M
 
 def test_workers_at_once_execute_a_run_once() -> None:
     building.install("acme", building.definition("flow", *(building.remember_node("x", node_id=n) for n in "abc")))
-    run = run_service.create_run(building.scope(), RunRequest("flow"), now=timezone.now())
+    run = run_operations.create_run(building.scope(), RunRequest("flow"), now=timezone.now())
     at_once(
         lambda number: engine.advance(run.tenant_id, run.id, holder=f"worker/{number}", clock=timezone.now), AT_ONCE
     )
@@ -180,12 +179,12 @@ def test_an_act_is_recorded_while_a_tenant_is_locked() -> None:
 
 def test_a_cancel_and_a_completion_at_once_leave_one_end() -> None:
     acme = building.scope()
-    made = [run_service.create_run(acme, RunRequest("conformance-multi-node"), now=timezone.now()) for _ in range(8)]
+    made = [run_operations.create_run(acme, RunRequest("conformance-multi-node"), now=timezone.now()) for _ in range(8)]
 
     def act(number: int) -> None:
         run = made[number // 2]
         if number % 2:
-            run_service.cancel_run(acme, run.id, now=timezone.now())
+            run_operations.cancel_run(acme, run.id, now=timezone.now())
         engine.advance(run.tenant_id, run.id, holder=f"worker/{number}", clock=timezone.now)
 
     at_once(act, 16)
@@ -205,7 +204,7 @@ def test_a_run_is_forked_and_cancelled_at_once_by_many_and_nobody_waits_for_ever
         if number % 2:
             replay.fork(acme, source, ForkRequest(ForkMode.BRANCH, from_seq=0), now=timezone.now())
         else:
-            run_service.cancel_run(acme, source, now=timezone.now())
+            run_operations.cancel_run(acme, source, now=timezone.now())
 
     at_once(act, 32)
     assert Run.objects.filter(source_run_id=source).count() == 16

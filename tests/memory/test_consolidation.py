@@ -9,7 +9,7 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from memory import adapter, ledger, memory_policy, passes, provenance, retention
+from memory import adapter, ledger, memory_policy, passes, provenance, retention_sweep
 from memory.adapter import RunView
 from memory.forget import execution
 from memory.host import event_log, ids, vault
@@ -288,8 +288,8 @@ def test_behind_the_window_it_is_gone_with_a_tombstone(desk: Desk) -> None:
     now = timezone.now()
     memory_policy.change(desk.owner, {"restore_days": 2}, now=now)
 
-    assert retention.sweep_merged(now=now + timedelta(days=1)) == 0
-    assert retention.sweep_merged(now=now + timedelta(days=3)) == 2
+    assert retention_sweep.sweep_merged(now=now + timedelta(days=1)) == 0
+    assert retention_sweep.sweep_merged(now=now + timedelta(days=3)) == 2
 
     stones = {row.id: row.reason for row in Tombstone.objects.of(desk.owner.tenant_id)}
     rows = provenance.lineage_of_pass(done.tenant_id, done.id, limit=3)

@@ -26,8 +26,8 @@ from memory.passes.archives import withdraw_expired
 from memory.passes.orders import Wanted
 from memory.text import token_budget
 from memory.text.encodings import forms_of
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from tests import archiving, building
 from tests.budgets import examples
 
@@ -608,5 +608,5 @@ def test_a_dry_run_asks_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_may_be_configured_with_a_budget_for_distillation() -> None:
     acme = building.scope()
     order = RunRequest("conformance-noop", configurable={"distillation.tokenBudget": 8000})
-    run = run_service.create_run(acme, order, now=timezone.now())
+    run = run_operations.create_run(acme, order, now=timezone.now())
     assert runs.find(acme.tenant_id, run.id).configurable["distillation.tokenBudget"] == 8000

@@ -14,10 +14,9 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from openwop_console.process import recovery
-from openwop_console.runtime import engine, graph, workflows
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import engine, graph, run_operations, workflows
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.building import types_of
 from tests.fixtures_queue import Drain
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def created(workflow_id: str, **inputs: Any) -> Run:
-    return run_service.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=timezone.now())
+    return run_operations.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=timezone.now())
 
 
 def advance_at(run: Run, now: datetime, holder: str = "test/1") -> Run:
@@ -154,10 +153,10 @@ def test_a_sleeping_run_holds_no_worker_and_wakes_in_time() -> None:
 def test_a_sleeping_run_is_cancelled_and_ends_with_run_cancelled() -> None:
     run, now = created("conformance-cancellable"), timezone.now()
     advance_at(run, now)
-    assert run_service.cancel_run(building.scope(), run.id, now=now).status == "cancelling"
+    assert run_operations.cancel_run(building.scope(), run.id, now=now).status == "cancelling"
     assert advance_at(run, now + timedelta(seconds=1)).status == "cancelled"
     assert types_of(run)[-1] == "run.cancelled"
-    assert run_service.cancel_run(building.scope(), run.id, now=now).status == "cancelled"
+    assert run_operations.cancel_run(building.scope(), run.id, now=now).status == "cancelled"
 
 
 @pytest.mark.parametrize("delay", [-1, "soon", True, 1e12])

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, ledger_search, transfers
+from memory import adapter, entry_files, ledger_search
 from memory.host import exports
 from memory.host.tenancy import TenantScope
 from tests import building
@@ -31,7 +31,7 @@ def chunks(scope: TenantScope, **wanted: Any) -> Iterator[list[adapter.Exported]
 
 
 def table(scope: TenantScope) -> list[dict[str, str]]:
-    text = "".join(transfers.csv_parts(chunks(scope)))
+    text = "".join(entry_files.csv_parts(chunks(scope)))
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -42,7 +42,7 @@ def test_a_reader_of_csv_gets_every_text_back_and_no_formula(acme: TenantScope) 
     rows = table(acme)
     assert [row["content"] for row in reversed(rows)] == [exports.cell(text) for text in HARD]
     assert {(row["tags"], row["agentId"]) for row in rows} == {('\'-a b "c"', "acme.bot")}
-    assert {len(row) for row in rows} == {len(transfers.COLUMNS)}
+    assert {len(row) for row in rows} == {len(entry_files.COLUMNS)}
     assert {None} & {key for row in rows for key in row} == set()
 
 

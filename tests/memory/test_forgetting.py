@@ -30,7 +30,7 @@ from django.utils import timezone
 from django_q.models import Task
 from pytest_django.fixtures import Settings
 
-from memory import ledger, ledger_search, passes, retention
+from memory import ledger, ledger_search, passes, retention_sweep
 from memory.adapter import forget as adapter_forget
 from memory.forget import execution, plans, receipts
 from memory.forget import plans as forget_plans
@@ -48,9 +48,9 @@ from memory.models.vectors import VectorSpace
 from memory.passes import archives
 from memory.text import encodings
 from memory.text.matching import Mention
-from openwop_console.runtime import runs, steps
+from openwop_console.runtime import run_operations, steps
 from openwop_console.runtime.models import Step, StepState
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import archiving, building
 from tests.budgets import THOROUGH
 
@@ -91,7 +91,7 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: py
     building.execute(acme, "echo", mail=f"<{MARTA.upper()}>")
     everywhere: dict[str, Any] = {"tags": [f"by {MARTA}"], "configurable": {"who": MARTA}, "metadata": {MARTA: 1}}
     everywhere |= {"scope_id": MARTA, "agent_id": MARTA}
-    building.advance(runs.create_run(acme, RunRequest("conformance-noop", **everywhere), now=timezone.now()))
+    building.advance(run_operations.create_run(acme, RunRequest("conformance-noop", **everywhere), now=timezone.now()))
     building.remember("acme", f"Marta wrote from\n{MARTA}.", "Somebody else wrote.", subject="x")
     building.remember("acme", "A note about her.", subject=MARTA, tags=["vip"])
     look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
@@ -281,7 +281,7 @@ def test_a_request_is_confirmed_once_carried_out_once_and_not_cancelled_from_out
         confirm(acme, found)
     work = Run.objects.of(acme.tenant_id).get(workflow_id="host-forget")
     with pytest.raises(Conflict, match="not cancelled from outside"):
-        runs.cancel_run(acme, work.id, now=timezone.now())
+        run_operations.cancel_run(acme, work.id, now=timezone.now())
     assert carry_out(confirmed).state == ForgetState.FORGOTTEN
     again = execution.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
     assert again is None
@@ -724,20 +724,20 @@ def test_a_receipt_with_undecided_suspects_is_amber_until_they_are_decided(clien
 def test_a_forgotten_name_is_in_no_file_and_no_statistic_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
     if not sql.is_postgres():
         pytest.skip("SQLite rebuilds its file, which test_search.py shows")
-    monkeypatch.setattr(retention, "OVERLAP", timedelta(0))  # the first scrub is the one that counts
+    monkeypatch.setattr(retention_sweep, "OVERLAP", timedelta(0))  # the first scrub is the one that counts
     word = remember_a_name()
     with connection.cursor() as cursor, closing(connection.copy()) as other:
         other.settings_dict["NAME"] = "postgres"
         hold(other, "SELECT pg_current_xact_id()")  # the server's other databases are written all the time
         forget(building.scope(), f"canary.{word}@example.com", typed=f"canary.{word}@example.com")
         with as_an_owner_who_is_no_superuser(cursor):
-            assert retention.scrub(now=timezone.now())
+            assert retention_sweep.scrub(now=timezone.now())
         for _ in range(20):  # a table whose lock is not free, for autovacuum has it, waits for the next time
             if not (left := in_files(cursor, word[:-1])):
                 break
             time.sleep(0.5)
             with as_an_owner_who_is_no_superuser(cursor):
-                retention.scrub(now=timezone.now())
+                retention_sweep.scrub(now=timezone.now())
         assert word[:-1] not in statistics_of(cursor)
         assert left == {}
     assert "VACUUM FULL is run by hand" in ForgetRequest.objects.get().receipt["storage"]
@@ -753,7 +753,7 @@ def test_what_keeps_forgotten_rows_in_the_files_of_postgresql_delays_the_scrub_a
     if not sql.is_postgres():
         pytest.skip("SQLite rebuilds its file, which test_search.py shows")
     # A minute of production: until it is over, a scrub tries without looking at other transactions, and is repeated.
-    monkeypatch.setattr(retention, "OVERLAP", timedelta(seconds=2))
+    monkeypatch.setattr(retention_sweep, "OVERLAP", timedelta(seconds=2))
     word = remember_a_name()
     with connection.cursor() as cursor, closing(connection.copy()) as other:
         if held != "the samples":
@@ -761,21 +761,21 @@ def test_what_keeps_forgotten_rows_in_the_files_of_postgresql_delays_the_scrub_a
         forget(building.scope(), f"canary.{word}@example.com", typed=f"canary.{word}@example.com")
         if held == "the samples":
             hold(other, "LOCK TABLE pg_catalog.pg_statistic IN ACCESS SHARE MODE")
-        retention.scrub(now=timezone.now())
+        retention_sweep.scrub(now=timezone.now())
         time.sleep(2)
-        retention.scrub(now=timezone.now())
+        retention_sweep.scrub(now=timezone.now())
         assert in_files(cursor, word[:-1])
         other.rollback()
         hold(other, f"LOCK TABLE {Tenant._meta.db_table} IN SHARE UPDATE EXCLUSIVE MODE")  # as a vacuum of its own does
-        retention.scrub(now=timezone.now())
+        retention_sweep.scrub(now=timezone.now())
         other.rollback()
         for _ in range(20):
-            retention.scrub(now=timezone.now())
+            retention_sweep.scrub(now=timezone.now())
             if not (left := in_files(cursor, word[:-1])):
                 break
             time.sleep(0.5)
         assert left == {}
-        assert not retention.scrub(now=timezone.now()), "nothing is left to do"
+        assert not retention_sweep.scrub(now=timezone.now()), "nothing is left to do"
 
 
 @pytest.fixture
@@ -800,13 +800,13 @@ def remember_a_name() -> str:
     Tables that tests before have made large are small again, so that a scrub rewrites them.
     """
     for table, size in sql.tables_vacuumed_before(timezone.now() + timedelta(days=1)):
-        assert size <= retention.REWRITTEN or sql.vacuum(table, rewrite=True, patience_ms=5_000)
+        assert size <= retention_sweep.REWRITTEN or sql.vacuum(table, rewrite=True, patience_ms=5_000)
     building.scope()
     word = "zyxkowalskas"
     canary = f"canary.{word}@example.com"
     building.write_each(building.scope(), *[f"{number}: {canary}" for number in range(20)], "y" * 3000, subject=canary)
     building.write_each(building.scope(), f"{canary} {'long text ' * 2000}")
-    retention.scrub(now=timezone.now())
+    retention_sweep.scrub(now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
         assert canary in statistics_of(cursor)

@@ -22,8 +22,7 @@ from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
 from memory.host.tenancy import TenantScope
 from openwop_console.process import scheduler
-from openwop_console.runtime import expressions, tasks
-from openwop_console.runtime import heartbeats as timed_heartbeats
+from openwop_console.runtime import expressions, heartbeat_evaluation, tasks
 from tests import building
 from tests.conformance import schemas
 from tests.fixtures_queue import Drain
@@ -37,14 +36,14 @@ LIVE = {"observe": "memory", "memoryRef": "notes", "expression": "{busy: live > 
 def make(owner: TenantScope, name: str = "watch", **given: Any) -> Heartbeat:
     whole = {"interval_s": 60, "predicate": LIVE, "workflow_id": "conformance-noop", **given}
     order = HeartbeatOrder(name=name, principal=owner.principal.id, **whole)
-    return timed_heartbeats.create(owner, order, now=timezone.now())
+    return heartbeat_evaluation.create(owner, order, now=timezone.now())
 
 
 def beat(heartbeat: Heartbeat, given: dict[str, Any] | None = None, **options: Any) -> Any:
     """The verdict of one tick of the heartbeat, and whether it started a run."""
     fresh = heartbeats.find(heartbeat.tenant_id, heartbeat.name)
     options = {"clock": timezone.now, "next_at": fresh.next_at, **options}
-    return timed_heartbeats.beat(heartbeat.tenant_id, heartbeat.id, given=given, **options)
+    return heartbeat_evaluation.beat(heartbeat.tenant_id, heartbeat.id, given=given, **options)
 
 
 def log(tenant_id: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -217,7 +216,7 @@ def test_a_query_that_overruns_is_ended_by_the_database(monkeypatch: pytest.Monk
         with connection.cursor() as cursor:
             cursor.execute(endless)
 
-    monkeypatch.setattr(timed_heartbeats, "observe", look)
+    monkeypatch.setattr(heartbeat_evaluation, "observe", look)
     monkeypatch.setattr(heartbeats, "MAX_RUNTIME_MS", 200)
     assert beat(heartbeat)[0].evaluated.status == "timeout"
     deadline = time.monotonic() + 5
@@ -268,7 +267,7 @@ def test_evaluations_at_once_are_one() -> None:
     def act(number: int) -> Any:
         try:
             ready.wait(10)
-            return timed_heartbeats.beat(
+            return heartbeat_evaluation.beat(
                 heartbeat.tenant_id,
                 heartbeat.id,
                 next_at=heartbeat.next_at,

@@ -36,10 +36,9 @@ from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.text import redactor, token_budget
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime import steps
+from openwop_console.runtime import run_operations, steps
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tools.bench import ground
 
@@ -176,7 +175,7 @@ def test_a_row_that_is_not_there_is_not_changed_and_one_that_is_there_is_not_mad
 def test_a_run_is_claimed_as_any_other_lease() -> None:
     acme = building.scope()
     now = timezone.now()
-    claimed = [run_service.create_run(acme, RunRequest("conformance-noop"), now=now) for _ in range(2)]
+    claimed = [run_operations.create_run(acme, RunRequest("conformance-noop"), now=now) for _ in range(2)]
     where, more = Q(ready_at__isnull=False), {"attempts": F("attempts") + 1}
     for at, expected in ((now - HOUR, False), (now, True), (now + timedelta(seconds=1), False), (now + HOUR, True)):
         one, other = claimed
@@ -202,7 +201,7 @@ def test_a_run_of_one_node_is_carried_out_with_few_queries() -> None:
     wakes = connection.vendor == "postgresql"
     order = RunRequest("conformance-noop")
     made: list[Run] = []
-    created = queries_of(lambda: made.append(run_service.create_run(acme, order, now=timezone.now())))
+    created = queries_of(lambda: made.append(run_operations.create_run(acme, order, now=timezone.now())))
     assert created == 5 + wakes  # secrets, workspace, stream, definition, run
     advanced = queries_of(lambda: building.advance(made[0])) - 1  # ``advance`` reads the run at its end
     assert advanced == (17 if wakes else 25), "PostgreSQL numbers and inserts an event in one statement"

@@ -22,13 +22,12 @@ from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.node_types import Call, Sending
 from memory.models import KeptCall
-from openwop_console.runtime import calls, engine, http_requests, node_execution, replay
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import calls, engine, http_requests, node_execution, replay, run_operations
 from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.node_execution import Position
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building, serving
 from tests.building import log_of, types_of
 from tests.serving import Server
@@ -56,7 +55,7 @@ def executed(config: dict[str, Any], *, inputs: dict[str, Any] | None = None, **
 
 
 def created() -> Run:
-    return run_service.create_run(building.scope(), RunRequest("asking"), now=timezone.now())
+    return run_operations.create_run(building.scope(), RunRequest("asking"), now=timezone.now())
 
 
 def outputs_of(run: Run, node_id: str = "ask") -> Any:
@@ -94,7 +93,7 @@ def test_the_log_has_ids_and_codes_and_readers_of_memory_the_texts(server: Serve
     }
     assert answered.payload["code"] == "ok"
     assert answered.payload["durationMs"] >= 0
-    told, _ = run_service.read_events(building.scope(), run, after=-1)
+    told, _ = run_operations.read_events(building.scope(), run, after=-1)
     texts = {event.type: event.payload for event in told}
     assert texts["console.call.sent"]["request"]["body"] == "the question in words"
     assert texts["console.call.answered"]["answer"]["body"] == {"said": "the answer in words"}
@@ -244,7 +243,7 @@ def test_a_call_that_takes_long_renews_the_lease_and_ends_when_the_run_is_cancel
     def clock() -> Any:
         ends.append(runs.find(run.tenant_id, run.id).ready_at or run.created_at)
         if len(ends) == 8:
-            run_service.cancel_run(building.scope(), run.id, now=timezone.now())
+            run_operations.cancel_run(building.scope(), run.id, now=timezone.now())
         return timezone.now()
 
     server.answers = cancelled
@@ -351,7 +350,7 @@ def test_a_replay_tells_the_call_again_and_sends_nothing(server: Server) -> None
     assert again.status == "completed", again.error
     assert len(server.asked) == 1
     assert outputs_of(again) == outputs_of(run)
-    told, _ = run_service.read_events(acme, again, after=-1)
+    told, _ = run_operations.read_events(acme, again, after=-1)
     answered = next(event for event in told if event.type == "console.call.answered")
     assert answered.payload["answer"]["body"] == {"said": "once"}
 
@@ -383,7 +382,7 @@ def test_a_value_that_a_workflow_calls_sensitive_is_masked_for_readers(server: S
     variables = [{"name": "card", "type": "string", "sensitive": True}]
     building.install("acme", building.definition("asking", node, variables=variables))
     run = building.execute(building.scope(), "asking", card="4111-2222")
-    told, _ = run_service.read_events(building.scope(), run, after=-1)
+    told, _ = run_operations.read_events(building.scope(), run, after=-1)
     sent = next(event for event in told if event.type == "console.call.sent")
     assert sent.payload["request"]["body"] == "[MASKED]"
 

@@ -17,10 +17,8 @@ from memory.host.interrupts import InterruptAlreadyResolved, InterruptCancelled,
 from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
 from memory.text.matching import search_form
-from openwop_console.runtime import interrupts as runtime_interrupts
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime import workflows
-from openwop_console.runtime.interrupts import CorrelationMismatch
+from openwop_console.runtime import interrupt_answers, run_operations, workflows
+from openwop_console.runtime.interrupt_answers import CorrelationMismatch
 from openwop_console.runtime.models import Step
 from tests import building
 from tests.building import advance_at, payloads, types_of
@@ -49,7 +47,7 @@ def given(name: str) -> dict[str, Any]:
 
 
 def answer(owner: TenantScope, run: Run, value: Any, node_id: str = "gate", now: datetime | None = None) -> Run:
-    run_service.resolve_interrupt(owner, run.id, node_id, value, now=now or timezone.now())
+    run_operations.resolve_interrupt(owner, run.id, node_id, value, now=now or timezone.now())
     return building.advance(run)
 
 
@@ -216,7 +214,7 @@ def test_a_voter_that_the_body_names_is_nobody_outside_the_fixtures() -> None:
     for name in ("one", "two", "three"):
         assert answer(ada, run, {**ACCEPT, "voter": name}).status == "waiting-approval"
     with pytest.raises(Invalid) as refused:
-        run_service.resolve_interrupt(ada, run.id, "gate", ACCEPT, voter="four", now=NOW)
+        run_operations.resolve_interrupt(ada, run.id, "gate", ACCEPT, voter="four", now=NOW)
     assert fields_of(refused) == ["voter"]
 
 
@@ -325,7 +323,7 @@ def test_an_event_that_is_another_s_is_refused_and_the_run_waits_on() -> None:
 
 
 def test_numbers_correlate_by_value() -> None:
-    assert runtime_interrupts.same({"n": [1, 2.0]}, {"n": [1.0, 2]})
+    assert interrupt_answers.same({"n": [1, 2.0]}, {"n": [1.0, 2]})
 
 
 def test_a_question_of_another_kind_is_answered_with_what_its_schema_allows() -> None:
@@ -474,7 +472,7 @@ def test_without_the_permission_everything_is_one_refusal_and_what_was_there_is_
     run = asking(ada, gate())
     for run_id, node_id in ((run.id, "gate"), (run.id, "nowhere"), (ids.new_id(), "gate"), (None, "gate")):
         with pytest.raises(Forbidden) as refused:
-            run_service.resolve_interrupt(viewer, run_id, node_id, ACCEPT, now=timezone.now())
+            run_operations.resolve_interrupt(viewer, run_id, node_id, ACCEPT, now=timezone.now())
         assert refused.value.details == {"requiredScope": "approvals:respond"}
     [decided] = payloads(run, "authorization.decided")
     assert (decided["allowed"], decided["principal"]) == (False, viewer.principal.id)
@@ -507,15 +505,15 @@ def test_what_is_not_there_is_not_found_and_nothing_of_another_tenant_is() -> No
         with pytest.raises(InterruptNotFound):
             answer(ada, run, ACCEPT, node_id)
     with pytest.raises(NotFound):
-        run_service.resolve_interrupt(globex, run.id, "gate", ACCEPT, now=timezone.now())
+        run_operations.resolve_interrupt(globex, run.id, "gate", ACCEPT, now=timezone.now())
 
 
 def test_an_answered_interrupt_is_answered_whatever_becomes_of_its_run() -> None:
     acme = building.scope()
     run = asking(acme, gate())
-    run_service.resolve_interrupt(acme, run.id, "gate", ACCEPT, now=timezone.now())
+    run_operations.resolve_interrupt(acme, run.id, "gate", ACCEPT, now=timezone.now())
     with pytest.raises(InterruptAlreadyResolved):
-        run_service.resolve_interrupt(acme, run.id, "gate", REJECT, now=timezone.now())
+        run_operations.resolve_interrupt(acme, run.id, "gate", REJECT, now=timezone.now())
     assert building.advance(run).status == "completed"
     with pytest.raises(InterruptAlreadyResolved):
         answer(acme, run, REJECT)
@@ -524,9 +522,9 @@ def test_an_answered_interrupt_is_answered_whatever_becomes_of_its_run() -> None
 def test_a_run_that_is_cancelled_or_has_failed_asks_nobody() -> None:
     acme = building.scope()
     run = asking(acme, gate())
-    run_service.cancel_run(acme, run.id, now=timezone.now())
+    run_operations.cancel_run(acme, run.id, now=timezone.now())
     with pytest.raises(InterruptAlreadyResolved):
-        run_service.resolve_interrupt(acme, run.id, "gate", ACCEPT, now=timezone.now())
+        run_operations.resolve_interrupt(acme, run.id, "gate", ACCEPT, now=timezone.now())
     assert building.advance(run).status == "cancelled"
     with pytest.raises(InterruptCancelled):
         answer(acme, run, ACCEPT)
@@ -540,10 +538,10 @@ def test_a_run_that_is_cancelled_or_has_failed_asks_nobody() -> None:
 def test_an_answer_to_a_paused_run_is_kept_until_it_is_resumed() -> None:
     acme = building.scope()
     run = asking(acme, gate())
-    run_service.pause_run(acme, run.id, drain=True, now=timezone.now())
+    run_operations.pause_run(acme, run.id, drain=True, now=timezone.now())
     building.advance(run)
     assert answer(acme, run, ACCEPT).status == "paused"
-    run_service.resume_run(acme, run.id, now=timezone.now())
+    run_operations.resume_run(acme, run.id, now=timezone.now())
     assert building.advance(run).status == "completed"
 
 
@@ -560,7 +558,7 @@ def test_an_answer_that_comes_while_a_worker_has_the_run_is_heard(monkeypatch: p
     acme = building.scope()
     run = asking(acme, gate("one"), building.node("slow", "core.delay", {"delayMs": 60_000}), edges=[])
     assert runs.claim(run.tenant_id, run.id, holder="w/1", now=timezone.now() + timedelta(seconds=61))
-    run_service.resolve_interrupt(acme, run.id, "one", ACCEPT, now=timezone.now())
+    run_operations.resolve_interrupt(acme, run.id, "one", ACCEPT, now=timezone.now())
     assert runs.find(run.tenant_id, run.id).holder == "w/1"
     assert advance_at(run, timezone.now() + timedelta(seconds=120)).status == "completed"
 
@@ -575,7 +573,7 @@ def test_an_approval_that_nobody_gives_in_time_is_rejected_and_says_so() -> None
     late = timezone.now() + timedelta(seconds=61)
     assert [row[1] for row in runs.due(now=late)] == [run.id]
     with pytest.raises(InterruptAlreadyResolved):
-        run_service.resolve_interrupt(acme, run.id, "gate", ACCEPT, now=late)
+        run_operations.resolve_interrupt(acme, run.id, "gate", ACCEPT, now=late)
     done = advance_at(run, late)
     assert (done.status, done.error["code"]) == ("failed", "approval_rejected")
     [resolved] = payloads(run, "interrupt.resolved")
@@ -609,7 +607,7 @@ def test_a_node_that_is_executed_again_finds_the_answer_it_was_given(monkeypatch
     acme = building.scope()
     run = asking(acme, gate() | {"settings": {"maxRetries": 1, "retryDelayMs": 1}})
     broken = {"times": 1}
-    real = runtime_interrupts._answered
+    real = interrupt_answers._answered
 
     def once(*given: Any) -> Any:
         if broken["times"]:
@@ -617,7 +615,7 @@ def test_a_node_that_is_executed_again_finds_the_answer_it_was_given(monkeypatch
             raise KeyError("a bug")
         return real(*given)
 
-    monkeypatch.setattr(runtime_interrupts, "_answered", once)
+    monkeypatch.setattr(interrupt_answers, "_answered", once)
     answer(acme, run, ACCEPT)
     assert advance_at(run, timezone.now() + timedelta(seconds=5)).status == "completed"
     assert types_of(run).count("interrupt.requested") == 1

@@ -10,7 +10,7 @@ from memory.adapter import RunView, console
 from memory.host import access, audit, event_log, ids, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, StreamClosed
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
-from memory.retention import sweep
+from memory.retention_sweep import sweep
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,8 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from memory import ledger, ledger_imports, passes, tasks, transfers
+from memory import entry_files, ledger, ledger_imports, passes, tasks
+from memory.entry_files import LineResult, Source
 from memory.forget import execution
 from memory.host import access, erasure, ids, operators, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -19,7 +20,6 @@ from memory.host.tenancy import TenantScope
 from memory.ledger_imports import Upload
 from memory.models import ForgetState, Pass, PassState, UploadPart
 from memory.models.entry import MemoryEntry
-from memory.transfers import LineResult, Source
 from tests import building
 from tests.memory.test_forgetting import carry_out
 from tests.memory.test_transfers import line
@@ -77,8 +77,8 @@ def bodies() -> list[bytes]:
 @pytest.mark.engines
 def test_a_dry_run_tells_what_the_import_then_does_and_only_then_is_anything_stored(ada: TenantScope) -> None:
     lines = [line(number) for number in range(5)]
-    there = transfers.read_line(lines[1].encode(), Source(), now=timezone.now())
-    transfers.import_entries(ada, building.open_run(ada), [there], now=timezone.now())
+    there = entry_files.read_line(lines[1].encode(), Source(), now=timezone.now())
+    entry_files.import_entries(ada, building.open_run(ada), [there], now=timezone.now())
     check = carried_out(uploaded(ada, *lines, "not json", lines[0], "", line(9, content="")))
     assert (check.state, check.done, check.total, check.dry_run) == (PassState.DONE, 8, 8, True)
     expected = {"stored": 4, "here": 2, "gone": 0, "refused": 2}
@@ -130,8 +130,8 @@ def test_a_confirmation_is_refused_when_the_report_would_be_another_one(ada: Ten
     with pytest.raises(Conflict, match="Secrets of the vault changed"):
         confirmed(ada, newer)
     newer = carried_out(ledger_imports.check_again(ada, found(ada, check).id, now=timezone.now()))
-    read = transfers.read_line(lines[0].encode(), Source(), now=timezone.now())
-    transfers.import_entries(ada, building.open_run(ada), [read], now=timezone.now())
+    read = entry_files.read_line(lines[0].encode(), Source(), now=timezone.now())
+    entry_files.import_entries(ada, building.open_run(ada), [read], now=timezone.now())
     with pytest.raises(Conflict, match="since the dry run"):
         confirmed(ada, newer)
     newer = carried_out(ledger_imports.check_again(ada, found(ada, check).id, now=timezone.now()))
@@ -174,7 +174,7 @@ def test_who_is_overtaken_while_they_wait_for_the_tenant_does_not_act_on_what_th
 
 
 def killed_at_the_second_part(row: Pass, monkeypatch: pytest.MonkeyPatch) -> None:
-    imports, parts = transfers.import_lines, iter(range(9))
+    imports, parts = entry_files.import_lines, iter(range(9))
 
     def die(*given: Any, **named: Any) -> list[LineResult]:
         if next(parts):
@@ -182,7 +182,7 @@ def killed_at_the_second_part(row: Pass, monkeypatch: pytest.MonkeyPatch) -> Non
         return imports(*given, **named)
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(transfers, "import_lines", die)
+        patched.setattr(entry_files, "import_lines", die)
         carried_out(row)
 
 
@@ -217,14 +217,14 @@ def test_an_import_is_cancelled_between_two_parts_and_keeps_what_is_imported(
     assert AuditRecord.objects.filter(action="import.removed").count() == 1, "sent twice"
     assert (Pass.objects.get(id=waiting.id).state, bodies()) == (PassState.CANCELLED, [])
     row = confirmed(ada, carried_out(uploaded(ada, *(line(number) for number in range(6)))))
-    imports = transfers.import_lines
+    imports = entry_files.import_lines
 
     def cancel(*given: Any, **named: Any) -> list[LineResult]:
         results = imports(*given, **named)
         passes.request_stop(row.tenant_id, row.id, now=timezone.now())
         return results
 
-    monkeypatch.setattr(transfers, "import_lines", cancel)
+    monkeypatch.setattr(entry_files, "import_lines", cancel)
     assert carried_out(row).state == PassState.CANCELLED
     assert (len(contents()), bodies()) == (2, [])
 
@@ -234,14 +234,14 @@ def test_an_import_ends_at_the_next_part_when_the_rights_of_its_person_are_taken
     ada: TenantScope, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
     row = confirmed(ada, carried_out(uploaded(ada, *(line(number) for number in range(6)))))
-    imports, person = transfers.import_lines, ids.parse("usr", ada.principal.id)
+    imports, person = entry_files.import_lines, ids.parse("usr", ada.principal.id)
 
     def take_back(*given: Any, **named: Any) -> list[LineResult]:
         results = imports(*given, **named)
         operators.change(building.scope(), person, **change, now=timezone.now())
         return results
 
-    monkeypatch.setattr(transfers, "import_lines", take_back)
+    monkeypatch.setattr(entry_files, "import_lines", take_back)
     assert carried_out(row).state == PassState.REFUSED
     assert (len(contents()), bodies()) == (2, [])
 
@@ -424,7 +424,7 @@ def test_a_dry_run_refuses_an_address_that_an_earlier_line_has_also_after_its_wo
 
 
 def test_blank_lines_and_long_ones_keep_their_numbers(ada: TenantScope) -> None:
-    long = b'"' + b"x" * transfers.LONGEST
+    long = b'"' + b"x" * entry_files.LONGEST
     check = carried_out(uploaded(ada, b"", line(1), b"", b"", b"", b"", long, b"x", source=Source("jsonl")))
     assert [each.line for each in ledger_imports.refusals(ada, found(ada, check))] == [7, 8]
     assert check.total == 3

@@ -16,11 +16,10 @@ from memory.host import vault
 from memory.host.errors import Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord, Run
 from memory.models import KeptCall
-from openwop_console.runtime import mcp_servers, replay
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import mcp_servers, replay, run_operations
 from openwop_console.runtime.models import McpServer, Step
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building, serving
 from tests.building import types_of
 from tests.serving import Server
@@ -206,7 +205,7 @@ def test_a_killed_worker_s_call_is_made_again_and_a_replay_makes_none(
 ) -> None:
     put(server.url)
     install()
-    run = run_service.create_run(building.scope(), RunRequest("using", inputs={"a": 1}), now=timezone.now())
+    run = run_operations.create_run(building.scope(), RunRequest("using", inputs={"a": 1}), now=timezone.now())
     building.killed_at_answer(run)
     made = [asked.headers["idempotency-key"] for asked in server.asked if b"tools/call" in asked.body]
     assert (len(made), len(set(made))) == (2, 1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import recordings, retention
+from memory import recordings, retention_sweep
 from memory.forget import execution
 from memory.forget.erasers.declared import Declared
 from memory.host import event_log, ids, node_types
@@ -18,11 +18,11 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep
 from memory.models import ForgetState, KeptContent, KeptRead
 from memory.recordings import Read
-from openwop_console.runtime import engine, runs
+from openwop_console.runtime import engine, run_operations
 from openwop_console.runtime import replay as runtime_replay
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -111,7 +111,7 @@ def test_a_node_that_is_called_again_is_kept_anew_and_a_failed_attempt_leaves_no
     document = building.definition("wakes", building.node("a", "core.noop"))
     building.install("acme", {**document, "settings": {"maxRetries": 1, "retryDelayMs": 1000}})
     now = timezone.now()
-    run = runs.create_run(building.scope(), RunRequest("wakes"), now=now)
+    run = run_operations.create_run(building.scope(), RunRequest("wakes"), now=now)
     kept = []
     for at in (now + timedelta(seconds=seconds) for seconds in (0, 6, 10)):
         engine.advance(run.tenant_id, run.id, holder="t/1", clock=partial(datetime.fromisoformat, at.isoformat()))
@@ -138,7 +138,7 @@ def test_an_entry_that_expired_was_retired_or_swept_is_replayed_all_the_same() -
     building.remember("acme", "short-lived", ttlSeconds=3600)
     run = recalled()
     later = timezone.now() + timedelta(hours=2)
-    retention.sweep(now=later)
+    retention_sweep.sweep(now=later)
     made = replay(run)
     assert made.status == "completed"
     assert [e["content"] for e in first_outputs(made)] == ["short-lived"]

@@ -31,11 +31,10 @@ from memory.host.tenancy import TenantScope
 from memory.models import KeptContent, KeptRead, WorkspaceFile
 from memory.models.entry import LedgerHead, MemoryEntry
 from memory.workspace import FileDraft
-from openwop_console.runtime import engine, replay
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import engine, replay, run_operations
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest, Overlay
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from proposals import lifecycle
 from tests import building
 from tests.building import advance_at, log_of, node, types_of
@@ -173,7 +172,9 @@ def test_a_type_that_says_nothing_is_not_called_again() -> None:
 
 def test_a_delay_is_over_at_once_in_a_replay() -> None:
     now = timezone.now()
-    run = run_service.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now)
+    run = run_operations.create_run(
+        building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now
+    )
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=21))
     assert source.status == "completed"
@@ -192,7 +193,7 @@ def test_a_failure_and_its_retries_are_told_again(typed: Callable[..., None]) ->
         "acme",
         {**building.definition("retry", node("a", "core.noop")), "settings": {"maxRetries": 1, "retryDelayMs": 5}},
     )
-    run = run_service.create_run(building.scope(), RunRequest("retry"), now=now)
+    run = run_operations.create_run(building.scope(), RunRequest("retry"), now=now)
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=5))
     assert types_of(source) == ["run.started", "node.started", "node.retried", "node.failed", "run.failed"]
@@ -207,10 +208,10 @@ def test_a_failure_and_its_retries_are_told_again(typed: Callable[..., None]) ->
 def cancelled(workflow_id: str, *, begun: bool, **inputs: Any) -> Run:
     """A run of the workflow that was cancelled, before it began or in its first node."""
     now = timezone.now()
-    run = run_service.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=now)
+    run = run_operations.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=now)
     if begun:
         advance_at(run, now)
-    run_service.cancel_run(building.scope(), run.id, now=now)
+    run_operations.cancel_run(building.scope(), run.id, now=now)
     return advance_at(run, now)
 
 
@@ -271,7 +272,7 @@ def test_a_run_whose_branches_went_side_by_side_is_told_in_the_order_of_its_log(
     ]
     building.install("acme", flow)
     now = timezone.now()
-    run = run_service.create_run(building.scope(), RunRequest("wide"), now=now)
+    run = run_operations.create_run(building.scope(), RunRequest("wide"), now=now)
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=6))
     assert source.status == "completed"
@@ -455,7 +456,7 @@ def test_an_author_branches_behind_no_approval_and_is_asked_for_one_from_before_
     building.install("acme", building.definition("refund", gate, then))
     source = building.execute(building.scope(role="author"), "refund")
     accept = {"action": "accept"}
-    run_service.resolve_interrupt(building.scope(role="reviewer"), source.id, "gate", accept, now=timezone.now())
+    run_operations.resolve_interrupt(building.scope(role="reviewer"), source.id, "gate", accept, now=timezone.now())
     assert building.advance(source).status == "completed"
     behind = at(source, "node.started", "pay")
     client.force_login(author)
@@ -479,7 +480,7 @@ def test_a_rejected_approval_is_taken_over_without_the_permission_to_approve(act
     author = building.scope(role="author")
     source = building.execute(author, "refund")
     reviewer = building.scope(role="reviewer")
-    run_service.resolve_interrupt(reviewer, source.id, "gate", {"action": action}, now=timezone.now())
+    run_operations.resolve_interrupt(reviewer, source.id, "gate", {"action": action}, now=timezone.now())
     building.advance(source)
     behind = at(source, "node.resumed", "gate") + 1
     if action == "reject":
@@ -527,7 +528,7 @@ def a_run_of_every_kind_of_reading() -> Run:
         building.remember_node("mine", memory_ref="summaries"),
     ]
     building.install("acme", building.definition("reads", *nodes))
-    run = run_service.create_run(building.scope(), RunRequest("reads"), now=now)
+    run = run_operations.create_run(building.scope(), RunRequest("reads"), now=now)
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=21))
     prompt("2.0.0")
@@ -617,7 +618,7 @@ def test_a_database_that_is_away_is_no_divergence_and_the_replay_goes_on_later(t
 
 def test_a_run_that_has_not_ended_is_not_replayed_and_may_be_branched() -> None:
     now = timezone.now()
-    source = run_service.create_run(
+    source = run_operations.create_run(
         building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now
     )
     for status in ("pending", "running"):
@@ -628,7 +629,7 @@ def test_a_run_that_has_not_ended_is_not_replayed_and_may_be_branched() -> None:
     with pytest.raises(InvalidFromSeq):
         forked(source, "replay", 99)
     assert branched(source, 0).status == "running"
-    early = run_service.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
+    early = run_operations.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
     assert branched(early, 0).status == "completed"
 
 
@@ -732,8 +733,8 @@ def test_a_replay_is_not_paused_and_can_be_cancelled() -> None:
     made = forked(digest_run("likes tea"), "replay")
     acme, now = building.scope(), timezone.now()
     with pytest.raises(Conflict, match="no pauses"):
-        run_service.pause_run(acme, made.id, now=now)
-    run_service.cancel_run(acme, made.id, now=now)
+        run_operations.pause_run(acme, made.id, now=now)
+    run_operations.cancel_run(acme, made.id, now=now)
     assert building.advance(made).status == "cancelled"
 
 
@@ -823,9 +824,11 @@ def test_a_branch_from_behind_the_end_ends_by_itself() -> None:
 
 def test_a_branch_from_behind_the_end_of_a_cancelled_run_goes_on_where_that_was_stopped() -> None:
     now = timezone.now()
-    run = run_service.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
+    run = run_operations.create_run(
+        building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now
+    )
     advance_at(run, now)
-    run_service.cancel_run(building.scope(), run.id, now=now)
+    run_operations.cancel_run(building.scope(), run.id, now=now)
     source = advance_at(run, now)
     made = branched(source, len(log_of(source)))
     assert (source.status, made.status) == ("cancelled", "running")
@@ -861,10 +864,10 @@ def test_a_file_of_a_step_whose_outcome_lies_behind_the_fork_is_not_seen() -> No
 
 def test_a_branch_is_not_paused_because_its_source_was() -> None:
     acme, now = building.scope(), timezone.now()
-    source = run_service.create_run(acme, RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
+    source = run_operations.create_run(acme, RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
     advance_at(source, now)
-    run_service.pause_run(acme, source.id, drain=False, now=now)
-    run_service.resume_run(acme, source.id, now=now)
+    run_operations.pause_run(acme, source.id, drain=False, now=now)
+    run_operations.resume_run(acme, source.id, now=now)
     paused, resumed = at(source, "run.paused"), at(source, "run.resumed")
     assert "run.paused" not in types_of(forked(source, "branch", paused + 1))
     assert types_of(forked(source, "branch", resumed + 1))[-2:] == ["run.paused", "run.resumed"]

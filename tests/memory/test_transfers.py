@@ -14,9 +14,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, external_runs, ledger, ledger_search, provenance, retention, transfers
+from memory import adapter, entry_files, external_runs, ledger, ledger_search, provenance, retention_sweep
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
+from memory.entry_files import Source
 from memory.host import audit, event_log, ids, runs, vault
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
@@ -29,7 +30,6 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.origins import Origin
-from memory.transfers import Source
 from tests import building
 from tests.faces.test_origins import forget
 
@@ -157,7 +157,7 @@ def test_an_imported_entry_with_an_address_can_be_changed_deleted_expired_and_fo
     changed = entries.update(bot, ids_of["updated"], 1, {"value": {"n": 2}}, now=now)
     assert changed.version == 2
     entries.delete(bot, ids_of["deleted"], None, now=now)
-    assert retention.sweep(now=now + timedelta(hours=2)) == 1
+    assert retention_sweep.sweep(now=now + timedelta(hours=2)) == 1
     assert forget("globex", "ana@x.org").state == "forgotten"
     left = EntryAddress.objects.of(globex.tenant_id).values_list("key", flat=True)
     assert list(left) == ["updated"]
@@ -186,7 +186,7 @@ def test_lines_of_many_refs_cost_no_more_statements_than_those_of_one() -> None:
     for refs in (1, 40):
         lines = [(n, line(n, memoryRef=f"users/{refs}/{n % refs}").encode()) for n in range(40)]
         with CaptureQueriesContext(connection) as asked:
-            results = transfers.import_lines(globex, run, lines, Source(), now=timezone.now())
+            results = entry_files.import_lines(globex, run, lines, Source(), now=timezone.now())
         assert {each.outcome for each in results} == {"stored"}
         counts.append(len(asked))
     assert counts[1] <= counts[0]
@@ -200,9 +200,9 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.
     file = tmp_path / "memory"
     file.write_text("\n".join([*lines, lines[0]]))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    broken_off = transfers.begin_import(globex, digest, now=now)
-    read = [transfers.read_line(each.encode(), Source("jsonl"), now=now) for each in lines[:2]]
-    assert transfers.import_entries(globex, broken_off, read, now=now) == ["stored", "stored"]
+    broken_off = entry_files.begin_import(globex, digest, now=now)
+    read = [entry_files.read_line(each.encode(), Source("jsonl"), now=now) for each in lines[:2]]
+    assert entry_files.import_entries(globex, broken_off, read, now=now) == ["stored", "stored"]
     ledger.remove_entries(globex.tenant_id, [read[0].entry.entry_id], reason="forgotten", now=now)
     outcomes = [
         "was here and is gone (forgotten)",
@@ -259,7 +259,7 @@ def test_a_refused_line_says_why_and_repeats_nothing_of_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reasons = {
-        b"x" * (transfers.LONGEST + 10): "has more than 1,000,000 bytes",
+        b"x" * (entry_files.LONGEST + 10): "has more than 1,000,000 bytes",
         b'{"content": "\xff"}': "is not UTF-8 from its byte 14 on",
         b'{"a\0": 1}': "it holds a NUL",
         b'{"a": 1,}': "is not JSON: ",
@@ -290,14 +290,14 @@ def test_entries_of_other_stores_go_to_the_ref_and_the_agent_that_are_named(
     wanted = ("--memory-ref", "crm/notes", "--agent", "acme.bot")
     for form, said in (("mem0", mem0), ("langgraph", item)):
         (tmp_path / form).write_text(json.dumps(said))
-        assert transfers.detect_form([b"{", json.dumps(said).encode()]) == form
+        assert entry_files.detect_form([b"{", json.dumps(said).encode()]) == form
         assert run_import(capsys, tmp_path / form, "--format", form, *wanted) == ["1: stored"]
         assert run_import(capsys, tmp_path / form, "--format", form) == ["1: already here"], "it keeps its id"
     assert [(row[1], row[5]) for row in stored("globex")] == [
         ("crm/notes", "acme.bot"),
         ("crm/notes/users/ana", "acme.bot"),
     ]
-    assert transfers.detect_form([line(1).encode()]) == "jsonl"
+    assert entry_files.detect_form([line(1).encode()]) == "jsonl"
     for ref, agent in (("openintent/semantic/x", ""), ("../x", ""), ("tenant/acme/x", ""), ("", "a\nb")):
         with pytest.raises(CommandError, match="Nothing can be imported this way"):
             run_import(capsys, tmp_path / "mem0", "--memory-ref", ref, "--agent", agent)

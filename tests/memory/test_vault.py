@@ -14,8 +14,8 @@ from memory.host.errors import Invalid, NotFound
 from memory.host.models import Secret, VaultKey
 from memory.host.tenancy import TenantScope
 from memory.host.vault import VaultLocked
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +84,7 @@ def test_a_run_opens_no_secret_of_a_principal_who_could_not_start_it_any_more(
     put("shared", "of the tenant alone")
     steps = [building.remember_node("{{key}}", node_id=name, secrets={"key": name}) for name in ("shared", "crm")]
     building.install("acme", building.definition("two-secrets", *steps))
-    waiting = [run_service.create_run(owner, RunRequest("two-secrets"), now=timezone.now()) for _ in range(2)]
+    waiting = [run_operations.create_run(owner, RunRequest("two-secrets"), now=timezone.now()) for _ in range(2)]
     assert building.advance(waiting[0]).status == "completed"
     taken(owner.principal.id)
     with caplog.at_level(logging.WARNING):

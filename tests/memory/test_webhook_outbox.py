@@ -14,10 +14,9 @@ from memory.host import event_log, ids, tenancy, webhooks
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import OutboxEvent, Run
 from memory.passes import PassOrder
-from openwop_console.runtime import replay
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import replay, run_operations
 from openwop_console.runtime.replay import ForkRequest, Overlay
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building, hooks, proposing
 
 pytestmark = pytest.mark.django_db
@@ -111,7 +110,7 @@ def test_tags_leave_the_runs_that_have_one_of_them() -> None:
         event_log.append_to_tenant(tagged.tenant_id, WorkspaceUpdated("a.md", 1), now=timezone.now())
     assert hooks.types_told(tagged) == []
     asked = RunRequest("hooked", tags=["production"])
-    building.advance(run_service.create_run(building.scope(), asked, now=timezone.now()))
+    building.advance(run_operations.create_run(building.scope(), asked, now=timezone.now()))
     assert hooks.types_told(tagged) == ["run.completed", "run.ended"]
 
 

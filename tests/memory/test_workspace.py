@@ -17,10 +17,10 @@ from memory.host.models import Run, RunEvent
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, WorkspaceFile
 from memory.workspace import MAX_FILE_BYTES, FileDraft, Precondition
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import run_operations
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.node_execution import NodeFiles
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.building import at_once
 
@@ -251,7 +251,7 @@ def outputs_of(run: Run, node_id: str = "read") -> dict[str, Any]:
 def created(owner: TenantScope, *nodes: dict[str, Any]) -> Run:
     """A run of these nodes that no worker has begun."""
     building.install("acme", building.definition("files", *nodes))
-    return run_service.create_run(owner, RunRequest("files"), now=timezone.now())
+    return run_operations.create_run(owner, RunRequest("files"), now=timezone.now())
 
 
 def test_a_run_reads_the_workspace_as_it_stood_at_its_creation() -> None:
@@ -334,7 +334,7 @@ def test_a_secret_that_a_node_resolved_is_written_as_its_mark() -> None:
 def test_a_node_lists_what_its_run_sees() -> None:
     acme = building.scope()
     put(acme, "a/1.md", "x")
-    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
+    run = run_operations.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
     put(acme, "a/2.md", "later")
     files = NodeFiles(runs.find(run.tenant_id, run.id), "node", timezone.now())
     files.write("a/3.md", "own")
@@ -396,7 +396,7 @@ def test_a_file_whose_path_names_the_subject_goes_and_what_is_on_record_of_it_is
     put(acme, "people/kowalska/notes.md", "x")
     put(acme, "people/kowalska/notes.md", "y")
     put(acme, "people/other.md", "y")
-    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
+    run = run_operations.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
     done = forget(acme, "Kowalska")
     assert done.state == "forgotten"
     assert [row.path for row in workspace.list_files(acme)] == ["people/other.md"]

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from openintent.exceptions import NotFoundError, ValidationError
 
-from memory import retention
+from memory import retention_sweep
 from memory.addresses import Address, Tier
 from memory.host import event_log
 from memory.host.errors import Invalid
@@ -163,8 +163,8 @@ def test_R95_the_sweep_of_every_minute_removes_what_has_lapsed_and_tells_it() ->
     brief = entries.create(caller, Given(Address(**given, key="brief"), {"t": "x"}, ("tag",), ends), now=now)
     entries.create(caller, Given(Address(**given, key="lasting"), {}), now=now)
     entries.create(caller, Given(Address(**given, key="bound", ttl="task_lifetime"), {}), now=now)
-    assert retention.sweep(now=ends - timedelta(milliseconds=1)) == 0
-    assert retention.sweep(now=ends + timedelta(days=9000)) == 1
+    assert retention_sweep.sweep(now=ends - timedelta(milliseconds=1)) == 0
+    assert retention_sweep.sweep(now=ends + timedelta(days=9000)) == 1
     assert set(EntryAddress.objects.values_list("key", flat=True)) == {"lasting", "bound"}
     assert MemoryEntry.objects.count() == 2
     assert Tombstone.objects.get(id=brief.id).reason == "expired"

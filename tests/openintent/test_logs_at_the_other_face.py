@@ -11,7 +11,7 @@ from memory.host.errors import Forbidden
 from memory.host.tenancy import TenantScope
 from memory.openintent import work
 from memory.openintent.work import NewIntent, grants
-from openwop_console.runtime import runs, streams
+from openwop_console.runtime import run_operations, streams
 from tests import building
 from tests.openintent.conftest import Served
 from tests.openintent.test_events import task_of
@@ -127,5 +127,5 @@ def test_R27_a_stream_of_the_run_ends_with_the_part_in_the_intent() -> None:
     log = f"intent_{intent.id.hex}"
     grants.grant(scope, log, grants.NewGrant("reader-01", expires_at=now + HOUR), actor="billing-01", now=now)
     reader = building.scope(role="agent", agents=("reader-01",))
-    assert runs.still_readable(reader, intent.id, now=now)
-    assert not runs.still_readable(reader, intent.id, now=now + 2 * HOUR)
+    assert run_operations.still_readable(reader, intent.id, now=now)
+    assert not run_operations.still_readable(reader, intent.id, now=now + 2 * HOUR)

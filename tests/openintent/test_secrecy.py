@@ -20,7 +20,7 @@ from openintent import OpenIntentClient
 from openintent.exceptions import OpenIntentError
 from psycopg import sql as sql_text
 
-from memory import adapter, ledger, retention
+from memory import adapter, ledger, retention_sweep
 from memory.adapter import Injection, openintent
 from memory.addresses import Address, Tier
 from memory.host import sql, vault
@@ -502,9 +502,9 @@ MB = 1024 * 1024
 @pytest.mark.django_db(transaction=True)
 def test_R96_the_file_is_rebuilt_when_something_went_and_its_log_is_empty() -> None:
     made = remembered("k", {"v": "heron"})
-    assert retention.scrub(now=NOON) is False
+    assert retention_sweep.scrub(now=NOON) is False
     ledger.remove_entries(made.tenant_id, (made.id,), reason="deleted", now=NOON)
-    assert retention.scrub(now=NOON) is True
+    assert retention_sweep.scrub(now=NOON) is True
     assert sql.rebuilt_at() == int(NOON.timestamp())
     wal = Path(f"{connection.settings_dict['NAME']}-wal")
     assert not wal.exists() or wal.stat().st_size == 0
@@ -517,7 +517,7 @@ def rebuilds(monkeypatch: pytest.MonkeyPatch, size: int, *looks: datetime) -> li
     monkeypatch.setattr(sql, "rebuilt_at", lambda: last[0])
     monkeypatch.setattr(sql, "rebuild", lambda at: last.__setitem__(0, at))
     monkeypatch.setattr(sql, "empty_log", bool)
-    return [retention.scrub(now=at) for at in looks]
+    return [retention_sweep.scrub(now=at) for at in looks]
 
 
 @pytest.mark.only_db("sqlite")
@@ -533,7 +533,7 @@ def test_R96_C22_of_a_large_file_what_may_name_nobody_goes_at_night_and_the_rest
     assert rebuilds(monkeypatch, 3 * MB, *looks) == [True, False, False, False]
     expected = [False, False, True, False] if reason == "deleted" else [True, False, False, False]
     assert rebuilds(monkeypatch, 200 * MB, *looks) == expected
-    assert rebuilds(monkeypatch, retention.MOST_REBUILT + 1, *looks) == [False] * 4
+    assert rebuilds(monkeypatch, retention_sweep.MOST_REBUILT + 1, *looks) == [False] * 4
 
 
 @pytest.mark.only_db("sqlite")

@@ -28,8 +28,7 @@ from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
 from openwop_console.demo import model, seeding, story
-from openwop_console.runtime import commitment_firing
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import commitment_firing, run_operations
 from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
 from tests.budgets import THOROUGH
@@ -483,7 +482,7 @@ def test_ada_may_vote_and_then_a_later_run_uses_what_she_approved(acme, folder):
     now = timezone.now()
     lifecycle.decide(ada, found.id, revision=2, sha256=gate.sha256, decision="granted", now=now)
     seeding.to_rest(acme.id, gate.run_id, timezone.now)
-    again = run_service.run_again(ada, errand_runs(acme)["ticket-02"].id, now=timezone.now())
+    again = run_operations.run_again(ada, errand_runs(acme)["ticket-02"].id, now=timezone.now())
     with seeding.with_the_model(folder):
         seeding.to_rest(acme.id, again.id, timezone.now)
 

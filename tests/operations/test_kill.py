@@ -67,8 +67,8 @@ from memory.entry_drafts import EntryDraft
 from memory.host import access, tenancy
 from memory.host.events import Failure
 from memory.passes import PassOrder
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building, learning
 now = timezone.now()
 """
@@ -96,7 +96,7 @@ fill("forgets", {{"notes": [*about, EntryDraft("a bystander")]}})
 FILL_HABITS = f"""
 {BEGIN}
 def run(workflow, at=now, **inputs):
-    building.advance(run_service.create_run(owner, RunRequest(workflow, inputs=inputs), now=at))
+    building.advance(run_operations.create_run(owner, RunRequest(workflow, inputs=inputs), now=at))
 with transaction.atomic():
     owner = building.scope("learns")
     # The host does not look by itself while the test does.

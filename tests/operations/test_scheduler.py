@@ -25,8 +25,8 @@ from memory.passes import schedules as pass_schedules
 from memory.passes.schedules import PassTimes
 from openwop_console.process import scheduler
 from openwop_console.process.scheduler import TIMERS, Scheduler
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building, hooks
 from tests.fixtures_console import ConsoleProcess
 
@@ -165,7 +165,7 @@ def test_waits_of_runs_leases_and_deliveries_of_a_clock_ahead_are_as_long_as_the
     building.install("acme", {**hasty, "settings": {"timeout": 180_000}})
 
     def begin(name: str, at: datetime, *, looks: bool = True) -> Run:
-        run = run_service.create_run(acme, RunRequest(name), now=at)
+        run = run_operations.create_run(acme, RunRequest(name), now=at)
         return building.advance_at(run, at) if looks else run
 
     def rests(run: Run, since: datetime = NOW) -> timedelta:
@@ -248,7 +248,7 @@ from memory.host.scheduling import ScheduleOrder
 from memory.models import PassSchedule
 from memory.passes.schedules import PassTimes
 from openwop_console.process.scheduler import TIMERS
-from openwop_console.runtime import heartbeats as timed, schedules
+from openwop_console.runtime import heartbeat_evaluation as timed, schedules
 from tests import building
 now, acme = timezone.now(), building.scope()
 building.remember("acme", "A note.")

@@ -21,9 +21,8 @@ from memory.passes.orders import Wanted
 from memory.tasks import TASKS_ABOVE
 from openwop_console.process import scheduler
 from openwop_console.process.queue import ADVANCE, DueRuns, Queue
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime import tasks
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations, tasks
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.fixtures_queue import Drain
 
@@ -66,7 +65,7 @@ def fetch() -> None:
 def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Drain) -> None:
     now, acme = timezone.now(), building.scope()
     before = now - passes.LEASE.lasts
-    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=before)
+    run = run_operations.create_run(acme, RunRequest("conformance-noop"), now=before)
     row = orders.order(acme, Wanted("compact", "notes"), now=before)
     fetch()
     assert runs.claim(acme.tenant_id, run.id, holder="dead/1", now=before)
@@ -89,7 +88,7 @@ def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Drai
 @pytest.mark.django_db
 def test_a_run_is_no_task_of_the_queue_and_is_handed_out_again_when_no_worker_claims_it() -> None:
     acme, now = building.scope(), timezone.now()
-    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=now)
+    run = run_operations.create_run(acme, RunRequest("conformance-noop"), now=now)
     assert queued() == []
     due = DueRuns()
     for seconds, count in ((0, 1), (0.25, 0), (30, 0), (30.25, 1), (60.25, 0), (60.5, 1)):
@@ -107,7 +106,7 @@ def test_a_run_is_no_task_of_the_queue_and_is_handed_out_again_when_no_worker_cl
 def test_the_queue_gives_what_is_queued_and_the_runs_that_are_due_once(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
     for _ in range(Conf.WORKERS + 1):
-        run_service.create_run(acme, RunRequest("conformance-noop"), now=now)
+        run_operations.create_run(acme, RunRequest("conformance-noop"), now=now)
     async_task("memory.tasks.sweep")
     monkeypatch.setattr(Queue, "_wait", lambda self: None)
     broker: Any = Queue()

@@ -20,9 +20,8 @@ from memory.host import sql, wakeups
 from memory.host.wakeups import Topic, Waiter
 from openwop_console.process import queue
 from openwop_console.process.queue import Queue
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime import streams
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations, streams
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 
 pytestmark = [pytest.mark.engines, pytest.mark.django_db(transaction=True)]
@@ -153,7 +152,7 @@ def test_who_waits_for_a_run_is_woken_when_a_worker_has_advanced_it(monkeypatch:
 
     monkeypatch.setattr(streams, "EVERY", LONG)
     monkeypatch.setattr(streams, "PAUSE", 0.0)
-    run = run_service.create_run(building.scope(), RunRequest("conformance-noop"), now=timezone.now())
+    run = run_operations.create_run(building.scope(), RunRequest("conformance-noop"), now=timezone.now())
     with aside(follow) as woken:
         building.advance(run)
         assert woken.result(LONG / 2)

@@ -499,7 +499,7 @@ def test_a_secret_says_when_a_run_used_it_last_and_which(ada: Client) -> None:
 def test_keys_and_operators_as_files_are_what_the_api_answers_and_hold_all_of_them(
     ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.views.access.CHUNK", 2)
+    monkeypatch.setattr("memory.views.credentials.CHUNK", 2)
     made = [access.create_api_key(building.tenant(), role="owner", name=f"=k{n}", now=timezone.now()) for n in range(3)]
     building.operator("acme", "viewer", email="vera@acme.example")
     asked = {"x-api-key": made[0].text}

@@ -15,8 +15,8 @@ from pytest_django.fixtures import Settings
 
 from memory.host import ids, runs, vault
 from openwop_console import health
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.pages.conftest import SignIn, body_of
 
@@ -56,7 +56,7 @@ def test_runs_that_no_worker_has_taken_are_counted_with_the_tasks(ada: Client) -
     acme, now = building.scope(), timezone.now()
     OrmQ.objects.all().delete()
     ages = [timedelta(minutes=5), timedelta(0), timedelta(0)]
-    late, _, claimed = [run_service.create_run(acme, RunRequest("conformance-noop"), now=now - age) for age in ages]
+    late, _, claimed = [run_operations.create_run(acme, RunRequest("conformance-noop"), now=now - age) for age in ages]
     assert runs.claim(acme.tenant_id, claimed.id, holder="a/1", now=now)
     queue = state(ada)["queue"]
     assert (queue["waiting"], queue["running"]) == (2, 1)
@@ -138,7 +138,7 @@ def test_a_vault_that_the_key_does_not_open_is_locked_and_the_page_says_what_to_
 
 def test_work_that_waits_says_that_no_worker_is_running(ada: Client) -> None:
     acme, now = building.scope(), timezone.now()
-    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=now)
+    run = run_operations.create_run(acme, RunRequest("conformance-noop"), now=now)
     pages = [f"/runs/{ids.wire('run', run.id)}", "/memory/export"]
     ada.post("/memory/export", {"format": "csv"})
     building.remember("acme", "Marta prefers mail.")

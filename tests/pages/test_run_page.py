@@ -18,9 +18,8 @@ from memory.host import access, audit, event_log, ids, sql
 from memory.host.events import NodeCompleted
 from memory.host.models import Run
 from memory.origins import Origin
-from openwop_console.runtime import engine, runs
-from openwop_console.runtime import runs as run_service
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import engine, run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
 from tests.tampering import tamper
@@ -53,7 +52,7 @@ def test_a_node_says_when_it_began_how_long_it_took_and_what_share_that_is(ada: 
     building.install("acme", building.definition("slow", *(building.node(each, "core.noop") for each in "abc")))
     begun = timezone.now()
     readings = itertools.count()
-    run = run_service.create_run(building.scope(), RunRequest("slow"), now=begun)
+    run = run_operations.create_run(building.scope(), RunRequest("slow"), now=begun)
     engine.advance(
         run.tenant_id, run.id, holder="test/1", clock=lambda: begun + timedelta(milliseconds=100 * next(readings))
     )
@@ -386,7 +385,7 @@ def test_a_fork_form_that_is_none_is_refused(ada: Client) -> None:
 def test_the_reason_that_a_person_gave_stands_at_its_event(ada: Client, sign_in: SignIn) -> None:
     run = building.open_run(building.scope())
     page = f"/runs/{ids.wire('run', run.id)}"
-    runs.pause_run(building.scope(), run.id, drain=False, reason="The vendor is down", now=timezone.now())
+    run_operations.pause_run(building.scope(), run.id, drain=False, reason="The vendor is down", now=timezone.now())
     for browser in (ada, sign_in(role="viewer")):
         assert "The vendor is down" in body_of(browser.get(page))
     assert "The vendor is down" in body_of(ada.get(f"{page}?format=json"))

@@ -23,8 +23,8 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.passes import definition_of
-from openwop_console.runtime import engine, runs
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime import engine, run_operations
+from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 def run_of(workflow: str, *, type_id: str = "core.noop", created: datetime | None = None) -> str:
     """A run of Acme that has ended, as its address has it."""
     building.install("acme", building.definition(workflow, building.node("only", type_id)))
-    run = runs.create_run(building.scope(), RunRequest(workflow), now=created or timezone.now())
+    run = run_operations.create_run(building.scope(), RunRequest(workflow), now=created or timezone.now())
     return ids.wire("run", building.advance(run).id)
 
 
@@ -137,7 +137,7 @@ def test_runs_are_listed_by_agent_and_by_how_long_they_took(ada: Client) -> None
     begun = timezone.now()
     by_length = {}
     for seconds, agent in ((1, "acme.one"), (20, "acme.two")):
-        run = runs.create_run(building.scope(), RunRequest("slow", agent_id=agent), now=begun)
+        run = run_operations.create_run(building.scope(), RunRequest("slow", agent_id=agent), now=begun)
         moments = iter([begun + timedelta(seconds=seconds * step) for step in range(99)])
         engine.advance(run.tenant_id, run.id, holder="test/1", clock=partial(next, moments))
         by_length[seconds] = ids.wire("run", run.id)
@@ -153,7 +153,7 @@ def test_runs_are_listed_by_who_started_them_and_without_the_workflows_of_the_ho
     building.install("acme", building.definition("daily", building.node("only", "core.noop")))
     mine = tenancy.tenant_scope(tenancy.operator_principal(building.operator(email="rosa@acme.example")))
     others, own = (
-        ids.wire("run", runs.create_run(scope, RunRequest("daily"), now=timezone.now()).id)
+        ids.wire("run", run_operations.create_run(scope, RunRequest("daily"), now=timezone.now()).id)
         for scope in (building.scope(), mine)
     )
     order = RunOrder("host-test", definition_of("test"), "host", system=True)
@@ -191,7 +191,7 @@ def test_older_runs_of_a_filter_follow_without_a_gap_and_files_hold_all(ada: Cli
     building.install("acme", building.definition("daily", building.node("only", "core.noop")))
     same = timezone.now()
     for number in range(8):
-        runs.create_run(building.scope(), RunRequest("daily"), now=same if number % 2 else timezone.now())
+        run_operations.create_run(building.scope(), RunRequest("daily"), now=same if number % 2 else timezone.now())
     building.remember("acme", "x", workflow_id="mine")
     first = body_of(ada.get("/runs?status=pending"))
     assert standing(1, 5, 8, "runs") in first

@@ -12,7 +12,7 @@ from memory.host import access, ids, node_types, registry, tenancy
 from memory.host.errors import Refusal
 from memory.host.models import Interrupt, Run
 from memory.workspace import FileDraft
-from openwop_console.runtime import interrupts, workflows
+from openwop_console.runtime import interrupt_answers, workflows
 from proposals import gate as gates
 from proposals import lifecycle, rules
 from proposals.models import Gate, Proposal, Vote
@@ -104,7 +104,7 @@ def test_the_host_s_own_workflows_are_nobody_s_to_start(workflow: str, client: C
 def test_a_token_of_the_gate_s_interrupt_opens_nothing(client: Client) -> None:
     made, gate = waiting()
     asked = Interrupt.objects.of(made.tenant_id).get(run_id=gate.run_id)
-    token = interrupts.mint(asked, now=timezone.now())
+    token = interrupt_answers.mint(asked, now=timezone.now())
     body = json.dumps({"resumeValue": {"decision": "granted", "reason": "by token"}})
     answer = client.post(f"/v1/interrupts/{token}", body, "application/json")
     assert answer.status_code == 403

@@ -12,8 +12,7 @@ from memory.host import event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict
 from memory.host.interrupts import InterruptAlreadyResolved
 from memory.host.models import Run
-from openwop_console.runtime import engine
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import engine, run_operations
 from proposals import gate as gates
 from proposals import lifecycle, review, rules
 from proposals.models import Gate, Proposal, Vote
@@ -52,7 +51,7 @@ def override(made: Proposal, gate: Gate, now: datetime) -> Gate:
 
 def answer(made: Proposal, gate: Gate, now: datetime) -> Run:
     ada, value = building.scope(role="reviewer"), {"decision": "granted"}
-    return run_service.resolve_interrupt(ada, gate.run_id, "gate", value, now=now)
+    return run_operations.resolve_interrupt(ada, gate.run_id, "gate", value, now=now)
 
 
 def stored(gate: Gate) -> Gate:

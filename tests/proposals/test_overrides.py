@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.host import audit, event_log, ids, registry, vault
 from memory.host.errors import Conflict, Forbidden, Invalid
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import runs
+from openwop_console.runtime import run_operations
 from proposals import gate as gates
 from proposals import lifecycle
 from proposals.models import Gate, Proposal, Vote
@@ -127,7 +127,7 @@ def test_the_database_keeps_an_override_without_a_reason_out() -> None:
 
 
 def answer(gate: Gate, by: TenantScope, value: dict[str, Any]) -> str:
-    return runs.resolve_interrupt(by, gate.run_id, "gate", value, now=timezone.now()).status
+    return run_operations.resolve_interrupt(by, gate.run_id, "gate", value, now=timezone.now()).status
 
 
 def test_the_interrupt_takes_an_override_from_who_may_and_marks_the_vote() -> None:

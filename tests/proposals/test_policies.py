@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory.host import access, audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import runs
+from openwop_console.runtime import run_operations
 from proposals import lifecycle, policies
 from proposals.drafts import Change
 from proposals.models import ApprovalPolicy, Gate, Kind, PolicyChange, PolicyChangeState, Vote
@@ -352,10 +352,10 @@ def test_a_request_for_changes_says_which_and_leaves_the_proposal_to_be_revised(
     ada = building.scope(role="reviewer")
     for value in ({"decision": "changes-requested"}, {"decision": "changes-requested", "reason": "  "}):
         with pytest.raises(Invalid) as invalid:
-            runs.resolve_interrupt(ada, gate.run_id, "gate", value, now=timezone.now())
+            run_operations.resolve_interrupt(ada, gate.run_id, "gate", value, now=timezone.now())
         assert invalid.value.code == "INVALID_RESUME_VALUE"
     answer = {"decision": "changes-requested", "reason": "canary: name the ticket"}
-    runs.resolve_interrupt(ada, gate.run_id, "gate", answer, now=timezone.now())
+    run_operations.resolve_interrupt(ada, gate.run_id, "gate", answer, now=timezone.now())
     run = proposing.advance(gate)
     assert (run.status, run.error["code"], proposing.fresh(made).state) == ("failed", "changes_requested", "draft")
     assert Vote.objects.of(made.tenant_id).get().reason == "canary: name the ticket"

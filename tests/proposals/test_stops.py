@@ -14,8 +14,7 @@ from django.utils import timezone
 from memory.host import audit, ids, registry, runs, scheduling, vault
 from memory.host.errors import Forbidden
 from memory.host.models import ArtifactKind, Installation, ScheduleTick
-from openwop_console.runtime import replay, schedules
-from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import replay, run_operations, schedules
 from proposals import lifecycle
 from proposals.models import Proposal
 from tests import building, proposing
@@ -92,7 +91,7 @@ def test_a_run_that_has_used_a_prompt_uses_it_no_more_once_it_is_disabled() -> N
     run = building.execute(building.scope(), "long")
     assert run.status == "waiting-approval"
     stop(PROMPT)
-    run_service.resolve_interrupt(building.scope(), run.id, "gate", {"action": "accept"}, now=timezone.now())
+    run_operations.resolve_interrupt(building.scope(), run.id, "gate", {"action": "accept"}, now=timezone.now())
     done = building.advance(run)
     assert (done.status, done.error["code"]) == ("failed", DISABLED)
 

@@ -16,9 +16,9 @@ from memory.host.models import Interrupt, Run
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, KeptContent
-from openwop_console.runtime import commitment_firing, replay, runs, schedules
+from openwop_console.runtime import commitment_firing, replay, run_operations, schedules
 from openwop_console.runtime.replay import ForkRequest
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 from proposals.learning import run_traces
 from proposals.learning.miners.traces import Origin, Traces
 from tests import building, learning
@@ -77,7 +77,7 @@ def test_a_run_is_seen_as_it_was_executed() -> None:
 def test_runs_of_the_host_replays_old_ones_and_those_under_way_are_not_looked_at() -> None:
     acme = building.scope()
     ended = building.execute(acme, "conformance-noop")
-    runs.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
+    run_operations.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
     replayed = replay.fork(acme, ended.id, ForkRequest("replay"), now=timezone.now())
     assert building.advance(replayed).status == "completed"
     learning.carried_out()
@@ -97,9 +97,9 @@ def test_what_started_a_run_is_known() -> None:
     assert schedules.fire(acme.tenant_id, kept.id, now=now)
     building.advance(Run.objects.get(metadata__origin__schedule="often"))
     beating = RunRequest("conformance-noop", metadata={"origin": {"heartbeat": "pulse"}})
-    building.advance(runs.create_run(acme, beating, now=now))
+    building.advance(run_operations.create_run(acme, beating, now=now))
     hosts = tenancy.host_scope(building.tenant(), scopes=tenancy.RUN_SCOPES | {"runs:create"})
-    building.advance(runs.create_run(hosts, RunRequest("conformance-noop"), now=now))
+    building.advance(run_operations.create_run(hosts, RunRequest("conformance-noop"), now=now))
     branch = replay.fork(ada, Run.objects.earliest("id").id, ForkRequest("branch", 0), now=now)
     building.advance(branch)
     assert [seen.origin for seen in traces().runs] == [
@@ -224,7 +224,7 @@ def test_a_correction_that_a_branch_has_taken_over_counts_once() -> None:
 
 
 def run_length(run: Run) -> int:
-    return len(runs.read_events(building.scope(), run, after=-1)[0])
+    return len(run_operations.read_events(building.scope(), run, after=-1)[0])
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------

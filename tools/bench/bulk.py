@@ -9,7 +9,7 @@ from time import perf_counter
 from django.db import transaction
 from django.utils import timezone
 
-from memory import ledger, transfers
+from memory import entry_files, ledger
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, sql, tenancy, vault
 from memory.host.models import Run, Tenant
@@ -53,8 +53,8 @@ def imported(plan: Plan) -> Iterator[Outcome]:
     def ours() -> None:
         for part in sql.in_chunks(lines):
             now = timezone.now()
-            incoming = [transfers.read_line(each.encode(), transfers.Source(), now=now) for each in part]
-            transfers.import_entries(scope, run, incoming, now=now)
+            incoming = [entry_files.read_line(each.encode(), entry_files.Source(), now=now) for each in part]
+            entry_files.import_entries(scope, run, incoming, now=now)
 
     measured = _share(ours, lambda: ground.fill(run, "bench/raw", size), plan, prepare=prepare)
     workload = f"import of {size:,} lines, as a share of the speed of bare rows"

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from memory import transfers
+from memory import entry_files
 from memory.host import tenancy
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 
@@ -20,12 +20,12 @@ class Command(DatabaseCommand):
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=frozenset({"memory:read"}))
         told = left = 0
         with refusals_as_errors():
-            for entry_id, line in transfers.export_lines(scope, now=timezone.now()):
+            for entry_id, line in entry_files.export_lines(scope, now=timezone.now()):
                 if line:
                     told += 1
                     self.stdout.write(line.decode(), ending="")
                 else:
                     left += 1
                     self.stderr.write(f"{entry_id}: left out, its value is kept encrypted")
-            transfers.record_export(scope, {"entries": told, "leftOut": left}, now=timezone.now())
+            entry_files.record_export(scope, {"entries": told, "leftOut": left}, now=timezone.now())
         self.stderr.write(f"{told:,} entries, {left:,} left out.")

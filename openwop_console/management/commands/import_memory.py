@@ -11,9 +11,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from memory import transfers
+from memory import entry_files
+from memory.entry_files import REFUSED, Source
 from memory.host import tenancy
-from memory.transfers import REFUSED, Source
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 
 AT_ONCE = 500  # lines in one transaction: other writers wait that long
@@ -29,7 +29,7 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--tenant", required=True, metavar="SLUG")
-        parser.add_argument("--format", choices=sorted(transfers.FORMS), default="jsonl")
+        parser.add_argument("--format", choices=sorted(entry_files.FORMS), default="jsonl")
         parser.add_argument(
             "--memory-ref", default="", metavar="REF", help="the ref of mem0 memories, or the one above LangGraph's"
         )
@@ -47,16 +47,16 @@ class Command(DatabaseCommand):
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)
         source = Source(options["format"], options["memory_ref"], options["agent"])
         with refusals_as_errors():
-            transfers.check_source(scope, source)
+            entry_files.check_source(scope, source)
         file, counts = options["file"], Counter[str]()
         digest, lines = _digest_of(file), _lines_of(file)
-        run = None if options["dry_run"] else transfers.begin_import(scope, digest, now=_now())
+        run = None if options["dry_run"] else entry_files.begin_import(scope, digest, now=_now())
         while chunk := list(islice(lines, AT_ONCE)):
-            for result in transfers.import_lines(scope, run, chunk, source, now=_now()):
+            for result in entry_files.import_lines(scope, run, chunk, source, now=_now()):
                 self.stdout.write(f"{result.number}: {result}")
                 counts[result.outcome] += 1
         if run:
-            transfers.end_import(scope, run, counts, now=_now())
+            entry_files.end_import(scope, run, counts, now=_now())
         told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
         self.stderr.write(f"{told or 'No line'}.")
         if counts[REFUSED]:
@@ -77,4 +77,4 @@ def _digest_of(file: Path) -> str:
 
 def _lines_of(file: Path) -> Iterator[tuple[int, bytes]]:
     with file.open("rb") as opened:
-        yield from transfers.lines_of(opened)
+        yield from entry_files.lines_of(opened)

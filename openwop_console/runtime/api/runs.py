@@ -18,7 +18,7 @@ from memory.host.paging import DEFAULT_LIMIT
 from memory.host.runs import IMMEDIATE
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from openwop_console.runtime import interrupts, replay, runs
+from openwop_console.runtime import interrupt_answers, replay, run_operations
 from openwop_console.runtime.api import serializers
 from openwop_console.runtime.api.serializers import (
     INTERRUPT_ASKED,
@@ -51,7 +51,7 @@ UNCACHED = {"Cache-Control": "private, no-store"}
 @api_view(["POST"])
 def run_list(request: Request) -> Response:
     order = checked(CreateRun, request.data).order(request.headers)
-    run = runs.create_run(scope_of(request), order, now=timezone.now())
+    run = run_operations.create_run(scope_of(request), order, now=timezone.now())
     return Response(created_document(run, request), status=201)
 
 
@@ -72,27 +72,27 @@ def console_runs(request: Request) -> Response:
 @operation("getRun", scope="runs:read", gives={200: serializers.RUN}, tag="runs")
 @api_view(["GET"])
 def run(request: Request, run_id: str) -> Response:
-    state = runs.read_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    state = run_operations.read_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return Response(run_document(state, origin=request.build_absolute_uri("/").rstrip("/")))
 
 
 @operation("getWorkflow", scope="manifest:read", gives={200: serializers.WORKFLOW}, tag="workflows")
 @api_view(["GET"])
 def workflow(request: Request, workflow_id: str) -> Response:
-    return Response(runs.read_workflow(scope_of(request), workflow_id))
+    return Response(run_operations.read_workflow(scope_of(request), workflow_id))
 
 
 @operation("listRunArtifacts", scope="artifacts:read", gives={200: serializers.ARTIFACTS}, tag="runs")
 @api_view(["GET"])
 def run_artifacts(request: Request, run_id: str) -> Response:
-    found = runs.read_artifacts(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    found = run_operations.read_artifacts(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return Response({"artifacts": [artifact_document(run_id, artifact) for artifact in found], "total": len(found)})
 
 
 @operation("getRunArtifact", scope="artifacts:read", gives={200: serializers.ARTIFACT}, tag="runs")
 @api_view(["GET"])
 def run_artifact(request: Request, run_id: str, artifact_id: str) -> Response:
-    found = runs.read_artifact(scope_of(request), ids.parse("run", run_id), artifact_id, now=timezone.now())
+    found = run_operations.read_artifact(scope_of(request), ids.parse("run", run_id), artifact_id, now=timezone.now())
     return Response(artifact_document(run_id, found))
 
 
@@ -100,7 +100,7 @@ def run_artifact(request: Request, run_id: str, artifact_id: str) -> Response:
 @api_view(["POST"])
 def run_cancel(request: Request, run_id: str) -> Response:
     reason = checked(CancelRun, request.data).validated_data.get("reason", "")
-    found = runs.cancel_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=timezone.now())
+    found = run_operations.cancel_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=timezone.now())
     return Response({"runId": ids.wire("run", found.id), "status": found.status})
 
 
@@ -108,7 +108,9 @@ def run_cancel(request: Request, run_id: str) -> Response:
 @api_view(["POST"])
 def runs_bulk_cancel(request: Request) -> Response:
     given = checked(BulkCancel, request.data).validated_data
-    outcomes = runs.cancel_runs(scope_of(request), given["runIds"], reason=given.get("reason", ""), now=timezone.now())
+    outcomes = run_operations.cancel_runs(
+        scope_of(request), given["runIds"], reason=given.get("reason", ""), now=timezone.now()
+    )
     return Response({"results": [cancelled_document(outcome) for outcome in outcomes]})
 
 
@@ -118,7 +120,7 @@ def run_pause(request: Request, run_id: str) -> Response:
     given = checked(PauseRun, request.data).validated_data
     drain, reason = given.get("drainPolicy") != IMMEDIATE, given.get("reason", "")
     now = timezone.now()
-    found = runs.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=now)
+    found = run_operations.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=now)
     body = {"runId": ids.wire("run", found.id), "status": found.status, "pausedAt": instant(now)}
     return Response(body, status=202)
 
@@ -128,7 +130,7 @@ def run_pause(request: Request, run_id: str) -> Response:
 def run_resume(request: Request, run_id: str) -> Response:
     reason = checked(ResumeRun, request.data).validated_data.get("reason", "")
     now = timezone.now()
-    found = runs.resume_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=now)
+    found = run_operations.resume_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=now)
     body = {"runId": ids.wire("run", found.id), "status": found.status, "resumedAt": instant(now)}
     return Response(body, status=202)
 
@@ -164,7 +166,7 @@ def _forked_document(made: Run, source_id: str, request: Request) -> JSONObject:
 def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
     given = checked(ResolveInterrupt, request.data).validated_data
     value, voter = given["resumeValue"], given.get("voter", "")
-    run = runs.resolve_interrupt(
+    run = run_operations.resolve_interrupt(
         scope_of(request), ids.parse("run", run_id), node_id, value, voter=voter, now=timezone.now()
     )
     return Response({"runId": ids.wire("run", run.id), "nodeId": node_id, "status": run.status})
@@ -184,10 +186,12 @@ def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
 @api_view(["GET", "POST"])
 def interrupt_token(request: Request, token: str) -> Response:
     if request.method == "GET":
-        return Response(INTERRUPT_ASKED.document(interrupts.inspect(token, now=timezone.now())), headers=UNCACHED)
-    interrupts.require_genuine(token, now=timezone.now())
+        return Response(
+            INTERRUPT_ASKED.document(interrupt_answers.inspect(token, now=timezone.now())), headers=UNCACHED
+        )
+    interrupt_answers.require_genuine(token, now=timezone.now())
     value = checked(ResolveByToken, request.data).validated_data["resumeValue"]
-    asked = interrupts.resolve_by_token(token, value, now=timezone.now())
+    asked = interrupt_answers.resolve_by_token(token, value, now=timezone.now())
     run_id = ids.wire("run", asked.run.id)
     answer = {"runId": run_id, "nodeId": asked.interrupt.node_id, "status": asked.run.status}
     return Response(answer, headers=UNCACHED)

@@ -35,7 +35,7 @@ from memory.host.paging import DEFAULT_LIMIT
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from openwop_console.runtime import heartbeats, schedules
+from openwop_console.runtime import heartbeat_evaluation, schedules
 from openwop_console.runtime.schedules import POLICY
 
 LONGEST_INTERVAL_S = 90 * 86_400
@@ -282,9 +282,9 @@ def heartbeat_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "POST":
         order = checked(CreateHeartbeat, request.data).order(scope.principal.id)
-        return Response(HEARTBEAT.document(heartbeats.create(scope, order, now=timezone.now())), status=201)
+        return Response(HEARTBEAT.document(heartbeat_evaluation.create(scope, order, now=timezone.now())), status=201)
     after, size = _place(request)
-    page = heartbeats.page(scope, after=after, size=size)
+    page = heartbeat_evaluation.page(scope, after=after, size=size)
     return Response(HEARTBEATS.document(page))
 
 
@@ -302,12 +302,12 @@ def heartbeat_list(request: Request) -> Response:
 def heartbeat(request: Request, name: str) -> Response:
     scope = scope_of(request)
     if request.method == "DELETE":
-        heartbeats.remove(scope, name, now=timezone.now())
+        heartbeat_evaluation.remove(scope, name, now=timezone.now())
         return Response(status=204)
     if request.method == "PATCH":
         changes = checked(HeartbeatChanges, request.data).changes()
-        return Response(HEARTBEAT.document(heartbeats.change(scope, name, changes, now=timezone.now())))
-    return Response(HEARTBEAT.document(heartbeats.read(scope, name)))
+        return Response(HEARTBEAT.document(heartbeat_evaluation.change(scope, name, changes, now=timezone.now())))
+    return Response(HEARTBEAT.document(heartbeat_evaluation.read(scope, name)))
 
 
 def _place(request: Request) -> tuple[str, int]:

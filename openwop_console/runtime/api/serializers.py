@@ -36,10 +36,10 @@ from memory.run_timeline import RunFilter, RunPage
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.runtime.artifacts import RunArtifact
-from openwop_console.runtime.interrupts import Asked
+from openwop_console.runtime.interrupt_answers import Asked
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest, Overlay
-from openwop_console.runtime.runs import MAX_RUN_IDS, Cancelled, RunRequest, RunState
+from openwop_console.runtime.run_operations import MAX_RUN_IDS, Cancelled, RunRequest, RunState
 from openwop_console.runtime.streams import Reading, modes_of
 
 EXTERNAL = "external"  # the kind of a run that an agent executes elsewhere

@@ -29,7 +29,7 @@ from memory.openintent import events
 from memory.openintent.access import READ, Caller
 from memory.openintent.api.http import caller_of, described, json_bytes
 from memory.openintent.events import Log
-from openwop_console.runtime import runs, streams
+from openwop_console.runtime import run_operations, streams
 from openwop_console.runtime.api import serializers
 from openwop_console.runtime.api.serializers import EventsQuery, PollQuery, event_document, run_document
 from openwop_console.runtime.streams import Frame, Item, Place, Reading
@@ -119,7 +119,7 @@ def run_events_poll(request: Request, run_id: str) -> Response:
 
 
 def _readability_check(scope: TenantScope, place: Place) -> Callable[[datetime], bool]:
-    return lambda now: runs.still_readable(scope, place.stream_id, now=now)
+    return lambda now: run_operations.still_readable(scope, place.stream_id, now=now)
 
 
 def _events_document(events: list[Recorded], complete: bool) -> JSONObject:

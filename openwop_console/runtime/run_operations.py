@@ -29,8 +29,7 @@ from memory.host.runs import ENDS, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.openintent import events
 from memory.wire import instant
-from openwop_console.runtime import artifacts, chains, json_schemas, steps, workflows
-from openwop_console.runtime import interrupts as runtime_interrupts
+from openwop_console.runtime import artifacts, chains, interrupt_answers, json_schemas, steps, workflows
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.chains import Plan
 from openwop_console.runtime.models import Step
@@ -231,7 +230,7 @@ def still_readable(scope: TenantScope, run_id: UUID, *, now: datetime) -> bool:
 def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunState:
     """The run's state, with tokens for the interrupts that the principal may answer."""
     state = state_of(find_run(scope, run_id, now=now))
-    return replace(state, tokens=runtime_interrupts.tokens_for(scope, state.interrupts, now=now))
+    return replace(state, tokens=interrupt_answers.tokens_for(scope, state.interrupts, now=now))
 
 
 def state_of(run: Run) -> RunState:
@@ -300,7 +299,7 @@ def resolve_interrupt(
     if resolver is None:
         scope.check(interrupts.SCOPE)
         raise InterruptNotFound
-    value = runtime_interrupts.spoken_by(voter, run, resume_value) if scope.can(interrupts.SCOPE) else resume_value
+    value = interrupt_answers.spoken_by(voter, run, resume_value) if scope.can(interrupts.SCOPE) else resume_value
     resolver.resolve(scope, run, node_id, value, now)
     return runs.find(scope.tenant_id, run.id)
 

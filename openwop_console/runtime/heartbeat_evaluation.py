@@ -20,7 +20,7 @@ from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
 from openwop_console.runtime import expressions, schedules
-from openwop_console.runtime.runs import RunRequest
+from openwop_console.runtime.run_operations import RunRequest
 
 ENDS = {"run.started": "started", "run.completed": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}
 LONGEST_EXPRESSION = 1000

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory.api.access import KEY, OPERATOR
+from memory.api.credentials import KEY, OPERATOR
 from memory.forms import InviteForm, KeyForm, SecretForm
 from memory.host import access, api_keys, exports, ids, operators, pages, sessions, tenancy, vault
 from memory.host.access import NewKey
