@@ -25,7 +25,7 @@ from memory.host import audit_chain, idempotency_keys, sessions, sql, throttle, 
 from memory.host.leases import worker_name
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
-from memory.passes import archives, consolidation, lookalikes, nights, orders, schedules
+from memory.passes import archives, consolidation, lookalikes, nights, orders, pass_schedules
 from memory.passes.orders import Flow
 
 # Kinds of passes that go over no ref.
@@ -174,7 +174,7 @@ def find_look_alikes(tenant: str, pass_id: str) -> None:
 
 def fire_pass_schedules(now: datetime) -> int:
     """Store and queue the passes of the ticks that are due."""
-    return schedules.fire_due(queue=enqueue_pass, now=now)
+    return pass_schedules.fire_due(queue=enqueue_pass, now=now)
 
 
 def correct_ahead(now: datetime) -> int:
@@ -182,7 +182,7 @@ def correct_ahead(now: datetime) -> int:
 
     Return how many.
     """
-    corrected = schedules.correct_ahead(now=now) + memory_policy.correct_nights(now=now)
+    corrected = pass_schedules.correct_ahead(now=now) + memory_policy.correct_nights(now=now)
     return corrected + ledger.correct_vectors(now=now)
 
 

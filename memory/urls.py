@@ -50,7 +50,7 @@ passing: list[URLPattern] = [
     path("passes/<str:pass_id>/review", passes.review, name="pass-review"),
     path("passes/<str:pass_id>/undo", passes.undo, name="pass-undo"),
     path("passes/<str:pass_id>/again", passes.repeat_pass, name="pass-again"),
-    path("nights", passes.nights, name="nights"),
+    path("nights", passes.night_report, name="nights"),
     path("consolidation", consolidation.consolidation, name="consolidation"),
     path("consolidation/order", consolidation.order, name="consolidation-order"),
     path("consolidation/duplicates", consolidation.look_alikes, name="look-alikes"),
@@ -65,7 +65,7 @@ archiving: list[URLPattern] = [
     path("archives/<str:arc_id>/compare", archives.compare, name="archive-compare"),
 ]
 committing: list[URLPattern] = [
-    path("commitments", commitments.commitments, name="commitments"),
+    path("commitments", commitments.commitment_list, name="commitments"),
     path("commitments/<str:cmt_id>", commitments.commitment, name="commitment"),
     path("commitments/<str:cmt_id>/arm", commitments.arm, name="commitment-arm"),
     path("commitments/<str:cmt_id>/dismiss", commitments.dismiss, name="commitment-dismiss"),
@@ -77,18 +77,18 @@ workspaces: list[URLPattern] = [
     path("workspace/<path:path>", workspace.file, name="workspace-file"),
 ]
 workflows: list[URLPattern] = [
-    path("workflow-files", workflow_files.workflow_files, name="workflow-files"),
+    path("workflow-files", workflow_files.import_page, name="workflow-files"),
     path("workflow-files/<str:intent_id>", workflow_files.imported, name="workflow-file"),
 ]
 run: list[URLPattern] = [
-    path("runs", runs.runs, name="runs"),
+    path("runs", runs.run_list, name="runs"),
     path("runs/<str:run_id>", runs.run, name="run"),
     path("runs/<str:run_id>/verify", runs.verify, name="run-verify"),
     path("runs/<str:run_id>/compare", runs.compare, name="run-compare"),
     path("runs/<str:run_id>/events/<int:sequence>", runs.note, name="run-note"),
 ]
 agent: list[URLPattern] = [
-    path("agents", agents.agents, name="agents"),
+    path("agents", agents.agent_list, name="agents"),
     path("agents/<str:agent_id>", agents.agent, name="agent"),
     path("agents/<str:agent_id>/<slug:tab>", agents.agent_tab, name="agent-tab"),
 ]

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from memory import adapter, agents, artifact_stops, commitments
-from memory import ledger_search as memory_search
+from memory import adapter, agents, artifact_stops, commitments, ledger_search
 from memory.forget import holds, plans
 from memory.host import api_keys, ids, operators, pages, registrations, runs, webhooks
 from memory.host.models import Installation, Run
@@ -147,10 +146,10 @@ def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple
         lambda: scope.can("agents:read") and agents.entry(scope, words, registrations.advertised_capabilities()),
     )
     of_node = LedgerFilter(node=words, state="all")
-    yield "memory?node", words, lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
+    yield "memory?node", words, lambda: ledger_search.ledger_page(scope, of_node, size=1, now=now).entries
     if "/" in words:  # a ref without a slash is a word like any other
         of_ref = LedgerFilter(memory_ref=words, state="all")
-        yield "memory?ref", words, lambda: memory_search.ledger_page(scope, of_ref, size=1, now=now).entries
+        yield "memory?ref", words, lambda: ledger_search.ledger_page(scope, of_ref, size=1, now=now).entries
 
 
 def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:

@@ -10,7 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import memory_policy as policies
+from memory import memory_policy
 from memory.host import ids
 from memory.host.http import (
     COUNT,
@@ -186,21 +186,21 @@ def archive(request: Request, archive_id: str) -> HttpResponse:
     tag="memory",
 )
 @api_view(["GET", "PUT"])
-def memory_policy(request: Request) -> Response:
+def policy(request: Request) -> Response:
     """For how long memory is kept, in whose zone, who distils it, who makes the vectors for a search by meaning,
     whether and when a night of passes comes, and whether a forget is confirmed by two people. What a PUT does not name
     stays as it was."""
     scope = scope_of(request)
     if request.method == "PUT":
         changes = checked(PolicyChange, request.data).changes()
-        changed = policies.change(scope, changes, called=CALLED, now=timezone.now())
+        changed = memory_policy.change(scope, changes, called=CALLED, now=timezone.now())
         return Response(POLICY.document(changed))
     scope.check(READ)
-    return Response(POLICY.document(policies.policy_of(scope.tenant_id)))
+    return Response(POLICY.document(memory_policy.policy_of(scope.tenant_id)))
 
 
 urlpatterns = [
     path(f"{BASE}/archives", archive_list, name="api-archives"),
     path(f"{BASE}/archives/<str:archive_id>", archive, name="api-archive"),
-    path(f"{BASE}/memory-policy", memory_policy, name="api-memory-policy"),
+    path(f"{BASE}/memory-policy", policy, name="api-memory-policy"),
 ]

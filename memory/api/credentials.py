@@ -6,7 +6,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.api import serializers as wire
+from memory.api import serializers
 from memory.host import access, api_keys, ids, operators, vault
 from memory.host.access import NewKey
 from memory.host.api_keys import KeyRecord
@@ -60,12 +60,14 @@ OPERATOR = Answer[OperatorRecord](
 OPERATORS = page_answer("OperatorPage", "operators", OPERATOR, "usr")
 
 
-@operation("listApiKeys", method="GET", scope=api_keys.SCOPE, query=wire.KeysQuery, gives={200: KEYS}, tag="keys")
+@operation(
+    "listApiKeys", method="GET", scope=api_keys.SCOPE, query=serializers.KeysQuery, gives={200: KEYS}, tag="keys"
+)
 @operation(
     "createApiKey",
     method="POST",
     scope=api_keys.SCOPE,
-    takes=wire.NewKeyRequest,
+    takes=serializers.NewKeyRequest,
     gives={201: NEW_KEY},
     tag="keys",
     shown_once=("key",),
@@ -75,10 +77,10 @@ def key_list(request: Request) -> Response:
     scope, now = scope_of(request), timezone.now()
     scope.check(api_keys.SCOPE)
     if request.method == "GET":
-        given = checked(wire.KeysQuery, query_of(request)).validated_data
+        given = checked(serializers.KeysQuery, query_of(request)).validated_data
         page = api_keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
         return Response(KEYS.document(page))
-    given = checked(wire.NewKeyRequest, request.data).validated_data
+    given = checked(serializers.NewKeyRequest, request.data).validated_data
     made = api_keys.create(
         scope,
         role=given["role"],
@@ -106,22 +108,26 @@ def key_rotate(request: Request, key_id: str) -> Response:
     return Response(_new_key_document(api_keys.find(scope, made.key_id, now=now), made))
 
 
-@operation("listOperators", scope=operators.SCOPE, query=wire.OperatorsQuery, gives={200: OPERATORS}, tag="operators")
+@operation(
+    "listOperators", scope=operators.SCOPE, query=serializers.OperatorsQuery, gives={200: OPERATORS}, tag="operators"
+)
 @api_view(["GET"])
 def operator_list(request: Request) -> Response:
     scope = scope_of(request)
     scope.check(operators.SCOPE)
-    given = checked(wire.OperatorsQuery, query_of(request)).validated_data
+    given = checked(serializers.OperatorsQuery, query_of(request)).validated_data
     page = operators.list_operators(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
     return Response(OPERATORS.document(page))
 
 
-@operation("changeOperator", scope=operators.SCOPE, takes=wire.OperatorChange, gives={200: OPERATOR}, tag="operators")
+@operation(
+    "changeOperator", scope=operators.SCOPE, takes=serializers.OperatorChange, gives={200: OPERATOR}, tag="operators"
+)
 @api_view(["PATCH"])
 def operator(request: Request, operator_id: str) -> Response:
     scope = scope_of(request)
     found = operators.find(scope, ids.parse("usr", operator_id))
-    given = checked(wire.OperatorChange, request.data).validated_data
+    given = checked(serializers.OperatorChange, request.data).validated_data
     changed = operators.change(scope, found.row.operator_id, **given, now=timezone.now())
     return Response(OPERATOR.document(changed))
 
@@ -130,18 +136,25 @@ def _new_key_document(record: KeyRecord, made: NewKey) -> JSONObject:
     return {**KEY.document(record), "key": made.text}
 
 
-@operation("putSecret", method="PUT", scope="secrets:manage", takes=wire.SecretValue, gives={204: None}, tag="secrets")
 @operation(
-    "deleteSecret", method="DELETE", scope="secrets:manage", query=wire.SecretPlace, gives={204: None}, tag="secrets"
+    "putSecret", method="PUT", scope="secrets:manage", takes=serializers.SecretValue, gives={204: None}, tag="secrets"
+)
+@operation(
+    "deleteSecret",
+    method="DELETE",
+    scope="secrets:manage",
+    query=serializers.SecretPlace,
+    gives={204: None},
+    tag="secrets",
 )
 @api_view(["PUT", "DELETE"])
 def secret(request: Request, name: str) -> Response:
     """Write-only: a value goes in, is replaced or removed, and never comes out."""
     if request.method == "DELETE":
-        place = checked(wire.SecretPlace, query_of(request)).place()
+        place = checked(serializers.SecretPlace, query_of(request)).place()
         vault.remove_secret(scope_of(request), name, now=timezone.now(), **place)
     else:
-        given = checked(wire.SecretValue, request.data)
+        given = checked(serializers.SecretValue, request.data)
         value = given.validated_data["value"]
         vault.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
     return Response(status=204)

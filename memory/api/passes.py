@@ -43,12 +43,12 @@ from memory.host.json_types import JSONObject
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger, Verb
-from memory.passes import lookalikes, nights, orders, schedules
+from memory.passes import lookalikes, nights, orders, pass_schedules
 from memory.passes.lookalikes import MOST_AT_ONCE, Choice, Pair
 from memory.passes.nights import Figures, Night
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.pass_reports import Summary
-from memory.passes.schedules import PassTimes
+from memory.passes.pass_schedules import PassTimes
 from memory.reasons import MAX_REASON
 from memory.wire import instant
 
@@ -268,10 +268,10 @@ def schedule_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "PUT":
         times = checked(KeepPassSchedule, request.data).times()
-        return Response(SCHEDULE.document(schedules.set_schedule(scope, times, now=timezone.now())))
+        return Response(SCHEDULE.document(pass_schedules.set_schedule(scope, times, now=timezone.now())))
     given, size = _place(request, PassSchedulesQuery)
     asked = {"kind": given.get("kind", ""), "memory_ref": given.get("memoryRef", "")}
-    page = schedules.page(scope, **asked, after=given.get("after"), size=size)
+    page = pass_schedules.page(scope, **asked, after=given.get("after"), size=size)
     return Response(SCHEDULES.document(page))
 
 
@@ -281,9 +281,9 @@ def schedule_list(request: Request) -> Response:
 def schedule(request: Request, schedule_id: str) -> Response:
     scope, found = scope_of(request), ids.parse("psc", schedule_id)
     if request.method == "DELETE":
-        schedules.remove(scope, found, now=timezone.now())
+        pass_schedules.remove(scope, found, now=timezone.now())
         return Response(status=204)
-    return Response(SCHEDULE.document(schedules.find(scope, found)))
+    return Response(SCHEDULE.document(pass_schedules.find(scope, found)))
 
 
 NIGHT = closed(

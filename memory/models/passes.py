@@ -154,7 +154,7 @@ class PassSchedule(TenantOwned):
     A tick is the window of its pass, so it runs once.
     """
 
-    writer = "memory.passes.schedules"
+    writer = "memory.passes.pass_schedules"
     personal = Personal(
         "pass schedules", ("memory_ref", "options"), unnamed=("memory_ref",), along={"enabled": False, "next_at": None}
     )

@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import agents as memory_agents
-from memory import artifact_stops, commitments, ledger_search, memory_health
+from memory import agents, artifact_stops, commitments, ledger_search, memory_health
 from memory.agents import AgentRow
 from memory.commitments import Wanted
 from memory.host import access, audit_access, citations, exports, ids, pages, registrations, tenancy
@@ -47,10 +46,10 @@ COLUMNS = (
 
 @pages.parameters("format")
 @require_safe
-def agents(request: HttpRequest) -> HttpResponseBase:
+def agent_list(request: HttpRequest) -> HttpResponseBase:
     """Every installed agent with the health of its memory."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    found = memory_agents.agent_rows(scope, registrations.advertised_capabilities(), now=now)
+    found = agents.agent_rows(scope, registrations.advertised_capabilities(), now=now)
     if file_format := pages.file_format(request):
         return exports.listing(file_format, "agents", map(_row, found), columns=COLUMNS)
     context = {
@@ -113,7 +112,7 @@ def _tabs(scope: TenantScope, row: AgentRow) -> list[Tab]:
 
 def _found(request: HttpRequest, agent_id: str) -> tuple[TenantScope, datetime, AgentRow]:
     scope, now, document = tenancy.scope_of(request), timezone.now(), registrations.advertised_capabilities()
-    for row in memory_agents.agent_rows(scope, document, only=agent_id, now=now):
+    for row in agents.agent_rows(scope, document, only=agent_id, now=now):
         return scope, now, row
     raise NotFound("There is no installed agent by that id.")
 
@@ -189,7 +188,7 @@ def _proposals(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, _now: d
 
 
 def _audit(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, now: datetime) -> dict[str, object]:
-    refs = memory_agents.audit_refs(scope, row.entry.agent_id)
+    refs = agents.audit_refs(scope, row.entry.agent_id)
     records = audit_access.list_records_about(scope, refs, limit=pages.PAGE, now=now)
     return {"records": records, "names": access.names_of(scope.tenant_id, {each.actor for each in records})}
 

@@ -21,10 +21,10 @@ from memory.host.pages import Cleaned
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule, Verb
-from memory.passes import distillation, lookalikes, orders, pass_reports, schedules
+from memory.passes import distillation, lookalikes, orders, pass_reports, pass_schedules
 from memory.passes.lookalikes import Pair
 from memory.passes.orders import KINDS, Wanted
-from memory.passes.schedules import PassTimes
+from memory.passes.pass_schedules import PassTimes
 from memory.views.passes import COLUMNS, document
 
 HERE = ("consolidate", "compact")
@@ -84,8 +84,8 @@ def _page(
 
 def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict[str, object]:
     """What stands around the list: the forms, the schedules, and whether a repeated pass was idle."""
-    page = schedules.page(scope, size=SCHEDULES_SHOWN)
-    last = schedules.last_passes(scope, page.rows)
+    page = pass_schedules.page(scope, size=SCHEDULES_SHOWN)
+    last = pass_schedules.last_passes(scope, page.rows)
     policy = memory_policy.policy_of(scope.tenant_id)
     return {
         "form": form,
@@ -130,7 +130,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
     times = PassScheduleForm(request.POST)
     sent = pages.submit(
         times,
-        lambda data: schedules.set_schedule(scope, _times(data), now=timezone.now()),
+        lambda data: pass_schedules.set_schedule(scope, _times(data), now=timezone.now()),
         called={"tokenBudget": "budget", "targetTokens": "target", "memoryRef": "ref"},
         not_found="ref",
     )
@@ -155,7 +155,7 @@ def _times(data: Cleaned) -> PassTimes:
 @require_POST
 def unschedule(request: HttpRequest, schedule_id: str) -> HttpResponse:
     """The schedule is gone; the passes that it has made stay."""
-    schedules.remove(tenancy.scope_of(request), ids.parse("psc", schedule_id), now=timezone.now())
+    pass_schedules.remove(tenancy.scope_of(request), ids.parse("psc", schedule_id), now=timezone.now())
     messages.success(request, "The schedule is removed. The passes that it has made stay.")
     return redirect("consolidation")
 

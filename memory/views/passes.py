@@ -24,8 +24,7 @@ from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.memory_policy import policy_of
 from memory.models import Firing, Pass, PassState
-from memory.passes import nights as tenant_nights
-from memory.passes import orders, pass_reports
+from memory.passes import nights, orders, pass_reports
 from memory.passes.nights import REMOVALS, SHOWS, Night
 from memory.passes.orders import Restored
 from memory.passes.pass_reports import Group, Place, Report
@@ -248,17 +247,17 @@ PREFIXES = {"fired": "fir"} | dict.fromkeys(REMOVALS, "mem")
 
 @pages.parameters("night", "show", *pages.LIST)
 @require_safe
-def nights(request: HttpRequest) -> HttpResponseBase:
+def night_report(request: HttpRequest) -> HttpResponseBase:
     """The night that begins on the day ``night``, or the last one; ``show`` says which list stands below."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("memory:read")
-    night = tenant_nights.night_of(scope, _day(request), now=now)
+    night = nights.night_of(scope, _day(request), now=now)
     show = pages.word_of(request, "show", SHOWS) or "passes"
     if pages.file_format(request) == "csv":
-        rows = map(_night_row, tenant_nights.export(scope, night, show))
+        rows = map(_night_row, nights.export(scope, night, show))
         columns = FIRED_COLUMNS if show == "fired" else REMOVED_COLUMNS if show in REMOVALS else COLUMNS
         return exports.listing("csv", f"night-{night.day}-{show}", rows, columns=columns)
-    figures = tenant_nights.figures(scope, night)
+    figures = nights.figures(scope, night)
     if pages.file_format(request) == "json":
         return exports.document(night_document(night, figures))
     cursor = pages.Cursor.from_request(request, PREFIXES.get(show, "pass"))
@@ -293,13 +292,13 @@ def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Curso
     after, size = cursor.after, pages.PAGE
     page: Page[Any]
     if show == "fired":
-        page = tenant_nights.page_of_firings(scope, night, after=after, size=size)
+        page = nights.page_of_firings(scope, night, after=after, size=size)
         fired = commitments.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
         page = page.with_rows([(each, fired.get(each.commitment_id)) for each in page.rows])
     elif show in REMOVALS:
-        page = tenant_nights.page_of_removed(scope, night, show, after=after, size=size)
+        page = nights.page_of_removed(scope, night, show, after=after, size=size)
     else:
-        page = tenant_nights.page_of_passes(scope, night, show, after=after, size=size, now=now)
+        page = nights.page_of_passes(scope, night, show, after=after, size=size, now=now)
     return {"rows": page.rows, "total": page.total, **cursor.links(len(page.rows), page.after)}
 
 

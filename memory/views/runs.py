@@ -99,7 +99,7 @@ class LaneFilter:
 
 @pages.parameters("workflow", "status", "agent", "by", "slower", "since", "until", *pages.LIST)
 @require_safe
-def runs(request: HttpRequest) -> HttpResponseBase:
+def run_list(request: HttpRequest) -> HttpResponseBase:
     """The tenant's runs, newest first."""
     scope, cursor = tenancy.scope_of(request), pages.Cursor.from_request(request, "run")
     wanted = RunFilter(

@@ -16,7 +16,7 @@ from memory.host.json_types import JSONObject
 from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
 from memory.models import Task
-from memory.openintent import workflow_file as memory_workflow_files
+from memory.openintent import workflow_file
 from memory.openintent.workflow_file import ImportedIntent, ImportPlan, Parsed, Problem, Workflow
 
 LISTED = 100
@@ -34,17 +34,17 @@ class Spot:
 
 @pages.creates()
 @require_http_methods(["GET", "HEAD", "POST"])
-def workflow_files(request: HttpRequest) -> HttpResponse:
+def import_page(request: HttpRequest) -> HttpResponse:
     """The upload, the preview of what it would make, its problems; and, once that is confirmed, the import."""
     scope = tenancy.scope_of(request)
-    scope.check(memory_workflow_files.SCOPE)
+    scope.check(workflow_file.SCOPE)
     if request.method != "POST":
         return _page(request, WorkflowFileForm())
     form = WorkflowFileForm(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, form, status=422)
     raw = _bytes_of(form)
-    parsed = memory_workflow_files.parse(raw)
+    parsed = workflow_file.parse(raw)
     form.data = {"text": _text_of(raw)}
     if parsed.workflow is None:
         return _page(request, form, parsed, status=422)
@@ -53,7 +53,7 @@ def workflow_files(request: HttpRequest) -> HttpResponse:
 
 def _bytes_of(form: WorkflowFileForm) -> bytes:
     """What was chosen, or what was pasted; never more than shows that it is too much."""
-    chosen, most = form.cleaned_data["file"], memory_workflow_files.MAX_BYTES + 1
+    chosen, most = form.cleaned_data["file"], workflow_file.MAX_BYTES + 1
     raw: bytes = chosen.read(most) if chosen else form.cleaned_data["text"].encode("utf-8", "replace")[:most]
     return raw.replace(b"\r\n", b"\n")
 
@@ -64,7 +64,7 @@ def _text_of(raw: bytes) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return ""
-    return "" if "\x00" in text or len(raw) > memory_workflow_files.MAX_BYTES else text
+    return "" if "\x00" in text or len(raw) > workflow_file.MAX_BYTES else text
 
 
 def _brought(
@@ -74,8 +74,8 @@ def _brought(
 
     def act(_: Cleaned) -> ImportPlan:
         if "confirmed" in request.POST:
-            return memory_workflow_files.import_workflow(scope, workflow, now=timezone.now())
-        return memory_workflow_files.plan_import(scope, workflow)
+            return workflow_file.import_workflow(scope, workflow, now=timezone.now())
+        return workflow_file.plan_import(scope, workflow)
 
     sent = pages.submit(form, act)
     if sent.result and sent.result.intent_id:
@@ -92,7 +92,7 @@ def _page(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    lines = memory_workflow_files.lines_of(str(form.data.get("text", ""))) if parsed else []
+    lines = workflow_file.lines_of(str(form.data.get("text", ""))) if parsed else []
     context = {
         "nav": "settings",
         "form": form,
@@ -101,7 +101,7 @@ def _page(
         "warnings": _spots(parsed.warnings if parsed else (), lines),
         "warning_count": len(parsed.warnings) if parsed else 0,
         "brought": brought,
-        "told": memory_workflow_files.document(brought) if brought else None,
+        "told": workflow_file.document(brought) if brought else None,
         "policy": _policy_words(brought.workflow.memory_policy) if brought else "",
         "steps": _steps(brought) if brought else [],
     }
@@ -145,7 +145,7 @@ def _policy_words(policy: JSONObject) -> str:
 @require_safe
 def imported(request: HttpRequest, intent_id: str) -> HttpResponseBase:
     """An intent with its tasks, as they are now."""
-    found = memory_workflow_files.imported_intent(tenancy.scope_of(request), intent_id, tasks=TASKS_SHOWN)
+    found = workflow_file.imported_intent(tenancy.scope_of(request), intent_id, tasks=TASKS_SHOWN)
     if pages.file_format(request) == "json":
         return exports.document(_intent_document(found))
     names = {ids.wire("task", each.id): each.name for each in found.tasks}

@@ -14,8 +14,8 @@ from memory.host.models import AuditRecord, Run
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
-from memory.passes import orders, schedules
-from memory.passes.schedules import PassTimes
+from memory.passes import orders, pass_schedules
+from memory.passes.pass_schedules import PassTimes
 from openwop_console.process import recovery, scheduler
 from tests import building
 from tests.fixtures_queue import Drain
@@ -34,7 +34,7 @@ def counting(flow: Counting) -> Counting:
 
 def keep(owner: TenantScope, ref: str = "notes", *, now: datetime = NOW, **given: Any) -> PassSchedule:
     times = {"kind": "counting", "memory_ref": ref, "cron": "* * * * *", **given}
-    return schedules.set_schedule(owner, PassTimes(**times), now=now)
+    return pass_schedules.set_schedule(owner, PassTimes(**times), now=now)
 
 
 def minutes(count: float) -> datetime:
@@ -43,7 +43,7 @@ def minutes(count: float) -> datetime:
 
 
 def fire_due(now: datetime) -> int:
-    return schedules.fire_due(queue=lambda row: None, now=now)
+    return pass_schedules.fire_due(queue=lambda row: None, now=now)
 
 
 def made(owner: TenantScope) -> list[tuple[str, str, str]]:
@@ -60,9 +60,9 @@ def test_a_tick_is_one_pass_of_its_writer_however_often_one_looks() -> None:
     [row] = Pass.objects.of(acme.tenant_id)
     assert (row.kind, row.memory_ref, row.options, row.trigger) == ("counting", "notes", {"size": 3}, "scheduled")
     assert (row.window, row.requested_by) == ("tick/2026-03-02T12:01:00.000Z", acme.principal.id)
-    fresh = schedules.find(acme, schedule.id)
+    fresh = pass_schedules.find(acme, schedule.id)
     assert (fresh.last_pass_id, fresh.next_at) == (row.id, datetime(2026, 3, 2, 12, 2, tzinfo=UTC))
-    assert schedules.last_passes(acme, [fresh]) == {schedule.id: row}
+    assert pass_schedules.last_passes(acme, [fresh]) == {schedule.id: row}
 
 
 def test_the_clock_of_the_console_fires_and_a_worker_carries_out(drain: Drain) -> None:
@@ -85,7 +85,7 @@ def test_a_schedule_made_anew_does_not_do_a_tick_again() -> None:
     acme = building.scope()
     schedule = keep(acme)
     fire_due(minutes(1))
-    schedules.remove(acme, schedule.id, now=minutes(1))
+    pass_schedules.remove(acme, schedule.id, now=minutes(1))
     keep(acme, now=NOW)
     fire_due(minutes(1))
     assert len(made(acme)) == 1
@@ -103,7 +103,7 @@ def test_a_writer_who_may_not_any_more_is_refused_on_record_and_stops_nobody() -
     keep(other, "others")
     _revoked(acme)
     assert fire_due(minutes(1)) == 1
-    refused = schedules.last_passes(other, [schedules.find(other, schedule.id)])[schedule.id]
+    refused = pass_schedules.last_passes(other, [pass_schedules.find(other, schedule.id)])[schedule.id]
     assert (refused.state, refused.code, refused.requested_by) == ("refused", "key_revoked", acme.principal.id)
     assert Run.objects.of(acme.tenant_id).get(id=refused.run_id).status == "failed"
 
@@ -134,12 +134,12 @@ def test_a_bad_row_is_on_record_and_the_others_go_on(
     if "options" in spoil:
         spoil = {"kind": "broken"}
         monkeypatch.setitem(orders.KINDS, "broken", object())
-    PassSchedule.objects.written_by(schedules.WRITER).filter(id=bad.id).update(**spoil)
+    PassSchedule.objects.written_by(pass_schedules.WRITER).filter(id=bad.id).update(**spoil)
     assert fire_due(minutes(1)) == 1
     assert fire_due(minutes(1)) == 0
     of_bad = Pass.objects.of(acme.tenant_id).get(memory_ref="bad")
     assert (of_bad.state, of_bad.code) == ("failed", "internal_error")
-    assert schedules.find(acme, bad.id).next_at == next_at
+    assert pass_schedules.find(acme, bad.id).next_at == next_at
 
 
 @pytest.mark.engines
@@ -169,10 +169,10 @@ def test_a_firing_that_dies_leaves_nothing_and_is_made_again() -> None:
     schedule = keep(acme)
     queued: list[Pass] = []
     with pytest.raises(RuntimeError), transaction.atomic():
-        assert schedules.fire(acme.tenant_id, schedule.id, queue=queued.append, now=minutes(1))
+        assert pass_schedules.fire(acme.tenant_id, schedule.id, queue=queued.append, now=minutes(1))
         raise RuntimeError("the process died before the commit")
     assert made(acme) == []
-    assert schedules.fire(acme.tenant_id, schedule.id, queue=queued.append, now=minutes(1))
+    assert pass_schedules.fire(acme.tenant_id, schedule.id, queue=queued.append, now=minutes(1))
     assert len(queued) == 2
 
 
@@ -186,7 +186,7 @@ def test_a_ref_has_one_schedule_of_a_kind_and_keeping_it_again_changes_it() -> N
     again = keep(acme, cron=" 0  3 * * * ", timezone="Europe/Berlin")
     assert (again.id, again.cron) == (first.id, "0 3 * * *")
     assert again.next_at == datetime(2026, 3, 3, 2, 0, tzinfo=UTC)
-    assert schedules.page(acme, size=10) == Page([again], 1)
+    assert pass_schedules.page(acme, size=10) == Page([again], 1)
     acts = AuditRecord.objects.of(acme.tenant_id).filter(action__startswith="pass-schedule.").order_by("seq")
     assert [act.action for act in acts] == ["pass-schedule.created", "pass-schedule.changed"]
 
@@ -244,16 +244,16 @@ def test_who_may_not_run_passes_schedules_none() -> None:
         with pytest.raises(Forbidden):
             keep(other, "mine")
         with pytest.raises(Forbidden):
-            schedules.remove(other, schedule.id, now=NOW)
+            pass_schedules.remove(other, schedule.id, now=NOW)
 
 
 def test_another_tenant_s_schedule_is_not_there() -> None:
     schedule = keep(building.scope())
     globex = building.scope("globex")
-    for act in (schedules.find, lambda scope, each: schedules.remove(scope, each, now=NOW)):
+    for act in (pass_schedules.find, lambda scope, each: pass_schedules.remove(scope, each, now=NOW)):
         with pytest.raises(NotFound):
             act(globex, schedule.id)
-    assert schedules.page(globex, size=10) == Page([], 0)
+    assert pass_schedules.page(globex, size=10) == Page([], 0)
 
 
 def test_what_a_dead_console_held_is_taken_up_at_its_next_start(counting: Counting, drain: Drain) -> None:

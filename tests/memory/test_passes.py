@@ -19,10 +19,9 @@ from memory.host.models import AuditRecord, Run
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
-from memory.passes import orders
-from memory.passes import schedules as pass_schedules
+from memory.passes import orders, pass_schedules
 from memory.passes.orders import Wanted
-from memory.passes.schedules import PassTimes
+from memory.passes.pass_schedules import PassTimes
 from tests import building
 
 pytestmark = pytest.mark.django_db

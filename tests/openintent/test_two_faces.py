@@ -23,9 +23,9 @@ from memory.openintent import entries, namespaces, work
 from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions
 from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
-from memory.passes import orders, schedules
+from memory.passes import orders, pass_schedules
 from memory.passes.orders import Wanted
-from memory.passes.schedules import PassTimes
+from memory.passes.pass_schedules import PassTimes
 from openwop_console.runtime import replay
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
@@ -258,7 +258,7 @@ def test_no_pass_goes_over_working_memory_by_any_door(client: Client, kind: str)
     with pytest.raises(Unprocessable):
         orders.order(scope, Wanted(kind, ref), now=now)
     with pytest.raises(Unprocessable):
-        schedules.set_schedule(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
+        pass_schedules.set_schedule(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
     by_clock = orders.order_for(scope.tenant_id, scope.principal.id, Wanted(kind, ref), window="w", now=now)
     assert (by_clock.state, by_clock.code) == (PassState.REFUSED, "validation_error")
     headers, body = building.headers(), {"kind": kind, "memoryRef": ref}

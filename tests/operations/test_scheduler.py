@@ -20,9 +20,8 @@ from memory.host import heartbeats, runs, scheduling, webhooks
 from memory.host.models import Heartbeat, HostTimer, Run, Schedule, WebhookDelivery
 from memory.host.scheduling import QUIET_START, Timer
 from memory.models.passes import MemoryPolicy, PassSchedule
-from memory.passes import nights
-from memory.passes import schedules as pass_schedules
-from memory.passes.schedules import PassTimes
+from memory.passes import nights, pass_schedules
+from memory.passes.pass_schedules import PassTimes
 from openwop_console.process import scheduler
 from openwop_console.process.scheduler import TIMERS, Scheduler
 from openwop_console.runtime import run_operations
@@ -246,7 +245,7 @@ from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Schedule
 from memory.host.scheduling import ScheduleOrder
 from memory.models import PassSchedule
-from memory.passes.schedules import PassTimes
+from memory.passes.pass_schedules import PassTimes
 from openwop_console.process.scheduler import TIMERS
 from openwop_console.runtime import heartbeat_evaluation as timed, schedules
 from tests import building

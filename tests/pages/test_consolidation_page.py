@@ -25,7 +25,7 @@ from memory.host.models import AuditRecord
 from memory.ledger import Derivation, Hidden
 from memory.models import Pass, PassSchedule
 from memory.models.entry import MemoryEntry
-from memory.passes import consolidation, orders, schedules
+from memory.passes import consolidation, orders, pass_schedules
 from memory.passes.orders import Wanted
 from memory.provenance import Descent
 from memory.views import passes as passes_views
@@ -479,8 +479,8 @@ def test_a_schedule_is_kept_shown_with_its_next_tick_and_removed(ada: Client) ->
 
 def test_what_the_form_does_not_show_of_a_schedule_stays_as_it_was(ada: Client) -> None:
     options = {"tokenBudget": 700, "includeArchives": True}
-    wanted = schedules.PassTimes("distill", "notes", "0 3 * * *", options=options)
-    schedules.set_schedule(building.scope(), wanted, now=timezone.now())
+    wanted = pass_schedules.PassTimes("distill", "notes", "0 3 * * *", options=options)
+    pass_schedules.set_schedule(building.scope(), wanted, now=timezone.now())
     form = {"times-kind": "distill", "times-ref": "notes", "times-cron": "0 4 * * *", "times-timezone": "UTC"}
     assert "700 tokens" in body_of(ada.post("/consolidation/schedules", form, follow=True))
     kept = PassSchedule.objects.get()
@@ -657,5 +657,5 @@ def test_a_pass_over_a_ref_without_memory_is_refused_at_every_door_and_a_schedul
     with pytest.raises(CommandError, match="There is no memory by that ref"):
         call_command("run_pass", "consolidate", tenant="acme", ref="nothing/here")
     assert Pass.objects.count() == 0
-    times = schedules.PassTimes("consolidate", "nothing/here", "0 3 * * *")
-    assert schedules.set_schedule(building.scope(), times, now=timezone.now()).enabled
+    times = pass_schedules.PassTimes("consolidate", "nothing/here", "0 3 * * *")
+    assert pass_schedules.set_schedule(building.scope(), times, now=timezone.now()).enabled

@@ -20,9 +20,9 @@ from memory.forget import execution, holds
 from memory.host import audit, audit_chain, ids
 from memory.host.models import AuditRecord, ForkMode, Interrupt, SavedFilter
 from memory.models import EventNote
-from memory.passes import orders, schedules
+from memory.passes import orders, pass_schedules
 from memory.passes.orders import Wanted
-from memory.passes.schedules import PassTimes
+from memory.passes.pass_schedules import PassTimes
 from memory.views.agents import PARTS
 from memory.workspace import FileDraft
 from openwop_console.runtime import replay
@@ -211,7 +211,9 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
     preview = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     prop, fgt = f"/proposals/{ids.wire('prop', proposal.id)}", f"/forget/{ids.wire('fgt', preview.request.id)}"
     ordered = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
-    kept = schedules.set_schedule(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())
+    kept = pass_schedules.set_schedule(
+        building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now()
+    )
     vote = {"revision": 1, "sha256": gate.sha256, "decision": "granted"}
     posts: list[tuple[str, dict[str, Any]]] = [
         (f"/memory/{made.entries[0]}/correct", {"content": "y"}),

@@ -24,7 +24,7 @@ from memory.passes import orders
 from memory.passes.orders import Wanted
 from memory.wire import instant
 
-WRITER = "memory.passes.schedules"
+WRITER = "memory.passes.pass_schedules"
 
 Queue = Callable[[Pass], None]
 
