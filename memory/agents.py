@@ -25,7 +25,7 @@ from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
 from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
-from memory.memory_health import REQUESTED, Document, degraded_dimensions, unmet
+from memory.memory_health import REQUESTED, degraded_dimensions, unmet
 from memory.models import Commitment, Pass
 from memory.text.matching import texts_in
 from memory.text.storable import UNSTORABLE
@@ -52,7 +52,7 @@ INHERITED = {
 
 
 @transaction.atomic
-def install(scope: TenantScope, given: Manifest, document: Document, *, now: datetime) -> Installation:
+def install(scope: TenantScope, given: Manifest, document: JSONMapping, *, now: datetime) -> Installation:
     """Install the agent as given; ``document`` is what the host advertises.
 
     The same manifest again changes nothing, except that a removed agent is enabled. A changed one needs another
@@ -237,13 +237,13 @@ class AgentRow:
     pending: int = 0
 
 
-def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
+def entries(scope: TenantScope, document: JSONMapping) -> list[AgentEntry]:
     """Return every installed agent of the tenant that runs may act as, by id."""
     scope.check("manifest:read")
     return [entry_of(each, document) for each in registry.agents(scope.tenant_id) if not each.is_disabled]
 
 
-def entry(scope: TenantScope, agent_id: str, document: Document) -> AgentEntry:
+def entry(scope: TenantScope, agent_id: str, document: JSONMapping) -> AgentEntry:
     """Return one installed agent; unknown, disabled and foreign ids are all ``NotFound``."""
     scope.check("manifest:read")
     installed = registry.current(scope.tenant_id, ArtifactKind.AGENT, agent_id)
@@ -252,7 +252,7 @@ def entry(scope: TenantScope, agent_id: str, document: Document) -> AgentEntry:
     return entry_of(installed, document)
 
 
-def entry_of(installed: Installation, document: Document) -> AgentEntry:
+def entry_of(installed: Installation, document: JSONMapping) -> AgentEntry:
     """Return the public part of an installed manifest, on a host that advertises ``document``."""
     manifest = json.loads(installed.text)
     shape = manifest.get("memoryShape")
@@ -273,7 +273,7 @@ def entry_of(installed: Installation, document: Document) -> AgentEntry:
     )
 
 
-def agent_rows(scope: TenantScope, document: Document, *, only: str = "", now: datetime) -> list[AgentRow]:
+def agent_rows(scope: TenantScope, document: JSONMapping, *, only: str = "", now: datetime) -> list[AgentRow]:
     """Return every installed agent of the tenant, or ``only`` one, with its use of memory, in a number of queries that
     neither the ledger nor the agents change."""
     scope.check("agents:read")
@@ -297,7 +297,7 @@ def _newest(found: Iterable[Pass | None]) -> Pass | None:
     return max(filter(None, found), key=lambda row: row.id, default=None)
 
 
-def degraded_rows(scope: TenantScope, document: Document) -> list[AgentRow]:
+def degraded_rows(scope: TenantScope, document: JSONMapping) -> list[AgentRow]:
     """Return the installed agents that lack something they require, without what they have in memory."""
     scope.check("agents:read")
     rows = [AgentRow(entry_of(each, document), each) for each in registry.agents(scope.tenant_id)]
@@ -309,7 +309,7 @@ def audit_refs(scope: TenantScope, agent_id: str) -> list[str]:
     return [each.ref for each in registry.versions(scope.tenant_id, ArtifactKind.AGENT, agent_id)]
 
 
-def count_degraded(scope: TenantScope, document: Document) -> int:
+def count_degraded(scope: TenantScope, document: JSONMapping) -> int:
     """Count the installed agents whose health is ``degraded``, in one query: their manifests are read once in a
     process."""
     scope.check("agents:read")
@@ -330,11 +330,11 @@ def _armed(scope: TenantScope) -> dict[str, int]:
     return dict(mine.values_list("agent_id").annotate(found=Count("id")))
 
 
-def _name_and_version(pack: Document) -> tuple[str, str]:
+def _name_and_version(pack: JSONMapping) -> tuple[str, str]:
     return pack["name"], pack["version"]
 
 
-def _parts(pack: Document) -> list[Artifact]:
+def _parts(pack: JSONMapping) -> list[Artifact]:
     return [_agent(manifest) for manifest in _manifests(pack)]
 
 
@@ -343,13 +343,13 @@ def _agent(manifest: JSONMapping) -> Artifact:
     return Artifact(ArtifactKind.AGENT, manifest["agentId"], manifest["packVersion"], text)
 
 
-def _manifests(pack: Document) -> Iterator[JSONObject]:
+def _manifests(pack: JSONMapping) -> Iterator[JSONObject]:
     """The manifest of each agent, as it is installed."""
     inherited = {own: pack[name] for own, name in INHERITED.items() if name in pack}
     return ({**agent, **inherited} for agent in pack["agents"])
 
 
-def _problems(_tenant_id: UUID, pack: Document) -> Problems:
+def _problems(_tenant_id: UUID, pack: JSONMapping) -> Problems:
     """Agents that are named twice, manifests that this host does not install, and required capabilities it has not."""
     missing = unmet(required_peers(pack), registrations.advertised_capabilities())
     found = [(f"$.peerDependencies.{key}", "is required and not offered by this host") for key in missing]

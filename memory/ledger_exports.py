@@ -6,7 +6,7 @@ person has one export per tenant at a time, and its file for a day.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 
 from memory import adapter, entry_files, ledger_search, passes, redaction
 from memory.host import access, audit, ids, sql, tenancy
+from memory.host.clock import Clock
 from memory.host.errors import Conflict, Gone, Invalid, NotFound
 from memory.host.expiry import expired
 from memory.host.json_types import JSONObject
@@ -33,8 +34,6 @@ KEPT = timedelta(hours=24)
 # Parts that one statement removes: each has some hundred kilobytes.
 REMOVED_AT_ONCE = 20
 QUICKLY = 1  # zlib's level: a third of the size for a few microseconds a row
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)

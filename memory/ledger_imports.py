@@ -26,11 +26,11 @@ from django.db.models.functions import Left
 from memory import entry_files, ledger, passes, redaction
 from memory.entry_files import Incoming, LineResult, Source
 from memory.host import access, audit, ids, sql, tenancy, vault
+from memory.host.clock import Clock
 from memory.host.errors import Conflict, Gone, Invalid, KeyExists, NotFound
 from memory.host.expiry import expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
-from memory.ledger_exports import Clock
 from memory.models import Pass, PassState, UploadPart
 from memory.passes import PassOrder
 from memory.text.matching import FORGOTTEN

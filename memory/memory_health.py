@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from memory.host.json_types import JSONMapping
 
-Document = JSONMapping
-
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
@@ -21,16 +19,16 @@ class Dimension:
     name: str
     source: str
     effect: str
-    satisfied: Callable[[Document], bool]
+    satisfied: Callable[[JSONMapping], bool]
     remedy: str = ""
 
 
-def _memory(document: Document) -> JSONMapping:
+def _memory(document: JSONMapping) -> JSONMapping:
     found = document.get("memory")
     return found if isinstance(found, Mapping) else {}
 
 
-def _agents(document: Document) -> JSONMapping:
+def _agents(document: JSONMapping) -> JSONMapping:
     found = document.get("agents")
     return found if isinstance(found, Mapping) else {}
 
@@ -39,24 +37,24 @@ def _supported(block: object) -> bool:
     return isinstance(block, Mapping) and block.get("supported") is True
 
 
-def _long_term(document: Document) -> bool:
+def _long_term(document: JSONMapping) -> bool:
     return "long-term" in _agents(document).get("memoryBackends", [])
 
 
-def _replays(document: Document) -> bool:
+def _replays(document: JSONMapping) -> bool:
     model = document.get("multiAgent", {}).get("executionModel", {})
     return _long_term(document) and model.get("version", 0) >= 2
 
 
-def _writes(document: Document) -> bool:
+def _writes(document: JSONMapping) -> bool:
     return _supported(_memory(document)) and _memory(document).get("writable") is not False
 
 
-def _compacts(document: Document) -> bool:
+def _compacts(document: JSONMapping) -> bool:
     return any(_supported(_memory(document).get(name)) for name in ("compaction", "distillation"))
 
 
-def _retains(document: Document) -> bool:
+def _retains(document: JSONMapping) -> bool:
     block = _memory(document).get("retention", {})
     return block.get("ttl") is True or block.get("forget") is True
 
@@ -100,7 +98,7 @@ REQUESTED = {
 }
 
 
-def degraded_dimensions(memory_shape: Mapping[str, object], document: Document) -> list[str]:
+def degraded_dimensions(memory_shape: Mapping[str, object], document: JSONMapping) -> list[str]:
     """The dimensions an agent of this shape asks for and the host does not satisfy, in the order of the RFC."""
     asked = _requested(memory_shape)
     return [each.name for each in DIMENSIONS if each.name in asked and not each.satisfied(document)]
@@ -124,7 +122,7 @@ class DimensionState:
         return "satisfied" if self.satisfied else "degraded"
 
 
-def dimension_states(memory_shape: Mapping[str, object] | None, document: Document) -> list[DimensionState]:
+def dimension_states(memory_shape: Mapping[str, object] | None, document: JSONMapping) -> list[DimensionState]:
     """All eight dimensions for an agent of this shape, in the order of the RFC."""
     asked = _requested(memory_shape) if memory_shape is not None else None
     return [
@@ -137,12 +135,12 @@ def _requested(memory_shape: Mapping[str, object]) -> set[str]:
     return {name for key, names in REQUESTED.items() if memory_shape.get(key) is True for name in names}
 
 
-def unmet(keys: Iterable[str], document: Document) -> list[str]:
+def unmet(keys: Iterable[str], document: JSONMapping) -> list[str]:
     """Those of ``keys`` that the host does not advertise, each once, in their order (RFC 0072 C, RFC 0092)."""
     return [key for key in dict.fromkeys(keys) if not advertises(document, key)]
 
 
-def advertises(document: Document, key: str) -> bool:
+def advertises(document: JSONMapping, key: str) -> bool:
     """Whether the capability at the dotted ``key`` is claimed; a leading ``host.`` is the vocabulary's own word."""
     segments = key.removeprefix("host.").split(".")
     found: object = document

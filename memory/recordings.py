@@ -33,15 +33,13 @@ WRITER = "memory.recordings"
 COUNTED = 10_000  # reads of one entry that are counted
 FEW = 50  # entries that one statement looks for in every text: each is a condition of its own
 
-Document = JSONObject
-
 
 @dataclass(frozen=True, slots=True)
 class Read:
     """One read: the digest of the query, and the documents of its answer in order."""
 
     request_sha256: str
-    documents: Sequence[Document]
+    documents: Sequence[JSONObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Served:
     """A stored read; ``documents`` is None when one of its texts was forgotten."""
 
     request_sha256: str
-    documents: list[Document] | None
+    documents: list[JSONObject] | None
 
 
 def digest_of(value: object) -> str:
@@ -102,7 +100,7 @@ def _store_entries(run: Run, node_id: str, reads: Sequence[Read], now: datetime)
     )
 
 
-def _form_of(document: Document) -> tuple[str, str]:
+def _form_of(document: JSONObject) -> tuple[str, str]:
     """Return the digest of a document and the text that it is computed from."""
     form = _canonical(document)
     return hashlib.sha256(form).hexdigest(), form.decode()
@@ -136,12 +134,12 @@ def reads_of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
     return [Served(read.request_sha256, _documents(read.contents, texts)) for read in reads]
 
 
-def reads_of_run(tenant_id: UUID, run_id: UUID, *, limit: int) -> dict[str, list[Document]]:
+def reads_of_run(tenant_id: UUID, run_id: UUID, *, limit: int) -> dict[str, list[JSONObject]]:
     """Return the answers of each node that are still stored, in the order of the reads; at most ``limit`` reads."""
     rows = KeptRead.objects.of(tenant_id).filter(run_id=run_id).order_by("id").values_list("node_id", "contents")
     reads = list(rows[:limit])
     texts = _texts(tenant_id, {sha256 for _, contents in reads for sha256 in contents})
-    found: dict[str, list[Document]] = {}
+    found: dict[str, list[JSONObject]] = {}
     for node_id, contents in reads:
         found.setdefault(node_id, []).extend(orjson.loads(texts[sha256]) for sha256 in contents if sha256 in texts)
     return found
@@ -155,7 +153,7 @@ def count_reads(tenant_id: UUID, run_id: UUID) -> dict[str, int]:
     return {node_id: len(contents) for node_id, contents in found.items()}
 
 
-def reads_of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
+def reads_of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, JSONObject]]:
     """Yield run, node and each document of an answer that is still stored, run by run in the order of the reads."""
     for part in sql.in_chunks(run_ids):
         rows = KeptRead.objects.of(tenant_id).filter(run_id__in=part).order_by("run_id", "id")
@@ -166,7 +164,7 @@ def reads_of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[
             yield from ((run_id, node_id, documents[sha256]) for sha256 in contents if sha256 in documents)
 
 
-def _documents(digests: list[str], texts: dict[str, str]) -> list[Document] | None:
+def _documents(digests: list[str], texts: dict[str, str]) -> list[JSONObject] | None:
     if any(sha256 not in texts for sha256 in digests):
         return None
     return [orjson.loads(texts[sha256]) for sha256 in digests]

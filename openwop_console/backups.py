@@ -29,9 +29,9 @@ from psycopg import sql
 
 from memory.forget import execution, holds, receipts
 from memory.forget import journal as erasure_journal
-from memory.forget.execution import Clock
 from memory.forget.journal import Erasure, JournalBroken, JournalCut, Mark
 from memory.host import audit, audit_chain, signing, tenancy, vault
+from memory.host.clock import Clock
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant, VaultKey
 from memory.host.vault import VaultLocked

@@ -25,6 +25,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.urls import Resolver404, resolve, reverse
 
 from memory.host import http, idempotency_keys, ids, pages, request_slots
+from memory.host.clock import Clock
 from memory.host.errors import IdempotencyInFlight, Unauthenticated
 from memory.host.http import Operation, operation_of
 from memory.host.idempotency_keys import Claim, KeyedRequest, StoredAnswer
@@ -54,7 +55,6 @@ WAIT_S = 2.0
 LOOK_EVERY_S = 0.05
 RETRY_AFTER_S = 1
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105  # the name of a field
-Clock = Callable[[], datetime]
 Stored = Callable[[HttpResponse], StoredAnswer | None]
 GetResponse = Callable[[HttpRequest], HttpResponse]
 MayGoOn = Callable[[], bool]

@@ -27,12 +27,11 @@ from openwop_console import VERSION, discovery
 from openwop_console.discovery import CACHE_SECONDS
 from openwop_console.health import ready
 
-Document = JSONObject
 SERVED = ("/v1/", "/api/v1/", "/.well-known/", "/healthz", "/readyz")
 OPENINTENT = "/api/"
 METHODS = ("get", "post", "put", "patch", "delete")
 MUTATING = frozenset(METHODS) - {"get"}
-ERROR_ENVELOPE: Document = {
+ERROR_ENVELOPE: JSONObject = {
     "type": "object",
     "description": "Every refusal: a stable code, a sentence for a person, and details without content.",
     "required": ["error", "message"],
@@ -43,7 +42,7 @@ ERROR_ENVELOPE: Document = {
     },
     "additionalProperties": False,
 }
-OPENINTENT_ERROR: Document = {
+OPENINTENT_ERROR: JSONObject = {
     "type": "object",
     "description": "Every refusal of OpenIntent: its code, a sentence for a person, and what the code names besides.",
     "required": ["error", "message", "detail"],
@@ -61,18 +60,18 @@ OPENINTENT_ERROR: Document = {
         },
     },
 }
-SECURITY_SCHEMES: Document = {
+SECURITY_SCHEMES: JSONObject = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API key of this host."},
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."},
 }
-SECURITY: list[Document] = [{"bearer": []}, {"apiKey": []}]
-IDEMPOTENCY_KEY: Document = {
+SECURITY: list[JSONObject] = [{"bearer": []}, {"apiKey": []}]
+IDEMPOTENCY_KEY: JSONObject = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "With the same key and body the request is carried out once, and answered alike for a day.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[A-Za-z0-9._~:@!$&'()*+,;=/-]+$"},
 }
-REPLAY_HEADER: Document = {
+REPLAY_HEADER: JSONObject = {
     "description": "`true` when this answer was given to an earlier request with the same key.",
     "schema": {"type": "string", "enum": ["true"]},
 }
@@ -99,19 +98,19 @@ OPENINTENT_REFUSALS: dict[str, str] = {
 }
 OF_PUBLIC = ("500",)
 OF_READS = ("400", "401", "403", "404", "410", "500", "503")
-OPENAPI: Document = {
+OPENAPI: JSONObject = {
     "type": "object",
     "required": ["openapi", "info", "paths"],
     "properties": {"openapi": {"type": "string", "pattern": r"^3\.1\."}, "info": {}, "paths": {"type": "object"}},
 }
-DISCOVERY: Document = {
+DISCOVERY: JSONObject = {
     "title": "Capabilities",
     "type": "object",
     "description": "What this host honours; every family stands at the root and under `capabilities`.",
     "required": ["protocolVersion", "implementation", "supportedEnvelopes", "schemaVersions", "limits"],
     "properties": {"protocolVersion": {"type": "string", "pattern": r"^1\."}, "capabilities": {"type": "object"}},
 }
-READINESS: Document = {
+READINESS: JSONObject = {
     "title": "Readiness",
     "type": "object",
     "description": "Whether this host can serve; a check that was not reached is left out.",
@@ -140,8 +139,8 @@ class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     target_class = "memory.host.http.Closed"
     match_subclasses = True
 
-    def map_serializer(self, auto_schema: Any, direction: object) -> Document:
-        found: Document = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001
+    def map_serializer(self, auto_schema: Any, direction: object) -> JSONObject:
+        found: JSONObject = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001
         return {**found, "additionalProperties": False}
 
 
@@ -150,7 +149,7 @@ class OneOfWords(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-ca
 
     target_class = "memory.openintent.api.serializers.Word"
 
-    def map_serializer_field(self, auto_schema: object, direction: object) -> Document:
+    def map_serializer_field(self, auto_schema: object, direction: object) -> JSONObject:
         null = [None] if self.target.allow_null else []
         return {"type": "string", "enum": [*map(str, self.target.words), *null]}
 
@@ -160,11 +159,11 @@ def served(endpoints: list[Any], **_: object) -> list[Any]:
     return [each for each in endpoints if each[0].startswith(SERVED)]
 
 
-def completed(result: Document, **_: object) -> Document:
+def completed(result: JSONObject, **_: object) -> JSONObject:
     """Add to the generated document what all operations share."""
     result["info"]["version"] = VERSION
-    components: Document = result.setdefault("components", {})
-    schemas: Document = components.setdefault("schemas", {})
+    components: JSONObject = result.setdefault("components", {})
+    schemas: JSONObject = components.setdefault("schemas", {})
     for path, method, each in operations_in(result):
         _complete(path, method, each)
         for answer in each["responses"].values():
@@ -182,7 +181,7 @@ def completed(result: Document, **_: object) -> Document:
     return result
 
 
-def operations_in(document: Document) -> Iterator[tuple[str, str, Document]]:
+def operations_in(document: JSONObject) -> Iterator[tuple[str, str, JSONObject]]:
     """Yield the path, method and operation of every operation."""
     for path, item in document["paths"].items():
         yield from ((path, method, item[method]) for method in METHODS if method in item)
@@ -198,7 +197,7 @@ def _refusals(path: str, method: str, *, public: bool) -> tuple[str, ...]:
     return OF_PUBLIC if public and "{" not in path else OF_READS
 
 
-def _complete(path: str, method: str, each: Document) -> None:
+def _complete(path: str, method: str, each: JSONObject) -> None:
     public, openintent = "x-required-scope" not in each, path.startswith(OPENINTENT)
     if body := each.pop("x-request-body", None):
         each["requestBody"] = {"content": {"application/json": {"schema": body}}}
@@ -213,12 +212,12 @@ def _complete(path: str, method: str, each: Document) -> None:
                 answer.setdefault("headers", {})["openwop-Idempotent-Replay"] = REPLAY_HEADER
 
 
-def _refusal(text: str, schema: str) -> Document:
+def _refusal(text: str, schema: str) -> JSONObject:
     reference = {"$ref": f"#/components/schemas/{schema}"}
     return {"description": text, "content": {"application/json": {"schema": reference}}}
 
 
-def _lift_components(schema: object, schemas: Document) -> Any:
+def _lift_components(schema: object, schemas: JSONObject) -> Any:
     """Move every part whose title is an identifier to the components, and replace it with a reference."""
     if isinstance(schema, list):
         return [_lift_components(each, schemas) for each in schema]
@@ -236,7 +235,7 @@ def _lift_components(schema: object, schemas: Document) -> Any:
 _making = threading.Lock()
 
 
-def document() -> Document:
+def document() -> JSONObject:
     """Return the OpenAPI document of this host.
 
     The generator keeps state in the views, so one thread generates it and the others wait.
@@ -246,9 +245,9 @@ def document() -> Document:
 
 
 @cache
-def _document() -> Document:
+def _document() -> JSONObject:
     generator: Any = SchemaGenerator
-    made: Document = generator().get_schema(request=None, public=True)
+    made: JSONObject = generator().get_schema(request=None, public=True)
     return made
 
 
@@ -355,7 +354,7 @@ class Named:
     text: str
 
 
-def groups(document: Document) -> list[Group]:
+def groups(document: JSONObject) -> list[Group]:
     """Group every operation by tag: tags sorted, operations in the order of the document."""
     found: dict[str, list[Operation]] = defaultdict(list)
     for path, item in document["paths"].items():
@@ -366,13 +365,13 @@ def groups(document: Document) -> list[Group]:
     return [Group(tag, operations) for tag, operations in sorted(found.items())]
 
 
-def schemas(document: Document) -> list[Named]:
+def schemas(document: JSONObject) -> list[Named]:
     """Return the named schemas, sorted by name."""
     known = document["components"]["schemas"]
     return [Named(name, json.dumps(known[name], indent=2, ensure_ascii=False)) for name in sorted(known)]
 
 
-def _operation(document: Document, path: str, method: str, each: Document) -> Operation:
+def _operation(document: JSONObject, path: str, method: str, each: JSONObject) -> Operation:
     given = each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     body = _resolved(document, given) if given else {}
     answers = [_answer(document, status, each["responses"][status]) for status in sorted(each["responses"])]
@@ -391,7 +390,7 @@ def _operation(document: Document, path: str, method: str, each: Document) -> Op
     )
 
 
-def _resolved(document: Document, schema: Document) -> Document:
+def _resolved(document: JSONObject, schema: JSONObject) -> JSONObject:
     """Return the target of a reference; any other schema unchanged."""
     found: Any = document
     for step in schema.get("$ref", "").split("/")[1:]:
@@ -399,12 +398,12 @@ def _resolved(document: Document, schema: Document) -> Document:
     return schema if found is document else found
 
 
-def _parameter(given: Document) -> Field:
+def _parameter(given: JSONObject) -> Field:
     schema = given.get("schema", {})
     return Field(given["name"], given["in"], kind(schema), given.get("required", False), given.get("description", ""))
 
 
-def _members(body: Document) -> list[Field]:
+def _members(body: JSONObject) -> list[Field]:
     needed = body.get("required", [])
     given = {name: schema for name, schema in body.get("properties", {}).items() if schema is not False}
     return [
@@ -413,7 +412,7 @@ def _members(body: Document) -> list[Field]:
     ]
 
 
-def _answer(document: Document, status: str, given: Document) -> Answer:
+def _answer(document: JSONObject, status: str, given: JSONObject) -> Answer:
     answer = _resolved(document, given)
     schema = next((media["schema"] for media in answer.get("content", {}).values()), None)
     words = answer.get("description") or ("" if schema is None else "The answer.")
@@ -422,7 +421,7 @@ def _answer(document: Document, status: str, given: Document) -> Answer:
     return Answer(status, words, kind(schema), schema.get("$ref", "").rpartition("/")[2])
 
 
-def kind(schema: Document) -> str:
+def kind(schema: JSONObject) -> str:
     """Summarise a schema in a few words."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
@@ -436,7 +435,7 @@ def kind(schema: Document) -> str:
     return _plain(schema)
 
 
-def _plain(schema: Document) -> str:
+def _plain(schema: JSONObject) -> str:
     named = schema.get("type", "anything")
     if isinstance(named, list):
         return " or ".join(named)
@@ -446,7 +445,7 @@ def _plain(schema: Document) -> str:
     return " ".join(part for part in (named, limits, schema.get("format", "")) if part)
 
 
-def _between(schema: Document, least: str, most: str, unit: str = "") -> str:
+def _between(schema: JSONObject, least: str, most: str, unit: str = "") -> str:
     low, high = schema.get(least), schema.get(most)
     if high is None:
         return "" if low in (None, 0, 1) else f"from {low}{unit}"

@@ -10,9 +10,10 @@ from uuid import UUID
 from memory.host import registry, runs
 from memory.host.errors import Conflict
 from memory.host.events import NodeCompleted, NodeStarted
+from memory.host.json_types import JSONMapping
 from memory.host.models import Installation, Run
 from memory.host.paging import Page, read_page
-from memory.host.registry import Artifact, Document, Installer
+from memory.host.registry import Artifact, Installer
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from proposals import artifacts, gate
@@ -155,7 +156,7 @@ def end_directly(run: Run, *, now: datetime) -> None:
     runs.complete(run, NodeCompleted(gate.INSTALL_NODE), now=now)
 
 
-def _name_and_version(document: Document) -> tuple[str, str]:
+def _name_and_version(document: JSONMapping) -> tuple[str, str]:
     return document["templateId"], document["version"]
 
 

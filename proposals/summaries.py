@@ -28,7 +28,6 @@ TICKS = 5
 FIRE_ONCE = "fire-once"
 POLICIES = {FIRE_ONCE: "the latest missed tick fires once", "skip": "missed ticks are skipped"}
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
-Document = JSONObject
 
 
 # The lines of a summary, and how they are put together.
@@ -132,7 +131,7 @@ def by(items: Iterable[Mapping[str, object]], key: str) -> dict[str, JSONMapping
 # Agent packs (RFC 0003): the agents, and the tools, memory and settings of each.
 
 
-def compare_agents(old: Document, new: Document) -> list[Line]:
+def compare_agents(old: JSONObject, new: JSONObject) -> list[Line]:
     before, after = by(old.get("agents", ()), "agentId"), by(new.get("agents", ()), "agentId")
     return [
         *value("Version", old.get("version"), new.get("version")),
@@ -143,7 +142,7 @@ def compare_agents(old: Document, new: Document) -> list[Line]:
     ]
 
 
-def _requires(pack: Document) -> list[str]:
+def _requires(pack: JSONObject) -> list[str]:
     return list(pack.get("runtime", {}).get("requires", ()))
 
 
@@ -183,7 +182,7 @@ def _confidence(who: str, old: Any, new: Any) -> list[Line]:
 # Automations (RFC 0052): the workflow, its inputs, and the schedule in words.
 
 
-def compare_automations(old: Document, new: Document) -> list[Line]:
+def compare_automations(old: JSONObject, new: JSONObject) -> list[Line]:
     before, after = _when(old), _when(new)
     when = [gain(f"Starts {short_name(new['workflowId'])}: {after}")] if not old else []
     when += [change(f"When: {before} → {after}")] if old and before != after else []
@@ -199,15 +198,15 @@ def compare_automations(old: Document, new: Document) -> list[Line]:
     ]
 
 
-def _inputs(document: Document) -> JSONObject:
+def _inputs(document: JSONObject) -> JSONObject:
     return document.get("inputs", {}) or {}
 
 
-def _missed(document: Document) -> str:
+def _missed(document: JSONObject) -> str:
     return POLICIES.get(document.get("missedTickPolicy", FIRE_ONCE), "")
 
 
-def _when(document: Document) -> str:
+def _when(document: JSONObject) -> str:
     """The schedule of an automation in words."""
     if not document:
         return ""
@@ -223,7 +222,7 @@ def five_fields(expression: str) -> str:
     return " ".join(fields[1:] if len(fields) == 6 else fields)
 
 
-def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
+def ticks_of(document: JSONObject, now: datetime) -> tuple[datetime, ...]:
     """The next ``TICKS`` times of an automation by its clock, fewer when it ends before; empty for an invalid cron."""
     if "fireAt" in document:
         at = parse_datetime(document["fireAt"])
@@ -239,7 +238,7 @@ def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
 # Workflow-chain packs (RFC 0013): chains, nodes, the tools they use, parameters.
 
 
-def compare_chains(old: Document, new: Document) -> list[Line]:
+def compare_chains(old: JSONObject, new: JSONObject) -> list[Line]:
     before, after = by(old.get("chains", ()), "chainId"), by(new.get("chains", ()), "chainId")
     return [
         *value("Version", old.get("version"), new.get("version")),
@@ -301,7 +300,7 @@ def _edge(edge: JSONObject) -> str:
 # Prompt templates (RFC 0027): variables first, then the text.
 
 
-def compare_prompts(old: Document, new: Document) -> list[Line]:
+def compare_prompts(old: JSONObject, new: JSONObject) -> list[Line]:
     before, after = by(old.get("variables", ()), "name"), by(new.get("variables", ()), "name")
     return [
         *value("Version", old.get("version"), new.get("version")),
@@ -323,7 +322,7 @@ def _variable(old: Any, new: Any) -> list[Line]:
     return lines
 
 
-def _undeclared(new: Document, declared: set[str]) -> list[Line]:
+def _undeclared(new: JSONObject, declared: set[str]) -> list[Line]:
     """Notes on undeclared placeholders, which fail a node without a value for them, and on unused variables."""
     used = dict.fromkeys(PLACEHOLDER.findall(str(new.get("text", ""))))
     unknown = [name for name in used if name not in declared]
@@ -332,7 +331,7 @@ def _undeclared(new: Document, declared: set[str]) -> list[Line]:
     return lines + ([note(f"Declared and not used in the text: {join_names(sorted(unused))}")] if unused else [])
 
 
-Comparison = Callable[[Document, Document], list[Line]]
+Comparison = Callable[[JSONObject, JSONObject], list[Line]]
 
 
 _COMPARISONS: dict[str, Comparison] = {
@@ -362,7 +361,7 @@ def summary(kind: str, old_text: str, new_text: str, *, also: Iterable[Line] = (
     return Summary(ordered([*also, *lines]), ticks)
 
 
-def _read(text: str) -> Document | None:
+def _read(text: str) -> JSONObject | None:
     try:
         document = json.loads(text) if text else {}
     except (ValueError, RecursionError):

@@ -23,6 +23,7 @@ from memory import ledger, memory_policy, passes
 from memory.forget import holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
 from memory.host import access, audit, erasure, ids, sql, vault
+from memory.host.clock import Clock
 from memory.host.erasure import Eraser, Holding, Identifiers, Portioned, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled, SecondPersonNeeded
 from memory.host.events import Failure
@@ -52,8 +53,6 @@ GIVEN_UP = Failure(
     "request can be run again.",
 )
 RESIDUE_FOUND = Failure("residue_found", "The verification still found traces; the request can be run again.")
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)

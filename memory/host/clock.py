@@ -6,6 +6,7 @@ same time. Between two looks at the database's clock the time goes on by the hos
 
 import logging
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +16,8 @@ from django.utils import timezone
 
 from memory.host import ids
 
+Clock = Callable[[], datetime]
+
 log = logging.getLogger(__name__)
 EVERY_S = 60.0
 # A smaller difference is that of clocks which are kept on time, and a slower answer tells nothing.
@@ -22,7 +25,8 @@ NEAR, SLOWEST_S = timedelta(seconds=1), 0.5
 # The steady clock also counts while the host sleeps; only Linux has it.
 STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
-_followed: tuple[datetime, float] | None = None  # the database's time, and the steady clock then
+# While the host's clock is wrong: the database's time, and the steady clock then.
+_followed: tuple[datetime, float] | None = None
 _looked: float | None = None
 
 
@@ -32,11 +36,6 @@ def now() -> datetime:
         return datetime.now(UTC)
     at, began = _followed
     return at + timedelta(seconds=time.clock_gettime(STEADY) - began)
-
-
-def is_followed() -> bool:
-    """Whether this process goes by the database's clock, because the host's differs."""
-    return _followed is not None
 
 
 def follow_database() -> None:

@@ -15,9 +15,8 @@ V = TypeVar("V")
 
 _waiting: list[Callable[[], None]] = []
 _completing = RLock()
-Document = JSONMapping
 
-_provided: list[Callable[[], Document]] = []
+_provided: list[Callable[[], JSONMapping]] = []
 
 
 def when_read(register: Callable[[], None]) -> None:
@@ -58,11 +57,11 @@ class Registrations(MutableMapping[K, V]):
         return len(self.registered)
 
 
-def provide_capabilities(function: Callable[[], Document]) -> None:
+def provide_capabilities(function: Callable[[], JSONMapping]) -> None:
     """Set the function that returns the capability document; called once, from the top app's ``apps.py``."""
     _provided[:] = [function]
 
 
-def advertised_capabilities() -> Document:
+def advertised_capabilities() -> JSONMapping:
     """Return the advertised capabilities; empty, claiming nothing, when none were provided."""
     return _provided[0]() if _provided else {}

@@ -32,7 +32,6 @@ REF_PREFIX: dict[str, str] = {
 }
 PROPOSALS = "/v1/host/console/proposals"
 OF_A_PROPOSAL = "proposal"  # the source of what was approved at a gate, or directly on a host without gates
-Document = JSONMapping
 Problems = list[tuple[str, str]]
 
 
@@ -372,15 +371,15 @@ def agents(tenant_id: UUID) -> list[Installation]:
     return sorted(rows, key=lambda row: row.name)
 
 
-def _no_problems(_tenant_id: UUID, _document: Document) -> Problems:
+def _no_problems(_tenant_id: UUID, _document: JSONMapping) -> Problems:
     return []
 
 
-def _nothing_untimely(_document: Document, _now: datetime) -> Problems:
+def _nothing_untimely(_document: JSONMapping, _now: datetime) -> Problems:
     return []
 
 
-def _no_parts(_document: Document) -> Sequence[Artifact]:
+def _no_parts(_document: JSONMapping) -> Sequence[Artifact]:
     return ()
 
 
@@ -400,13 +399,13 @@ class Installer:
     """
 
     kind: str
-    named: Callable[[Document], tuple[str, str]]
-    problems: Callable[[UUID, Document], Problems] = _no_problems
-    parts: Callable[[Document], Sequence[Artifact]] = _no_parts
+    named: Callable[[JSONMapping], tuple[str, str]]
+    problems: Callable[[UUID, JSONMapping], Problems] = _no_problems
+    parts: Callable[[JSONMapping], Sequence[Artifact]] = _no_parts
     on_current: Callable[[Installation, datetime], None] = _nothing
     on_superseded: Callable[[Installation, datetime], None] = _nothing
     on_disabled: Callable[[Installation, datetime], None] = _nothing
-    untimely: Callable[[Document, datetime], Problems] = _nothing_untimely
+    untimely: Callable[[JSONMapping, datetime], Problems] = _nothing_untimely
 
 
 _installers: Registrations[str, Installer] = Registrations()

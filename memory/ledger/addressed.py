@@ -29,13 +29,13 @@ from memory.host.events import (
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
-from memory.ledger.entries import Given, Imported, Prepared, Redact, Redraft, Stated
+from memory.ledger.entries import Given, Imported, Prepared, Redraft, Stated
 from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag
 from memory.text import token_budget
-from memory.text.redactor import MARK, Redacted, Redactor, in_strings, secret_shapes, strings_in
+from memory.text.redactor import MARK, Redact, Redacted, Redactor, in_strings, secret_shapes, strings_in
 
 # To its agent a forgotten entry was deleted; the fact of an archived one is appended by the archival.
 REMOVALS: dict[str, type[EntryLifecycle]] = {

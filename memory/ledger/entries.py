@@ -38,10 +38,9 @@ from memory.models.entry import EntryTag, MemoryEntry, Strength, Tombstone
 from memory.origins import Origin
 from memory.text import redactor, token_budget
 from memory.text.matching import hidden_form, search_form
-from memory.text.redactor import Redacted, Redactor, unchanged
+from memory.text.redactor import Redact, Redactor, unchanged
 from memory.text.storable import ESCAPED_SURROGATE
 
-Redact = Callable[[str], Redacted]
 # Only a tag that is a plain word may go on the log, which cannot be erased; any other may hold a name.
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 COLUMNS = (

@@ -16,6 +16,7 @@ from memory import adapter, ledger, passes, provenance, redaction
 from memory.adapter import CorpusEntry
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
+from memory.host.clock import Clock
 from memory.host.errors import Invalid, NothingToCompact
 from memory.host.events import MemoryCompacted
 from memory.host.json_types import JSONObject
@@ -36,8 +37,6 @@ RUNS_NAMED = 8
 TAG = "compacted"
 OWN_TAGS = MAX_TAGS - 1  # one run that it comes from is named at least
 FEWEST = 2
-
-Clock = Callable[[], datetime]
 
 
 def checked(options: JSONObject) -> JSONObject:

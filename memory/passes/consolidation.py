@@ -19,6 +19,7 @@ from memory.adapter import CorpusEntry, Outline
 from memory.consolidation_state import State
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
+from memory.host.clock import Clock
 from memory.host.errors import Invalid
 from memory.host.events import MemoryConsolidated
 from memory.host.expiry import has_expired
@@ -28,7 +29,7 @@ from memory.ledger import Derivation, Hidden
 from memory.models import LineageKind, Pass
 from memory.provenance import Descent
 from memory.text import similarity, token_budget
-from memory.text.redactor import Redacted
+from memory.text.redactor import Redact
 from memory.text.similarity import (
     Ids,
     Merge,
@@ -45,12 +46,10 @@ from memory.text.similarity import (
 TAKEN = ("", "merged")
 FEW = 0.2
 Strengths = dict[UUID, tuple[int, datetime]]
-Redact = Callable[[str], Redacted]
 ROOM = sql.CHUNK - 1
 KIND = "consolidate"
 ENUMERATED = 100
 SHOWN = 200
-Clock = Callable[[], datetime]
 
 
 # What a pass over a ref looks at: all of it the first time, later on what is new and what that might equal.

@@ -20,6 +20,7 @@ from memory import adapter, ledger, memory_policy, passes, provenance, redaction
 from memory.adapter import CorpusEntry
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import access, event_log, ids, sql, tenancy
+from memory.host.clock import Clock
 from memory.host.errors import Conflict, EndpointFailed, Invalid, TokenBudgetExceeded, Unprocessable
 from memory.host.events import DistillationFigures, MemoryCompacted
 from memory.host.json_types import JSONObject
@@ -41,7 +42,7 @@ from memory.text.distillers import (
     body_of,
     content_digest,
 )
-from memory.text.redactor import Redacted
+from memory.text.redactor import Redact
 from memory.text.storable import UNSTORABLE, UNSTORABLE_IN_LABEL
 
 MAX_TOKEN_BUDGET = 100_000
@@ -54,7 +55,6 @@ Problems = list[tuple[str, str]]
 TAKEN = frozenset({"", "merged", "compacted"})
 DISTILLED = "distilled"
 ONCE = datetime(1970, 1, 1, tzinfo=UTC)
-Redact = Callable[[str], Redacted]
 MIN_ANSWER = 16
 NAMED_IN_LINEAGE = 200
 INSTRUCTIONS = (
@@ -65,9 +65,8 @@ INSTRUCTIONS = (
 )
 NAMED_IN_EVENT = 100
 TAG = "distilled"
-KIND = "distill"
+KIND = archives.DISTILL
 ATTEMPTS = 3
-Clock = Callable[[], datetime]
 MOST = 2_000
 
 

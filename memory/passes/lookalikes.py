@@ -6,7 +6,7 @@ a person merges or replaces is done as a pass of its own, in that person's name,
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
@@ -19,6 +19,7 @@ from django.db.models import Q, QuerySet
 from memory import adapter, addresses, consolidation_state, ledger, passes, provenance, redaction
 from memory.adapter import CorpusEntry
 from memory.host import audit, event_log, ids, tenancy
+from memory.host.clock import Clock
 from memory.host.errors import Conflict, Invalid
 from memory.host.events import MemoryConsolidated
 from memory.host.paging import Page, read_page
@@ -29,6 +30,7 @@ from memory.passes import PassOrder, consolidation
 from memory.passes.consolidation import TAKEN, Acting, Change, Totals
 from memory.text import differences
 from memory.text.differences import Piece
+from memory.text.redactor import Redact
 from memory.text.similarity import likeness, owners, same_owner
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ BUSY = "Another pass is working on this ref. Try again when it has finished."
 SHORT_LIVED = "The newer entry expires before the older one, so it cannot replace it."
 TOO_MUCH = "One entry cannot carry all tags of both, or cannot be stored without its secrets."
 OF_TWO = "These entries are about different owners."
-Clock = Callable[[], datetime]
 
 
 class Alike(NamedTuple):
@@ -415,7 +416,7 @@ def _carry_out(scope: TenantScope, work: Pass, verb: str, held: list[_Held], now
     passes.finish(work, outcome=outcome, now=now)
 
 
-def _merges(held: list[_Held], redact: consolidation.Redact) -> list[Change]:
+def _merges(held: list[_Held], redact: Redact) -> list[Change]:
     """Entries that hang together by the pairs become the one that says most."""
     groups: list[list[_Held]] = []
     for each in held:

@@ -133,7 +133,7 @@ def _longest_waiting(refs: Iterable[tuple[datetime, str]]) -> list[str]:
 DAY = timedelta(days=1)
 FIRST, LAST = date(1970, 1, 2), date(8999, 12, 31)
 TROUBLED = (PassState.REFUSED, PassState.FAILED, PassState.CANCELLED)
-DISTILLED = Q(kind="distill", state=PassState.DONE, outcome__has_key="archiveId")
+DISTILLED = Q(kind=distillation.KIND, state=PassState.DONE, outcome__has_key="archiveId")
 # The passes that each figure counts.
 PASSES = {
     "passes": Q(),

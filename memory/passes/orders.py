@@ -7,7 +7,7 @@ wrote stays.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -19,6 +19,7 @@ from memory import adapter, addresses, ledger, memory_policy, passes, redaction
 from memory.adapter import RetiredCounts
 from memory.host import audit, ids, sql, tenancy
 from memory.host.audit import AuditFilter
+from memory.host.clock import Clock
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
@@ -31,7 +32,6 @@ from memory.reasons import stored_reason
 
 log = logging.getLogger(__name__)
 
-Clock = Callable[[], datetime]
 LOST = Failure("worker_lost", "The workers of this pass died, again and again.")
 RESTORED = "pass.restored"  # an audit record of what of a pass is undone
 REVIEWED = "pass.reviewed"  # an audit record of a person who has seen what a pass left

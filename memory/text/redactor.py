@@ -34,6 +34,9 @@ class Redacted:
     count: int
 
 
+Redact = Callable[[str], Redacted]
+
+
 @dataclass(frozen=True, slots=True)
 class _Pattern:
     """What a form of a secret is found by; of a long one the automaton knows a piece, the ``anchor``.

@@ -27,8 +27,6 @@ WRITE = "memory_write"
 KEEP = re.compile(rf"\n\nKeep the page with {WRITE}, tagged (\w+)\.$")
 ENDED = b"data: [DONE]\n\n"
 
-Document = JSONObject
-
 
 def answers() -> dict[str, str]:
     """Return the answers to the questions and messages of the demo's runs."""
@@ -38,7 +36,7 @@ def answers() -> dict[str, str]:
     }
 
 
-def reply(known: dict[str, str], asked: Document) -> Document:
+def reply(known: dict[str, str], asked: JSONObject) -> JSONObject:
     """Return the model's message; it calls the memory tool where the prompt ends with the request to keep the page."""
     messages = asked["messages"]
     if messages[-1]["role"] == "tool":
@@ -105,11 +103,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", content_type)
         self.end_headers()
 
-    def _send(self, status: int, document: Document) -> None:
+    def _send(self, status: int, document: JSONObject) -> None:
         self._start(status, "application/json")
         self.wfile.write(json.dumps(document).encode())
 
-    def _send_chunk(self, choices: list[Document], **more: object) -> None:
+    def _send_chunk(self, choices: list[JSONObject], **more: object) -> None:
         document = {"object": "chat.completion.chunk", "model": NAME, "choices": choices, **more}
         self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
 
@@ -117,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: requests contain what agents ask."""
 
 
-def _pieces(message: Document) -> Iterator[Document]:
+def _pieces(message: JSONObject) -> Iterator[JSONObject]:
     """Split a message into stream deltas, one sentence each."""
     for text in re.findall(r".+?(?:[.;:\n]\s*|$)", message["content"], re.DOTALL):
         yield {"content": text}

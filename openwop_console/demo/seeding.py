@@ -7,7 +7,7 @@ by its operators; nothing here writes a row that the product would not have writ
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -24,6 +24,8 @@ from memory.addresses import Address, Tier
 from memory.entry_files import Source
 from memory.forget import execution, holds, plans
 from memory.host import access, ids, registrations, registry, runs, tenancy, vault
+from memory.host.clock import Clock
+from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
@@ -37,14 +39,13 @@ from memory.passes import consolidation, lookalikes, orders
 from memory.passes.orders import Wanted
 from openwop_console.demo import model
 from openwop_console.demo import story as demo_story
-from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Import, Login, Story, Suggestion, text_of
+from openwop_console.demo.story import Endeavour, Erasure, Errand, Import, Login, Story, Suggestion, text_of
 from openwop_console.runtime import engine, run_operations, workflows
 from openwop_console.runtime.run_operations import RunRequest
 from proposals import artifacts, comments, lifecycle, rules
 from proposals.drafts import Change, ProposalDraft
 from proposals.models import Decision, Gate, Proposal, Revision
 
-Clock = Callable[[], datetime]
 # The demo's month, in days before now, in order.
 BEGINNING, WORK, LEARNING, LEARNED, WHOLESALERS, SUGGESTED = 30.0, (29.0, 3.0), 2.75, (2.5, 2.25), 1.75, 0.125
 # The time of its passes, in UTC: a little after the nights of a new tenant begin.
@@ -336,7 +337,7 @@ def carry_out_work(scope: TenantScope, wanted: Endeavour, clock: Clock) -> bool:
     return True
 
 
-def _carry_out_task(scope: TenantScope, wanted: Endeavour, task: Document, intent_id: str, clock: Clock) -> None:
+def _carry_out_task(scope: TenantScope, wanted: Endeavour, task: JSONObject, intent_id: str, clock: Clock) -> None:
     agent = task["agent"]
     new = NewTask(intent_id, task["name"], status="running", assigned_agent=agent)
     row = work.create_task(scope, new, actor=wanted.by, now=clock())
@@ -348,10 +349,10 @@ def _carry_out_task(scope: TenantScope, wanted: Endeavour, task: Document, inten
         work.update_task(scope, task_id, change, version=row.version, actor=agent, now=clock())
 
 
-def _remember(scope: TenantScope, given: Document, agent: str, place: dict[str, str], clock: Clock) -> None:
+def _remember(scope: TenantScope, given: JSONObject, agent: str, place: dict[str, str], clock: Clock) -> None:
     """Write the entry, and each later version of it."""
     caller, tier = Caller(scope, agent), Tier(given.get("tier", "working"))
-    said: Document = {name: given[name] for name in ("pinned", "priority", "sensitivity") if name in given}
+    said: JSONObject = {name: given[name] for name in ("pinned", "priority", "sensitivity") if name in given}
     address = Address(tier, agent, given["namespace"], given["key"], **(said | place))
     row = entries.create(caller, Given(address, given["value"], tuple(given.get("tags", ()))), now=clock())
     for value in given.get("then", ()):
@@ -465,7 +466,7 @@ def _install(tenant: Tenant, artifact: Artifact, made: Made, now: datetime) -> N
         made["installations"] += 1
 
 
-def _install_agent(tenant: Tenant, manifest: Document, made: Made, now: datetime) -> None:
+def _install_agent(tenant: Tenant, manifest: JSONObject, made: Made, now: datetime) -> None:
     ref = f"agent:{manifest['agentId']}@{manifest['packVersion']}"
     if registry.by_ref(tenant.id, ref) is None:
         scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
@@ -473,7 +474,7 @@ def _install_agent(tenant: Tenant, manifest: Document, made: Made, now: datetime
         made["installations"] += 1
 
 
-def _install_workflow(tenant: Tenant, definition: Document, made: Made, now: datetime) -> None:
+def _install_workflow(tenant: Tenant, definition: JSONObject, made: Made, now: datetime) -> None:
     artifact = Artifact(ArtifactKind.WORKFLOW, definition["id"], definition["version"], text_of(definition))
     if registry.by_ref(tenant.id, artifact.ref) is None:
         workflows.install(tenant, artifact.text, installed_by=BY, now=now)

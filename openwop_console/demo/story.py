@@ -17,7 +17,6 @@ from openwop_console.process import data_folder
 FOLDER = Path(__file__).parent / "data"
 TENANTS = ("acme", "globex")
 
-Document = JSONObject
 PASSWORDS_FILE = "demo_login.json"
 LOGINS_FILE = "demo-login.txt"
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -35,9 +34,9 @@ class Errand:
 
     key: str
     workflow: str
-    inputs: Document
+    inputs: JSONObject
     tags: list[str] = field(default_factory=list)
-    metadata: Document = field(default_factory=dict)
+    metadata: JSONObject = field(default_factory=dict)
     agent: str = ""
     learned: bool = False
     answer: str = ""
@@ -54,12 +53,12 @@ class Suggestion:
     agent_id: str
     synthesizer_model: str
     source_runs: list[str]
-    artifact: Document
-    revision: Document | None
-    comments: list[Document]
+    artifact: JSONObject
+    revision: JSONObject | None
+    comments: list[JSONObject]
     asked_by: str
     approved_by: str
-    rejection: Document | None
+    rejection: JSONObject | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,8 @@ class Endeavour:
     description: str
     by: str
     agents: list[str]
-    tasks: list[Document]
-    remembers: list[Document]
+    tasks: list[JSONObject]
+    remembers: list[JSONObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +101,9 @@ class Story:
     operators: dict[str, str]
     key: str
     secrets: list[str]
-    agents: list[Document]
-    prompt_templates: list[Document]
-    workflows: list[Document]
+    agents: list[JSONObject]
+    prompt_templates: list[JSONObject]
+    workflows: list[JSONObject]
     errands: list[Errand]
     suggestions: list[Suggestion]
     passes: list[Wanted]
@@ -140,7 +139,7 @@ def _story(folder: Path) -> Story:
     )
 
 
-def _suggestion(given: Document) -> Suggestion:
+def _suggestion(given: JSONObject) -> Suggestion:
     return Suggestion(
         title=given["title"],
         kind=given["kind"],
@@ -157,7 +156,7 @@ def _suggestion(given: Document) -> Suggestion:
     )
 
 
-def _pass_request(given: Document) -> Wanted:
+def _pass_request(given: JSONObject) -> Wanted:
     return Wanted(given["kind"], given["memoryRef"], given.get("options", {}), trigger=Trigger.HOST_MANAGED)
 
 
@@ -165,7 +164,7 @@ def _read(file: Path) -> Any:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def text_of(document: Document) -> str:
+def text_of(document: JSONObject) -> str:
     """Return a document as the text that is installed or proposed."""
     return json.dumps(document, ensure_ascii=False, indent=2)
 

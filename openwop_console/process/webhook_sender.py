@@ -14,7 +14,7 @@ import logging
 import queue
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +25,7 @@ import orjson
 from django.db import DatabaseError, close_old_connections, connection
 
 from memory.host import event_log, ids, outbound, request_ids, trace_context, vault, webhooks
+from memory.host.clock import Clock
 from memory.host.json_types import JSONObject
 from memory.host.leases import worker_name
 from memory.host.models import Run, Webhook, WebhookDelivery, WebhookState
@@ -41,7 +42,6 @@ ATTEMPT_SECONDS = 5.0
 AT_ONCE, OF_ONE_WEBHOOK = 32, 4
 MOST_READ = 16_384  # bytes of an answer; only its status counts
 SEALED = "secret_sealed"
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)

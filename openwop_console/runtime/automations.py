@@ -12,9 +12,9 @@ from uuid import UUID
 
 from memory import redaction
 from memory.host import cron, scheduling
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy
-from memory.host.registry import Document, Installer, Problems
+from memory.host.registry import Installer, Problems
 from memory.host.scheduling import HORIZON, HORIZON_TEXT, OF_AUTOMATION, ScheduleOrder
 from memory.wire import instant
 from openwop_console.runtime import chains
@@ -25,11 +25,11 @@ ZONE = "UTC"
 SECONDS = "names a second within the minute; of six fields the first must be 0"
 
 
-def _name_and_version(document: Document) -> tuple[str, str]:
+def _name_and_version(document: JSONMapping) -> tuple[str, str]:
     return name_of(document), document.get("version", VERSION)
 
 
-def name_of(document: Document) -> str:
+def name_of(document: JSONMapping) -> str:
     """The automation's name: its ``automationId``, else its workflow and a digest of its time.
 
     The digest distinguishes several automations of one workflow.
@@ -42,13 +42,13 @@ def name_of(document: Document) -> str:
     return f"{document['workflowId']}.{hashlib.sha256(json.dumps(time).encode()).hexdigest()[:8]}"
 
 
-def _cron_of(document: Document) -> str:
+def _cron_of(document: JSONMapping) -> str:
     """The cron expression in five fields; unchanged when it has six and its seconds are not 0."""
     fields = str(document.get("cron", "")).split()
     return " ".join(fields[1:] if len(fields) == 6 and fields[0] == "0" else fields)
 
 
-def _fires_at(document: Document) -> datetime | None:
+def _fires_at(document: JSONMapping) -> datetime | None:
     """The instant of a one-time automation; None when it has none, or the instant is invalid."""
     try:
         return datetime.fromisoformat(str(document["fireAt"]).upper()).astimezone(UTC) if "fireAt" in document else None
@@ -56,12 +56,12 @@ def _fires_at(document: Document) -> datetime | None:
         return None
 
 
-def _problems(tenant_id: UUID, document: Document) -> Problems:
+def _problems(tenant_id: UUID, document: JSONMapping) -> Problems:
     """(path, problem) pairs of an automation whose workflow or time this host cannot honour in this tenant."""
     return [*_of_workflow(tenant_id, document), *_of_time(document)]
 
 
-def _of_workflow(tenant_id: UUID, document: Document) -> Problems:
+def _of_workflow(tenant_id: UUID, document: JSONMapping) -> Problems:
     plan = chains.find(tenant_id, document["workflowId"])
     if plan is None:
         return [("$.workflowId", "is not a workflow of this tenant")]
@@ -69,7 +69,7 @@ def _of_workflow(tenant_id: UUID, document: Document) -> Problems:
     return [(f"$.{problem['field']}", problem["message"]) for problem in wrong]
 
 
-def _of_time(document: Document) -> Problems:
+def _of_time(document: JSONMapping) -> Problems:
     expression = _cron_of(document)
     wrong = cron.problem_of(expression) if "cron" in document else ""
     found = [("$.cron", SECONDS if len(expression.split()) == 6 else wrong)] if wrong else []
@@ -80,7 +80,7 @@ def _of_time(document: Document) -> Problems:
     return found
 
 
-def _untimely(document: Document, now: datetime) -> Problems:
+def _untimely(document: JSONMapping, now: datetime) -> Problems:
     """(path, problem) pairs of an automation whose next tick is missing, past, or beyond the horizon."""
     at, expression = _fires_at(document), _cron_of(document)
     path = "$.fireAt" if at else "$.cron"

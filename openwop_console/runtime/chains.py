@@ -14,7 +14,7 @@ from memory.host import node_types, registry
 from memory.host.errors import ChainParameterInvalid
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation, Run
-from memory.host.registry import Artifact, Document, Installer, Problems
+from memory.host.registry import Artifact, Installer, Problems
 from openwop_console.runtime import json_schemas, workflows
 from openwop_console.runtime.workflows import MARK, ErrorList
 
@@ -228,18 +228,18 @@ def _written(value: object) -> str:
 # whose config appears on the log must not have placeholders in it; run values belong in its inputs.
 
 
-def _name_and_version(document: Document) -> tuple[str, str]:
+def _name_and_version(document: JSONMapping) -> tuple[str, str]:
     return document["name"], document["version"]
 
 
-def _parts(document: Document) -> list[Artifact]:
+def _parts(document: JSONMapping) -> list[Artifact]:
     return [
         Artifact(ArtifactKind.WORKFLOW, chain["chainId"], document["version"], text_of(chain))
         for chain in document["chains"]
     ]
 
 
-def _problems(tenant_id: UUID, document: Document) -> Problems:
+def _problems(tenant_id: UUID, document: JSONMapping) -> Problems:
     """Return (path, problem) pairs that prevent installing a schema-valid pack in this tenant."""
     named = Counter(chain["chainId"] for chain in document["chains"])
     found: Problems = []

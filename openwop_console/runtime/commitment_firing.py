@@ -4,7 +4,6 @@ A firing is one transaction: its row, ``commitment.fired`` on a small system run
 commitment's state. The started run acts as the host in the memory's tenant and receives only ids.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from django.db import transaction
 from memory import commitments, memory_policy, passes
 from memory.commitments import Claim
 from memory.host import ids, runs, scheduling
+from memory.host.clock import Clock
 from memory.host.events import CommitmentFired
 from memory.host.models import Run
 from memory.host.runs import RunOrder
@@ -22,7 +22,6 @@ from openwop_console.runtime.run_operations import RunRequest
 
 KIND = "commitment"
 HOST = "host"
-Clock = Callable[[], datetime]
 
 
 def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:

@@ -17,6 +17,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from memory import event_notes, ledger, provenance
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, interrupts, runs, tenancy, wakeups
+from memory.host.clock import Clock
 from memory.host.events import (
     ApprovalReceived,
     CapBreached,
@@ -36,7 +37,7 @@ from openwop_console.runtime import calls, chains, graph, replay, run_operations
 from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.expressions import TooHeavy
 from openwop_console.runtime.models import Step, StepState
-from openwop_console.runtime.node_execution import TOO_HEAVY, Acted, Clock, NodeFailed, Position, execute, kind_of
+from openwop_console.runtime.node_execution import TOO_HEAVY, Acted, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.steps import IN_FLIGHT
 
 log = logging.getLogger(__name__)

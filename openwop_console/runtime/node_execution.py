@@ -8,7 +8,7 @@ import json
 import logging
 import time
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from memory import adapter, addresses, agents, ledger, recordings, redaction, wo
 from memory.adapter import Injection, MemoryRecord, RunView
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, interrupts, registry, runs, tenancy
+from memory.host.clock import Clock
 from memory.host.errors import Refusal
 from memory.host.event_log import Recorded
 from memory.host.events import ArtifactCreated, Failure, NodeCompleted, NodeStarted
@@ -182,7 +183,6 @@ def _file_document(file: WorkspaceFile) -> JSONObject:
 
 
 log = logging.getLogger(__name__)
-Clock = Callable[[], datetime]
 CRASHED = Failure("node_crashed", "The node failed for a reason of the host; the host's log has it.")
 UNKNOWN_TYPE = Failure("node_type_unknown", "This host has no such node type.")
 NOT_ALLOWED = Failure("tool_not_allowed", "The agent's manifest does not allow a tool that this node uses.")

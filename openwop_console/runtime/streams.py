@@ -21,6 +21,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.host import event_log, request_slots, runs, tenancy
+from memory.host.clock import Clock
 from memory.host.errors import Busy, Unauthenticated, UnsupportedStreamMode
 from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
@@ -72,7 +73,6 @@ AT_ONCE = TERMINAL | {NodeSuspended.type}
 # A disconnected client is noticed when a keepalive cannot be written, which may take more than one of them.
 KEEPALIVE_SECONDS = 5.0
 RECHECK_SECONDS = 20.0
-Clock = Callable[[], datetime]
 
 
 @dataclass(eq=False, slots=True)

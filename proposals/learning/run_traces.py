@@ -60,7 +60,6 @@ ENDS = {
     NodeCancelled.type: "failed",
 }
 TOLD = frozenset({NodeStarted.type, *ENDS})
-Document = JSONObject
 APPROVAL, CLARIFICATION = "approval", "clarification"
 ASKS_FOR_CHANGES = frozenset({"refine", "edit-accept", "reject"})
 IN_WORDS = ("text", "feedback", "reason", "comment", "message", "instructions")
@@ -89,7 +88,7 @@ class Sieve:
         hidden = MARK in text or FORGOTTEN in text
         return bool(text.strip()) and not hidden and self._redact(text).count == 0
 
-    def members(self, document: Document) -> Document:
+    def members(self, document: JSONObject) -> JSONObject:
         """The members of ``document`` whose names and texts all pass; a member is kept or dropped whole."""
         return {name: value for name, value in document.items() if self._all_pass((name, *texts_in(value)))}
 
@@ -106,7 +105,7 @@ class Sieve:
 class Workflow:
     """A definition that runs have pinned, parsed once for all of them; ``before`` has each node's ancestors."""
 
-    nodes: dict[str, Document]
+    nodes: dict[str, JSONObject]
     edges: tuple[tuple[str, str], ...]
     conditional: tuple[tuple[str, str], ...]
     before: dict[str, frozenset[str]]
@@ -173,13 +172,13 @@ def _workflows(tenant_id: UUID, definition_ids: Collection[UUID], sieve: Sieve) 
     }
 
 
-def _workflow(definition: Document) -> Workflow:
+def _workflow(definition: JSONObject) -> Workflow:
     edges = tuple((edge["sourceNodeId"], edge["targetNodeId"]) for edge in definition["edges"])
     nodes = {node["id"]: node for node in definition["nodes"]}
     return Workflow(nodes, edges, _deciding(definition), {node: _ancestors(node, edges) for node in nodes})
 
 
-def _deciding(definition: Document) -> tuple[tuple[str, str], ...]:
+def _deciding(definition: JSONObject) -> tuple[tuple[str, str], ...]:
     """The edges with a condition or a trigger rule other than the default."""
     return tuple(
         (edge["sourceNodeId"], edge["targetNodeId"])
@@ -209,7 +208,7 @@ def _follow(tenant_id: UUID, found: dict[UUID, Executed]) -> None:
                 executed.ends[node_id] = (ENDS[kind], _code(kind, payload))
 
 
-def _code(kind: str, payload: Document) -> str:
+def _code(kind: str, payload: JSONObject) -> str:
     if kind == NodeFailed.type:
         return str(payload.get("error", {}).get("code", ""))
     return CANCELLED if kind == NodeCancelled.type else ""

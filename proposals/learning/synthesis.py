@@ -4,7 +4,6 @@ Each proposal and the figures of the pass commit in one transaction, under the l
 continues after the last proposal and repeats none.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -12,6 +11,7 @@ from django.db import transaction
 
 from memory import memory_policy, passes, redaction
 from memory.host import access, audit, ids
+from memory.host.clock import Clock
 from memory.host.errors import Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Tenant
@@ -24,7 +24,6 @@ from proposals.learning.miners.traces import Finding
 from proposals.learning.wording import Voice
 
 ENDPOINT = "endpoint"
-Clock = Callable[[], datetime]
 KIND = "synthesize"
 READS, ORDERS = "proposals:read", "passes:run"
 HOST = "host"

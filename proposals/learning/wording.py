@@ -47,7 +47,6 @@ ASKED = (
     f"{untrusted.BETWEEN_LINES}"
     "\n---\n{finding}\n---"
 )
-Document = JSONObject
 
 
 # Detects whether a reworded finding adds information: a number, an address, a name or a quotation. Titles and
@@ -160,7 +159,7 @@ def _finding_document(tenant_id: UUID, finding: Finding) -> str:
     return redaction.for_derived(tenant_id)(json.dumps(told, ensure_ascii=False)).text
 
 
-def _read(said: str) -> tuple[Document | None, str]:
+def _read(said: str) -> tuple[JSONObject | None, str]:
     """The JSON object in the answer, which other text may surround; None and a code when it is not valid."""
     try:
         found = json.loads(said[said.index("{") : said.rindex("}") + 1])
@@ -172,7 +171,7 @@ def _read(said: str) -> tuple[Document | None, str]:
     return (found, "") if worded else (None, MALFORMED)
 
 
-def _accept_answer(tenant_id: UUID, finding: Finding, answer: Document) -> tuple[Finding | None, str]:
+def _accept_answer(tenant_id: UUID, finding: Finding, answer: JSONObject) -> tuple[Finding | None, str]:
     """The finding with the endpoint's words; None and a code when that may not be proposed."""
     artifact = answer.get("artifact", finding.artifact)
     if not isinstance(artifact, dict) or not _says_the_same(finding.kind, finding.artifact, artifact):
@@ -197,7 +196,7 @@ def _check(tenant_id: UUID, taken: Finding) -> None:
     drafts.texts(tenant_id, title=taken.title, rationale=taken.rationale)
 
 
-def _says_the_same(kind: str, ours: Document, theirs: Document) -> bool:
+def _says_the_same(kind: str, ours: JSONObject, theirs: JSONObject) -> bool:
     """Whether the two differ only in descriptive texts, without a new placeholder."""
     free = WORDS.get(kind, frozenset())
     gained = set(PLACEHOLDER.findall(json.dumps(theirs))) - set(PLACEHOLDER.findall(json.dumps(ours)))

@@ -43,14 +43,14 @@ def test_a_console_whose_clock_is_wrong_goes_by_its_database(off: timedelta, cap
         assert near < ids.new_id_at(clock.now()), "ids of near moments have the order in which they are made"
     assert abs(clock.now() - there()) < timedelta(seconds=1), "whatever is done to this host's clock meanwhile"
     clock.look(connection)
-    assert not clock.is_followed()
+    assert clock._followed is None
     assert [f"{round(off.total_seconds())} s ahead" in each for each in caplog.messages] == [True, False]
 
 
 @pytest.mark.engines
 def test_a_clock_that_is_right_is_its_own(caplog: pytest.LogCaptureFixture) -> None:
     clock._connected(connection)
-    assert (clock.is_followed(), caplog.messages) == (False, [])
+    assert (clock._followed, caplog.messages) == (None, [])
 
 
 @ON_POSTGRES

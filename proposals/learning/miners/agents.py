@@ -37,8 +37,6 @@ OF_THE_PACK = ("packName", "packVersion", "peerDependencies", "peerDependenciesM
 NEEDS = OF_THE_PACK[2:]
 MOST_TOOLS, LONGEST_TOOL = 256, 256
 
-Document = JSONObject
-
 
 @dataclass(slots=True)
 class Work:
@@ -142,7 +140,7 @@ def _long_term(agent: InstalledAgent, work: Work) -> bool | None:
     return False if declared is True and len(work.runs) >= LEAST_IDLE and not uses else None
 
 
-def _revised(agent: InstalledAgent, drift: Drift | None) -> Document:
+def _revised(agent: InstalledAgent, drift: Drift | None) -> JSONObject:
     """The manifest for the pack, corrected by the drift."""
     manifest = {name: value for name, value in agent.manifest.items() if name not in OF_THE_PACK}
     if drift and (drift.asked or drift.given_up):

@@ -49,7 +49,6 @@ MOST_LEVELS = 16
 HALF_AN_HOUR = 30
 NOT_A_NAME = re.compile(r"[^a-z0-9_-]+")
 LONGEST_SLUG = 100
-Document = JSONObject
 
 
 # Rhythms: every day, on weekdays, or on fixed days of the week, at the same wall-clock time.
@@ -251,7 +250,7 @@ class Habit:
     """A workflow with its inputs, the starts that belong to a rhythm, and the rhythm."""
 
     workflow_id: str
-    inputs: Document
+    inputs: JSONObject
     starts: tuple[Started, ...]
     rhythm: Rhythm
 
@@ -274,19 +273,19 @@ def find(traces: Traces, *, now: datetime) -> list[Finding]:
     return list(found.values())
 
 
-def _started_by_hand(runs: Iterable[RunTrace]) -> Iterator[tuple[str, Document, Started]]:
+def _started_by_hand(runs: Iterable[RunTrace]) -> Iterator[tuple[str, JSONObject, Started]]:
     for run in runs:
         if run.origin in BY_HAND and run.status == "completed" and not run.agent_id and not run.incomplete:
             yield run.workflow_id, dict(run.inputs), Started(run.created_at, run.run_id)
 
 
-def _fired(firings: Iterable[Firing]) -> Iterator[tuple[str, Document, Started]]:
+def _fired(firings: Iterable[Firing]) -> Iterator[tuple[str, JSONObject, Started]]:
     for firing in firings:
         if firing.workflow_id and not firing.incomplete:
             yield firing.workflow_id, dict(firing.inputs), Started(firing.at, firing.run_id, firing.commitment_id)
 
 
-def _grouped(started: Iterable[tuple[str, Document, Started]], standing: set[str]) -> Groups:
+def _grouped(started: Iterable[tuple[str, JSONObject, Started]], standing: set[str]) -> Groups:
     """Group the starts by workflow, inputs and commitment ("" for none), without workflows in ``standing``."""
     found: Groups = defaultdict(set)
     for workflow_id, inputs, each in started:
@@ -323,7 +322,7 @@ def _finding(habit: Habit, zone: ZoneInfo) -> Finding:
     )
 
 
-def _artifact(habit: Habit, zone: ZoneInfo) -> Document:
+def _artifact(habit: Habit, zone: ZoneInfo) -> JSONObject:
     rhythm = habit.rhythm
     when = f"{rhythm.in_words} at {rhythm.clock} ({zone.key})"
     by = "a commitment fired" if habit.commitment_id else "somebody started it"

@@ -44,7 +44,6 @@ Key = tuple[str, ...]
 PLACEHOLDER = re.compile(r"\{\{\s*params\b")
 LONGEST_NAME = 40
 ANY_TYPE = ("string", "number", "boolean", "array", "object")  # the type of an outside input is unknown
-Document = JSONObject
 KIND = "workflow-chain-pack"
 LEAST_RUNS = 3  # completed runs that executed the chain
 LEAST_WORKFLOWS = 2  # workflows that have it
@@ -187,11 +186,11 @@ def leads_inside(port: Port, ids: list[str]) -> tuple[int, str] | None:
 class Parameters:
     """The parameters of a chain. Places with the same values in every row share one parameter."""
 
-    schemas: dict[str, Document] = field(default_factory=dict)
+    schemas: dict[str, JSONObject] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
     _named: dict[str, str] = field(default_factory=dict)
 
-    def name_of(self, values: Sequence[object], wanted: str, schema: Document, *, required: bool = True) -> str:
+    def name_of(self, values: Sequence[object], wanted: str, schema: JSONObject, *, required: bool = True) -> str:
         """The name of the parameter for ``values``, one value per row; adds the parameter when it is new."""
         key = canonical([schema["type"], list(values)])
         if key not in self._named:
@@ -209,7 +208,7 @@ class Parameters:
             name, number = f"{first}_{number}", number + 1
         return name
 
-    def schema(self) -> Document:
+    def schema(self) -> JSONObject:
         return {
             "type": "object",
             "properties": self.schemas,
@@ -224,7 +223,7 @@ def last_part(type_id: str) -> str:
     return plain if plain[:1].isalpha() else "node"
 
 
-def chain_of(rows: Sequence[Row]) -> tuple[Parameters, Document]:
+def chain_of(rows: Sequence[Row]) -> tuple[Parameters, JSONObject]:
     """The parameters and the fragment that generalise ``rows``, which have equal forms."""
     parameters, ids = Parameters(), _ids(rows[0])
     nodes = []
@@ -264,11 +263,11 @@ def _merged(parameters: Parameters, values: Sequence[Any], wanted: str, about: s
     return f"{{{{params.{name}}}}}"
 
 
-def _member(parameters: Parameters, values: Sequence[Document], name: str, about: str) -> Any:
+def _member(parameters: Parameters, values: Sequence[JSONObject], name: str, about: str) -> Any:
     return _merged(parameters, [value[name] for value in values], name, about)
 
 
-def _port(parameters: Parameters, rows: Sequence[Row], at: int, name: str, ids: list[str], about: str) -> Document:
+def _port(parameters: Parameters, rows: Sequence[Row], at: int, name: str, ids: list[str], about: str) -> JSONObject:
     """The port of that name: static, connected inside the chain, or filled from a parameter, which a run has as a
     variable."""
     ports = [row.nodes[at].inputs[name] for row in rows]
@@ -341,13 +340,13 @@ def _parts(key: Sequence[str], length: int) -> list[Key]:
 class _Installed:
     """The configs of every part of the installed chains, by the types of its nodes."""
 
-    def __init__(self, documents: Iterable[Document | Any]) -> None:
+    def __init__(self, documents: Iterable[JSONObject | Any]) -> None:
         self._parts: dict[Key, list[list[object]]] = defaultdict(list)
         for document in documents:
             for chain in document.get("chains", [document]):
                 self._add(chain.get("dag", chain).get("nodes", []))
 
-    def _add(self, nodes: list[Document]) -> None:
+    def _add(self, nodes: list[JSONObject]) -> None:
         for length in range(SHORTEST, LONGEST + 1):
             for at in range(len(nodes) - length + 1):
                 part = nodes[at : at + length]
@@ -400,7 +399,7 @@ def _name(types: list[str], forms: Key) -> str:
     return f"{PACK}{slug}-{digest(list(forms))[:8]}"
 
 
-def _pack(name: str, types: list[str], parameters: Parameters, dag: Document) -> Document:
+def _pack(name: str, types: list[str], parameters: Parameters, dag: JSONObject) -> JSONObject:
     description = f"{len(types)} nodes in a row, as several workflows repeat them: {', '.join(map(last_part, types))}."
     chain = {
         "chainId": name,

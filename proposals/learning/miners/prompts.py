@@ -35,7 +35,6 @@ KIND = "prompt-template"
 LATELY = timedelta(days=30)
 MOST_LINES = 6  # sentences that one revision adds to a section; those seen in the most runs
 LONGEST_TEXT = 65_536
-Document = JSONObject
 
 
 # A sentence to add to a prompt, with its evidence.
@@ -169,7 +168,7 @@ class _Revision:
     def __init__(self, installed: InstalledPrompt, *sections: Sequence[Line]) -> None:
         self.base = dict(installed.document)
         self.version = evidence.next_minor(str(self.base.get("version", "")), installed.taken)
-        self.document: Document = {**self.base, "version": self.version}
+        self.document: JSONObject = {**self.base, "version": self.version}
         self.lines: list[Line] = []
         text = str(self.base.get("text", ""))
         there, parts = sentences.folded(text), sentences.parts_of(text)

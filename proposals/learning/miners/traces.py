@@ -10,8 +10,6 @@ from enum import StrEnum
 
 from memory.host.json_types import JSONMapping, JSONObject
 
-Document = JSONMapping
-
 
 class Origin(StrEnum):
     """What started a run. ``AGENT`` is a key that is bound to agents: a program, not a person."""
@@ -37,8 +35,8 @@ class NodeTrace:
     node_id: str
     type_id: str
     state: str
-    config: Document = field(default_factory=dict)
-    inputs: Document = field(default_factory=dict)
+    config: JSONMapping = field(default_factory=dict)
+    inputs: JSONMapping = field(default_factory=dict)
     agent_id: str = ""
     error_code: str = ""
     tools: tuple[str, ...] = ()
@@ -61,7 +59,7 @@ class RunTrace:
     status: str
     nodes: tuple[NodeTrace, ...]
     edges: tuple[tuple[str, str], ...] = ()
-    inputs: Document = field(default_factory=dict)
+    inputs: JSONMapping = field(default_factory=dict)
     prompts: tuple[tuple[str, str], ...] = ()
     builtin: bool = False
     conditional: tuple[tuple[str, str], ...] = ()
@@ -108,7 +106,7 @@ class Firing:
     workflow_id: str
     at: datetime
     run_id: str = ""
-    inputs: Document = field(default_factory=dict)
+    inputs: JSONMapping = field(default_factory=dict)
     incomplete: bool = False
 
 
@@ -116,7 +114,7 @@ class Firing:
 class InstalledAgent:
     """An installed agent: its manifest and version; ``taken`` are all versions that it or its pack ever had."""
 
-    manifest: Document
+    manifest: JSONMapping
     version: str
     installed_at: datetime
     taken: tuple[str, ...] = ()
@@ -126,7 +124,7 @@ class InstalledAgent:
 class InstalledPrompt:
     """An installed prompt template; ``taken`` are all versions that it ever had."""
 
-    document: Document
+    document: JSONMapping
     installed_at: datetime
     taken: tuple[str, ...] = ()
 
@@ -151,7 +149,7 @@ class Traces:
     agents: tuple[InstalledAgent, ...] = ()
     prompts: tuple[InstalledPrompt, ...] = ()
     schedules: tuple[InstalledSchedule, ...] = ()
-    chains: tuple[Document, ...] = ()
+    chains: tuple[JSONMapping, ...] = ()
     timezone: str = "UTC"
 
 
