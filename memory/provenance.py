@@ -192,7 +192,7 @@ class Descent:
 @transaction.atomic
 def record(tenant_id: UUID, found: Iterable[Descent], *, pass_id: UUID | None, now: datetime) -> None:
     """Store each descent, with the pass that made it."""
-    tenant, made_by, at = sql.key(tenant_id), sql.key(pass_id), sql.instant(now)
+    tenant, made_by, at = sql.key(tenant_id), sql.key(pass_id), sql.time_parameter(now)
     key, new_id = sql.key, ids.new_id
     rows = [(tenant, key(new_id()), key(each.source), key(each.target), str(each.kind), made_by, at) for each in found]
     sql.insert(Lineage, COLUMNS, rows, by=WRITER)

@@ -471,7 +471,7 @@ def _total_of_all(scope: TenantScope, state: str, now: datetime) -> int:
     tenant = sql.key(scope.tenant_id)
     lapsed = f"{LAPSED} AND {PARTS[state]}"
     statement = f"SELECT entries, retired, ({lapsed}) FROM memory_ledgerhead WHERE tenant_id = %s"  # noqa: S608
-    found = sql.rows(statement, [tenant, sql.instant(now), tenant])
+    found = sql.rows(statement, [tenant, sql.time_parameter(now), tenant])
     present, retired, gone = found[0] if found else (0, 0, 0)
     return int({"present": present, "retired": retired, "all": present + retired}[state] - gone)
 
@@ -542,7 +542,7 @@ def agent_usage(scope: TenantScope, agent_ids: Sequence[str], *, now: datetime) 
         f"(SELECT {sql.time_column('e.created_at')} {mine} AND {live} ORDER BY e.id DESC LIMIT 1), "
         f"(SELECT {together} FROM (SELECT e.memory_ref {mine} ORDER BY e.id DESC LIMIT %s) AS recent) FROM a"
     )
-    tenant, at, soon = sql.key(scope.tenant_id), sql.instant(now), sql.instant(now + EXPIRES_SOON)
+    tenant, at, soon = sql.key(scope.tenant_id), sql.time_parameter(now), sql.time_parameter(now + EXPIRES_SOON)
     with connection.cursor() as cursor:
         cursor.execute(statement, [*agent_ids, at, at, soon, tenant, COUNTED + 1, tenant, at, tenant, RECENT])
         rows = cursor.fetchall()

@@ -95,7 +95,7 @@ def live_among(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetime
         f"SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND memory_ref || '' = %s AND {condition} "  # noqa: S608
         f"AND {OPEN}"
     )
-    values = [sql.key(scope.tenant_id), scope.memory_ref, among, sql.instant(now)]
+    values = [sql.key(scope.tenant_id), scope.memory_ref, among, sql.time_parameter(now)]
     return {wanted[row] for (row,) in sql.rows(statement, values)}
 
 
@@ -116,7 +116,7 @@ def outline(scope: MemoryScope, *, derived: Sequence[str], now: datetime) -> lis
         f"WHERE tenant_id = %s AND memory_ref = %s AND derived IN ({marks}) "
         f"AND {OPEN}"
     )
-    values = [sql.key(scope.tenant_id), scope.memory_ref, *derived, sql.instant(now)]
+    values = [sql.key(scope.tenant_id), scope.memory_ref, *derived, sql.time_parameter(now)]
     return [Outline._make(row) for row in sql.rows(statement, values)]
 
 
@@ -134,7 +134,7 @@ def _read(
         f"SELECT {columns} FROM memory_memoryentry WHERE tenant_id = %s AND {condition} "  # noqa: S608
         f"AND {OPEN} ORDER BY {order} LIMIT %s"
     )
-    return _entries(sql.rows(statement, [sql.key(scope.tenant_id), *values, sql.instant(now), size]))
+    return _entries(sql.rows(statement, [sql.key(scope.tenant_id), *values, sql.time_parameter(now), size]))
 
 
 def _entries(rows: list[Any]) -> list[CorpusEntry]:

@@ -214,9 +214,9 @@ def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunVie
 
 def _visibility(view: RunView | None, now: datetime) -> sql.Statement:
     if view is None:
-        return f"{UNEXPIRED} AND {PRESENT}", [sql.instant(now)]
+        return f"{UNEXPIRED} AND {PRESENT}", [sql.time_parameter(now)]
     inherited = [value for run_id, until in view.inherited for value in (sql.key(run_id), until)]
-    own = [sql.instant(now), view.position, sql.key(view.run_id), *inherited]
+    own = [sql.time_parameter(now), view.position, sql.key(view.run_id), *inherited]
     seen = AS_OF.format(inherited=INHERITED * len(view.inherited))
     return f"{UNEXPIRED} AND {seen}", [*own, view.position, view.position]
 

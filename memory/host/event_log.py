@@ -105,7 +105,7 @@ def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *,
 
     The copies have no subject: a copy is not a second fact, and the author of an entry stays the run that wrote it.
     """
-    tenant, stream, at = sql.key(tenant_id), sql.key(stream_id), sql.instant(now)
+    tenant, stream, at = sql.key(tenant_id), sql.key(stream_id), sql.time_parameter(now)
     rows = [
         [tenant, sql.key(ids.new_id()), stream, each.type, each.node_id, at, sql.document(each.payload), None]
         for each in told
@@ -119,7 +119,7 @@ def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, clo
         raise RuntimeError("an event is appended in the transaction of the change it tells of")
     if sql.changes_at_once() and len(rows) <= AT_ONCE:
         return _insert_at_once(tenant_id, stream_id, rows, closing=closing, now=now)
-    closed_at = sql.instant(now) if closing else None
+    closed_at = sql.time_parameter(now) if closing else None
     taken = sql.rows(TAKE_NUMBERS, [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id)])
     if not taken:
         raise StreamClosed
@@ -172,7 +172,7 @@ def _with_rows(
     now: datetime,
     only_if: sql.Statement | None = None,
 ) -> sql.Statement:
-    closed_at = sql.instant(now) if closing else None
+    closed_at = sql.time_parameter(now) if closing else None
     condition, of_condition = only_if or ("TRUE", [])
     parts = [f"WITH numbered AS ({TAKE} AND {condition} {NUMBERS})"]
     given = [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id), *of_condition]
@@ -200,7 +200,7 @@ def _row(tenant_id: UUID, stream_id: UUID, event: Event, now: datetime) -> list[
         sql.key(stream_id),
         event.type,
         event.node,
-        sql.instant(now),
+        sql.time_parameter(now),
         sql.document(payload_of(event)),
         sql.key(event.subject),
     ]

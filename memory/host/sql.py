@@ -348,7 +348,7 @@ def _place_of(parameter: object, values: Sequence[object]) -> tuple[int, object]
 def _as_parameter(value: object) -> object:
     if isinstance(value, list):
         return among("", [key(each) for each in value])[1]
-    return key(value) if isinstance(value, UUID) else instant(value) if isinstance(value, datetime) else value
+    return key(value) if isinstance(value, UUID) else time_parameter(value) if isinstance(value, datetime) else value
 
 
 def read_in_parallel(read: Callable[[Part], Found], parts: Sequence[Part], readers: int) -> list[Found]:
@@ -511,7 +511,7 @@ def _slot(parameter: Any, values: Sequence[Any]) -> Slot | None:
 
 
 def _moved(place: int, by: timedelta, values: Sequence[Any]) -> Any:
-    return instant(values[place] + by)
+    return time_parameter(values[place] + by)
 
 
 def _own_key(place: int, values: Sequence[Any]) -> Any:
@@ -603,7 +603,7 @@ def is_among(column: str, keys: Iterable[UUID]) -> RawSQL:
 
 
 @lru_cache(maxsize=64)  # all rows of one transaction share one time
-def instant(value: datetime | None) -> datetime | str | None:
+def time_parameter(value: datetime | None) -> datetime | str | None:
     """Convert a time to a parameter, as Django's field stores it."""
     if value is None or is_postgres():
         return value

@@ -572,7 +572,7 @@ def _prepared(new: New, made: _Ready) -> Prepared:
 
 def _values(row: EntryAddress) -> list[Any]:
     """The values of ``ADDRESS_COLUMNS``, as the engine takes them."""
-    key, at = sql.key, sql.instant(row.created_at)
+    key, at = sql.key, sql.time_parameter(row.created_at)
     own = [key(row.tenant_id), key(row.id), at, at, at, row.version, row.hidden, key(row.vault_key_id)]
     return [*own, *(getattr(row, name) for name in AS_GIVEN)]
 

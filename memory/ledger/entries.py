@@ -222,8 +222,8 @@ def row_of(
         sql.key(run_id),
         node_id or "",
         draft.agent_id,
-        sql.instant(now),
-        sql.instant(draft.expires_at),
+        sql.time_parameter(now),
+        sql.time_parameter(draft.expires_at),
         "",
         token_budget.count(entry.content),
         hashlib.sha256(entry.content.encode()).hexdigest(),
@@ -499,7 +499,7 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
 def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> None:
     """Set how many sources support each entry, and when the last was written."""
     tenant = sql.key(tenant_id)
-    rows = [(tenant, sql.key(entry_id), sources, sql.instant(last)) for entry_id, sources, last in found]
+    rows = [(tenant, sql.key(entry_id), sources, sql.time_parameter(last)) for entry_id, sources, last in found]
     renewing = ("sources", "last_said_at")
     sql.insert(Strength, ("tenant_id", "id", *renewing), rows, by=WRITER, renewing=renewing)
 

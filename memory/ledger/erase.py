@@ -115,7 +115,7 @@ def remove_entries(
     Locks the rows, unless the caller passes the ``held`` ones.
     """
     going = rows[: sql.CHUNK] if held else lock_entries(tenant_id, entries=rows[: sql.CHUNK])
-    tenant, at = sql.key(tenant_id), sql.instant(now)
+    tenant, at = sql.key(tenant_id), sql.time_parameter(now)
     which, keys = sql.among("id", [sql.key(row) for row in going])
     statement = (GOING_LAPSED if lapsed else GOING).format(which=which)
     given = [tenant, keys, at] if lapsed else [tenant, keys]

@@ -66,7 +66,7 @@ def advance_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1,
 
     ``gone`` says when something was removed or replaced (``gone_at``), which housekeeping takes out of the files.
     """
-    by = [steps, entries, retired, *(sql.instant((gone or {}).get(name)) for name in GONE)]
+    by = [steps, entries, retired, *(sql.time_parameter((gone or {}).get(name)) for name in GONE)]
     moved = _moved(tenant_id, by)
     if moved is None:  # the very first entry of a tenant
         opened = LedgerHead(tenant_id=tenant_id, id=tenant_id)

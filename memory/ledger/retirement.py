@@ -121,7 +121,7 @@ def _takeable(tenant: object, rows: list[object]) -> list[Any]:
 def _take(tenant: Any, rows: list[object], kind: str, now: datetime) -> None:
     condition, among = sql.among("id", rows)
     with connection.cursor() as cursor:
-        cursor.execute(TAKE.format(condition), [sql.instant(now), kind, tenant, among])
+        cursor.execute(TAKE.format(condition), [sql.time_parameter(now), kind, tenant, among])
 
 
 # Entries that a person brings back together, because the pass that took them away was wrong.

@@ -57,14 +57,14 @@ OUTSIDE = "openintent"
 
 
 @overload
-def instant(at: datetime) -> str: ...
+def openintent_time(at: datetime) -> str: ...
 
 
 @overload
-def instant(at: datetime | None) -> str | None: ...
+def openintent_time(at: datetime | None) -> str | None: ...
 
 
-def instant(at: datetime | None) -> str | None:
+def openintent_time(at: datetime | None) -> str | None:
     """``2026-02-08T10:00:00.123456+00:00``, which every Python that the client runs on can parse; None for None."""
     return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat(timespec="microseconds") if at else None
 
@@ -95,9 +95,9 @@ def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObje
         "sensitivity": row.sensitivity or None,
         "curated_by": row.curated_by or None,
         "created_by": row.created_by or None,
-        "created_at": instant(row.created_at),
-        "updated_at": instant(row.updated_at),
-        "expires_at": instant(entry.expires_at),
+        "created_at": openintent_time(row.created_at),
+        "updated_at": openintent_time(row.updated_at),
+        "expires_at": openintent_time(entry.expires_at),
         "memory_ref": entry.memory_ref,
         "run_id": ids.wire("run", entry.run_id),
         "node_id": entry.node_id or None,

@@ -20,7 +20,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Agent, Assignment, Coordinator, Intent, Task
 from memory.openintent import access, work
 from memory.openintent.access import READ, Caller
-from memory.openintent.entries import instant
+from memory.openintent.entries import openintent_time
 from memory.openintent.work.rows import AGENT_LOG, INTENT_LOG
 
 # A coordinator that has finished reads what became of its work; one that was stopped or given up does not.
@@ -210,7 +210,7 @@ def _document(log: Log, event: Recorded, note: Note | None) -> Document:
 
     ``note`` is None for one that the page has no room for.
     """
-    said, at = event.payload, instant(event.timestamp)
+    said, at = event.payload, openintent_time(event.timestamp)
     kind = said["kind"] if event.type == IntentLogged.type else event.type.removeprefix(VENDOR)
     data, scope = _data(log, event, note), (note or {}).get("scope", {})
     return {

@@ -29,7 +29,7 @@ from memory.host.json_types import JSONMapping, JSONObject
 from memory.models import Agent
 from memory.openintent import access, entries, work
 from memory.openintent.access import READ, Caller
-from memory.openintent.entries import instant
+from memory.openintent.entries import openintent_time
 from memory.text.matching import is_number
 from memory.text.search_words import Sought, sought
 from memory.text.storable import UNSTORABLE
@@ -535,8 +535,8 @@ class Summary:
                 "capacity": self.capacity,
                 "pinned_count": episodic.pinned,
                 "total_size_kb": ceil(episodic.size / KB),
-                "oldest_entry": instant(episodic.oldest),
-                "newest_entry": instant(episodic.newest),
+                "oldest_entry": openintent_time(episodic.oldest),
+                "newest_entry": openintent_time(episodic.newest),
             },
             "semantic_namespaces_accessible": self.namespaces,
         }

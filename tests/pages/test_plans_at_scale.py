@@ -107,7 +107,7 @@ def fill(run: Run, size: int = SIZE) -> None:
     number = "n::text" if sql.is_postgres() else "CAST(n AS TEXT)"
     group = "(n %% 100)::text" if sql.is_postgres() else "CAST(n %% 100 AS TEXT)"
     place = f"CASE WHEN n %% 2 = 0 THEN 'notes' ELSE 'openintent/working/agent-' || {group} || '/-' END"
-    tenant, at, key = sql.key(run.tenant_id), sql.instant(timezone.now()), sql.key(run.id)
+    tenant, at, key = sql.key(run.tenant_id), sql.time_parameter(timezone.now()), sql.key(run.id)
     false = "FALSE" if sql.is_postgres() else "0"
     with connection.cursor() as cursor:
         cursor.execute(
@@ -153,7 +153,7 @@ def fill_log(tenant_id: UUID) -> None:
             f"details, prev_hash, entry_hash) SELECT %s, {digits}, n + 1000, %s, {actor}, {action}, {target}, "
             f"{request}, '{{}}', '', '' "
             f"FROM ({_numbers(SIZE)}) AS numbered",
-            [sql.key(tenant_id), sql.instant(timezone.now())],
+            [sql.key(tenant_id), sql.time_parameter(timezone.now())],
         )
         cursor.execute("ANALYZE" if sql.is_postgres() else "SELECT 1")
 

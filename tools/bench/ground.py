@@ -64,7 +64,7 @@ def row(run: Run, memory_ref: str, number: int, now: datetime) -> list[Any]:
     """The values of ``COLUMNS`` for one entry, as the ledger would have stored them."""
     content = TEXT.format(number=number)
     key, text, digest = sql.key, content.casefold(), sha256(content.encode()).hexdigest()
-    labels = ['["invoice"]', "", number, key(run.id), "node", "bench.agent", sql.instant(now)]
+    labels = ['["invoice"]', "", number, key(run.id), "node", "bench.agent", sql.time_parameter(now)]
     return [key(run.tenant_id), key(ids.new_id()), memory_ref, content, text, *labels, "", 24, digest, 0, 0]
 
 
@@ -89,7 +89,7 @@ def tell(run: Run, memory_ref: str, statements: Sequence[Labelled], *, after: in
 def _told(run: Run, memory_ref: str, said: Labelled, number: int) -> list[Any]:
     content, key = said.text, sql.key
     text, digest, tokens = content.casefold(), sha256(content.encode()).hexdigest(), token_budget.count(content)
-    labels = [sql.document(said.tags), "", number, key(run.id), "node", "bench.agent", sql.instant(said.said_at)]
+    labels = [sql.document(said.tags), "", number, key(run.id), "node", "bench.agent", sql.time_parameter(said.said_at)]
     row_id = [key(run.tenant_id), key(said.id), memory_ref]
     return [*row_id, content, text, *labels, "", tokens, digest, 0, 0, said.protected]
 

@@ -68,6 +68,6 @@ def _rows(run: Run, given: dict[str, Any], number: int, began: datetime) -> tupl
     entry = ground.row(run, f"openintent/working/{agent}/-", number, at)
     entry[3:6] = [canonical(value), canonical(value).casefold(), sql.document(given["tags"])]
     entry[10] = agent
-    tenant, key, moment = entry[0], entry[1], sql.instant(at)
+    tenant, key, moment = entry[0], entry[1], sql.time_parameter(at)
     place = [tenant, key, "working", agent, given["namespace"], given["key"], 1, "", "", False, 1, "", "", agent, ""]
     return entry, [*place, moment, moment, moment, 120, False], [[tenant, key, tag] for tag in given["tags"]]

@@ -18,7 +18,7 @@ from memory.openintent.api import schemas, serializers
 from memory.openintent.api.entries import version_of
 from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, described, page_of, permitted_first
 from memory.openintent.api.serializers import EventCreate
-from memory.openintent.entries import instant
+from memory.openintent.entries import openintent_time
 from memory.openintent.events import EventQuery, Log
 from memory.openintent.work import CoordinatorChange, NewIntent, authority
 
@@ -80,7 +80,7 @@ def require_voice(caller: Caller, intent_id: str) -> None:
 
 def event_document(intent_id: str, recorded: Recorded, note: Document) -> Document:
     """An event that was just logged, as the log will tell it (R68)."""
-    kind, actor, at = recorded.payload["kind"], recorded.payload["actor"], instant(recorded.timestamp)
+    kind, actor, at = recorded.payload["kind"], recorded.payload["actor"], openintent_time(recorded.timestamp)
     return {
         "id": ids.wire("evt", recorded.event_id),
         "type": kind,
@@ -303,7 +303,7 @@ def coordinator_heartbeat(request: Request, coordinator_id: str) -> Response:
     """The coordinator is alive."""
     caller = caller_of(request)
     again = work.heartbeat(caller.scope, coordinator_id, actor=caller.agent_id, now=timezone.now())
-    return Response({"status": "ok", "next_heartbeat_at": instant(again)})
+    return Response({"status": "ok", "next_heartbeat_at": openintent_time(again)})
 
 
 @described("listIntentCoordinators", scope=READ, gives={200: listed(schemas.COORDINATOR)})
@@ -353,7 +353,9 @@ def agent_heartbeat(request: Request, agent_id: str) -> Response:
     sent = checked(serializers.AgentHeartbeat, request.data).validated_data
     tasks = sent.get("tasks_in_progress") or []
     again = work.agent_heartbeat(caller.scope, agent_id, load=sent.get("current_load") or 0, tasks=tasks, now=now)
-    return Response({"status": "ok", "server_timestamp": instant(now), "next_heartbeat_at": instant(again)})
+    return Response(
+        {"status": "ok", "server_timestamp": openintent_time(now), "next_heartbeat_at": openintent_time(again)}
+    )
 
 
 @described("changeAgentStatus", scope=WRITE, takes=serializers.AgentStatusChange, gives={200: schemas.AGENT})

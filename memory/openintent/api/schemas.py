@@ -27,7 +27,7 @@ from memory.host.http import (
 from memory.host.json_types import JSONObject
 from memory.models import Agent, Coordinator, Grant, Intent, Namespace, Task
 from memory.openintent import batches, queries
-from memory.openintent.entries import instant
+from memory.openintent.entries import openintent_time
 from memory.openintent.namespaces import MAX_RULES, NamespaceView
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT, MAX_QUERY
 
@@ -85,8 +85,8 @@ NAMESPACE = Answer[NamespaceView](
     ),
     version=(COUNT, lambda held: held.row.version),
     created_by=(STRING, lambda held: held.row.created_by),
-    created_at=(TIME, lambda held: instant(held.row.created_at)),
-    updated_at=(TIME, lambda held: instant(held.row.updated_at)),
+    created_at=(TIME, lambda held: openintent_time(held.row.created_at)),
+    updated_at=(TIME, lambda held: openintent_time(held.row.updated_at)),
 )
 NAMESPACES = closed(
     "OpenIntentNamespaces",
@@ -120,8 +120,8 @@ GRANT = Answer[Grant](
     permission=(TEXT, lambda row: row.permission),
     task_id=(MAYBE, lambda row: ids.wire("task", row.task_id)),
     granted_by=(STRING, lambda row: row.granted_by),
-    granted_at=(TIME, lambda row: instant(row.granted_at)),
-    expires_at=(nullable(TIME), lambda row: instant(row.expires_at)),
+    granted_at=(TIME, lambda row: openintent_time(row.granted_at)),
+    expires_at=(nullable(TIME), lambda row: openintent_time(row.expires_at)),
     reason=(MAYBE, lambda row: None),
 )
 ACL = closed("OpenIntentAcl", intent_id=TEXT, default_policy=TEXT, entries=listed(GRANT))
@@ -156,8 +156,8 @@ INTENT = Answer[Intent](
     depends_on=(listed(STRING), lambda row: row.record.get("depends_on", [])),
     agents=(listed(STRING), lambda row: row.agents),
     created_by=(STRING, lambda row: row.created_by),
-    created_at=(TIME, lambda row: instant(row.created_at)),
-    updated_at=(TIME, lambda row: instant(row.updated_at)),
+    created_at=(TIME, lambda row: openintent_time(row.created_at)),
+    updated_at=(TIME, lambda row: openintent_time(row.updated_at)),
     confidence=({"type": "number"}, lambda row: 0),
     governance_policy=(MAYBE, lambda row: None),
 )
@@ -197,10 +197,10 @@ TASK = Answer[Task](
     error=(MAYBE, lambda row: row.record.get("error")),
     metadata=(OBJECT, lambda row: row.record.get("metadata", {})),
     created_by=(STRING, lambda row: row.created_by),
-    created_at=(TIME, lambda row: instant(row.created_at)),
-    updated_at=(TIME, lambda row: instant(row.updated_at)),
+    created_at=(TIME, lambda row: openintent_time(row.created_at)),
+    updated_at=(TIME, lambda row: openintent_time(row.updated_at)),
     started_at=(nullable(TIME), lambda row: row.record.get("started_at")),
-    completed_at=(nullable(TIME), lambda row: instant(row.ended_at)),
+    completed_at=(nullable(TIME), lambda row: openintent_time(row.ended_at)),
 )
 COORDINATOR = Answer[Coordinator](
     "OpenIntentCoordinator",
@@ -216,8 +216,8 @@ COORDINATOR = Answer[Coordinator](
     guardrails=(nullable(OBJECT), lambda row: row.guardrails),
     heartbeat_interval_seconds=(NUMBER, lambda row: row.record.get("heartbeat_interval_seconds", 60)),
     last_heartbeat=(nullable(TIME), lambda row: row.record.get("last_heartbeat")),
-    granted_at=(TIME, lambda row: instant(row.created_at)),
-    expires_at=(nullable(TIME), lambda row: instant(row.expires_at)),
+    granted_at=(TIME, lambda row: openintent_time(row.created_at)),
+    expires_at=(nullable(TIME), lambda row: openintent_time(row.expires_at)),
     version=(COUNT, lambda row: row.version),
     metadata=(OBJECT, lambda row: row.record.get("metadata", {})),
 )
@@ -234,7 +234,7 @@ AGENT = Answer[Agent](
     heartbeat_config=(nullable(OBJECT), lambda row: row.record.get("heartbeat_config")),
     metadata=(OBJECT, lambda row: row.record.get("metadata", {})),
     drain_timeout_seconds=(nullable(NUMBER), lambda row: row.record.get("drain_timeout_seconds")),
-    registered_at=(nullable(TIME), lambda row: instant(row.registered_at)),
+    registered_at=(nullable(TIME), lambda row: openintent_time(row.registered_at)),
     last_heartbeat_at=(nullable(TIME), lambda row: row.record.get("last_heartbeat_at")),
     version=(COUNT, lambda row: row.record.get("version", 1)),
     episodic_memory=(
