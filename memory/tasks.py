@@ -29,9 +29,17 @@ from memory.passes import archives, consolidation, lookalikes, nights, orders, p
 from memory.passes.orders import Flow
 
 # Kinds of passes that go over no ref.
-FLOWS: dict[str, Flow] = {entry_selection.KIND: entry_selection, ledger_imports.KIND: ledger_imports}
-# Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
-TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
+FLOWS: dict[str, Flow] = {
+    entry_selection.KIND: entry_selection,
+    ledger_exports.KIND: ledger_exports,
+    ledger_imports.KIND: ledger_imports,
+}
+# Kinds of passes that have a task of their own, by the path by which the queue knows it; the last is of a floor above.
+TASKS = {
+    execution.KIND: "memory.tasks.forget",
+    execution.PREVIEW: "memory.tasks.build_preview",
+    "synthesize": "proposals.tasks.synthesize",
+}
 
 
 def enqueue_preview(request: ForgetRequest) -> None:
@@ -53,7 +61,7 @@ def forget(tenant: str, request: str) -> None:
     tenant_id, request_id = UUID(hex=tenant), UUID(hex=request)
     ended = execution.execute(tenant_id, request_id, holder=worker_name(), now=timezone.now(), clock=timezone.now)
     if ended and ended.pass_id and (following := passes.next_waiting(tenant_id, ended.pass_id, now=timezone.now())):
-        _enqueue(following)
+        enqueue_pass(following)
     if sql.is_postgres():
         transaction.on_commit(scrub)  # VACUUM cannot run inside a transaction
 
@@ -109,22 +117,8 @@ def enqueue_unattended() -> int:
     """Queue passes without a lease again: their worker died, or their queue row was lost."""
     found = passes.unclaimed(now=timezone.now())
     for row in found:
-        _enqueue(row)
-    return len(found)
-
-
-def _enqueue(row: Pass) -> None:
-    if row.kind == execution.KIND:
-        request_id = row.window.partition("/")[0]
-        async_task("memory.tasks.forget", row.tenant_id.hex, request_id, timeout=settings.PASS_TIMEOUT)
-    elif row.kind == execution.PREVIEW:
-        async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=settings.PASS_TIMEOUT)
-    elif row.kind in orders.KINDS or row.kind in FLOWS:
         enqueue_pass(row)
-    elif row.kind == ledger_exports.KIND:
-        enqueue_export(row)
-    elif row.kind in TASKS_ABOVE:
-        async_task(TASKS_ABOVE[row.kind], row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
+    return len(found)
 
 
 def enqueue_pass(row: Pass) -> None:
@@ -132,7 +126,10 @@ def enqueue_pass(row: Pass) -> None:
 
     A pass may take long: its own lease decides who runs it, so a second delivery meanwhile does nothing.
     """
-    async_task("memory.tasks.carry_out_pass", row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
+    # a forget and its preview are known by their request
+    about = row.window.partition("/")[0] if row.kind in (execution.KIND, execution.PREVIEW) else row.id.hex
+    task = TASKS.get(row.kind, "memory.tasks.carry_out_pass")
+    async_task(task, row.tenant_id.hex, about, timeout=settings.PASS_TIMEOUT)
 
 
 def carry_out_pass(tenant: str, pass_id: str) -> None:
@@ -153,16 +150,6 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     if ended and ended.kind == consolidation.KIND and ended.state == PassState.DONE and not ended.dry_run:
         async_task("memory.tasks.find_look_alikes", tenant_id.hex, pass_id.hex, timeout=settings.PASS_TIMEOUT)
     return ended
-
-
-def enqueue_export(row: Pass) -> None:
-    """Queue the export for a worker, in the caller's transaction."""
-    async_task("memory.tasks.export", row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
-
-
-def export(tenant: str, pass_id: str) -> None:
-    holder = worker_name()
-    orders.run_pass(UUID(hex=tenant), UUID(hex=pass_id), holder=holder, flow=ledger_exports, clock=timezone.now)
 
 
 def find_look_alikes(tenant: str, pass_id: str) -> None:

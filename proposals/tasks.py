@@ -5,18 +5,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django_q.tasks import async_task
 
 from memory.host.leases import worker_name
 from memory.models import Pass
 from memory.passes import orders
-from memory.tasks import TASKS_ABOVE
+from memory.tasks import enqueue_pass
 from proposals import learning
-
-
-def enqueue_synthesis(row: Pass) -> None:
-    """Queue the pass for a worker, in the caller's transaction."""
-    async_task(TASKS_ABOVE[learning.KIND], row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
 def synthesize(tenant: str, pass_id: str) -> None:
@@ -37,5 +31,5 @@ def order_syntheses() -> int:
 def _order_daily(tenant_id: UUID) -> bool:
     row = learning.order_daily(tenant_id, endpoint=settings.OPENWOP_SYNTHESIS_ENDPOINT, now=timezone.now())
     if row is not None:
-        enqueue_synthesis(row)
+        enqueue_pass(row)
     return row is not None

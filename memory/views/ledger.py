@@ -289,7 +289,7 @@ def ledger_export(request: HttpRequest) -> HttpResponse:
 def _ordered(scope: TenantScope, wanted: LedgerFilter, form: str) -> Pass:
     """Asked for and queued together, or neither."""
     row = ledger_exports.order(scope, wanted, form, now=timezone.now())
-    tasks.enqueue_export(row)
+    tasks.enqueue_pass(row)
     return row
 
 

@@ -19,7 +19,8 @@ from memory.host.http import (
 )
 from memory.host.tenancy import scope_of
 from memory.models import Pass
-from proposals import learning, tasks
+from memory.tasks import enqueue_pass
+from proposals import learning
 
 # Of a dry run, ``outcome`` has titles too.
 SYNTHESIS = Answer[Pass]("Synthesis", **WORK)
@@ -52,7 +53,7 @@ def synthesis_order(request: Request) -> Response:
     """On record and queued together, or neither."""
     wanted = checked(OrderSynthesis, request.data).wanted()
     row = learning.order(scope_of(request), **wanted, now=timezone.now())
-    tasks.enqueue_synthesis(row)
+    enqueue_pass(row)
     return Response(SYNTHESIS.document(row), status=202)
 
 

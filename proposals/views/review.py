@@ -23,8 +23,9 @@ from memory.host.errors import Conflict
 from memory.host.pages import Tab
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
+from memory.tasks import enqueue_pass
 from memory.wire import instant
-from proposals import artifacts, chain_drawings, diffs, impact, installation, learning, rules, summaries, tasks
+from proposals import artifacts, chain_drawings, diffs, impact, installation, learning, rules, summaries
 from proposals import review as reading
 from proposals.impact import Duplicate
 from proposals.models import Comment, Decision, GateState, Kind, Proposal, Revision, State, Vote
@@ -258,7 +259,7 @@ def request_synthesis(request: HttpRequest) -> HttpResponse:
     """POST: record a synthesis and queue it, both or neither. GET: its progress, polled until it ends."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if request.method == "POST":
-        tasks.enqueue_synthesis(learning.order(scope, now=now))
+        enqueue_pass(learning.order(scope, now=now))
         messages.success(request, "The host looks at its runs. What it finds arrives here.")
         return redirect("proposals")
     told = latest(scope)

@@ -51,7 +51,7 @@ def ordered(scope: TenantScope, form: str = "csv", **wanted: Any) -> Pass:
 def made(scope: TenantScope, form: str = "csv", **wanted: Any) -> Pass:
     """An export as its worker left it."""
     row = ordered(scope, form, **wanted)
-    tasks.export(row.tenant_id.hex, row.id.hex)
+    tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
     found = passes.find(row.tenant_id, row.id)
     assert found is not None
     return found
@@ -119,7 +119,7 @@ def test_whoever_may_not_read_any_more_gets_no_file(acme: TenantScope) -> None:
     viewer = access_scope(person)
     row = ordered(viewer)
     building.deactivate(person)
-    tasks.export(row.tenant_id.hex, row.id.hex)
+    tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
     found = passes.find(row.tenant_id, row.id)
     assert found is not None
     assert found.state == PassState.REFUSED
@@ -183,11 +183,11 @@ def test_an_export_whose_worker_was_killed_is_made_from_its_beginning_by_the_nex
     work = passes.claim(row.tenant_id, row.id, holder="dead/1", now=now)
     assert work is not None
     ledger_exports._store_part(work, 0, b"half a file")
-    tasks.export(row.tenant_id.hex, row.id.hex)
+    tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
     assert not is_there(acme)  # the dead worker's lease still holds
     passes.LEASE.release_held_by("dead", now=now)
     (found,) = [each for each in passes.unclaimed(now=timezone.now()) if each.kind == ledger_exports.KIND]
-    tasks.export(found.tenant_id.hex, found.id.hex)
+    tasks.carry_out_pass(found.tenant_id.hex, found.id.hex)
     assert len(contents(acme)) == 7
 
 
@@ -240,7 +240,7 @@ def test_an_export_under_way_begins_again_when_something_is_forgotten(
     assert row.state == PassState.CLAIMED  # and nobody's: the next worker has it
     assert not is_there(acme)
     assert not [text for _, text in ledger_exports.texts(acme.tenant_id) if "tea" in text]
-    tasks.export(row.tenant_id.hex, row.id.hex)
+    tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
     assert len(contents(acme)) == 7
     assert "tea" not in file_of(acme)
 

@@ -28,7 +28,7 @@ def begun(browser: Client, url: str = PAGE, **form: str) -> Pass:
 
 
 def carried_out(row: Pass) -> None:
-    tasks.export(row.tenant_id.hex, row.id.hex)
+    tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
 
 
 def shown(browser: Client, **headers: Any) -> str:
