@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, agents, commitments, ledger_imports, redaction, run_timeline
+from memory import adapter, agents, commitments, ledger_imports, redaction, run_search
 from memory.agents import AgentRow
 from memory.forget import execution, plans
 from memory.host import access, interrupts, pages, registrations, sql
@@ -170,7 +170,7 @@ def waiting_lists(scope: TenantScope, *, now: datetime) -> JSONObject:
         "answers": interrupts.awaiting(scope, now=now)
         if scope.can(interrupts.SCOPE) and scope.can("runs:read")
         else None,
-        "failed": run_timeline.failed_since(scope, now - FAILED_WITHIN)
+        "failed": run_search.failed_since(scope, now - FAILED_WITHIN)
         if scope.can("runs:create") and scope.can("runs:read")
         else None,
         "losses": pass_reports.recent_losses(scope, since=now - LOST_WITHIN)

@@ -39,39 +39,6 @@ from proposals.views.actions import rolled_back
 READS = "manifest:read"  # every role but the auditor's has it
 HEALTH = "passes:run"  # for those who run the host: its numbers cover all tenants
 PASSES_SHOWN = 5
-SCOPES = {
-    "manifest:read": "read the definitions of workflows",
-    "runs:read": "read runs and their events",
-    "artifacts:read": "read installed artifacts",
-    "memory:read": "read memory and its provenance",
-    "proposals:read": "read proposals",
-    "agents:read": "read the agents and their health",
-    "runs:create": "start runs",
-    "runs:cancel": "cancel runs",
-    "proposals:create": "submit proposals",
-    "proposals:revise": "revise and archive proposals",
-    "proposals:comment": "comment on proposals",
-    "proposals:request-activation": "request approval of proposals",
-    "approvals:respond": "vote on proposals and answer what runs ask",
-    "memory:write": "write memory",
-    "memory:retire": "retire and restore memory",
-    "passes:run": "run and schedule passes",
-    "agents:manage": "manage agents and namespaces",
-    "artifacts:manage": "disable and enable what is installed",
-    "audit:read": "read and verify the audit log",
-    "memory:forget": "forget a subject",
-    "approvals:override": "override an approval request",
-    "proposals:activate": "activate a proposal directly, on a host without approvals",
-    "keys:manage": "manage API keys",
-    "operators:manage": "manage operators",
-    "policies:manage": "manage policies",
-    "secrets:manage": "manage secrets",
-    "webhooks:manage": "manage webhooks",
-    "workspace:read": "read the files of agents' workspaces",
-    "workspace:write": "write the files of agents' workspaces",
-    "schedules:read": "read schedules",
-    "schedules:manage": "create, change and pause schedules",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,11 +336,8 @@ def revoke_grant(request: HttpRequest, key_id: str) -> HttpResponse:
 
 
 def _permissions(mine: frozenset[str]) -> list[Permission]:
-    known = list(dict.fromkeys([*SCOPES, *sorted(frozenset().union(*access.ROLES.values()))]))
-    return [
-        Permission(scope, SCOPES.get(scope, ""), [scope in held for held in access.ROLES.values()], scope in mine)
-        for scope in known
-    ]
+    carried = {scope: [scope in held for held in access.ROLES.values()] for scope in access.PERMISSIONS}
+    return [Permission(scope, words, carried[scope], scope in mine) for scope, words in access.PERMISSIONS.items()]
 
 
 @pages.parameters("format")

@@ -36,6 +36,40 @@ OWNER = "owner"
 USE_NOTED = timedelta(hours=1)
 FREE_TRIES = 5  # wrong passwords of a signed-in person before each further try has to wait
 
+# Every permission in words, in the order of the page of roles.
+PERMISSIONS = {
+    "manifest:read": "read the definitions of workflows",
+    "runs:read": "read runs and their events",
+    "artifacts:read": "read installed artifacts",
+    "memory:read": "read memory and its provenance",
+    "proposals:read": "read proposals",
+    "agents:read": "read the agents and their health",
+    "runs:create": "start runs",
+    "runs:cancel": "cancel runs",
+    "proposals:create": "submit proposals",
+    "proposals:revise": "revise and archive proposals",
+    "proposals:comment": "comment on proposals",
+    "proposals:request-activation": "request approval of proposals",
+    "approvals:respond": "vote on proposals and answer what runs ask",
+    "memory:write": "write memory",
+    "memory:retire": "retire and restore memory",
+    "passes:run": "run and schedule passes",
+    "agents:manage": "manage agents and namespaces",
+    "artifacts:manage": "disable and enable what is installed",
+    "audit:read": "read and verify the audit log",
+    "memory:forget": "forget a subject",
+    "approvals:override": "override an approval request",
+    "proposals:activate": "activate a proposal directly, on a host without approvals",
+    "keys:manage": "manage API keys",
+    "operators:manage": "manage operators",
+    "policies:manage": "manage policies",
+    "secrets:manage": "manage secrets",
+    "webhooks:manage": "manage webhooks",
+    "workspace:read": "read the files of agents' workspaces",
+    "workspace:write": "write the files of agents' workspaces",
+    "schedules:read": "read schedules",
+    "schedules:manage": "create, change and pause schedules",
+}
 READS = frozenset(
     {
         "manifest:read",

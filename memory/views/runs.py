@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import external_runs, interrupt_forms, recordings, run_timeline, run_verification
+from memory import external_runs, interrupt_forms, recordings, run_search, run_timeline, run_verification
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Refusal
@@ -24,7 +24,8 @@ from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.interrupt_forms import AnswerForm
 from memory.openintent import events
-from memory.run_timeline import Lane, Question, RunFilter, Trail, TrailWrite
+from memory.run_search import RunFilter
+from memory.run_timeline import Lane, Question, Trail, TrailWrite
 from memory.run_verification import RunFinding
 from memory.wire import instant
 
@@ -111,14 +112,14 @@ def run_list(request: HttpRequest) -> HttpResponseBase:
         since=pages.moment_of(request, "since"),
         until=pages.moment_of(request, "until", end=True),
     )
-    listed = run_timeline.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
+    listed = run_search.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
     if file_format := pages.file_format(request):
-        found = run_timeline.export_runs(scope, wanted)
+        found = run_search.export_runs(scope, wanted)
         rows = ({name: value(run) for name, value in COLUMNS.items()} for run in found)
         return exports.listing(file_format, "runs", rows, columns=tuple(COLUMNS))
     called = {run.principal for run in listed.runs}
-    starters = set() if pages.wants_fragment(request) else run_timeline.recent_starters(scope)
-    starters |= {wanted.started_by} - {"", run_timeline.CLIENTS}
+    starters = set() if pages.wants_fragment(request) else run_search.recent_starters(scope)
+    starters |= {wanted.started_by} - {"", run_search.CLIENTS}
     people = access.names_of(scope.tenant_id, called | starters)
     context = {
         "nav": "runs",

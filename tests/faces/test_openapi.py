@@ -73,6 +73,7 @@ def test_every_operation_has_a_name_of_its_own_a_tag_and_known_permissions() -> 
     names = [each["operationId"] for _, _, each in operations()]
     assert len(names) == len(set(names))
     known = frozenset().union(*access.ROLES.values())
+    assert set(access.PERMISSIONS) == known, "the page of roles has words for each"
     for path, method, each in operations():
         assert re.fullmatch(r"[a-z][A-Za-z0-9]+", each["operationId"])
         assert each["tags"] != ["v1"], f"{method} {path} has no tag"

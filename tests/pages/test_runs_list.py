@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import external_runs, origins, run_timeline
+from memory import external_runs, origins, run_search
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, tenancy
@@ -116,7 +116,7 @@ def test_runs_elsewhere_are_found_by_the_names_that_the_list_shows(
     shown = body_of(ada.get("/runs?workflow=langgraph"))
     assert standing(1, 2, 2, "runs") in shown
     assert listed(sign_in("globex"), "workflow=langgraph") == []
-    monkeypatch.setattr(run_timeline, "SEARCHED", 1)
+    monkeypatch.setattr(run_search, "SEARCHED", 1)
     assert listed(ada, "workflow=langgraph: t") == newest[1:2], "of the runs elsewhere, the newest are looked at"
 
 
@@ -170,7 +170,7 @@ def test_runs_are_listed_by_who_started_them_and_without_the_workflows_of_the_ho
 
 
 def test_how_many_runs_were_looked_at_is_said_where_not_all_were(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_timeline, "SEARCHED", 2)
+    monkeypatch.setattr(run_search, "SEARCHED", 2)
     old, *_ = [run_of("daily") for _ in range(4)]
     assert "Looked at the newest 2 runs" in body_of(ada.get("/runs?agent=acme.one"))
     assert "Looked at the newest" not in body_of(ada.get("/runs"))

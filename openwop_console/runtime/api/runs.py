@@ -9,7 +9,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import run_timeline
+from memory import run_search
 from memory.host import ids
 from memory.host.http import checked, operation, query_of
 from memory.host.json_types import JSONObject
@@ -64,7 +64,7 @@ def console_runs(request: Request) -> Response:
     limit = given.get("limit", DEFAULT_LIMIT)
     return Response(
         serializers.RUNS.document(
-            run_timeline.run_page(scope_of(request), query.wanted(), before=given.get("after"), size=limit)
+            run_search.run_page(scope_of(request), query.wanted(), before=given.get("after"), size=limit)
         )
     )
 

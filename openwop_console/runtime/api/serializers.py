@@ -32,7 +32,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.paging import cursor
 from memory.redaction import Mask, without_sensitive
-from memory.run_timeline import RunFilter, RunPage
+from memory.run_search import RunFilter, RunPage
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.runtime.artifacts import RunArtifact
