@@ -12,11 +12,9 @@ from memory import (
     embeddings,
     entry_selection,
     external_runs,
-    ledger,
     ledger_exports,
     ledger_imports,
     ledger_search,
-    memory_policy,
     passes,
     retention_sweep,
 )
@@ -162,15 +160,6 @@ def find_look_alikes(tenant: str, pass_id: str) -> None:
 def fire_pass_schedules(now: datetime) -> int:
     """Store and queue the passes of the ticks that are due."""
     return pass_schedules.fire_due(queue=enqueue_pass, now=now)
-
-
-def correct_ahead(now: datetime) -> int:
-    """Bring forward the passes, nights and requests for vectors that were put off while the clock was ahead.
-
-    Return how many.
-    """
-    corrected = pass_schedules.correct_ahead(now=now) + memory_policy.correct_nights(now=now)
-    return corrected + ledger.correct_vectors(now=now)
 
 
 def order_nights() -> int:

@@ -249,7 +249,7 @@ def next_tick(row: Timetable, *, now: datetime) -> datetime | None:
     return cron.next_or_none(row.cron, row.timezone, now)
 
 
-def correct_schedules(now: datetime) -> int:
+def correct_schedules(*, now: datetime) -> int:
     """Correct the schedules of runs, as ``correct_ahead`` does."""
     return correct_ahead(Schedule, by=WRITER, now=now)
 

@@ -56,7 +56,7 @@ def end_ephemeral(instance: str, now: datetime) -> int:
     return retention_sweep.end_ephemeral(instance, now=now)
 
 
-def correct_leases(now: datetime) -> int:
+def correct_leases(*, now: datetime) -> int:
     """Shorten the leases that were claimed while a clock was ahead; return how many."""
     from memory.host import heartbeats, idempotency_keys
 

@@ -16,9 +16,11 @@ from uuid import UUID
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
+from memory import ledger, memory_policy
 from memory import tasks as memory_tasks
 from memory.host import audit_chain, heartbeats, request_ids, scheduling, webhooks
 from memory.host.scheduling import Timer
+from memory.passes import pass_schedules
 from openwop_console.process import recovery
 from openwop_console.runtime import run_operations, schedules, tasks
 
@@ -105,11 +107,18 @@ class Scheduler:
         self._looked_for_passes, self._round = None, Round()
         if was is not None and was - now < SET_BACK:
             return
-        corrected = scheduling.correct_timers(TIMERS, now=now) + scheduling.correct_schedules(now)
-        corrected += heartbeats.correct_ahead(now=now) + memory_tasks.correct_ahead(now)
-        corrected += (
-            recovery.correct_leases(now) + run_operations.correct_ahead(now=now) + webhooks.correct_ahead(now=now)
-        )
+        corrected = scheduling.correct_timers(TIMERS, now=now)
+        for correct in (
+            scheduling.correct_schedules,
+            pass_schedules.correct_ahead,
+            memory_policy.correct_nights,
+            ledger.correct_vectors,
+            heartbeats.correct_ahead,
+            webhooks.correct_ahead,
+            recovery.correct_leases,
+            run_operations.correct_ahead,
+        ):
+            corrected += correct(now=now)
         if corrected:
             logger.warning(
                 "%s timers, schedules and waits were set for later than they should be; the clock was ahead", corrected

@@ -136,7 +136,7 @@ for slug in ("flows", "soon", "ticks", "waits"):
 # As if the console had not run at midnight: that tick is due.
 MISSED = """
 from django.utils import timezone
-from memory.passes import schedules as pass_schedules
+from memory.passes import pass_schedules
 from memory.models import PassSchedule
 midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
 print(PassSchedule.objects.written_by(pass_schedules.WRITER).update(next_at=midnight))

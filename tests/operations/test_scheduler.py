@@ -239,7 +239,7 @@ def test_what_cannot_be_fired_stops_nothing_else_and_is_given_up_unless_the_data
 DUE = """
 from datetime import timedelta
 from django.utils import timezone
-from memory.passes import schedules as pass_schedules
+from memory.passes import pass_schedules
 from memory.host import heartbeats, scheduling
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Schedule
