@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from memory import adapter, artifact_stops, commitments, passes, redaction
-from memory.adapter import AgentUse
+from memory.adapter.console import AgentUse
 from memory.host import access, audit, citations, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.json_types import JSONMapping, JSONObject
@@ -279,7 +279,7 @@ def agent_rows(scope: TenantScope, document: JSONMapping, *, only: str = "", now
     scope.check("agents:read")
     found = {each.name: each for each in registry.agents(scope.tenant_id) if only in {"", each.name}}
     reads = bool(found) and scope.can("memory:read")
-    usage = adapter.agent_usage(scope, list(found), now=now) if reads else {}
+    usage = adapter.console.agent_usage(scope, list(found), now=now) if reads else {}
     refs = {ref for use in usage.values() for ref in use.refs}
     last = passes.last_done(scope.tenant_id, refs, PASSES) if refs else {}
     armed = _armed(scope) if reads else {}

@@ -49,7 +49,7 @@ def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "
     The old one is retired, so runs that started before still read it, and it can be restored. Of two corrections at
     once, or with a retirement, the second is refused. Redacted by every secret of the tenant.
     """
-    found = adapter.find_entry(scope, entry_id, now=now)
+    found = adapter.console.find_entry(scope, entry_id, now=now)
     place = tenancy.memory_scope(scope, found.memory_ref) if found else None
     if found is None or place is None:
         raise NotFound("There is no memory entry by that id.")

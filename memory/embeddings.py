@@ -132,7 +132,7 @@ def progress_of(tenant_id: UUID, policy: Policy) -> str:
         return "No entry has its vector yet; the worker begins within a minute."
     if space.reason:
         return f"The worker waits and will ask again: {WHY[space.reason]}."
-    if adapter.texts_after(tenant_id, space.position, 1):
+    if adapter.vectors.texts_after(tenant_id, space.position, 1):
         return "The worker is making vectors; entries without one are found by their words."
     return "Every entry has its vector."
 
@@ -150,7 +150,7 @@ def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
     if space is None:
         ledger.begin_vectors(tenant_id, source, now=clock())
         space = ledger.vector_space(tenant_id)
-    texts = adapter.texts_after(tenant_id, space.position, BATCH) if space else []
+    texts = adapter.vectors.texts_after(tenant_id, space.position, BATCH) if space else []
     if space is None or not texts or not ledger.claim_vectors(space, now=clock()):
         return 0
     try:

@@ -20,7 +20,7 @@ import orjson
 from django.db import transaction
 
 from memory import adapter, addresses, ledger, origins, redaction
-from memory.adapter import Exported
+from memory.adapter.console import Exported
 from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, exports, ids, runs, sql, tenancy
@@ -54,7 +54,7 @@ Kind = TypeVar("Kind")
 
 def export_lines(scope: TenantScope, *, now: datetime) -> Iterator[tuple[str, bytes]]:
     """Yield the id and the line of every live entry, oldest first; the line is empty for an entry that is left out."""
-    for chunk in adapter.export_all(scope, now=now):
+    for chunk in adapter.console.export_all(scope, now=now):
         for entry in chunk:
             yield entry.id, json_line(entry)
 

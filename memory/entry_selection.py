@@ -56,7 +56,7 @@ def _entries(scope: TenantScope, texts: Iterable[str], now: datetime) -> "list[M
     if not 1 <= len(chosen) <= MOST:
         message = f"Select 1 to {MOST} entries."
         raise Unprocessable(message, errors=[_error("id", f"must be 1 to {MOST}")])
-    found = adapter.entries_with_writers(scope, [each for each in chosen if each], now=now)
+    found = adapter.console.entries_with_writers(scope, [each for each in chosen if each], now=now)
     if len(found) < len(chosen):
         raise NotFound("Not all of these entries are there.")
     return [found[each] for each in chosen if each]
@@ -211,7 +211,7 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
 
 
 def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetime) -> list[UUID]:
-    found = adapter.entries_by_id(scope, part, now=now)
+    found = adapter.console.entries_by_id(scope, part, now=now)
     if action in TAGGING:
         return [each.id for each in found.values() if each.address is None and each.derived != "distilled"]
     there = list(found)

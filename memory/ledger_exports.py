@@ -183,7 +183,9 @@ def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) 
     if form == JSON_LINES:
         # What has no filter goes in the order in which it was written, as ``export_memory`` prints it.
         every = wanted.is_empty
-        chunks = adapter.export_all(scope, now=now) if every else ledger_search.export_chunks(scope, wanted, now=now)
+        chunks = (
+            adapter.console.export_all(scope, now=now) if every else ledger_search.export_chunks(scope, wanted, now=now)
+        )
         for chunk in chunks:
             lines = [line for entry in chunk if (line := entry_files.json_line(entry))]
             yield b"".join(lines), len(lines), len(chunk) - len(lines)
@@ -194,7 +196,9 @@ def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) 
         yield text.encode(), counts.pop(), 0
 
 
-def _counted(chunks: Iterable[list[adapter.Exported]], counts: list[int]) -> Iterator[list[adapter.Exported]]:
+def _counted(
+    chunks: Iterable[list[adapter.console.Exported]], counts: list[int]
+) -> Iterator[list[adapter.console.Exported]]:
     for chunk in chunks:
         counts.append(len(chunk))
         yield chunk

@@ -24,7 +24,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from memory import adapter, embeddings, ledger
-from memory.adapter import Sampled
+from memory.adapter.console import Sampled
 from memory.addresses import PREFIX
 from memory.embeddings import Meaning
 from memory.host import ids, sql, tenancy
@@ -83,7 +83,7 @@ class FilterField:
     in_search: bool = False
     # Whether its text is a parameter of a statement, which looks up nothing first.
     shaped: bool = False
-    # The column of ``adapter.Sampled`` whose values its facet counts; and whether the facet begins folded.
+    # The column of ``adapter.console.Sampled`` whose values its facet counts; and whether the facet begins folded.
     column: str = ""
     folded: bool = False
 
@@ -207,13 +207,15 @@ def ledger_page(
     return LedgerPage(shown, total, exact, seen + 1, last.id if last else None)
 
 
-def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[adapter.Exported]:
+def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[adapter.console.Exported]:
     """Yield all that match, in order, read in chunks for a file."""
     for chunk in export_chunks(scope, wanted, now=now):
         yield from chunk
 
 
-def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[list[adapter.Exported]]:
+def export_chunks(
+    scope: TenantScope, wanted: LedgerFilter, *, now: datetime
+) -> Iterator[list[adapter.console.Exported]]:
     """Yield the chunks of ``export_entries``: no statement and no transaction is open between two of them."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
@@ -225,7 +227,7 @@ def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) ->
             yield from _every_by_relevance(scope, search.with_meaning(meaning))
         return
     after = None
-    while chunk := adapter.export_rows(scope, _newest(scope, wanted, now, after)[: adapter.EXPORTED]):
+    while chunk := adapter.console.export_rows(scope, _newest(scope, wanted, now, after)[: adapter.console.EXPORTED]):
         yield chunk
         after = chunk[-1].entry_id
 
@@ -256,20 +258,22 @@ def _every_id_by_words(scope: TenantScope, search: "_Search", below: int | None)
         below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
 
 
-def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime) -> list[adapter.Sampled]:
+def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime) -> list[adapter.console.Sampled]:
     """Return the first ``size`` that match, for facets to count: the newest, or those that have the words of a
     search."""
     wanted = wanted.with_fields()
     if not search_form(wanted.text):
         marked, shape, values = _shaped(scope, wanted, now, None, size)
-        return adapter.sample_rows(scope, lambda: _newest(scope, marked, now, None)[:size], shape=shape, values=values)
+        return adapter.console.sample_rows(
+            scope, lambda: _newest(scope, marked, now, None)[:size], shape=shape, values=values
+        )
     search = _Search.build(scope, wanted, now)
     if wanted.order == NEWEST:
         positions = search.page_below(scope, None, size).positions
     else:
-        positions = adapter.best_matches(scope, search.rows, search.words, limit=size).positions
+        positions = adapter.fulltext.best_matches(scope, search.rows, search.words, limit=size).positions
     found = search.shown.filter(position__in=positions)
-    return adapter.sample_rows(scope, lambda: found) if positions else []
+    return adapter.console.sample_rows(scope, lambda: found) if positions else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,65 +286,74 @@ class _Search:
 
     @classmethod
     def build(cls, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "_Search":
-        times, span = adapter.creation_window(wanted.since, wanted.until)
+        times, span = adapter.console.creation_window(wanted.since, wanted.until)
         rows = _matching(scope, wanted, now).filter(times, **span.lookups("id"))
         words, shown = sought(wanted.text), _at_address(rows, scope, wanted)
         if wanted.tag:
-            shown = adapter.with_tag(shown, scope, wanted.tag)
+            shown = adapter.console.with_tag(shown, scope, wanted.tag)
         literals = words.literals if wanted.order == NEWEST else words.phrases
         for literal in literals:
             shown = shown.filter(search_text__contains=literal)
         is_every_row = wanted == LedgerFilter(text=wanted.text, order=wanted.order) and not literals
-        return cls(words, shown, None if is_every_row and adapter.is_every_row_visible(scope, now=now) else shown)
+        return cls(
+            words, shown, None if is_every_row and adapter.console.is_every_row_visible(scope, now=now) else shown
+        )
 
     def with_meaning(self, meaning: Meaning) -> "_Search":
         return replace(self, words=replace(self.words, meaning=meaning.vector))
 
-    def page_below(self, scope: TenantScope, below: int | None, limit: int) -> adapter.Found:
-        return adapter.newest_matches(scope, self.rows, self.words, below=below, limit=limit)
+    def page_below(self, scope: TenantScope, below: int | None, limit: int) -> adapter.fulltext.Found:
+        return adapter.fulltext.newest_matches(scope, self.rows, self.words, below=below, limit=limit)
 
 
 def _page_by_relevance(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
     behind = None
     if after is not None:
         behind = search.shown.filter(id=after).values_list("position", flat=True).first() or -1
-    found = adapter.best_matches(scope, search.rows, search.words, after=behind, seen=seen, limit=size)
+    found = adapter.fulltext.best_matches(scope, search.rows, search.words, after=behind, seen=seen, limit=size)
     entries = _at(scope, search.shown, found.positions)
     total = found.count if found.is_exact else seen + len(entries) + (not found.is_end)
     more = entries[-1].id if entries and not found.is_end else None
     return LedgerPage(entries, total, found.is_exact, seen + 1, more)
 
 
-def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[list[adapter.Exported]]:
-    found = adapter.best_matches(scope, search.rows, search.words, limit=adapter.COUNTED)
+def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[list[adapter.console.Exported]]:
+    found = adapter.fulltext.best_matches(scope, search.rows, search.words, limit=adapter.console.COUNTED)
     for chunk in sql.in_chunks(found.positions):
         places = {position: place for place, position in enumerate(chunk)}
-        rows = adapter.export_rows(scope, search.shown.filter(position__in=chunk))
+        rows = adapter.console.export_rows(scope, search.shown.filter(position__in=chunk))
         yield sorted(rows, key=lambda row: places[row.position])
 
 
 def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
     """Search from the place of the page, and count from the top, unless the first page is all there is."""
-    below = None if after is None else adapter.position_of(scope, after)
+    below = None if after is None else adapter.fulltext.position_of(scope, after)
     found = search.page_below(scope, below, size + 1)
     count, is_all = len(found.positions), found.floor is None
     if below is not None or count > size:
-        count, is_all = adapter.count_matches(scope, search.rows, search.words, limit=adapter.COUNTED + 1)
+        count, is_all = adapter.fulltext.count_matches(
+            scope, search.rows, search.words, limit=adapter.console.COUNTED + 1
+        )
     entries = _at(scope, search.shown, found.positions[:size])
     if len(found.positions) > size:
-        more, is_partial = adapter.entry_id_at(scope, found.positions[size - 1]), False
+        more, is_partial = adapter.fulltext.entry_id_at(scope, found.positions[size - 1]), False
     else:
-        more, is_partial = adapter.entry_id_at(scope, found.floor) if found.floor else None, found.floor is not None
-    is_exact = is_all and count <= adapter.COUNTED
-    total = count if is_exact else max(min(count, adapter.COUNTED), seen + len(entries))
+        more, is_partial = (
+            adapter.fulltext.entry_id_at(scope, found.floor) if found.floor else None,
+            found.floor is not None,
+        )
+    is_exact = is_all and count <= adapter.console.COUNTED
+    total = count if is_exact else max(min(count, adapter.console.COUNTED), seen + len(entries))
     return LedgerPage(entries, total, is_exact, seen + 1, more, is_partial)
 
 
-def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[list[adapter.Exported]]:
+def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[list[adapter.console.Exported]]:
     below: int | None = None
     while True:
         found = search.page_below(scope, below, sql.CHUNK)
-        yield adapter.export_rows(scope, search.shown.filter(position__in=found.positions).order_by("-position"))
+        yield adapter.console.export_rows(
+            scope, search.shown.filter(position__in=found.positions).order_by("-position")
+        )
         below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
         if below is None:
             return
@@ -357,23 +370,25 @@ def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int])
 
 def _with_details(scope: TenantScope, rows: "list[MemoryEntry]") -> "list[MemoryEntry]":
     """Load what a list shows of the entries."""
-    return adapter.with_origins(scope, adapter.with_addresses(scope, rows))
+    return adapter.console.with_origins(scope, adapter.console.with_addresses(scope, rows))
 
 
 def within_budget(
-    scope: TenantScope, memory_ref: str, wanted: adapter.Injection, *, tag: str = "", limit: int = 0, now: datetime
+    scope: TenantScope, memory_ref: str, wanted: adapter.runs.Injection, *, tag: str = "", limit: int = 0, now: datetime
 ) -> LedgerPage:
     """Return what of a ref fits into a context (RFC 0113), and the total; a key bound to agents gets what they
     wrote."""
     scope.check("memory:read")
     of_ref = LedgerFilter(memory_ref=memory_ref, tag=tag)
-    meaning = embeddings.meaning_of(scope.tenant_id, wanted.query) if wanted.rank == adapter.RELEVANCE else None
+    meaning = embeddings.meaning_of(scope.tenant_id, wanted.query) if wanted.rank == adapter.runs.RELEVANCE else None
     wanted = replace(wanted, meaning=meaning.vector if meaning else b"")
     bound, place = scope.principal.agent_ids, tenancy.memory_scope(scope, memory_ref)
     records = (
-        adapter.list_entries(place, now=now, limit=limit, tag=tag, wanted=wanted, written_by=bound) if place else []
+        adapter.runs.list_entries(place, now=now, limit=limit, tag=tag, wanted=wanted, written_by=bound)
+        if place
+        else []
     )
-    rows = adapter.entries_by_id(scope, [record.id for record in records], now=now)
+    rows = adapter.console.entries_by_id(scope, [record.id for record in records], now=now)
     total, exact = _total(scope, of_ref, now)
     return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None, meaning=meaning)
 
@@ -425,17 +440,17 @@ def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID
         writers, wanted = _writers_of_run(scope, wanted.run), replace(wanted, run="")
     elif wanted.node and not wanted.tag:
         writers, wanted = _writers_of_node(scope, wanted.node), replace(wanted, node="")
-    rows, (times, written) = _matching(scope, wanted, now), adapter.creation_window(wanted.since, wanted.until)
+    rows, (times, written) = _matching(scope, wanted, now), adapter.console.creation_window(wanted.since, wanted.until)
     rows, span = rows.filter(times), written.behind(after)
     if wanted.tag:
         found, leads = _at_address(rows, scope, wanted), _tag_leads(scope, wanted)
-        return adapter.newest_with_tag(found, scope, wanted.tag, span=span, leads=leads)
+        return adapter.console.newest_with_tag(found, scope, wanted.tag, span=span, leads=leads)
     if leading:
-        return adapter.newest_with_stated_origin(_at_address(rows, scope, wanted), scope, span=span, **leading)
+        return adapter.console.newest_with_stated_origin(_at_address(rows, scope, wanted), scope, span=span, **leading)
     if writers is not None:
         return _newest_by(scope, _at_address(rows, scope, wanted), writers, span)
     if any(wanted.place.values()) and not any((wanted.agent, wanted.memory_ref, wanted.subject)):
-        return adapter.newest_at_address(rows, scope, span=span, **wanted.place)
+        return adapter.console.newest_at_address(rows, scope, span=span, **wanted.place)
     return _at_address(rows, scope, wanted).filter(**span.lookups("id")).order_by("-id")
 
 
@@ -445,29 +460,29 @@ def _tag_leads(scope: TenantScope, wanted: LedgerFilter) -> bool:
     alone = LedgerFilter(tag=wanted.tag, order=wanted.order, since=wanted.since, until=wanted.until)
     if replace(wanted, state="present") == alone and wanted.state != "retired":
         return True
-    return not sql.is_postgres() or adapter.is_rare_tag(scope, wanted.tag)
+    return not sql.is_postgres() or adapter.console.is_rare_tag(scope, wanted.tag)
 
 
 def _at_address(rows: "QuerySet[MemoryEntry]", scope: TenantScope, wanted: LedgerFilter) -> "QuerySet[MemoryEntry]":
-    return adapter.at_address(rows, scope, **wanted.place)
+    return adapter.console.at_address(rows, scope, **wanted.place)
 
 
 def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int, bool]:
     by_writer = LedgerFilter(state=wanted.state, order=wanted.order, agent=wanted.agent, node=wanted.node)
-    stated = bool(wanted.node) and adapter.has_stated_origin(
+    stated = bool(wanted.node) and adapter.console.has_stated_origin(
         scope, node=wanted.node
     )  # the days count what was seen alone
     if wanted == by_writer and not stated and scope.principal.agent_ids is None:
-        return adapter.count_entries(
+        return adapter.console.count_entries(
             scope, state=wanted.state, agent_id=wanted.agent, node_id=wanted.node, now=now
         ), True
-    counted = _newest(scope, wanted, now, None).values("id")[: adapter.COUNTED + 1].count()
-    return min(counted, adapter.COUNTED), counted <= adapter.COUNTED
+    counted = _newest(scope, wanted, now, None).values("id")[: adapter.console.COUNTED + 1].count()
+    return min(counted, adapter.console.COUNTED), counted <= adapter.console.COUNTED
 
 
 def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "QuerySet[MemoryEntry]":
     """Return the condition without the tag and the address, which lead to the rows where they are given."""
-    rows = adapter.visible_entries(scope, now=now)
+    rows = adapter.console.visible_entries(scope, now=now)
     if wanted.state != "all":
         rows = rows.filter(retired_at__isnull=wanted.state != "retired")
     if wanted.run:
@@ -475,7 +490,7 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
     if wanted.node:
         rows = _written_by(scope, rows, _writers_of_node(scope, wanted.node))
     if stated := _stated(wanted):
-        rows = adapter.with_stated_origin(rows, scope, **stated)
+        rows = adapter.console.with_stated_origin(rows, scope, **stated)
     if wanted.subject:
         rows = rows.filter(~Q(subject=""), subject=wanted.subject)  # as the index of subjects says it
     exact = {"agent_id": wanted.agent, "memory_ref": wanted.memory_ref}
@@ -491,7 +506,11 @@ def _stated(wanted: LedgerFilter) -> dict[str, str]:
 def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
     """Return ``_stated`` with the node, if no node of this host has that name: all that origins alone can answer."""
     stated, node = _stated(wanted), wanted.node
-    if node and adapter.has_stated_origin(scope, node=node) and not adapter.has_observed_write(scope, node_id=node):
+    if (
+        node
+        and adapter.console.has_stated_origin(scope, node=node)
+        and not adapter.console.has_observed_write(scope, node_id=node)
+    ):
         return stated | {"node": node}
     return stated
 
@@ -505,11 +524,17 @@ class _Writer:
 
     def written(self, scope: TenantScope, rows: "QuerySet[MemoryEntry]") -> "QuerySet[MemoryEntry]":
         """Return the condition, for a query that another one leads."""
-        return adapter.with_stated_origin(rows, scope, **self.exact) if self.is_stated else rows.filter(**self.exact)
+        return (
+            adapter.console.with_stated_origin(rows, scope, **self.exact)
+            if self.is_stated
+            else rows.filter(**self.exact)
+        )
 
-    def newest(self, scope: TenantScope, rows: "QuerySet[MemoryEntry]", span: adapter.Span) -> "QuerySet[MemoryEntry]":
+    def newest(
+        self, scope: TenantScope, rows: "QuerySet[MemoryEntry]", span: adapter.console.Span
+    ) -> "QuerySet[MemoryEntry]":
         if self.is_stated:
-            return adapter.newest_with_stated_origin(rows, scope, span=span, **self.exact)
+            return adapter.console.newest_with_stated_origin(rows, scope, span=span, **self.exact)
         return rows.filter(**self.exact, **span.lookups("id")).order_by("-id")
 
 
@@ -517,10 +542,10 @@ def _writers_of_node(scope: TenantScope, node: str) -> list[_Writer]:
     """Return what finds the writes of a node of that name, observed by this host or stated by an agent. One without
     any write is left out, since two at once are slower than one."""
     observed = [_Writer({"node_id": node})]
-    if not adapter.has_stated_origin(scope, node=node):
+    if not adapter.console.has_stated_origin(scope, node=node):
         return observed
     stated = [_Writer({"node": node}, is_stated=True)]
-    return [*observed, *stated] if adapter.has_observed_write(scope, node_id=node) else stated
+    return [*observed, *stated] if adapter.console.has_observed_write(scope, node_id=node) else stated
 
 
 def _writers_of_run(scope: TenantScope, run: str) -> list[_Writer]:
@@ -529,15 +554,18 @@ def _writers_of_run(scope: TenantScope, run: str) -> list[_Writer]:
     run_id = ids.parse("run", run)
     observed = [_Writer({"run_id": run_id})] if run_id else []
     stated: list[dict[str, Any]] = [*([{"run_id": run_id}] if run_id else []), {"run_ref": run}]
-    return [*observed, *(_Writer(each, is_stated=True) for each in stated if adapter.has_stated_origin(scope, **each))]
+    return [
+        *observed,
+        *(_Writer(each, is_stated=True) for each in stated if adapter.console.has_stated_origin(scope, **each)),
+    ]
 
 
 def _newest_by(
-    scope: TenantScope, rows: "QuerySet[MemoryEntry]", writers: Sequence[_Writer], span: adapter.Span
+    scope: TenantScope, rows: "QuerySet[MemoryEntry]", writers: Sequence[_Writer], span: adapter.console.Span
 ) -> "QuerySet[MemoryEntry]":
     lists = [each.newest(scope, rows, span) for each in writers]
     if len(lists) > 1:
-        return adapter.newest_on_any(scope, lists)
+        return adapter.console.newest_on_any(scope, lists)
     return lists[0] if lists else rows.none()
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db.models import Count, Min, Q
 
 from memory import adapter, ledger, memory_policy
-from memory.adapter import RetentionFigures, WeekOf
+from memory.adapter.statistics import RetentionFigures, WeekOf
 from memory.host import sql
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
@@ -174,7 +174,7 @@ def growth_by(scope: TenantScope, kind: str, *, now: datetime) -> list[Growth]:
     since = now.date() - timedelta(days=now.weekday() + 7 * (WEEKS - 1))
     starts = [since + timedelta(days=7 * week) for week in range(WEEKS)]
     found: dict[str, dict[int, WeekOf]] = defaultdict(dict)
-    for row in adapter.weekly_growth(scope, kind, since=since):
+    for row in adapter.statistics.weekly_growth(scope, kind, since=since):
         found[row.writer][row.week] = row
     rows = [
         Growth(writer, [weeks.get(week, WeekOf(writer, week, 0, 0, 0, 0)) for week in range(WEEKS)], starts)
@@ -210,9 +210,9 @@ class Outlook:
 
 def outlook(scope: TenantScope, *, now: datetime) -> Outlook:
     """What will leave memory, at ``now``; agents with most entries that never expire first."""
-    timeless = adapter.count_timeless(scope)
+    timeless = adapter.statistics.count_timeless(scope)
     return Outlook(
-        adapter.retention_figures(scope, now=now),
+        adapter.statistics.retention_figures(scope, now=now),
         memory_policy.policy_of(scope.tenant_id),
         _archives(scope),
         sorted(timeless.items(), key=lambda each: (-each[1], each[0])),
@@ -236,8 +236,10 @@ def find_shortening(scope: TenantScope, wanted: Policy, *, now: datetime) -> Sho
     shorter = [name for name in DAYS if getattr(wanted, name) < getattr(before, name)]
     if not shorter:
         return None
-    removed = adapter.count_retired_before(scope, now - timedelta(days=wanted.restore_days))
-    return Shortening(shorter, adapter.retention_figures(scope, now=now).waiting, removed, _archives(scope).total)
+    removed = adapter.statistics.count_retired_before(scope, now - timedelta(days=wanted.restore_days))
+    return Shortening(
+        shorter, adapter.statistics.retention_figures(scope, now=now).waiting, removed, _archives(scope).total
+    )
 
 
 def _archives(scope: TenantScope) -> ArchivesKept:

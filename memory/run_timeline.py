@@ -397,8 +397,8 @@ def _entries(
     wanted = [entry_id for each in dict.fromkeys(named) if (entry_id := ids.parse("mem", each))]
     may = scope.can("memory:read")
     return _Entries(
-        adapter.entries_by_id(scope, wanted, now=now) if may else {},
-        adapter.tombstones(scope, wanted) if may else {},
+        adapter.console.entries_by_id(scope, wanted, now=now) if may else {},
+        adapter.console.tombstones(scope, wanted) if may else {},
         event_notes.origins_of(scope.tenant_id, facts) if run.external else {},
     )
 

@@ -72,7 +72,7 @@ def _changed(scope: TenantScope, events: list[Recorded], now: datetime) -> tuple
         return 0, []
     named = {each.payload["memoryId"] for each in events if each.type == MemoryWritten.type}
     wanted = [entry_id for each in sorted(named) if (entry_id := ids.parse("mem", each))]
-    found = adapter.entries_by_id(scope, wanted, now=now) if wanted else {}
+    found = adapter.console.entries_by_id(scope, wanted, now=now) if wanted else {}
     return len(found), [
         row.id for row in found.values() if hashlib.sha256(row.content.encode()).hexdigest() != row.sha256
     ]

@@ -164,7 +164,7 @@ FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], object]]] 
     "fgt": ("forget-request", lambda scope, found, now: plans.find(scope, found)),
     "hld": ("forget-hold", lambda scope, found, now: holds.find(scope, found)),
     "key": ("keys", lambda scope, found, now: api_keys.find(scope, found, now=now)),
-    "mem": ("memory-entry", lambda scope, found, now: adapter.find_entry(scope, found, now=now)),
+    "mem": ("memory-entry", lambda scope, found, now: adapter.console.find_entry(scope, found, now=now)),
     "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),
     "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
     "run": ("run", _find_run),

@@ -274,7 +274,7 @@ def _sum(counts: list[tuple[int, bool]]) -> str:
 def _writes(scope: TenantScope, days: list[date]) -> list[Writes]:
     """Return the writes of the agents that wrote most, and of the others together."""
     counts: dict[str, dict[date, int]] = {}
-    for day, agent, number in adapter.writes_by_day(scope, since=days[0]):
+    for day, agent, number in adapter.statistics.writes_by_day(scope, since=days[0]):
         counts.setdefault(agent, {})[day] = number
     ranked = sorted(counts, key=lambda agent: (-sum(counts[agent].values()), agent))
     drawn = [Writes(agent, [(day, counts[agent].get(day, 0)) for day in days]) for agent in ranked[:AGENTS_DRAWN]]

@@ -258,7 +258,7 @@ def write_each(owner: TenantScope, *texts: str, **draft: Any) -> list[UUID]:
 def contents(owner: TenantScope, memory_ref: str = "notes", **options: Any) -> list[str]:
     """What the adapter lists under a ref, newest first."""
     given = {"now": timezone.now(), **options}
-    return [row.content for row in adapter.list_entries(ref(owner, memory_ref), **given)]
+    return [row.content for row in adapter.runs.list_entries(ref(owner, memory_ref), **given)]
 
 
 def install_agent(slug: str, manifest: dict[str, Any]) -> Installation:

@@ -93,7 +93,7 @@ def external_run_end(request: Request, run_id: str) -> Response:
 @api_view(["GET"])
 def memory_entry(request: Request, memory_id: str) -> Response:
     scope, entry_id = scope_of(request), ids.parse("mem", memory_id)
-    row = adapter.find_entry(scope, entry_id, now=timezone.now()) if entry_id else None
+    row = adapter.console.find_entry(scope, entry_id, now=timezone.now()) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
     found = serializers.PROVENANCE.document(provenance.provenance_of_entry(scope, row))

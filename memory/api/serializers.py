@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rest_framework import serializers
 
 from memory import agents, entry_drafts, external_runs
-from memory.adapter import RANKS, RELEVANCE, Injection
+from memory.adapter.runs import RANKS, RELEVANCE, Injection
 from memory.addresses import Sensitivity, Tier
 from memory.agents import AgentEntry
 from memory.embeddings import RANKINGS, WHY

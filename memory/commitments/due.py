@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, memory_policy, provenance
-from memory.adapter import EntryFate, News
+from memory.adapter.passes import EntryFate, News
 from memory.commitments import lifecycle
 from memory.host import cron, event_log, registry, sql
 from memory.host.events import RunCompleted, RunFailed
@@ -179,7 +179,7 @@ def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: dateti
     for generation in range(LONGEST_LINEAGE):
         if not walking:
             break
-        fates = adapter.entry_fates(tenant_id, {each.at for each in walking}, now=now)
+        fates = adapter.passes.entry_fates(tenant_id, {each.at for each in walking}, now=now)
         for each in walking:
             _stop_at(each, fates.get(each.at, NOWHERE), first=generation == 0)
         taken = [each for each in walking if fates.get(each.at, NOWHERE).what in TAKEN_IN]
@@ -228,7 +228,7 @@ def find_duplicates(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUI
     if not doubtful:
         return {}
     entries = {row.entry_id for group in doubtful for row, _ in group}
-    texts, ranks = adapter.stored_texts(tenant_id, entries), _ordinals(tenant_id, entries)
+    texts, ranks = adapter.passes.stored_texts(tenant_id, entries), _ordinals(tenant_id, entries)
     found: dict[UUID, UUID] = {}
     for group in doubtful:
         found |= _duplicates_in([(row, _identity_keys(row, source, texts, ranks)) for row, source in group])

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import OuterRef, Q, Subquery
 
 from memory import adapter, memory_policy
-from memory.adapter import News
+from memory.adapter.passes import News
 from memory.commitments import due, lifecycle
 from memory.host import event_log, sql
 from memory.host.models import Tenant
@@ -35,7 +35,7 @@ def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     """Read the next part of the ledger: arm its intentions (as possible where they are in doubt), and record what it
     says about others. Whether there may be more."""
     watch = lifecycle.lock_watch(tenant_id)
-    entries, reached = adapter.news_after(tenant_id, after=watch.position, limit=limit, now=now)
+    entries, reached = adapter.passes.news_after(tenant_id, after=watch.position, limit=limit, now=now)
     if reached == watch.position:
         return False
     policy = memory_policy.policy_of(tenant_id)
@@ -61,7 +61,7 @@ def _cancel_called_off(tenant_id: UUID, entries: Iterable[News], now: datetime) 
     for entry in entries:
         for words in intentions.called_off(entry.content):
             open_now = [row for row in lifecycle.lock_living(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
-            texts = adapter.stored_texts(tenant_id, {row.entry_id for row in open_now})
+            texts = adapter.passes.stored_texts(tenant_id, {row.entry_id for row in open_now})
             meant = [row for row in open_now if set(words) <= _words(texts.get(row.entry_id, ""), row)]
             if len(meant) == 1:
                 lifecycle.change_state(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)
@@ -127,7 +127,7 @@ def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now:
         asked |= {"lost": _first(lifecycle.MAY_RETURN)}
     page = Tenant.objects.annotate(**asked).values("id", *asked)
     part = list(behind(page, after, "id")[:PART])
-    found = adapter.tenants_with_news([each["id"] for each in part], now=now)
+    found = adapter.passes.tenants_with_news([each["id"] for each in part], now=now)
     found += [each["id"] for each in part if any(each[name] for name in asked if not name.startswith("waiting"))]
     waiting = [each["id"] for each in part if any(each[name] for name in asked if name.startswith("waiting"))]
     found += event_log.tenants_where(due.ENDS, among=waiting, since=since) if waiting else []

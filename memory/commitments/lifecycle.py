@@ -385,7 +385,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
     """Arm a possible commitment, so that it fires like any other. Audited."""
     scope.check("memory:retire")
     row = _locked_possible(scope, commitment_id)
-    if row.entry_id not in adapter.entries_by_id(scope, [row.entry_id], now=now):
+    if row.entry_id not in adapter.console.entries_by_id(scope, [row.entry_id], now=now):
         raise Conflict("The entry that the commitment stands in is gone.", state=row.state)
     due_at = _next_due(row, now) if row.repeats else row.due_at
     if due_at is not None and due_at <= now:
@@ -448,7 +448,7 @@ def _visible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
 
 
 def _with_entries(scope: TenantScope, found: Sequence[Commitment], now: datetime) -> list[Shown]:
-    entries = adapter.entries_by_id(scope, [row.entry_id for row in found], now=now)
+    entries = adapter.console.entries_by_id(scope, [row.entry_id for row in found], now=now)
     redactor = redaction.for_tenant(scope.tenant_id)
     return [Shown(row, _redacted_sentence(row, entries.get(row.entry_id), redactor)) for row in found]
 

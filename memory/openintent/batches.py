@@ -97,7 +97,7 @@ def find_targets(caller: Caller, targets: Sequence[Target], *, now: datetime) ->
     """The same with what is there, in a few queries for all of them."""
     named = [each.item.entry_id for each in targets if each.item.entry_id]
     held = ledger.find_by_keys(caller.tenant_id, [each.place for each in targets if each.place])
-    rows = adapter.addressed_rows(caller.tenant_id, list({*named, *held}))
+    rows = adapter.openintent.addressed_rows(caller.tenant_id, list({*named, *held}))
     at = {row.unique: rows[row.id] for row in rows.values() if row.id in set(held)}
     return [_with_row(each, rows, at, now) for each in targets]
 
@@ -106,7 +106,7 @@ def _with_row(
     target: Target, rows: dict[UUID, "EntryAddress"], at: dict[tuple[str, str, str], "EntryAddress"], now: datetime
 ) -> Target:
     row = at.get(target.place.unique) if target.place else rows.get(target.item.entry_id or UUID(int=0))
-    there = row is not None and adapter.is_live(row, now)
+    there = row is not None and adapter.openintent.is_live(row, now)
     lapsed = row.id if row is not None and target.place and not there else None
     return Target(target.index, target.item, target.place, row if there else None, lapsed)
 

@@ -92,7 +92,7 @@ class _TaskRoom:
         policy = work.policy_of(task, now=now)
         if policy.max_entries is None and policy.max_total_size_kb is None:
             return cls(0, 0, policy)
-        taken = adapter.task_usage(task.tenant_id, text, now=now)
+        taken = adapter.openintent.task_usage(task.tenant_id, text, now=now)
         return cls(taken.entries, taken.size, policy)
 
     def take(self, size: int) -> None:
@@ -130,10 +130,10 @@ class _AgentRoom:
     @classmethod
     def measure(cls, agent: Agent, coming: int, staying: "Sequence[EntryAddress]", now: datetime) -> "_AgentRoom":
         most, place = work.capacity_of(agent, now=now), (agent.tenant_id, agent.agent_id)
-        count = adapter.count_episodic(*place, at_least=most - coming + 1, now=now)
+        count = adapter.openintent.count_episodic(*place, at_least=most - coming + 1, now=now)
         made = cls(agent, count, most, coming, staying, now)
         if made.excess > 0:
-            made.fixed = adapter.count_pinned(*place, now=now) + sum(not row.pinned for row in staying)
+            made.fixed = adapter.openintent.count_pinned(*place, now=now) + sum(not row.pinned for row in staying)
         return made
 
     @property
@@ -152,7 +152,9 @@ class _AgentRoom:
         if self.excess <= 0:
             return []
         limit, but = min(self.excess, sql.CHUNK), [row.id for row in self.staying]
-        return adapter.next_to_evict(self.agent.tenant_id, self.agent.agent_id, limit=limit, but=but, now=self.now)
+        return adapter.openintent.next_to_evict(
+            self.agent.tenant_id, self.agent.agent_id, limit=limit, but=but, now=self.now
+        )
 
 
 def _exceeded(message: str, count: int, most: int, kind: str) -> CapacityExceeded:

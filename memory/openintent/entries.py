@@ -168,7 +168,7 @@ def _made_of(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     while fresh:
         came = provenance.descendants_of(tenant_id, fresh)
         into = {each.target_id for rows in came.values() for each in rows if each.kind in TAKEN_IN}
-        fresh = adapter.derived_entries(tenant_id, list(into - found))
+        fresh = adapter.forget.derived_entries(tenant_id, list(into - found))
         found |= fresh
     return sorted(found)
 
@@ -469,7 +469,7 @@ def put_entry(
 
 def _is_kept(caller: Caller, held: "EntryAddress", place: Address, origin: Origin | None, now: datetime) -> bool:
     """Whether the entry is there, and stays there while it is changed: it is locked, as by a change of it."""
-    if not adapter.is_live(held, now):
+    if not adapter.openintent.is_live(held, now):
         return False
     access.require_write(caller, held, now=now)
     _stated(caller, origin, now)
@@ -495,7 +495,7 @@ def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddres
     """The entry, for readers; it is evicted last when its owner has read it (R37). Refused when its value is sealed and
     does not open."""
     row = find_entry(caller, entry_id, now)
-    if not adapter.is_plain(row):
+    if not adapter.openintent.is_plain(row):
         access.require_read(caller, row, now=now)
     if row.is_sealed:
         ledger.value_of(row)
@@ -574,14 +574,14 @@ def delete_at(caller: Caller, place: Address, version: int | None, *, now: datet
 
 def find_entry(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
     """The entry of that id; one that a run wrote for who may read it, and only for reading."""
-    row = adapter.readable(caller.tenant_id, entry_id, now=now) if entry_id else None
+    row = adapter.openintent.readable(caller.tenant_id, entry_id, now=now) if entry_id else None
     return row or _plain(caller, entry_id, now)
 
 
 def _plain(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
     """What a run wrote in the name of an agent, for that agent and for operators."""
     caller.scope.check(access.READ)
-    row = adapter.plain_entry(caller.tenant_id, entry_id, now=now) if entry_id else None
+    row = adapter.openintent.plain_entry(caller.tenant_id, entry_id, now=now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
     if not caller.operates and row.agent_id != caller.agent_id:
@@ -631,7 +631,7 @@ def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "
 
 def require_version(row: "EntryAddress", version: int | None, now: datetime) -> None:
     """Refuse when the locked entry is gone or in another version than the given one."""
-    if not adapter.is_live(row, now):
+    if not adapter.openintent.is_live(row, now):
         raise NotFound("There is no memory entry by that id.")
     if version is not None and row.version != version:
         raise VersionMismatch(current_value=ledger.value_of(row), **state_of(row))
@@ -639,7 +639,7 @@ def require_version(row: "EntryAddress", version: int | None, now: datetime) -> 
 
 def require_addressed(row: "EntryAddress") -> None:
     """Refuse to change what a run wrote: it has no version, and other runs read it as it is."""
-    if adapter.is_plain(row):
+    if adapter.openintent.is_plain(row):
         raise Forbidden("The entry was written through OpenWOP, and is only read here.", rule="openwop-entry")
 
 
@@ -648,7 +648,7 @@ def _require_free(caller: Caller, held: "EntryAddress | None", now: datetime) ->
     its key."""
     if held is None:
         return []
-    if not adapter.is_live(held, now):
+    if not adapter.openintent.is_live(held, now):
         return [held.id]
     if access.may_read(caller, held, now):
         raise KeyExists(**state_of(held))
@@ -676,7 +676,7 @@ def state_of(row: "EntryAddress") -> JSONObject:
 def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> JSONObject:
     """The value of the entry, opened; who asked is on record, and nothing of what was shown."""
     scope.check("memory:retire")
-    if adapter.find_entry(scope, entry_id, now=now) is None:
+    if adapter.console.find_entry(scope, entry_id, now=now) is None:
         raise NotFound("There is no memory entry by that id.")
     value = ledger.value_of(ledger.lock_address(scope.tenant_id, entry_id))
     target = ids.wire("mem", entry_id)

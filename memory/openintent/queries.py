@@ -20,7 +20,8 @@ from uuid import UUID
 from django.conf import settings
 
 from memory import adapter, addresses, embeddings, ledger
-from memory.adapter import Counted, Figures, Listing, Seen, Selection
+from memory.adapter.openintent import Counted, Listing, Seen, Selection
+from memory.adapter.statistics import Figures
 from memory.addresses import MAX_NAME, Tier
 from memory.embeddings import Meaning
 from memory.host import ids, sql
@@ -351,16 +352,18 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     if wanted.filter:
         found, scores, total = _filtered(caller, wanted, words, selections, plain, now)
     elif words:
-        scores, total = adapter.search_listed(selections, plain, words, first=first, last=first + wanted.limit, now=now)
+        scores, total = adapter.openintent.search_listed(
+            selections, plain, words, first=first, last=first + wanted.limit, now=now
+        )
         found = list(scores)
     else:
-        lapsing = adapter.has_lapsed_entries(caller.tenant_id, now=now)
-        listings = [adapter.list_addressed(each, lapsing=lapsing, now=now) for each in selections]
-        listings += [adapter.list_plain(plain, lapsing=lapsing, now=now)] if plain is not None else []
+        lapsing = adapter.console.has_lapsed_entries(caller.tenant_id, now=now)
+        listings = [adapter.openintent.list_addressed(each, lapsing=lapsing, now=now) for each in selections]
+        listings += [adapter.openintent.list_plain(plain, lapsing=lapsing, now=now)] if plain is not None else []
         keys, (total, is_exact) = _merged(listings, first, wanted.limit)
         found = [entry_id for _, entry_id in keys]
     rows = _rows(caller.tenant_id, found, plain is not None)
-    entries.refresh(caller, [row for row in rows if not adapter.is_plain(row)], now=now)
+    entries.refresh(caller, [row for row in rows if not adapter.openintent.is_plain(row)], now=now)
     return Page(rows, total, wanted.limit, wanted.offset, parent, meaning, scores, is_exact)
 
 
@@ -378,11 +381,11 @@ def _filtered(
     selections = [replace(each, holding=anchors(wanted.filter)) for each in selections]
     most, scores = LOOKED_THROUGH + 1, dict[UUID, float]()
     if words:
-        scores, _ = adapter.search_listed(selections, plain, words, first=0, last=most, now=now)
+        scores, _ = adapter.openintent.search_listed(selections, plain, words, first=0, last=most, now=now)
         found = list(scores)
     else:
-        listings = [adapter.list_addressed(each, now=now) for each in selections]
-        listings += [adapter.list_plain(plain, now=now)] if plain is not None else []
+        listings = [adapter.openintent.list_addressed(each, now=now) for each in selections]
+        listings += [adapter.openintent.list_plain(plain, now=now)] if plain is not None else []
         found = [entry_id for _, entry_id in _merged(listings, 0, most)[0]]
     if len(found) > LOOKED_THROUGH:
         message = f"would have to look through more than {LOOKED_THROUGH} entries; narrow the list by something else"
@@ -399,7 +402,7 @@ def _filtered(
 def ids_matching(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
     """Every entry that the caller sees and that matches, ignoring the page: without those lent by a parent's task, and
     without OpenWOP's, which cannot be changed here."""
-    found = [adapter.list_addressed(each, now=now) for each in _selections(caller, wanted, "", now)]
+    found = [adapter.openintent.list_addressed(each, now=now) for each in _selections(caller, wanted, "", now)]
     return [entry_id for listing in found for entry_id in listing.ids()]
 
 
@@ -442,7 +445,7 @@ def _selection(caller: Caller, wanted: Wanted, now: datetime) -> Selection:
         before=wanted.updated_before,
         tags=wanted.tags,
         tags_any=wanted.tags_any,
-        rare=adapter.rare_tags(caller.tenant_id, wanted.tags, wanted.tags_any),
+        rare=adapter.openintent.rare_tags(caller.tenant_id, wanted.tags, wanted.tags_any),
     )
 
 
@@ -454,7 +457,7 @@ def _plain(caller: Caller, wanted: Wanted, addressed: Selection) -> Selection | 
     fits = wanted.memory_type in (None, Tier.EPISODIC) and not (wanted.task_id or wanted.intent_id or wanted.pinned)
     if not (named and fits and (caller.operates or agent_id == caller.agent_id)):
         return None
-    if not adapter.has_plain(caller.tenant_id, agent_id):
+    if not adapter.openintent.has_plain(caller.tenant_id, agent_id):
         return None
     # They have no tier, no task and no pin, and are the agent's own.
     return replace(
@@ -497,10 +500,10 @@ def _at_least(shown: int, counted: Counted) -> Counted:
 
 def _rows(tenant_id: UUID, wanted: list[UUID], with_plain: bool) -> "list[EntryAddress]":
     """The entries of these ids in their order; one that has gone meanwhile is left out."""
-    found = adapter.addressed_rows(tenant_id, wanted)
+    found = adapter.openintent.addressed_rows(tenant_id, wanted)
     missing = [entry_id for entry_id in wanted if entry_id not in found]
     if with_plain and missing:
-        found |= adapter.plain_rows(tenant_id, missing)
+        found |= adapter.openintent.plain_rows(tenant_id, missing)
     return [found[entry_id] for entry_id in wanted if entry_id in found]
 
 
@@ -549,17 +552,17 @@ def summarize_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
     tenant_id = caller.tenant_id
     seen = Agent.objects.of(tenant_id).filter(agent_id=agent_id).first()
     agent = seen or Agent(tenant_id=tenant_id, agent_id=agent_id)
-    figures = adapter.tier_figures(tenant_id, agent_id, now=now)
+    figures = adapter.statistics.tier_figures(tenant_id, agent_id, now=now)
     own = caller.operates or caller.agent_id == agent_id
     itself = Caller(caller.scope, agent_id, alone=True)
     return Summary(
         agent_id=agent_id,
         working=figures.get(Tier.WORKING, Figures()),
-        tasks=adapter.tasks_with_memory(tenant_id, agent_id, now=now),
+        tasks=adapter.statistics.tasks_with_memory(tenant_id, agent_id, now=now),
         episodic=figures.get(Tier.EPISODIC, Figures()),
         capacity=work.capacity_of(agent, now=now),
         namespaces=sorted(access.namespaces_with(itself, "read", now=now).values_list("name", flat=True)),
-        plain=adapter.count_plain(tenant_id, agent_id, now=now) if own else None,
+        plain=adapter.statistics.count_plain(tenant_id, agent_id, now=now) if own else None,
     )
 
 

@@ -256,7 +256,7 @@ def latest(tenant_id: UUID, *, kinds: tuple[str, ...], limit: int) -> list[Pass]
 
 def last_done(tenant_id: UUID, refs: Collection[str], kinds: Collection[str]) -> dict[tuple[str, str], Pass]:
     """The last pass of each of these kinds that was carried out over each of these refs, by ref and kind."""
-    found = adapter.last_passes(tenant_id, refs, kinds)
+    found = adapter.console.last_passes(tenant_id, refs, kinds)
     return {(row.memory_ref, row.kind): row for part in sql.in_chunks(found) for row in find_many(tenant_id, part)}
 
 

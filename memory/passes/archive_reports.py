@@ -126,7 +126,7 @@ def list_outcomes(
     found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
     found.sort(key=lambda night: night.id, reverse=True)
     shown, last = paging.cut(found, limit)
-    agents = adapter.agents_of_refs(scope, {night.memory_ref for night in shown}) if shown else {}
+    agents = adapter.console.agents_of_refs(scope, {night.memory_ref for night in shown}) if shown else {}
     shown = [replace(night, agents=agents.get(night.memory_ref, ())) for night in shown]
     return paging.Page(shown, kept.count() + missed.count(), last.id if last else None)
 
@@ -134,7 +134,7 @@ def list_outcomes(
 def with_titles(scope: TenantScope, page: paging.Page[ArchiveOutcome], *, now: datetime) -> paging.Page[ArchiveOutcome]:
     """The page with the titles of its archives, read from the entries under which agents read them."""
     read_as = [night.archive.entry_id for night in page.rows if night.archive and night.archive.entry_id]
-    rows = adapter.visible_entries(scope, now=now).filter(id__in=read_as, sealed=False)
+    rows = adapter.console.visible_entries(scope, now=now).filter(id__in=read_as, sealed=False)
     titles = {row.id: title_of(row.content) for row in rows.only("id", "content")} if read_as else {}
     shown = [
         replace(night, title=titles.get(night.archive.entry_id, ""))
@@ -193,7 +193,7 @@ def report_archive(scope: TenantScope, row: Archive, *, now: datetime) -> Report
 
 def _references(scope: TenantScope, sources: Sequence[JSONObject], now: datetime) -> list[Reference]:
     parsed = [ids.parse("mem", str(each["id"])) for each in sources]
-    states = adapter.entry_states(scope, [each for each in parsed if each], now=now)
+    states = adapter.console.entry_states(scope, [each for each in parsed if each], now=now)
     return [
         Reference(
             number, str(each["id"]), str(each.get("sha256", "")), states.get(found, "unknown") if found else "given"

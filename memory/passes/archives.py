@@ -267,7 +267,7 @@ def store(
     if run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
     access.lock_tenant(scope.tenant_id)
-    if adapter.closed_entries(scope.tenant_id, sources_of(draft.body)):
+    if adapter.forget.closed_entries(scope.tenant_id, sources_of(draft.body)):
         raise Conflict("A source of the archive was forgotten or sealed while it was being made.", reason=FORGOTTEN)
     _supersede(scope.tenant_id, scope.memory_ref)
     return Archive(
@@ -367,7 +367,7 @@ def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
 
 def archives_of_sources(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """The archives with bytes that were distilled from one of these entries."""
-    return {row.id for row in _with_bytes(tenant_id, adapter.descendants_of(tenant_id, entry_ids))}
+    return {row.id for row in _with_bytes(tenant_id, adapter.forget.descendants_of(tenant_id, entry_ids))}
 
 
 def archives_of_forgotten(tenant_id: UUID) -> set[UUID]:
@@ -377,7 +377,7 @@ def archives_of_forgotten(tenant_id: UUID) -> set[UUID]:
     for part in sql.in_chunks(rows.values_list("id", flat=True)):
         sources = provenance.sources_of(tenant_id, part)
         asked = [each.source_id for descents in sources.values() for each in descents]
-        gone = adapter.forgotten_entries(tenant_id, asked)
+        gone = adapter.forget.forgotten_entries(tenant_id, asked)
         found |= {row for row, descents in sources.items() if any(each.source_id in gone for each in descents)}
     return found
 
@@ -444,7 +444,7 @@ def redistil(tenant_id: UUID, lost: Iterable[Archive], *, now: datetime) -> list
 
 def _has_memory(scope: TenantScope, memory_ref: str, now: datetime) -> bool:
     found = tenancy.memory_scope(scope, memory_ref)
-    return found is not None and adapter.count_live(found, now=now).entries > 0
+    return found is not None and adapter.passes.count_live(found, now=now).entries > 0
 
 
 def _order_redistillation(row: Archive, now: datetime) -> Pass:

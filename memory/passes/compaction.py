@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.db import transaction
 
 from memory import adapter, ledger, passes, provenance, redaction
-from memory.adapter import CorpusEntry
+from memory.adapter.passes import CorpusEntry
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
 from memory.host.clock import Clock
@@ -108,8 +108,8 @@ def _with_room(work: Pass, groups: list[Candidates]) -> tuple[Candidates, Conden
 def _candidates(work: Pass, scope: MemoryScope, clock: Clock) -> list[Candidates]:
     """Those of each agent and subject, or of none, that have at least two; first the group with the oldest of all."""
     groups: dict[tuple[str, str], list[CorpusEntry]] = {}
-    most, seen, total = work.options["maxInputEntries"], 0, adapter.count_live(scope, now=clock()).entries
-    for chunk in adapter.corpus(scope, now=clock()):
+    most, seen, total = work.options["maxInputEntries"], 0, adapter.passes.count_live(scope, now=clock()).entries
+    for chunk in adapter.passes.corpus(scope, now=clock()):
         for entry in filter(_is_compactable, chunk):
             group = groups.setdefault((entry.agent_id, entry.subject), [])
             if len(group) < most:

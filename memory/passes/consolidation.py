@@ -15,7 +15,7 @@ import numpy as np
 from django.db import transaction
 
 from memory import adapter, consolidation_state, ledger, passes, provenance, redaction
-from memory.adapter import CorpusEntry, Outline
+from memory.adapter.passes import CorpusEntry, Outline
 from memory.consolidation_state import State
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
@@ -86,7 +86,7 @@ class RefView:
 def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> RefView:
     """The ref as this pass has to see it."""
     known = None if work.options.get("full") else consolidation_state.state_of(scope.tenant_id, scope.memory_ref)
-    head, now = adapter.ledger_head(scope.tenant_id), clock()
+    head, now = adapter.passes.ledger_head(scope.tenant_id), clock()
     if known is None or known.method != similarity.METHOD:
         return _read_all(work, scope, head, clock)
     if known.head == head and (known.until is None or now < known.until):
@@ -111,11 +111,11 @@ def without_garbage_collection() -> Iterator[None]:
 
 def _read_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> RefView:
     entries: dict[UUID, CorpusEntry] = {}
-    total, keyed = adapter.count_live(scope, now=clock()).entries, adapter.entries_with_key(scope)
-    for chunk in adapter.corpus(scope, now=clock()):
+    total, keyed = adapter.passes.count_live(scope, now=clock()).entries, adapter.openintent.entries_with_key(scope)
+    for chunk in adapter.passes.corpus(scope, now=clock()):
         entries.update((entry.id, _kept_at_key(entry, keyed)) for entry in chunk if entry.derived in TAKEN)
         passes.progress(work, done=len(entries), total=max(total, len(entries)), doing="reading", now=clock())
-    strengths = adapter.strengths_of_ref(scope)
+    strengths = adapter.passes.strengths_of_ref(scope)
     reading = _read(work, entries, strengths, clock)
     return RefView(head, _numbers_in(entries.values()), entries, strengths, reading)
 
@@ -149,23 +149,23 @@ def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
 
 def _read_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) -> RefView | None:
     """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
-    head, now = adapter.ledger_head(scope.tenant_id), clock()
-    there = adapter.outline(scope, derived=TAKEN, now=now)
+    head, now = adapter.passes.ledger_head(scope.tenant_id), clock()
+    there = adapter.passes.outline(scope, derived=TAKEN, now=now)
     stored = [Signatures.from_bytes(each) for each in consolidation_state.signatures(scope.tenant_id, scope.memory_ref)]
-    keyed = adapter.entries_with_key(scope)
+    keyed = adapter.openintent.entries_with_key(scope)
     free = comparable(_free(there, keyed))
     fresh = np.setdiff1d(free, np.concatenate([free[:0], *(comparable(each.ids) for each in stored)]))
     if len(fresh) > FEW * len(there):
         return None
-    new = {entry.id: entry for entry in adapter.corpus_entries(scope, unpacked(fresh), now=now)}
+    new = {entry.id: entry for entry in adapter.passes.corpus_entries(scope, unpacked(fresh), now=now)}
     reading = _read(work, new, {}, clock)
     near = {each for signatures in stored for each in signatures.candidates(reading)} - set(new)
     entries = {
         entry.id: _kept_at_key(entry, keyed)
-        for entry in adapter.corpus_entries(scope, sorted(near), now=now)
+        for entry in adapter.passes.corpus_entries(scope, sorted(near), now=now)
         if entry.derived in TAKEN
     } | new
-    strengths = adapter.source_strengths(scope.tenant, list(entries))
+    strengths = adapter.statistics.source_strengths(scope.tenant, list(entries))
     reading = _read(work, entries, strengths, clock)
     reading.used_before = np.concatenate(
         [reading.used_before, *(each.odd_beside(packed([*entries])) for each in stored)]
@@ -408,7 +408,7 @@ class Acting:
     def _require_there(self, done: list[Change], anew: set[UUID], hidden: set[UUID], now: datetime) -> None:
         """Every target is there still; one that is to be written anew was until just now, and has something to take."""
         targets = {self._target(change).id for change in done}
-        live = adapter.live_among(self.scope, targets - anew - hidden, now=now)
+        live = adapter.passes.live_among(self.scope, targets - anew - hidden, now=now)
         gone = (targets - anew - hidden - live) | {each for each in anew if (each in hidden) != (each in targets)}
         if gone:
             raise TargetGone(gone)
@@ -604,7 +604,7 @@ def _store_state(scope: MemoryScope, seen: RefView, acting: Acting, before: Tota
     """Store what the next pass starts from: the signatures of what is left, and the ledger's position if no one else
     wrote meanwhile."""
     done, tenant = acting.done, scope.tenant_id
-    head = adapter.ledger_head(tenant)
+    head = adapter.passes.ledger_head(tenant)
     alone = head == seen.head + done.steps - before.steps
     left = State(
         similarity.METHOD,

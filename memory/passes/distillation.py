@@ -17,7 +17,7 @@ import rfc8785
 from django.db import transaction
 
 from memory import adapter, ledger, memory_policy, passes, provenance, redaction
-from memory.adapter import CorpusEntry
+from memory.adapter.passes import CorpusEntry
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import access, event_log, ids, sql, tenancy
 from memory.host.clock import Clock
@@ -192,9 +192,9 @@ def read_sources(
         return _gather_given(asked.given, redact)
     found = Gathered([], {}, {})
     sources: list[Source] = []
-    total = adapter.count_live(scope, now=clock()).entries
+    total = adapter.passes.count_live(scope, now=clock()).entries
     seen = 0
-    for chunk in adapter.corpus(scope, now=clock()):
+    for chunk in adapter.passes.corpus(scope, now=clock()):
         entries = [entry for entry in chunk if _is_taken(entry, asked, keep_until)]
         sources += _sources(scope, entries, redact, found.digests)
         found.entries.update((ids.wire("mem", entry.id), entry.id) for entry in entries)
@@ -215,7 +215,7 @@ def _sources(
     scope: MemoryScope, entries: list[CorpusEntry], redact: Redact, digests: dict[str, str]
 ) -> Iterator[Source]:
     for part in sql.in_chunks(entries):
-        strengths = adapter.source_strengths(scope.tenant, [entry.id for entry in part])
+        strengths = adapter.statistics.source_strengths(scope.tenant, [entry.id for entry in part])
         for entry in part:
             count, last = strengths.get(entry.id, (1, entry.created_at))
             source = _source_of(entry, redact)
@@ -384,7 +384,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
     sources = [commission.gathered.entries[each] for each in made.distilled.covered if commission.gathered.entries]
     if (
         written.content != made.distilled.text  # the vault has learnt of a secret since
-        or adapter.closed_entries(work.tenant_id, sources)
+        or adapter.forget.closed_entries(work.tenant_id, sources)
         or find_same_work(commission, now=now)
     ):
         raise Overtaken
@@ -430,7 +430,7 @@ def find_same_work(commission: Commission, *, now: datetime) -> Archive | None:
     found = archives.find_same_work(commission.scope, commission.sources_sha256)
     if found is None or (found.keep_until and found.keep_until <= now) or found.entry_id is None:
         return None
-    return found if adapter.get_entry(commission.scope, found.entry_id, now=now) else None
+    return found if adapter.runs.get_entry(commission.scope, found.entry_id, now=now) else None
 
 
 def _draft(commission: Commission, made: Made) -> ArchiveDraft:
@@ -458,7 +458,7 @@ def _publish_outcome(
     assert archive.entry_id is not None, "an archive of a pass has its entry"
     if commission.asked.index:
         archives.write_index(commission.scope.tenant, archive, run=work.run, now=now)
-    entry = adapter.get_entry(commission.scope, archive.entry_id, now=now)
+    entry = adapter.runs.get_entry(commission.scope, archive.entry_id, now=now)
     assert entry is not None, "agents read the archive's text there"
     size = len(entry.content.encode())
     fact = MemoryCompacted(
@@ -555,4 +555,4 @@ def _distil_again(row: Archive, clock: Callable[[], datetime]) -> str | None:
 
 
 def _is_small(scope: MemoryScope, row: Archive, now: datetime) -> bool:
-    return row.corpus_count <= MOST and adapter.count_live(scope, now=now).entries <= MOST
+    return row.corpus_count <= MOST and adapter.passes.count_live(scope, now=now).entries <= MOST

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from memory import adapter, addresses, consolidation_state, ledger, passes, provenance, redaction
-from memory.adapter import CorpusEntry
+from memory.adapter.passes import CorpusEntry
 from memory.host import audit, event_log, ids, tenancy
 from memory.host.clock import Clock
 from memory.host.errors import Conflict, Invalid
@@ -64,11 +64,11 @@ class _Vectors:
     def __init__(self, tenant_id: UUID, entries: Iterable[CorpusEntry]) -> None:
         self._tenant_id, self._known = tenant_id, dict[int, Array]()
         self.read(entries)
-        self._usual = adapter.usual_nearness(tenant_id) if self._known else 0.0
+        self._usual = adapter.vectors.usual_nearness(tenant_id) if self._known else 0.0
 
     def read(self, entries: Iterable[CorpusEntry]) -> None:
         unread = [each.position for each in entries if each.position not in self._known]
-        self._known |= adapter.vectors_of(self._tenant_id, unread) if unread else {}
+        self._known |= adapter.vectors.vectors_of(self._tenant_id, unread) if unread else {}
 
     def meaning_of(self, entry: CorpusEntry) -> bytes:
         return self._known[entry.position].tobytes() if entry.position in self._known else b""
@@ -94,11 +94,11 @@ def find_pairs(work: Pass, *, clock: Clock) -> int:
     if room <= 0:
         return 0
     position = consolidation_state.compared(scope.tenant_id, scope.memory_ref)
-    fresh = next(adapter.corpus_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
+    fresh = next(adapter.passes.corpus_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
     space = ledger.vector_space(scope.tenant_id)
     if space is not None and not space.reason:  # those without a vector yet are compared after the next pass
         fresh = [each for each in fresh if each.position <= space.position]
-    keyed, vectors = adapter.entries_with_key(scope), _Vectors(scope.tenant_id, fresh)
+    keyed, vectors = adapter.openintent.entries_with_key(scope), _Vectors(scope.tenant_id, fresh)
     found: dict[tuple[UUID, UUID], Alike] = {}
     for entry in fresh:
         found |= _pairs_of(scope, entry, keyed, vectors, now=clock()) if _is_free(entry, keyed) else {}
@@ -117,7 +117,7 @@ def _pairs_of(
 ) -> dict[tuple[UUID, UUID], Alike]:
     """The entries that are like this one, each as a pair of the older and the newer."""
     meaning = vectors.meaning_of(entry)
-    others = adapter.corpus_about(scope, entry.content, meaning=meaning, limit=NEAREST + 1, now=now)
+    others = adapter.passes.corpus_about(scope, entry.content, meaning=meaning, limit=NEAREST + 1, now=now)
     vectors.read(others if meaning else ())
     found = {}
     for other in others:
@@ -216,7 +216,9 @@ def find_similar(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> 
     if place is None or entry.sealed:
         return []
     others = [
-        each for each in adapter.corpus_about(place, entry.content, limit=NEAREST + 1, now=now) if each.id != entry.id
+        each
+        for each in adapter.passes.corpus_about(place, entry.content, limit=NEAREST + 1, now=now)
+        if each.id != entry.id
     ]
     found = [Similar(each, round(100 * likeness(entry.content, each.content))) for each in others]
     return sorted((each for each in found if each.percent), key=lambda each: -each.percent)
@@ -262,7 +264,7 @@ def _fullness(entry: "CorpusEntry | MemoryEntry") -> tuple[int, datetime, UUID]:
 
 def _open(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
     rows = LookAlike.objects.of(scope.tenant_id).filter(decision="")
-    return adapter.rows_naming_live_entries(rows, scope, "older_id", "newer_id", now=now)
+    return adapter.console.rows_naming_live_entries(rows, scope, "older_id", "newer_id", now=now)
 
 
 def open_pairs(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
@@ -289,7 +291,7 @@ def page(
     rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
     found = read_page(rows, after, size)
     wanted = [each for row in found.rows for each in (row.older_id, row.newer_id)]
-    texts = adapter.entries_with_writers(scope, wanted, now=now)
+    texts = adapter.console.entries_with_writers(scope, wanted, now=now)
     return found.with_rows(
         [
             Pair(row, texts[row.older_id], texts[row.newer_id])
@@ -377,8 +379,8 @@ def _hold(scope: TenantScope, chosen: Sequence[Choice], refs: dict[UUID, str], n
     for memory_ref in set(refs.values()):
         place = tenancy.memory_scope(scope, memory_ref)
         assert place is not None, "the pairs are of refs that the principal may see"
-        keyed = adapter.entries_with_key(place)
-        found = adapter.corpus_entries(place, sorted(wanted), now=now)
+        keyed = adapter.openintent.entries_with_key(place)
+        found = adapter.passes.corpus_entries(place, sorted(wanted), now=now)
         entries |= {each.id: each for each in found if _is_free(each, keyed)}
     held = {
         row.id: _Held(row, entries[row.older_id], entries[row.newer_id])
@@ -400,8 +402,8 @@ def _carry_out(scope: TenantScope, work: Pass, verb: str, held: list[_Held], now
     redact = redaction.for_derived(work.tenant_id)
     changes = _merges(held, redact) if verb == Verb.MERGE else _replacements(held)
     taken = [entry for change in changes for entry in change.sources]
-    count, tokens = adapter.count_live(place, now=now)
-    strengths = adapter.source_strengths(
+    count, tokens = adapter.passes.count_live(place, now=now)
+    strengths = adapter.statistics.source_strengths(
         place.tenant, [entry for each in held for entry in (each.older.id, each.newer.id)]
     )
     acting = Acting(work, place, redact, strengths, Totals())

@@ -21,7 +21,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
 from memory import adapter, consolidation_state, memory_policy, passes, redaction
-from memory.adapter import RefFigures
+from memory.adapter.passes import RefFigures
 from memory.host import cron, scheduling
 from memory.host.errors import Invalid
 from memory.host.events import Failure
@@ -96,7 +96,9 @@ def _order(tenant_id: UUID, wanted: Wanted, window: str, queue: Queue, now: date
 def plan_night(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
     """Refs to consolidate, then refs to distil, the longest waiting first; a ref that contains a secret is left out."""
     clean, above = redaction.for_tenant(tenant_id).redact_json, memory_policy.policy_of(tenant_id).distill_above
-    refs = [each for each in adapter.ref_figures(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref]
+    refs = [
+        each for each in adapter.passes.ref_figures(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref
+    ]
     return [
         Wanted(kind, memory_ref, trigger=Trigger.SCHEDULED)
         for kind, found in (
@@ -121,7 +123,7 @@ def _to_distill(tenant_id: UUID, refs: list[RefFigures], above: int, now: dateti
         last = made.get(ref)
         if last is None:
             due.append((NEVER, ref))
-        elif adapter.tokens_written_after(tenant_id, ref, last.entry_id, now=now) > above:
+        elif adapter.passes.tokens_written_after(tenant_id, ref, last.entry_id, now=now) > above:
             due.append((last.created_at, ref))
     return _longest_waiting(due)
 
@@ -209,7 +211,7 @@ def figures(scope: TenantScope, night: Night) -> Figures:
         distilled=_sum("sourceCount", DISTILLED),
     )
     reasons = {name: Count("id", filter=Q(reason__in=of)) for name, of in REMOVALS.items()}
-    gone = adapter.removed_between(scope, night.begins, night.ends).aggregate(**reasons)
+    gone = adapter.console.removed_between(scope, night.begins, night.ends).aggregate(**reasons)
     return Figures(
         passes=counted["passes"],
         **{name: counted[f"{name}_entries"] or 0 for name in ("merged", "superseded", "compacted")},
@@ -262,7 +264,7 @@ def page_of_removed(scope: TenantScope, night: Night, show: str, *, after: UUID 
 
 
 def _removed_of(scope: TenantScope, night: Night, show: str) -> "QuerySet[Tombstone]":
-    return adapter.removed_between(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
+    return adapter.console.removed_between(scope, night.begins, night.ends).filter(reason__in=REMOVALS[show])
 
 
 def export(scope: TenantScope, night: Night, show: str) -> "Iterator[Pass | Firing | Tombstone]":

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, addresses, ledger, memory_policy, passes, redaction
-from memory.adapter import RetiredCounts
+from memory.adapter.passes import RetiredCounts
 from memory.host import audit, ids, sql, tenancy
 from memory.host.audit import AuditFilter
 from memory.host.clock import Clock
@@ -77,7 +77,7 @@ def order_now(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Pass:
     first entry, so ``order`` does not check that."""
     kept = checked(scope, wanted)
     found = tenancy.memory_scope(scope, kept.memory_ref)
-    if found is None or not adapter.has_memory(found):
+    if found is None or not adapter.passes.has_memory(found):
         raise NotFound(NO_MEMORY)
     return order(scope, wanted, now=now)
 
@@ -253,7 +253,11 @@ class Restored:
 def retired_counts(scope: TenantScope, pass_ids: Collection[UUID], *, now: datetime) -> dict[UUID, RetiredCounts]:
     """What has become of what each of these passes took away; none of one that took nothing."""
     scope.check("memory:read")
-    return adapter.retired_by_passes(scope, pass_ids, since=_restorable_since(scope, now), now=now) if pass_ids else {}
+    return (
+        adapter.passes.retired_by_passes(scope, pass_ids, since=_restorable_since(scope, now), now=now)
+        if pass_ids
+        else {}
+    )
 
 
 def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: datetime) -> Restored:
@@ -270,7 +274,7 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
     since, restored, after = _restorable_since(scope, now), 0, None
     while restored < MOST:
         limit = min(sql.CHUNK, MOST - restored)
-        found = adapter.next_restorable(scope, work.id, since=since, after=after, limit=limit)
+        found = adapter.passes.next_restorable(scope, work.id, since=since, after=after, limit=limit)
         if not found:
             break
         restored += _restore(scope, work, {entry: at for _, entry, at in found}, said, now)

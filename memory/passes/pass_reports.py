@@ -15,7 +15,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from memory import adapter, memory_policy, passes, provenance
-from memory.adapter import RetiredCounts
+from memory.adapter.passes import RetiredCounts
 from memory.host import event_log, ids, sql
 from memory.host.events import MemoryConsolidated
 from memory.host.models import AuditRecord
@@ -168,7 +168,7 @@ def _entry_id(text: object) -> UUID | None:
 def _groups(scope: TenantScope, links: list[_Link], now: datetime, *, may_restore: bool) -> list[Group]:
     targets = {link.target: None for link in links if link.target}
     places = _places(scope, [*(link.source for link in links), *targets], now)
-    strengths = adapter.source_strengths(scope, list(targets))
+    strengths = adapter.statistics.source_strengths(scope, list(targets))
     window = timedelta(days=memory_policy.policy_of(scope.tenant_id).restore_days if may_restore else 0)
     found = []
     for _, together in groupby(links, key=lambda link: link.group):
@@ -184,8 +184,8 @@ def _groups(scope: TenantScope, links: list[_Link], now: datetime, *, may_restor
 def _places(scope: TenantScope, entry_ids: Iterable[UUID], now: datetime) -> dict[UUID, Place]:
     """Each of these entries, or what became of it; in two queries."""
     wanted = list(dict.fromkeys(entry_ids))
-    there = adapter.entries_by_id(scope, wanted, now=now)
-    gone = adapter.tombstones(scope, [each for each in wanted if each not in there])
+    there = adapter.console.entries_by_id(scope, wanted, now=now)
+    gone = adapter.console.tombstones(scope, [each for each in wanted if each not in there])
     found = {}
     for each in wanted:
         stone = gone.get(each)
@@ -372,4 +372,6 @@ def last_repeat(scope: TenantScope) -> Repeat | None:
 
 def _found_changes(scope: TenantScope, work: Pass, before: Pass, since: datetime) -> bool:
     until = work.created_at
-    return adapter.was_written_by_others(scope, work.memory_ref, since=since, until=until, but_by=before.run_id)
+    return adapter.statistics.was_written_by_others(
+        scope, work.memory_ref, since=since, until=until, but_by=before.run_id
+    )

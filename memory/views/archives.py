@@ -142,7 +142,7 @@ def _shown_sources(request: HttpRequest, report: Report) -> tuple[int, int]:
 def _texts(scope: TenantScope, sources: list[Reference], now: datetime) -> dict[str, str]:
     """What each source says, by its wire id; of one that is gone or sealed, nothing."""
     known = [entry_id for each in sources if (entry_id := ids.parse("mem", each.id))]
-    found = adapter.entries_by_id(scope, known, now=now)
+    found = adapter.console.entries_by_id(scope, known, now=now)
     return {ids.wire("mem", row.id): row.content for row in found.values() if not row.sealed}
 
 
@@ -202,7 +202,11 @@ def distill(request: HttpRequest) -> HttpResponse:
         sent = pages.submit(form, lambda data: _order(scope, data, now), called=called, not_found="ref")
         if sent.result:
             return redirect("pass", ids.wire("pass", sent.result.id))
-    context = {"nav": "archives", "form": form, "refs": adapter.distinct_values(scope, "ref", limit=REFS_OFFERED)}
+    context = {
+        "nav": "archives",
+        "form": form,
+        "refs": adapter.console.distinct_values(scope, "ref", limit=REFS_OFFERED),
+    }
     return pages.render(request, "memory/archives_distill.html", context, status=422 if form.is_bound else 200)
 
 

@@ -91,7 +91,7 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
         "form": form,
         "times": times,
         "can_run": scope.can("passes:run"),
-        "refs": adapter.distinct_values(scope, "ref", limit=REFS_OFFERED),
+        "refs": adapter.console.distinct_values(scope, "ref", limit=REFS_OFFERED),
         "schedules": [Scheduled(row, last.get(row.id)) for row in page.rows],
         "schedules_total": page.total,
         "policy": policy,

@@ -83,7 +83,9 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     if pages.file_format(request) == "json":
         now = timezone.now()
         kin = pass_reports.kinship(scope, found, now=now)
-        for row in adapter.export_rows(scope, adapter.visible_entries(scope, now=now).filter(id=found.id)):
+        for row in adapter.console.export_rows(
+            scope, adapter.console.visible_entries(scope, now=now).filter(id=found.id)
+        ):
             return exports.document(
                 entry_files.document_of(row) | {"provenance": _document(origin), "lineage": _lineage(kin)}
             )
@@ -118,7 +120,7 @@ def _beside(
 ) -> dict[str, object]:
     """Its lineage as a drawing, which runs read it, what is like it, what stands beside it, and what was done to it."""
     reads = recordings.reads_of_entry(scope.tenant_id, found.id, size=READS)
-    before, after = adapter.neighbours(scope, found, now=now)
+    before, after = adapter.console.neighbours(scope, found, now=now)
     targets = [ids.wire("mem", found.id)]
     done = audit_access.list_records_about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
     return {
@@ -488,7 +490,7 @@ def _receipt(scope: TenantScope, sources: list[Kin]) -> list[LineageMark]:
 def find_entry(scope: TenantScope, mem_id: str, *, now: datetime) -> "MemoryEntry":
     """The unexpired entry of that id, or ``NotFound``."""
     entry_id = ids.parse("mem", mem_id)
-    found = adapter.find_entry(scope, entry_id, now=now) if entry_id else None
+    found = adapter.console.find_entry(scope, entry_id, now=now) if entry_id else None
     if found is None:
         raise NotFound("There is no memory entry by that id.")
     return found

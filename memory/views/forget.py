@@ -79,7 +79,7 @@ def forget(request: HttpRequest) -> HttpResponseBase:
         rows = (_row(found) for found in plans.export_requests(scope))
         return exports.listing(file_format, "requests", rows, columns=COLUMNS)
     found = (
-        adapter.find_entry(scope, entry_id, now=now)
+        adapter.console.find_entry(scope, entry_id, now=now)
         if (entry_id := ids.parse("mem", request.GET.get("from", "")))
         else None
     )

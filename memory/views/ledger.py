@@ -219,7 +219,7 @@ def _around(
         *(_facet(name, getattr(wanted, name), counted[name]) for name in ledger_search.FACETS),
     ]
     days = {name: (text, "date" if not text or pages.DAY.fullmatch(text) else "text") for name, text in bounds.items()}
-    shared = [] if pages.wants_fragment(request) else adapter.distinct_values(scope, "namespace", limit=OFFERED)
+    shared = [] if pages.wants_fragment(request) else adapter.console.distinct_values(scope, "namespace", limit=OFFERED)
     return {"facets": [each for each in offered if each], "namespaces": shared, "days": days}
 
 

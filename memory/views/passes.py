@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import commitments, passes, tasks
-from memory.adapter import RetiredCounts
+from memory.adapter.passes import RetiredCounts
 from memory.api.commitments import FIRING
 from memory.api.passes import night_document
 from memory.forms import AuditedForm

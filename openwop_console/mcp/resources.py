@@ -85,7 +85,7 @@ def read(scope: TenantScope, uri: str, *, now: datetime) -> JSONObject:
 
 def _entry(scope: TenantScope, wire_id: str, now: datetime) -> str:
     entry_id = ids.parse("mem", wire_id)
-    row = adapter.find_entry(scope, entry_id, now=now) if entry_id else None
+    row = adapter.console.find_entry(scope, entry_id, now=now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
     return entry_text(row)

@@ -255,7 +255,7 @@ def _count(page: LedgerPage, more: str) -> str:
 
 def _get(call: Call) -> Result:
     entry_id = ids.parse("mem", call.given["id"])
-    row = adapter.find_entry(call.scope, entry_id, now=call.now) if entry_id else None
+    row = adapter.console.find_entry(call.scope, entry_id, now=call.now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
     found = memory_schemas.PROVENANCE.document(provenance.provenance_of_entry(call.scope, row))

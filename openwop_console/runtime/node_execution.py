@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
 from memory import adapter, addresses, agents, ledger, recordings, redaction, workspace
-from memory.adapter import Injection, MemoryRecord, RunView
+from memory.adapter.runs import Injection, MemoryRecord, RunView
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, interrupts, registry, runs, tenancy
 from memory.host.clock import Clock
@@ -84,7 +84,7 @@ class NodeMemory:
         found: Sequence[MemoryRecord] = ()
         if scope is not None:
             view = RunView.for_run(self.run)
-            found = adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=view, wanted=wanted)
+            found = adapter.runs.list_entries(scope, now=self.now, limit=limit, tag=tag, view=view, wanted=wanted)
         return self._note(listing(memory_ref, limit=limit, tag=tag, wanted=wanted), found)
 
     def get(self, memory_ref: str, memory_id: str) -> JSONObject | None:
@@ -92,7 +92,7 @@ class NodeMemory:
         entry_id = ids.parse("mem", memory_id)
         found = None
         if scope is not None and entry_id is not None:
-            found = adapter.get_entry(scope, entry_id, now=self.now, view=RunView.for_run(self.run))
+            found = adapter.runs.get_entry(scope, entry_id, now=self.now, view=RunView.for_run(self.run))
         documents = self._note(getting(memory_ref, memory_id), [found] if found else [])
         return documents[0] if documents else None
 

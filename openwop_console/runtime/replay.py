@@ -20,7 +20,7 @@ from uuid import UUID
 from django.db import OperationalError, transaction
 
 from memory import adapter, recordings, redaction
-from memory.adapter import Injection
+from memory.adapter.runs import Injection
 from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
 from memory.host.event_log import Recorded
@@ -559,7 +559,7 @@ def _inherited(source: Run, facts: list[Recorded]) -> int | None:
     if source.started_at is None:
         return None
     written = [ids.parse("mem", fact.payload["memoryId"]) for fact in facts if fact.type == MemoryWritten.type]
-    return adapter.last_position(source.tenant_id, [entry_id for entry_id in written if entry_id])
+    return adapter.runs.last_position(source.tenant_id, [entry_id for entry_id in written if entry_id])
 
 
 def _workspace(source: Run, facts: list[Recorded]) -> list[JSONObject]:

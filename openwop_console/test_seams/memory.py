@@ -255,7 +255,7 @@ def compact(request: Request) -> Response:
     _require_done(work)
     payload = _fact(scope, work, "memory.compacted")
     made_id = ids.parse("mem", payload["outputId"])
-    made = adapter.get_entry(memory, made_id, now=timezone.now()) if made_id else None
+    made = adapter.runs.get_entry(memory, made_id, now=timezone.now()) if made_id else None
     assert made is not None, "what was compacted is there"
     return Response({"type": "memory.compacted", "payload": payload, "outputContent": made.content, **_run(work)})
 
@@ -334,7 +334,7 @@ def _index_file(scope: TenantScope) -> JSONObject:
 
 def _stored(memory: MemoryScope) -> Iterator[str]:
     """Yield the text of every entry readable under the ref."""
-    for chunk in adapter.corpus(memory, now=timezone.now()):
+    for chunk in adapter.passes.corpus(memory, now=timezone.now()):
         for entry in chunk:
             yield "\n".join((entry.content, *entry.tags, entry.subject))
 
@@ -479,7 +479,7 @@ def _satisfy(memory: MemoryScope, row: Commitment) -> None:
 
 
 def _clause_of(memory: MemoryScope, row: Commitment) -> str:
-    entry = adapter.entries_by_id(memory.tenant, [row.entry_id], now=timezone.now()).get(row.entry_id)
+    entry = adapter.console.entries_by_id(memory.tenant, [row.entry_id], now=timezone.now()).get(row.entry_id)
     text = entry.content[row.starts : row.ends] if entry else ""
     found = intentions.found_in(text, zone=row.timezone, written_at=timezone.now())
     return found[0].clause if found else " ".join(row.predicate["words"])
@@ -517,7 +517,7 @@ def plant(scope: MemoryScope, drafts: Sequence[EntryDraft], *, canary: bool = Fa
 
     Both have the same content under different tags, so a consolidation rewrites them.
     """
-    canary = canary and not adapter.list_entries(scope, now=now, limit=1, tag=CANARY)
+    canary = canary and not adapter.runs.list_entries(scope, now=now, limit=1, tag=CANARY)
     if not drafts and not canary:
         return []
     with _a_run(scope.tenant, now) as run:
@@ -535,7 +535,9 @@ def spoken_canary(scope: TenantScope, *, now: datetime) -> str:
 
 def is_empty(scope: MemoryScope, *, now: datetime) -> bool:
     """Return whether the ref has no live entry of its own; entries that passes distilled do not count."""
-    return all(entry.derived == distillation.DISTILLED for chunk in adapter.corpus(scope, now=now) for entry in chunk)
+    return all(
+        entry.derived == distillation.DISTILLED for chunk in adapter.passes.corpus(scope, now=now) for entry in chunk
+    )
 
 
 def leaks(tenant_id: UUID, texts: Iterable[str]) -> bool:

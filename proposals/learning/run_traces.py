@@ -372,7 +372,7 @@ def _live(tenant_id: UUID, memory_ids: set[str], now: datetime) -> set[str]:
     """The ids among these whose entry is live now."""
     wanted = {known: memory_id for memory_id in memory_ids if (known := ids.parse("mem", memory_id))}
     scope = host_scope(Tenant.objects.get(id=tenant_id)) if wanted else None
-    states = adapter.entry_states(scope, sorted(wanted), now=now) if scope else {}
+    states = adapter.console.entry_states(scope, sorted(wanted), now=now) if scope else {}
     return {wanted[row] for row, state in states.items() if state == LIVE}
 
 

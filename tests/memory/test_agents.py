@@ -381,7 +381,7 @@ def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_
     assert left == {*durable.entries, *theirs.entries}
     gone = {ids.wire("mem", row.id): row.reason for row in Tombstone.objects.all()}
     assert gone == dict.fromkeys([*ours.entries, *globex.entries], "ephemeral")
-    assert adapter.count_entries(building.scope(), now=timezone.now()) == 2
+    assert adapter.console.count_entries(building.scope(), now=timezone.now()) == 2
     assert retention_sweep.end_ephemeral("host-a", now=timezone.now()) == 0
     assert retention_sweep.end_ephemeral("", now=timezone.now()) == 0
 

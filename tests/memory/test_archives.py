@@ -396,7 +396,7 @@ def test_an_archive_goes_with_a_source_of_it_although_it_does_not_name_the_subje
     done = forget(acme)
     assert [fresh(row).withdrawn_because for row in (made, upon)] == ["forgotten", "forgotten"]
     read_as = [UUID(str(made.entry_id)), UUID(str(upon.entry_id))]
-    assert adapter.forgotten_entries(acme.tenant_id, read_as) == set(read_as)
+    assert adapter.forget.forgotten_entries(acme.tenant_id, read_as) == set(read_as)
     assert len(done.receipt["distilledAnewBy"]) == 1
 
 

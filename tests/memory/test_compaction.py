@@ -51,7 +51,7 @@ def events(work: Pass) -> list[tuple[str, dict[str, Any]]]:
 
 
 def entry(ada: TenantScope, wire_id: str) -> MemoryEntry:
-    found = adapter.find_entry(ada, ids.parse("mem", wire_id) or ids.new_id(), now=timezone.now())
+    found = adapter.console.find_entry(ada, ids.parse("mem", wire_id) or ids.new_id(), now=timezone.now())
     assert found is not None
     return found
 
@@ -357,7 +357,7 @@ def test_a_run_that_had_started_still_reads_the_sources(ada: TenantScope, run: R
     building.write(ada, run, "two")
     earlier = building.open_run(ada)
     compact(ada)
-    seen = building.contents(ada, view=adapter.RunView.for_run(earlier))
+    seen = building.contents(ada, view=adapter.runs.RunView.for_run(earlier))
     assert seen == ["two", "one"]
 
 

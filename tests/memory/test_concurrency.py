@@ -69,7 +69,7 @@ def test_an_entry_that_is_retired_and_removed_at_once_is_counted_once() -> None:
     at_once(act, 16)
     head = LedgerHead.objects.of(acme.tenant_id).get()
     assert (head.entries, head.retired, MemoryEntry.objects.count()) == (0, 0, 0)
-    assert adapter.count_entries(acme, now=timezone.now()) == 0
+    assert adapter.console.count_entries(acme, now=timezone.now()) == 0
 
 
 def test_of_two_owners_who_deactivate_each_other_at_once_one_stays() -> None:

@@ -10,7 +10,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memory import adapter, ledger, memory_policy, passes, provenance, retention_sweep
-from memory.adapter import RunView
+from memory.adapter.runs import RunView
 from memory.forget import execution
 from memory.host import event_log, ids, vault
 from memory.host.errors import Invalid
@@ -84,11 +84,11 @@ def test_a_second_pass_changes_nothing_and_says_so(desk: Desk) -> None:
 
 def test_the_figures_add_up(desk: Desk) -> None:
     desk.say(*SAME, *SAME, OLD, NEW)
-    total = adapter.count_live(building.ref(desk.owner, HERE), now=timezone.now())
+    total = adapter.passes.count_live(building.ref(desk.owner, HERE), now=timezone.now())
 
     outcome = desk.consolidate().outcome
 
-    left = adapter.count_live(building.ref(desk.owner, HERE), now=timezone.now())
+    left = adapter.passes.count_live(building.ref(desk.owner, HERE), now=timezone.now())
     assert (outcome["inputCount"], outcome["outputCount"]) == (total.entries, left.entries)
     assert (outcome["tokensBefore"], outcome["tokensAfter"]) == (total.tokens, left.tokens)
     assert (outcome["merged"], outcome["superseded"], outcome["strengthened"]) == (3, 1, 1)
@@ -100,7 +100,7 @@ def test_a_survivor_speaks_for_all_that_went_into_it(desk: Desk) -> None:
     desk.say(SAME[0])
     desk.consolidate()
 
-    [(sources, last)] = adapter.strengths_of_ref(building.ref(desk.owner, HERE)).values()
+    [(sources, last)] = adapter.passes.strengths_of_ref(building.ref(desk.owner, HERE)).values()
 
     assert (sources, last) == (5, desk.now)
 
@@ -397,7 +397,7 @@ def test_a_pass_that_is_taken_over_comes_to_the_same_end_and_tells_it_once(
     assert {ids.parse("mem", each) for each in event["mergedIds"]} == hidden
     [kept] = MemoryEntry.objects.of(desk.owner.tenant_id).filter(content=SAME[0], retired_at=None)
     assert set(kept.tags) == {"a", "b"}
-    strengths = adapter.strengths_of_ref(building.ref(desk.owner, HERE))
+    strengths = adapter.passes.strengths_of_ref(building.ref(desk.owner, HERE))
     assert sorted(sources for sources, _ in strengths.values()) == [3, 3, 3, 3, 5]
     assert counts(desk.consolidate()) == (6, 6)
 

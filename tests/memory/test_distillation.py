@@ -91,7 +91,7 @@ def test_a_ref_becomes_an_archive_that_agents_read_and_the_log_names() -> None:
     assert document["coverage"]["text"] == "3 of 3 entries"
     assert document["tokensUsed"] == outcome["tokensUsed"] <= document["tokenBudget"] == 8000
     assert {each["id"] for each in document["sources"]} == {ids.wire("mem", each.id) for each in written}
-    entry = adapter.get_entry(building.ref(acme, "notes"), parsed(outcome["outputId"]), now=timezone.now())
+    entry = adapter.runs.get_entry(building.ref(acme, "notes"), parsed(outcome["outputId"]), now=timezone.now())
     assert entry.content == document["text"]
     assert entry.tags == ("distilled",)
     assert entry.expires_at == archive.keep_until
@@ -422,7 +422,7 @@ def test_what_is_forgotten_while_the_archive_is_made_is_not_in_it(monkeypatch: p
 def test_a_source_that_keeps_going_ends_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    monkeypatch.setattr(adapter, "closed_entries", lambda *_: {ids.new_id()})
+    monkeypatch.setattr(adapter.forget, "closed_entries", lambda *_: {ids.new_id()})
     work = distil(acme)
     assert (work.state, work.code) == ("refused", "conflict")
     assert left_behind(acme) == [0, 0, 0]

@@ -26,7 +26,7 @@ def acme() -> TenantScope:
     return building.scope()
 
 
-def chunks(scope: TenantScope, **wanted: Any) -> Iterator[list[adapter.Exported]]:
+def chunks(scope: TenantScope, **wanted: Any) -> Iterator[list[adapter.console.Exported]]:
     return ledger_search.export_chunks(scope, ledger_search.LedgerFilter(**wanted), now=timezone.now())
 
 
@@ -49,7 +49,7 @@ def test_a_reader_of_csv_gets_every_text_back_and_no_formula(acme: TenantScope) 
 def test_a_file_is_read_in_chunks_without_a_gap_while_others_write(
     acme: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "EXPORTED", 3)
+    monkeypatch.setattr(adapter.console, "EXPORTED", 3)
     run = building.open_run(acme)
     texts = [f"entry {number}" for number in range(8)]
     for text in texts:

@@ -451,7 +451,7 @@ def test_an_entry_that_names_the_subject_in_an_encoding_goes_and_what_may_be_ano
 def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     building.write_each(acme, *ENCODED)
-    monkeypatch.setattr("memory.adapter.find_mentions", lambda *_, **__: {})
+    monkeypatch.setattr("memory.adapter.forget.find_mentions", lambda *_, **__: {})
     assert forget(acme).state == ForgetState.RESIDUE
 
 

@@ -22,7 +22,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from memory import adapter, ledger, ledger_search
-from memory.adapter import RunView
+from memory.adapter.runs import RunView
 from memory.addresses import Address, Tier
 from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import Forbidden, NotFound, StreamClosed
@@ -433,7 +433,7 @@ def test_a_page_is_read_from_the_index_in_its_order(view: bool) -> None:
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE memory_memoryentry")
     seen = RunView.for_run(run) if view else None
-    plan = plan_of(lambda: adapter.list_entries(building.ref(acme, "notes"), now=timezone.now(), view=seen))
+    plan = plan_of(lambda: adapter.runs.list_entries(building.ref(acme, "notes"), now=timezone.now(), view=seen))
     assert "memory_entry_ref" in plan
     assert "sort" not in plan.lower()
     assert "TEMP B-TREE" not in plan
@@ -463,7 +463,7 @@ def test_a_page_of_a_tag_is_read_in_the_order_of_the_tag() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE memory_memoryentry, memory_entrytag")
-    plan = plan_of(lambda: adapter.list_entries(building.ref(acme, "notes"), now=timezone.now(), tag="t"))
+    plan = plan_of(lambda: adapter.runs.list_entries(building.ref(acme, "notes"), now=timezone.now(), tag="t"))
     assert "memory_entrytag_pk" in plan or "SEARCH t USING PRIMARY KEY (tenant_id=? AND tag=?)" in plan
     assert "SCAN" not in plan
     assert "Seq Scan" not in plan
@@ -475,7 +475,7 @@ def test_who_listens_to_queries_hears_those_that_go_to_the_driver() -> None:
     acme = building.scope()
     with CaptureQueriesContext(connection) as heard:
         assert building.contents(acme) == []
-        assert adapter.get_entry(building.ref(acme, "notes"), ids.new_id(), now=timezone.now()) is None
+        assert adapter.runs.get_entry(building.ref(acme, "notes"), ids.new_id(), now=timezone.now()) is None
     assert len([query for query in heard if "memory_memoryentry" in query["sql"]]) == 2
 
 
@@ -516,7 +516,7 @@ def test_a_broken_transaction_reads_nothing() -> None:
                 raise IntegrityError
         except IntegrityError:
             with pytest.raises(TransactionManagementError):
-                adapter.list_entries(scope, now=timezone.now())
+                adapter.runs.list_entries(scope, now=timezone.now())
             raise
 
 

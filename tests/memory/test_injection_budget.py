@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import adapter, ledger, recordings
-from memory.adapter import Injection
+from memory.adapter.runs import Injection
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import KeptRead
@@ -53,7 +53,7 @@ def test_of_a_limit_and_a_budget_the_stricter_wins() -> None:
 def test_a_budget_without_a_limit_is_not_held_to_the_default_of_a_list() -> None:
     acme = building.scope()
     write_each(acme, *["x"] * 120)
-    assert (len(wanted(acme)), len(wanted(acme, 10**6))) == (adapter.DEFAULT_LIMIT, 120)
+    assert (len(wanted(acme)), len(wanted(acme, 10**6))) == (adapter.runs.DEFAULT_LIMIT, 120)
 
 
 def test_relevance_counts_rare_words_and_short_entries_and_the_newer_is_first_among_equals() -> None:

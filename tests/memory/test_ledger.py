@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from memory import adapter, entry_drafts, ledger, ledger_search
-from memory.adapter import RunView, console
+from memory.adapter import console
+from memory.adapter.runs import RunView
 from memory.host import access, audit, event_log, ids, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, StreamClosed
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
@@ -153,11 +154,11 @@ def test_an_expired_entry_is_gone_to_the_millisecond_before_any_sweep() -> None:
     written = building.write(acme, building.open_run(acme), "short-lived", expires_at=end, now=now)
     just_before, scope = end - timedelta(milliseconds=1), building.ref(acme, "notes")
     assert building.contents(acme, now=just_before) == ["short-lived"]
-    assert adapter.get_entry(scope, written.id, now=just_before)
+    assert adapter.runs.get_entry(scope, written.id, now=just_before)
     assert building.contents(acme, now=end) == []
-    assert adapter.get_entry(scope, written.id, now=end) is None
+    assert adapter.runs.get_entry(scope, written.id, now=end) is None
     assert ledger_search.ledger_page(acme, ledger_search.LedgerFilter(), now=end).total == 0
-    assert adapter.find_entry(acme, written.id, now=end) is None
+    assert adapter.console.find_entry(acme, written.id, now=end) is None
 
 
 @pytest.mark.engines
@@ -173,7 +174,7 @@ def test_the_sweep_removes_what_expired_and_leaves_a_tombstone_without_content()
     assert EntryTag.objects.count() == 0
     stone = Tombstone.objects.of(acme.tenant_id).get()
     assert (stone.id, stone.reason) == (lapsing.id, "expired")
-    assert adapter.count_entries(acme, now=now) == 1
+    assert adapter.console.count_entries(acme, now=now) == 1
 
 
 @pytest.mark.engines
@@ -186,7 +187,7 @@ def test_retire_hides_and_restore_shows_again() -> None:
     assert ledger_search.ledger_page(acme, ledger_search.LedgerFilter(state="retired"), now=timezone.now()).total == 1
     ledger.restore_entry(acme, written.id, now=timezone.now())
     assert building.contents(acme) == ["stale"]
-    assert adapter.count_entries(acme, now=timezone.now()) == 1
+    assert adapter.console.count_entries(acme, now=timezone.now()) == 1
 
 
 def test_only_those_who_operate_retire() -> None:
@@ -283,11 +284,11 @@ def test_the_adapter_answers_what_the_orm_would() -> None:
             acme, run, f"entry {number} ü", tags=("a", "b"), expires_at=timezone.now() + timedelta(hours=number + 1)
         )
     rows = MemoryEntry.objects.of(acme.tenant_id).filter(memory_ref="notes").order_by("-id")
-    listed = adapter.list_entries(building.ref(acme, "notes"), now=timezone.now())
+    listed = adapter.runs.list_entries(building.ref(acme, "notes"), now=timezone.now())
     expected = [(row.id, row.memory_ref, row.content, tuple(row.tags), row.created_at, row.expires_at) for row in rows]
     found = [(e.id, e.memory_ref, e.content, e.tags, e.created_at, e.expires_at) for e in listed]
     assert found == expected
-    assert adapter.get_entry(building.ref(acme, "notes"), rows[1].id, now=timezone.now()) == listed[1]
+    assert adapter.runs.get_entry(building.ref(acme, "notes"), rows[1].id, now=timezone.now()) == listed[1]
 
 
 def test_a_ref_that_is_malformed_or_another_tenant_s_resolves_to_nothing() -> None:
@@ -368,12 +369,12 @@ def test_the_maintained_count_is_what_a_count_would_say() -> None:
     ledger.retire_entry(acme, rows[0].id, reason="", now=now)
     later = now + timedelta(seconds=2)
     assert (
-        adapter.count_entries(acme, now=later)
-        == adapter.visible_entries(acme, now=later).filter(retired_at=None).count()
+        adapter.console.count_entries(acme, now=later)
+        == adapter.console.visible_entries(acme, now=later).filter(retired_at=None).count()
         == 3
     )
     sweep(now=later)
-    assert adapter.count_entries(acme, now=later) == 3
+    assert adapter.console.count_entries(acme, now=later) == 3
 
 
 @pytest.mark.engines
@@ -387,12 +388,12 @@ def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypa
     later = now + timedelta(seconds=2)
     asked = ["acme.bot", "acme.other", "acme.silent"]
     notes = frozenset({"notes"})
-    assert adapter.agent_usage(acme, asked, now=later) == {
+    assert adapter.console.agent_usage(acme, asked, now=later) == {
         "acme.bot": (3, 0, 1, False, now, notes),
         "acme.other": (1, 0, 0, False, now, notes),
     }
-    assert adapter.agent_usage(building.scope("globex"), asked, now=later) == {}
-    assert adapter.agent_usage(acme, [], now=later) == {}
+    assert adapter.console.agent_usage(building.scope("globex"), asked, now=later) == {}
+    assert adapter.console.agent_usage(acme, [], now=later) == {}
     monkeypatch.setattr(console, "COUNTED", 1)
-    bounded = adapter.agent_usage(acme, asked, now=later)
+    bounded = adapter.console.agent_usage(acme, asked, now=later)
     assert [bounded[each].has_more for each in asked[:2]] == [True, False]

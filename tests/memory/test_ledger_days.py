@@ -128,10 +128,10 @@ def test_growth_and_writes_are_read_without_a_look_at_entries() -> None:
         return execute(statement, parameters, many, context)
 
     with connection.execute_wrapper(noted):
-        grown = adapter.weekly_growth(acme, "agent", since=monday.date())
-        by_node = adapter.weekly_growth(acme, "node", since=monday.date())
-        written = adapter.writes_by_day(acme, since=monday.date() + timedelta(days=6))
-        timeless = adapter.count_timeless(acme)
+        grown = adapter.statistics.weekly_growth(acme, "agent", since=monday.date())
+        by_node = adapter.statistics.weekly_growth(acme, "node", since=monday.date())
+        written = adapter.statistics.writes_by_day(acme, since=monday.date() + timedelta(days=6))
+        timeless = adapter.statistics.count_timeless(acme)
     assert [(each.week, each.entries, each.bytes) for each in grown] == [(0, 2, 20), (1, 1, 10)]
     assert [each.writer for each in by_node] == ["n", "n"]
     assert [(day.isoformat(), agent, number) for day, agent, number in written] == [
@@ -140,13 +140,13 @@ def test_growth_and_writes_are_read_without_a_look_at_entries() -> None:
     ]
     assert timeless == {"a": 3}
     assert not [each for each in asked if "memory_memoryentry" in each]
-    assert adapter.count_timeless(building.scope("globex")) == {}
+    assert adapter.statistics.count_timeless(building.scope("globex")) == {}
 
 
 def test_the_totals_of_an_agent_and_of_a_node_are_exact_however_many_there_are(
     monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:
-    monkeypatch.setattr(adapter, "COUNTED", 1)
+    monkeypatch.setattr(adapter.console, "COUNTED", 1)
     acme, now = building.scope(), timezone.now()
     run, soon, later = building.open_run(acme), now + timedelta(seconds=1), now + timedelta(seconds=2)
     for node_id in ("plan", "act"):

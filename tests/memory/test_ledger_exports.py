@@ -40,7 +40,7 @@ def acme() -> TenantScope:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "EXPORTED", 2)
+    monkeypatch.setattr(adapter.console, "EXPORTED", 2)
     monkeypatch.setattr(adapter.console, "EXPORTED", 2)
 
 
@@ -93,7 +93,7 @@ def test_json_lines_are_imported_elsewhere_with_the_same_ids(acme: TenantScope, 
     there = building.scope("initech")
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert [row["content"] for row in rows] == [f"entry {number}" for number in range(7)]
-    listed = adapter.export_all(there, now=timezone.now())
+    listed = adapter.console.export_all(there, now=timezone.now())
     assert [row.id for chunk in listed for row in chunk] == [row["id"] for row in rows]
     with pytest.raises(Invalid):
         ordered(acme, "jsonl", state="all")

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory import adapter, embeddings, ledger, passes, provenance, tasks
-from memory.adapter import CorpusEntry
+from memory.adapter.passes import CorpusEntry
 from memory.host import event_log, vault
 from memory.host.errors import Conflict, Forbidden
 from memory.host.tenancy import MemoryScope
@@ -164,8 +164,8 @@ def test_only_what_is_new_is_looked_at_and_only_so_much_of_it(desk: Desk, monkey
         asked.append(text)
         return look(scope, text, **more)
 
-    look = adapter.corpus_about
-    monkeypatch.setattr(adapter, "corpus_about", most_about)
+    look = adapter.passes.corpus_about
+    monkeypatch.setattr(adapter.passes, "corpus_about", most_about)
     desk.say("one", "two", KEPT)
     desk.look()
     assert asked == ["one", "two"]
@@ -197,7 +197,7 @@ def test_a_merge_keeps_the_fuller_text_and_all_that_both_carried(desk: Desk) -> 
     (pair,) = desk.look()
     (work,) = desk.decide(Verb.MERGE, pair)
     assert desk.texts() == [HELD]
-    (left,) = adapter.entries_by_id(
+    (left,) = adapter.console.entries_by_id(
         desk.owner, [entry for entry in _ids() if entry not in (older, newer)], now=timezone.now()
     ).values()
     assert sorted(left.tags) == ["office", "paper"]

@@ -41,7 +41,7 @@ class Desk(desks.Desk):
     def read_by(self, agent: str) -> list[tuple[str, list[str]]]:
         """What a key that is bound to the agent reads, with its tags."""
         bound = building.scope("acme", agents=[agent])
-        rows = adapter.visible_entries(bound, now=timezone.now()).filter(retired_at=None).order_by("id")
+        rows = adapter.console.visible_entries(bound, now=timezone.now()).filter(retired_at=None).order_by("id")
         return [(row.content, row.tags) for row in rows]
 
 

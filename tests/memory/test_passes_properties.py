@@ -276,5 +276,5 @@ def test_a_live_entry_is_what_the_adapter_reads(django_user_model: Any) -> None:
     """Or else the counts above would be of something else."""
     with undone():
         world = World([EntryDraft("one"), EntryDraft("two")])
-        counted = adapter.count_live(building.ref(world.acme, "notes"), now=timezone.now()).entries
+        counted = adapter.passes.count_live(building.ref(world.acme, "notes"), now=timezone.now()).entries
         assert counted == len(world.live()) == 2

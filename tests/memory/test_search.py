@@ -207,7 +207,7 @@ def test_what_a_pass_derives_is_found() -> None:
 
 
 def test_the_sum_of_a_common_word_is_exact_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.adapter.COUNTED", 5)
+    monkeypatch.setattr("memory.adapter.console.COUNTED", 5)
     acme = building.scope()
     write_each(acme, *["apple"] * 7)
     first = page(acme, "apple", size=3)
@@ -316,7 +316,7 @@ def test_the_words_of_another_tenant_do_not_weigh() -> None:
 def test_what_stands_beside_an_entry_counts_in_a_context() -> None:
     acme = building.scope()
     write_each(acme, "nothing", "far away", "Where is the zeppelin?", "Behind the barn.", "Fine weather", "and so on")
-    wanted = adapter.Injection(rank="relevance", query="where is that zeppelin")
+    wanted = adapter.runs.Injection(rank="relevance", query="where is that zeppelin")
     assert building.contents(acme, wanted=wanted)[:2] == ["Where is the zeppelin?", "Behind the barn."]
 
 

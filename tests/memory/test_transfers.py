@@ -388,7 +388,7 @@ def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(
         (plain.id, None, "host"),
         (kept.id, ORIGIN, "stated"),
     ):
-        found = adapter.find_entry(globex, entry_id, now=timezone.now())
+        found = adapter.console.find_entry(globex, entry_id, now=timezone.now())
         assert found
         told = provenance.provenance_of_entry(globex, found)
         assert (told.verdict, told.origin, len(told.writes)) == (verdict, origin, 1)

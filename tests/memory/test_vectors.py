@@ -95,7 +95,7 @@ def stored(owner: TenantScope) -> tuple[set[int], set[int]]:
 
 
 def positions(owner: TenantScope) -> set[int]:
-    return {position for position, _ in adapter.texts_after(owner.tenant_id, -1, 100)}
+    return {position for position, _ in adapter.vectors.texts_after(owner.tenant_id, -1, 100)}
 
 
 # What is found.
@@ -153,7 +153,7 @@ def test_the_best_of_either_order_comes_before_what_is_in_the_middle_of_both(end
 def test_a_context_takes_what_the_query_means(endpoint: Endpoint) -> None:
     acme = building.scope()
     write_each(acme, ANSWER, *[f"chatter number {number} about lunch" for number in range(6)])
-    wanted = adapter.Injection(token_budget=12, rank="relevance", query=QUESTION)
+    wanted = adapter.runs.Injection(token_budget=12, rank="relevance", query=QUESTION)
     assert ANSWER not in [
         row.content for row in ledger_search.within_budget(acme, "notes", wanted, now=timezone.now()).entries
     ]

@@ -406,7 +406,7 @@ def test_an_end_that_fails_leaves_every_entry_and_the_status(room: Room, monkeyp
     with pytest.raises(ZeroDivisionError):
         room.ends()
     assert work.find_task(room.scope, room.task).status == "pending"
-    assert adapter.find_entry(room.scope, entry.id, now=timezone.now())
+    assert adapter.console.find_entry(room.scope, entry.id, now=timezone.now())
     assert "openintent.memory.archived" not in room.log()
 
 

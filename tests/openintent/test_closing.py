@@ -91,13 +91,13 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     assert tables_with("pelican") == []
     assert ledger.value_of(changed) == {"note": WORDS}
     assert archive.entry_id
-    assert not adapter.stored_ids(first.tenant_id, [compacted, archive.entry_id])
+    assert not adapter.passes.stored_ids(first.tenant_id, [compacted, archive.entry_id])
     left = archives.get_archive(building.scope(), archive.id)
     assert (left.state, left.withdrawn_because, distilled.state) == ("withdrawn", "sealed", "done")
     assert not recordings.can_serve(run.tenant_id, run.id, ["reader"])
-    assert [row.id for row in adapter.visible_entries(building.scope(), now=timezone.now()).filter(id=other.id)] == [
-        other.id
-    ]
+    assert [
+        row.id for row in adapter.console.visible_entries(building.scope(), now=timezone.now()).filter(id=other.id)
+    ] == [other.id]
 
 
 @pytest.mark.engines
@@ -108,7 +108,9 @@ def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -
     successor = remembered("c", "a gull of today")
     passed("distill", tokenBudget=500)
     raised(first)
-    there = {row.id: adapter.is_live(row, timezone.now()) for row in EntryAddress.objects.select_related("entry")}
+    there = {
+        row.id: adapter.openintent.is_live(row, timezone.now()) for row in EntryAddress.objects.select_related("entry")
+    }
     assert there == {first.id: True, second.id: True, third.id: False, successor.id: True}
     waiting = Pass.objects.get(state="waiting")
     assert (waiting.kind, waiting.memory_ref) == ("distill", REF)
@@ -175,7 +177,7 @@ def test_R93_what_is_sealed_while_a_pass_looks_at_it_is_in_nothing_that_the_pass
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [remembered(f"k{number}", text) for number, text in enumerate((*SAME, WORDS, WORDS))]
-    corpus = adapter.corpus
+    corpus = adapter.passes.corpus
     read: list[Any] = []
 
     def then_sealed(*given: Any, **more: Any) -> Any:
@@ -184,7 +186,7 @@ def test_R93_what_is_sealed_while_a_pass_looks_at_it_is_in_nothing_that_the_pass
             read.append([raised(row) for row in rows[2:]])
         return iter(chunks)
 
-    monkeypatch.setattr(adapter, "corpus", then_sealed)
+    monkeypatch.setattr(adapter.passes, "corpus", then_sealed)
     passed(kind, **KINDS[kind])
     assert len(read) == 1
     assert tables_with("pelican") == []

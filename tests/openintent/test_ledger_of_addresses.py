@@ -34,7 +34,7 @@ def given(value: dict[str, Any] = VALUE, **more: Any) -> Given:
 
 def test_an_entry_is_a_row_of_the_ledger_under_the_ref_of_its_address() -> None:
     made = entries.create(caller(), given(), now=timezone.now())
-    row = adapter.find_entry(building.scope(), made.id, now=timezone.now())
+    row = adapter.console.find_entry(building.scope(), made.id, now=timezone.now())
     assert row
     assert (row.memory_ref, row.agent_id) == ("openintent/working/billing-01/-", "billing-01")
     assert ledger.value_of(made) == VALUE

@@ -357,7 +357,7 @@ def test_rows_read_by_hand_are_those_of_the_orm(caller: Caller, remember: Callab
     remember(1, Tier.EPISODIC, pinned=True, priority="high", sensitivity="restricted")
     rows = EntryAddress.objects.of(caller.tenant_id).select_related("entry", "vault_key")
     expected = {row.id: row for row in rows}
-    found = adapter.addressed_rows(caller.tenant_id, list(expected))
+    found = adapter.openintent.addressed_rows(caller.tenant_id, list(expected))
     assert len(found) == 3
     for entry_id, row in expected.items():
         mine = found[entry_id]
@@ -380,7 +380,7 @@ def test_a_forget_finds_each_name_beside_entries_once_by_the_indexes(
     remember(1, Tier.SEMANTIC)
     building.remember("acme", "of a run")
     with CaptureQueriesContext(connection) as sent:
-        found = adapter.all_names(caller.tenant_id)
+        found = adapter.forget.all_names(caller.tenant_id)
     columns = ("agent_id", "created_by", "curated_by", "task_id", "intent_id", "entry__agent_id")
     rows = EntryAddress.objects.of(caller.tenant_id)
     written = MemoryEntry.objects.of(caller.tenant_id).values_list("agent_id", flat=True)

@@ -21,7 +21,8 @@ from openintent.exceptions import OpenIntentError
 from psycopg import sql as sql_text
 
 from memory import adapter, ledger, retention_sweep
-from memory.adapter import Injection, openintent
+from memory.adapter import openintent
+from memory.adapter.runs import Injection
 from memory.addresses import Address, Tier
 from memory.host import sql, vault
 from memory.host.models import VaultKey
@@ -198,16 +199,16 @@ def test_R93_no_pass_takes_a_sealed_value_and_no_context_its_place() -> None:
     for each in ("a", "b"):
         remembered(each, {"note": "the pelican"}, sensitivity="restricted")
     place = building.ref(building.scope(), "openintent/semantic/shared")
-    assert [row.id for chunk in adapter.corpus(place, now=now) for row in chunk] == [open_one.id]
-    assert [row.id for chunk in adapter.corpus_since(place, -1, now=now) for row in chunk] == [open_one.id]
-    assert adapter.count_live(place, now=now).entries == 1
+    assert [row.id for chunk in adapter.passes.corpus(place, now=now) for row in chunk] == [open_one.id]
+    assert [row.id for chunk in adapter.passes.corpus_since(place, -1, now=now) for row in chunk] == [open_one.id]
+    assert adapter.passes.count_live(place, now=now).entries == 1
     everyone = list(MemoryEntry.objects.values_list("id", flat=True))
-    assert adapter.live_among(place, everyone, now=now) == {open_one.id}
-    assert [row.id for row in adapter.corpus_entries(place, everyone, now=now)] == [open_one.id]
-    assert len(adapter.outline(place, derived=[""], now=now)) == 1
+    assert adapter.passes.live_among(place, everyone, now=now) == {open_one.id}
+    assert [row.id for row in adapter.passes.corpus_entries(place, everyone, now=now)] == [open_one.id]
+    assert len(adapter.passes.outline(place, derived=[""], now=now)) == 1
     for wanted in (Injection(token_budget=1000), Injection(rank="relevance", query="sealed")):
-        assert [row.id for row in adapter.list_entries(place, now=now, wanted=wanted)] == [open_one.id]
-    listed = adapter.list_entries(place, now=now)
+        assert [row.id for row in adapter.runs.list_entries(place, now=now, wanted=wanted)] == [open_one.id]
+    listed = adapter.runs.list_entries(place, now=now)
     assert sorted({row.content for row in listed if row.id != open_one.id}) == ['{"sealed": "restricted"}']
     hidden = ledger.hide_entries(building.tenant().id, [ledger.Hidden(row, "merged") for row in everyone], now=now)
     assert hidden == [open_one.id]

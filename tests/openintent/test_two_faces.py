@@ -173,9 +173,9 @@ def test_a_run_reads_shared_memory_where_its_agent_may(client: Client) -> None:
 def test_a_key_bound_to_an_agent_loses_what_it_wrote_where_it_may_not_read_any_more() -> None:
     made = remember(tier=Tier.SEMANTIC, namespace="prices")
     bound = building.scope(role="agent", agents=(OWN,))
-    assert adapter.find_entry(bound, made.id, now=timezone.now())
+    assert adapter.console.find_entry(bound, made.id, now=timezone.now())
     namespaces.change(Caller(building.scope(), OTHER), "prices", Permissions("none", []), now=timezone.now())
-    assert adapter.find_entry(bound, made.id, now=timezone.now()) is None
+    assert adapter.console.find_entry(bound, made.id, now=timezone.now()) is None
     assert tenancy.memory_scope(bound, "openintent/semantic/prices") is None
     assert tenancy.memory_scope(building.scope(), "openintent/semantic/prices")
 
@@ -230,7 +230,7 @@ def test_a_key_bound_to_an_agent_resolves_no_ref_of_another() -> None:
     assert tenancy.memory_scope(bound, mine.entry.memory_ref)
     assert tenancy.memory_scope(bound, theirs.entry.memory_ref) is None
     assert tenancy.memory_scope(bound, "openintent/working") is None
-    assert adapter.find_entry(bound, theirs.id, now=timezone.now()) is None
+    assert adapter.console.find_entry(bound, theirs.id, now=timezone.now()) is None
 
 
 # What people do, on either face.
@@ -320,7 +320,7 @@ def test_a_key_s_list_asks_as_many_questions_for_thirty_agents_as_for_three() ->
     def asked(count: int) -> tuple[int, set[str]]:
         bound = building.scope(role="agent", agents=tuple(agents[:count]))
         with CaptureQueriesContext(connection) as queries:
-            seen = {row.memory_ref.rpartition("/")[2] for row in adapter.visible_entries(bound, now=now)}
+            seen = {row.memory_ref.rpartition("/")[2] for row in adapter.console.visible_entries(bound, now=now)}
         return len(queries), seen
 
     assert asked(1) == (3, set())

@@ -77,7 +77,7 @@ def entries(tenant):
 def every_entry(tenant):
     """And what passes made of it."""
     reader = tenancy.host_scope(tenant, scopes=frozenset({"memory:read"}))
-    return list(adapter.visible_entries(reader, now=timezone.now()).order_by("id"))
+    return list(adapter.console.visible_entries(reader, now=timezone.now()).order_by("id"))
 
 
 def errand_runs(tenant):

@@ -58,7 +58,7 @@ class Merging:
         assert scope
         now = clock()
         groups: dict[str, list[Any]] = {}
-        for chunk in adapter.corpus(scope, now=now):
+        for chunk in adapter.passes.corpus(scope, now=now):
             for entry in chunk:
                 groups.setdefault(entry.content.lower(), []).append(entry)
         total = sum(map(len, groups.values()))
@@ -510,7 +510,7 @@ def test_an_entry_says_what_it_was_made_of_and_what_was_made_of_it(ada: Client) 
     assert "merged away" in up
     assert "Went into" in up
     assert f"/passes/{pass_id}" in up
-    [made] = [row.id for row in adapter.list_entries(building.ref(building.scope(), "notes"), now=timezone.now())]
+    [made] = [row.id for row in adapter.runs.list_entries(building.ref(building.scope(), "notes"), now=timezone.now())]
     down = page(ada, f"/memory/{ids.wire('mem', made)}")
     assert "Made from" in down
     assert f"/memory/{second}" in down
@@ -541,7 +541,7 @@ def test_retention_tells_what_leaves_and_what_never_does(ada: Client) -> None:
     building.write(owner, run, "over", now=past, expires_at=past + timedelta(hours=1))
     building.remember("acme", "x", "X", memory_ref="twice")
     carried_out("twice")
-    found = adapter.retention_figures(owner, now=timezone.now())
+    found = adapter.statistics.retention_figures(owner, now=timezone.now())
     assert (found.in_a_day, found.in_a_week, found.lapsed) == (1, 2, 1)
     assert found.taken_away == {"merged": 2}
     shown = page(ada, "/retention")

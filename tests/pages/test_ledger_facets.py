@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import external_runs, ledger, ledger_search, origins
-from memory.adapter import Sampled
+from memory.adapter.console import Sampled
 from memory.api.serializers import MemoryQuery
 from memory.entry_drafts import EntryDraft
 from memory.host import ids

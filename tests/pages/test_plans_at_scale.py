@@ -177,7 +177,9 @@ def faults(statement: str, plan: str) -> list[str]:
     tables = "|".join(GROWING)
     if sql.is_postgres():
         whole = [] if "LIMIT" in statement else re.findall(rf"Seq Scan on (?:{tables})\b.*", plan)
-        return whole + [rows for rows in re.findall(r"Sort  \(.*rows=(\d+)", plan) if int(rows) > 1.1 * adapter.COUNTED]
+        return whole + [
+            rows for rows in re.findall(r"Sort  \(.*rows=(\d+)", plan) if int(rows) > 1.1 * adapter.console.COUNTED
+        ]
     found = re.findall(rf"SCAN (?:{tables})\b.*", plan)
     if "LIMIT" not in statement:
         return found + re.findall(rf"SEARCH (?:{tables})\b[^\n]*\(tenant_id=\?\)$", plan, re.MULTILINE)
@@ -350,8 +352,8 @@ def test_a_ref_and_a_node_that_no_entry_has_are_looked_for_by_index() -> None:
     analyze()
     prepare_at_once()
     for _ in range(8):
-        assert not adapter.has_memory(building.ref(building.scope(), "nowhere"))
-        assert not adapter.has_observed_write(building.scope(), node_id="nowhere")
+        assert not adapter.passes.has_memory(building.ref(building.scope(), "nowhere"))
+        assert not adapter.console.has_observed_write(building.scope(), node_id="nowhere")
     assert not [plan for _, plan in planned_without_values() if "Seq Scan on memory_memoryentry" in plan]
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from django.utils import timezone
 
 from memory import adapter
-from memory.adapter import MemoryRecord
+from memory.adapter.runs import MemoryRecord
 from memory.host.tenancy import MemoryScope
 from tools.bench import ground, peers, rounds
 from tools.bench.ground import RawDriver
@@ -51,11 +51,11 @@ def _against_peer(plan: Plan, scopes: dict[int, MemoryScope]) -> Outcome:
 def got(plan: Plan) -> Iterator[Outcome]:
     """B6: get costs little more than the driver."""
     scope = _filled(plan)
-    wanted = adapter.list_entries(scope, now=timezone.now(), limit=PAGE)[PAGE // 2].id
+    wanted = adapter.runs.list_entries(scope, now=timezone.now(), limit=PAGE)[PAGE // 2].id
     raw, now = RawDriver(), timezone.now()
-    query = raw.prepared(ground.query_of(lambda: adapter.get_entry(scope, wanted, now=now)))
+    query = raw.prepared(ground.query_of(lambda: adapter.runs.get_entry(scope, wanted, now=now)))
     measured = rounds.ratio(
-        lambda: adapter.get_entry(scope, wanted, now=now),
+        lambda: adapter.runs.get_entry(scope, wanted, now=now),
         lambda: raw.execute(query).fetchone(),
         rounds=plan.rounds,
         calls=plan.calls * 5,
@@ -81,4 +81,4 @@ def _filled(plan: Plan) -> MemoryScope:
 
 
 def _page(scope: MemoryScope) -> list[MemoryRecord]:
-    return adapter.list_entries(scope, now=timezone.now(), limit=PAGE)
+    return adapter.runs.list_entries(scope, now=timezone.now(), limit=PAGE)

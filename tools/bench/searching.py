@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from memory import adapter, ledger
-from memory.adapter import Best, Found
+from memory.adapter.fulltext import Best, Found
 from memory.host import sql, tenancy
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
@@ -49,14 +49,14 @@ def searched(plan: Plan) -> Iterator[Outcome]:
 
 def _newest(scope: TenantScope, word: str) -> tuple[Found, tuple[int, bool]]:
     wanted = sought(word)
-    found = adapter.newest_matches(scope, None, wanted, below=None, limit=PAGE + 1)
+    found = adapter.fulltext.newest_matches(scope, None, wanted, below=None, limit=PAGE + 1)
     if len(found.positions) <= PAGE:  # as the search does: a first page that is all there is was counted with it
         return found, (len(found.positions), found.floor is None)
-    return found, adapter.count_matches(scope, None, wanted, limit=adapter.COUNTED + 1)
+    return found, adapter.fulltext.count_matches(scope, None, wanted, limit=adapter.console.COUNTED + 1)
 
 
 def _best(scope: TenantScope, text: str) -> Best:
-    return adapter.best_matches(scope, None, sought(text), limit=PAGE)
+    return adapter.fulltext.best_matches(scope, None, sought(text), limit=PAGE)
 
 
 def _fill(run: Run, size: int) -> None:

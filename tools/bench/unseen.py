@@ -153,9 +153,9 @@ def _answers(talk: Talk, *, every: bool) -> Iterator[tuple[float, float]]:
     reading = tenancy.host_scope(owner)
     budget = min(CONTEXT, sum(map(token_budget.count, talk.turns)) // 4)
     for question in talk.questions:
-        best = adapter.best_matches(reading, None, sought(question.text), limit=FIRST).positions
-        wanted = adapter.Injection(budget, adapter.RELEVANCE, question.text)
-        put_in = {each.id for each in adapter.list_entries(scope, now=timezone.now(), wanted=wanted)}
+        best = adapter.fulltext.best_matches(reading, None, sought(question.text), limit=FIRST).positions
+        wanted = adapter.runs.Injection(budget, adapter.runs.RELEVANCE, question.text)
+        put_in = {each.id for each in adapter.runs.list_entries(scope, now=timezone.now(), wanted=wanted)}
         first = [place + 1 in best for place in question.places]
         context = [entries[place].id in put_in for place in question.places]
         yield (mean(first), mean(context)) if every else (any(first), any(context))

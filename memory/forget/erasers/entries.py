@@ -63,10 +63,10 @@ def _looked_for(tenant_id: UUID, subject: Identifiers) -> dict[UUID, Mention]:
     """All of the ledger is looked through, or what was written since the earlier look."""
     earlier = subject.earlier
     if earlier is None:
-        return adapter.find_mentions(tenant_id, subject.terms)
+        return adapter.forget.find_mentions(tenant_id, subject.terms)
     known = dict.fromkeys(earlier.exact, Mention.EXACT) | dict.fromkeys(earlier.suspected, Mention.SUSPECTED)
-    there = adapter.unchanged_since(tenant_id, list(known), since=earlier.position)
-    fresh = adapter.find_mentions(tenant_id, subject.terms, since=earlier.position)
+    there = adapter.forget.unchanged_since(tenant_id, list(known), since=earlier.position)
+    fresh = adapter.forget.find_mentions(tenant_id, subject.terms, since=earlier.position)
     return dict(sorted({**{row: how for row, how in known.items() if row in there}, **fresh}.items()))
 
 
@@ -74,7 +74,7 @@ def traces(tenant_id: UUID, subject: Identifiers) -> dict[UUID, Mention]:
     """The entries with a trace of the subject, by the other path, looked for once a look."""
     found: dict[UUID, Mention] | None = subject.seen.get("traces")
     if found is None:
-        found = subject.seen["traces"] = adapter.find_traces(tenant_id, subject.terms)
+        found = subject.seen["traces"] = adapter.forget.find_traces(tenant_id, subject.terms)
     return found
 
 
@@ -103,7 +103,7 @@ class LedgerEntries:
         return {row: ids.wire("mem", row) for row in rows}
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        return adapter.searched_texts(tenant_id, rows)
+        return adapter.forget.searched_texts(tenant_id, rows)
 
     @transaction.atomic
     def erase(
@@ -112,7 +112,7 @@ class LedgerEntries:
         """How many of ``rows`` are gone, those among them that went with their archive."""
         removed = ledger.remove_entries(tenant_id, rows, reason="forgotten", now=now)
         archives.withdraw_of_forgotten(tenant_id, rows, now=now)
-        return removed if removed == len(rows) else len(adapter.forgotten_entries(tenant_id, rows))
+        return removed if removed == len(rows) else len(adapter.forget.forgotten_entries(tenant_id, rows))
 
     def portion(self, tenant_id: UUID, rows: Sequence[UUID]) -> int:
         return ledger.whole_blocks(tenant_id, rows)
@@ -130,7 +130,7 @@ class RetiredReasons:
     covers: Mapping[str, tuple[str, ...]] = {"memory_memoryentry": ("retired_reason",)}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        found = {row: mention(subject.terms, reason) for row, reason in adapter.retirement_reasons(tenant_id)}
+        found = {row: mention(subject.terms, reason) for row, reason in adapter.forget.retirement_reasons(tenant_id)}
         exact = tuple(row for row, how in found.items() if how is Mention.EXACT)
         return Holding(self.store, exact, tuple(row for row, how in found.items() if how is Mention.SUSPECTED))
 
@@ -138,20 +138,20 @@ class RetiredReasons:
         return {row: ids.wire("mem", row) for row in rows}
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        return {row: [reason] for row, reason in adapter.retirement_reasons(tenant_id, rows)}
+        return {row: [reason] for row, reason in adapter.forget.retirement_reasons(tenant_id, rows)}
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
         rule = rule_for(ticked=ticked)
-        found = adapter.retirement_reasons(tenant_id, rows)
+        found = adapter.forget.retirement_reasons(tenant_id, rows)
         named = [row for row, reason in found if rule(subject.terms, reason)]
         return ledger.erase_reasons(tenant_id, named, FORGOTTEN)
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        return judged(subject.terms, adapter.retirement_reasons(tenant_id), chosen, spared)
+        return judged(subject.terms, adapter.forget.retirement_reasons(tenant_id), chosen, spared)
 
 
 ENTRIES, RETIRED_REASONS = LedgerEntries(), RetiredReasons()
@@ -173,9 +173,9 @@ class EntryNames:
     }
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        naming = [name for name in adapter.all_names(tenant_id) if mentioned_in(subject.terms, name)]
+        naming = [name for name in adapter.forget.all_names(tenant_id) if mentioned_in(subject.terms, name)]
         rows: dict[tuple[str, ...], set[UUID]] = {}  # many entries share the same names
-        for row, names in adapter.entries_with_name(tenant_id, naming):
+        for row, names in adapter.forget.entries_with_name(tenant_id, naming):
             rows.setdefault(tuple(names.values()), set()).add(row)
         exact: set[UUID] = set()
         suspected: set[UUID] = set()
@@ -193,7 +193,7 @@ class EntryNames:
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         said: dict[UUID, list[str]] = {}
-        for row, names in adapter.names_of_entries(tenant_id, rows):
+        for row, names in adapter.forget.names_of_entries(tenant_id, rows):
             said.setdefault(row, []).extend(filter(None, names.values()))
         return said
 
@@ -202,7 +202,7 @@ class EntryNames:
     ) -> int:
         """How many entries name the subject no more; those that went whole are not among them."""
         rule, changed = rule_for(ticked=ticked), set()
-        for row, names in adapter.names_of_entries(tenant_id, rows):
+        for row, names in adapter.forget.names_of_entries(tenant_id, rows):
             after = {name: without_subject(subject.terms, value, rule) for name, value in names.items()}
             anew = {name: value for name, value in after.items() if value != names[name]}
             if anew and ledger.erase_names(tenant_id, row, anew):
@@ -214,9 +214,9 @@ class EntryNames:
     ) -> Remains:
         """Over the names of every address, as one text, and over who wrote an entry; namespace and key belong to the
         entry."""
-        whole = ((row, whole_text(values)) for row, values in adapter.addresses_with_writers(tenant_id))
-        writers = [name for name in adapter.all_names(tenant_id) if is_mentioned(subject.terms, name)]
-        written = ((row, names["agent_id"]) for row, names in adapter.entries_written_by(tenant_id, writers))
+        whole = ((row, whole_text(values)) for row, values in adapter.forget.addresses_with_writers(tenant_id))
+        writers = [name for name in adapter.forget.all_names(tenant_id) if is_mentioned(subject.terms, name)]
+        written = ((row, names["agent_id"]) for row, names in adapter.forget.entries_written_by(tenant_id, writers))
         return judged(subject.terms, chain(whole, written), chosen, spared)
 
 
@@ -239,7 +239,7 @@ class SealedValues(LedgerEntries):
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         exact: list[UUID] = []
         suspected: list[UUID] = []
-        for row in adapter.sealed_addresses(tenant_id):
+        for row in adapter.forget.sealed_addresses(tenant_id):
             value = ledger.value_or_none(row)
             text = None if value is None else _words(value)
             how = Mention.SUSPECTED if text is None else mention(subject.terms, text)
@@ -257,7 +257,7 @@ class SealedValues(LedgerEntries):
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """Over each value as it is written, whole; and none that does not open is left undecided."""
-        values = [(row.id, ledger.value_or_none(row)) for row in adapter.sealed_addresses(tenant_id)]
+        values = [(row.id, ledger.value_or_none(row)) for row in adapter.forget.sealed_addresses(tenant_id)]
         written = ((row, addresses.canonical(value)) for row, value in values if value is not None)
         found = judged(subject.terms, written, chosen, spared)
         locked = {row for row, value in values if value is None}
@@ -392,7 +392,7 @@ class Archives(Declared):
             texts.append((row.id, whole_text([row.memory_ref, document])))
             sources |= dict.fromkeys(archives.sources_of(bytes(row.body)), row.id) if document else {}
         found = judged(subject.terms, texts, chosen, spared)
-        stale = {sources[each] for each in adapter.forgotten_entries(tenant_id, list(sources))}
+        stale = {sources[each] for each in adapter.forget.forgotten_entries(tenant_id, list(sources))}
         return Remains(found.left + len(stale), found.undecided)
 
 

@@ -359,7 +359,7 @@ class CommitmentRows(Declared):
         """With the text of their entries, where the mention often is."""
         found = super().texts(tenant_id, rows)
         entries = dict(Commitment.objects.of(tenant_id).filter(id__in=rows).values_list("id", "entry_id"))
-        said = adapter.searched_texts(tenant_id, list(entries.values()))
+        said = adapter.forget.searched_texts(tenant_id, list(entries.values()))
         return {row: [*filter(None, said.get(entries[row], ())), *texts] for row, texts in found.items()}
 
     def erase(
@@ -395,7 +395,7 @@ def _standing_in(tenant_id: UUID, entry_ids: Collection[UUID], orphans: Sequence
 
 def _from_forgotten(tenant_id: UUID, orphans: Sequence[Orphan]) -> set[UUID]:
     """The commitments whose entry, or what it went into, was forgotten, for any subject."""
-    forgotten = adapter.forgotten_entries(tenant_id, list({entry for each in orphans for entry in each.into}))
+    forgotten = adapter.forget.forgotten_entries(tenant_id, list({entry for each in orphans for entry in each.into}))
     return {each.id for each in orphans if not each.into.isdisjoint(forgotten)}
 
 
@@ -408,7 +408,7 @@ def _in_stems(subject: Identifiers, orphans: Sequence[Orphan]) -> set[UUID]:
 def _orphans(tenant_id: UUID) -> list[Orphan]:
     every = list(Commitment.objects.of(tenant_id).order_by("id").values_list("id", "entry_id", "predicate"))
     entries = {entry for _, entry, _ in every}
-    gone = entries - adapter.stored_ids(tenant_id, entries)
+    gone = entries - adapter.passes.stored_ids(tenant_id, entries)
     into = _went_into(tenant_id, gone)
     return [
         Orphan(row, frozenset(predicate.get("words", ())), frozenset(into[entry]))
