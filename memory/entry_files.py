@@ -436,7 +436,7 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported],
     given = [each.what for each in entries if isinstance(each.what, Given)]
     redact = redaction.for_tenant(scope.tenant_id).redact
     agents = sorted({each.address.agent_id for each in given})
-    logs = {name: work.agent(scope.tenant_id, redact(name).text, now=now).run_id for name in agents}
+    logs = {name: work.rows.agent(scope.tenant_id, redact(name).text, now=now).run_id for name in agents}
     shared = [each.address for each in given if each.address.tier == Tier.SEMANTIC]
     first = {each.namespace: redact(each.created_by or each.agent_id).text for each in reversed(shared)}
     for name in sorted(first):

@@ -76,7 +76,7 @@ def scrub() -> bool:
 
 
 def lapse_coordinators() -> int:
-    return work.lapse(now=timezone.now())
+    return work.coordinators.lapse(now=timezone.now())
 
 
 def end_silent_runs() -> int:

@@ -55,12 +55,12 @@ class Caller:
 
         A key that is bound to agents is those agents, whatever its role.
         """
-        return not self.alone and work.is_operator(self.scope)
+        return not self.alone and work.authority.is_operator(self.scope)
 
     @property
     def looks_on(self) -> bool:
         """Whether it is no agent, but a key that may not write and looks on as any: it is shown nothing sealed."""
-        return not self.operates and work.may_act_as_any(self.scope) and not self.scope.can(WRITE)
+        return not self.operates and work.authority.may_act_as_any(self.scope) and not self.scope.can(WRITE)
 
 
 # Which namespaces the coordinators of an agent's tasks leave open to it (RFC-0015 6.6; R79, R80), and its access to
@@ -90,7 +90,7 @@ def fence_of(caller: Caller, *, now: datetime | None) -> Fence:
     """
     if caller.operates:
         return Fence()
-    rails = work.guardrails_over(caller.tenant_id, caller.agent_id, now=now)
+    rails = work.tasks.guardrails_over(caller.tenant_id, caller.agent_id, now=now)
     return Fence(rails.allowed, rails.denied)
 
 
@@ -127,7 +127,7 @@ def namespaces_with(
 
 def namespaces_readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace]":
     """The namespaces that one of these agents may read: a condition for each, and as many queries however many."""
-    rails, any_of = work.guardrails_over_each(tenant_id, agents, now=None), Q(pk__in=())
+    rails, any_of = work.tasks.guardrails_over_each(tenant_id, agents, now=None), Q(pk__in=())
     for agent_id in sorted(agents):
         ruled = Coalesce(openintent.AccessOf("allow", agent_id), F("default"), output_field=CharField())
         over = rails.get(agent_id)
@@ -190,7 +190,7 @@ def tasks_granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -
 
 
 def _grants(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "QuerySet[Grant]":
-    rows = work.grants_in_force(caller.tenant_id, now=now)
+    rows = work.rows.grants_in_force(caller.tenant_id, now=now)
     return rows.filter(agent_id=caller.agent_id, permission__in=permissions)
 
 
@@ -201,10 +201,10 @@ def in_tasks(tasks: "QuerySet[Task]") -> Q:
 
 def _lent(caller: Caller, now: datetime) -> Q:
     """Working memory of others that the caller may read: the four exceptions of 2.1, 6.5 and 8.1 (C9)."""
-    heirs = work.heirs(caller.tenant_id, caller.agent_id)
+    heirs = work.tasks.heirs(caller.tenant_id, caller.agent_id)
     parents = Task.objects.of(caller.tenant_id).filter(id__in=heirs.values("parent_task_id"))
     return (
-        in_tasks(work.coordinated_by(caller.tenant_id, caller.agent_id, now=now))
+        in_tasks(work.rows.coordinated_by(caller.tenant_id, caller.agent_id, now=now))
         | granted(caller, ("read", "write"), now)
         | in_tasks(parents)
         | _taken_over(caller)
@@ -213,7 +213,7 @@ def _lent(caller: Caller, now: datetime) -> Q:
 
 def _taken_over(caller: Caller) -> Q:
     """What the agents before it remembered in a task that is the caller's now, and in no other (RFC-0015 8.1, R88)."""
-    own = work.live_tasks(caller.tenant_id, caller.agent_id)
+    own = work.rows.live_tasks(caller.tenant_id, caller.agent_id)
     before = Assignment.objects.of(caller.tenant_id).filter(task_id__in=own.values("id")).exclude(until=None)
     pairs = Concat(sql.wire_id("task", "task_id"), F("agent_id"), output_field=TextField())
     return Q(In(Concat("task_id", "agent_id", output_field=TextField()), before.values_list(pairs)))
@@ -222,7 +222,7 @@ def _taken_over(caller: Caller) -> Q:
 def _overseen(caller: Caller, now: datetime) -> Q:
     """Episodic memory of agents that are at work for the caller, and agreed to be: no grant ever opens it (RFC-0015
     2.2, R35)."""
-    return Q(agent_id__in=work.overseen_by(caller.tenant_id, caller.agent_id, now=now).values("agent_id"))
+    return Q(agent_id__in=work.rows.overseen_by(caller.tenant_id, caller.agent_id, now=now).values("agent_id"))
 
 
 # What a caller may change or delete, as one condition on addresses (RFC-0015 2, 8.2, 9.1; R24 to R26, R40, R89).
@@ -261,7 +261,7 @@ def takes_part(caller: Caller, task: Task, now: datetime) -> bool:
     had = Assignment.objects.of(caller.tenant_id).filter(task_id=task.id, agent_id=caller.agent_id)
     intent = Intent.objects.of(caller.tenant_id).get(id=task.intent_id)
     return (
-        work.directs(caller.scope, intent, caller.agent_id, now=now)
+        work.authority.directs(caller.scope, intent, caller.agent_id, now=now)
         or had.exists()
         or tasks_granted(caller, ("write",), now).filter(id=task.id).exists()
     )
@@ -270,13 +270,13 @@ def takes_part(caller: Caller, task: Task, now: datetime) -> bool:
 def has_voice_in(caller: Caller, intent: Intent, now: datetime) -> bool:
     """Whether the caller's memory events go to the log of the intent: it directs the intent, joined it, has or had a
     task of it that it did not lose, or may write everywhere in it."""
-    if work.may_act_as_any(caller.scope) or caller.agent_id in intent.agents:
+    if work.authority.may_act_as_any(caller.scope) or caller.agent_id in intent.agents:
         return True
     tasks = Task.objects.of(caller.tenant_id).filter(intent_id=intent.id)
     had = Assignment.objects.of(caller.tenant_id).filter(agent_id=caller.agent_id, dead=False)
-    granted_all = work.grants_in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, task_id=None)
+    granted_all = work.rows.grants_in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, task_id=None)
     return (
-        work.directs(caller.scope, intent, caller.agent_id, now=now)
+        work.authority.directs(caller.scope, intent, caller.agent_id, now=now)
         or had.filter(task_id__in=tasks.values("id")).exists()
         or granted_all.filter(agent_id=caller.agent_id, permission="write").exists()
     )
@@ -342,8 +342,8 @@ def _require_place(caller: Caller, address: Address, now: datetime) -> None:
 
     A key that is bound to no agent may act as any, so also as the one that has the task.
     """
-    task = work.task(caller.tenant_id, address.task_id) if address.task_id else None
-    intent = work.intent(caller.tenant_id, address.intent_id) if address.intent_id else None
+    task = work.rows.task(caller.tenant_id, address.task_id) if address.task_id else None
+    intent = work.rows.intent(caller.tenant_id, address.intent_id) if address.intent_id else None
     if task and intent and task.intent_id != intent.id:
         problem = {"field": "scope.intent_id", "message": "is not the intent of that task"}
         raise Invalid("The entry cannot be in both.", errors=[problem])
@@ -356,7 +356,7 @@ def _require_task(caller: Caller, task: Task, tier: Tier, now: datetime) -> None
         return
     if tier == Tier.WORKING and dead_assignments(caller).filter(task_id=task.id).exists():
         raise Forbidden("The task was taken from this agent when it failed.", rule="reassigned")
-    if task.assigned_agent and not work.may_act_as_any(caller.scope) and not takes_part(caller, task, now):
+    if task.assigned_agent and not work.authority.may_act_as_any(caller.scope) and not takes_part(caller, task, now):
         raise Forbidden("This agent has no part in that task.", rule=RULE)
 
 

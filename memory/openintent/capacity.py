@@ -19,7 +19,7 @@ from memory.host import sql
 from memory.host.errors import CapacityExceeded
 from memory.models import Agent, Task
 from memory.openintent import work
-from memory.openintent.work import Policy
+from memory.openintent.work.tasks import Policy
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -89,7 +89,7 @@ class _TaskRoom:
 
     @classmethod
     def measure(cls, task: Task, text: str, now: datetime) -> "_TaskRoom":
-        policy = work.policy_of(task, now=now)
+        policy = work.tasks.policy_of(task, now=now)
         if policy.max_entries is None and policy.max_total_size_kb is None:
             return cls(0, 0, policy)
         taken = adapter.openintent.task_usage(task.tenant_id, text, now=now)
@@ -129,7 +129,7 @@ class _AgentRoom:
 
     @classmethod
     def measure(cls, agent: Agent, coming: int, staying: "Sequence[EntryAddress]", now: datetime) -> "_AgentRoom":
-        most, place = work.capacity_of(agent, now=now), (agent.tenant_id, agent.agent_id)
+        most, place = work.tasks.capacity_of(agent, now=now), (agent.tenant_id, agent.agent_id)
         count = adapter.openintent.count_episodic(*place, at_least=most - coming + 1, now=now)
         made = cls(agent, count, most, coming, staying, now)
         if made.excess > 0:

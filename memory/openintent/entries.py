@@ -336,12 +336,13 @@ def lock_owners(
     bound = {each.task_id for each in places if each.tier != Tier.SEMANTIC or each.ttl == TASK_LIFETIME}
     bound |= {row.task_id for row in rows}
     wanted = sorted({each.task_id for each in places} | bound)
-    tasks = {text: work.task(caller.tenant_id, text, lock=text in bound) for text in wanted if text}
+    tasks = {text: work.rows.task(caller.tenant_id, text, lock=text in bound) for text in wanted if text}
     known = {text: task for text, task in tasks.items() if task}
     own = {each.agent_id for each in places if each.tier != Tier.SEMANTIC}
     names = sorted({each.agent_id for each in places})
     agents = {
-        name: (work.locked_agent if name in own else work.agent)(caller.tenant_id, name, now=now) for name in names
+        name: (work.rows.locked_agent if name in own else work.rows.agent)(caller.tenant_id, name, now=now)
+        for name in names
     }
     owners = Owners(known, agents, frozenset(), _logs_of(caller, places, known, now))
     return replace(owners, logs=frozenset(_log_of(owners, each) for each in places))
@@ -350,7 +351,7 @@ def lock_owners(
 def _logs_of(caller: Caller, places: Sequence[Address], tasks: dict[str, Task], now: datetime) -> dict[str, "UUID"]:
     """The intents that entries name, on whose logs the caller is heard; elsewhere its own stream has to do."""
     named = sorted({each.intent_id for each in places if each.intent_id and each.task_id not in tasks})
-    found = ((text, work.intent(caller.tenant_id, text)) for text in named)
+    found = ((text, work.rows.intent(caller.tenant_id, text)) for text in named)
     return {text: intent.id for text, intent in found if intent and access.has_voice_in(caller, intent, now)}
 
 
@@ -608,7 +609,7 @@ def _locked(
     seen = require_change(caller, entry_id, now=now)
     task = None
     if seen.tier == Tier.WORKING or binds:
-        task = work.task(caller.tenant_id, seen.task_id, lock=True)
+        task = work.rows.task(caller.tenant_id, seen.task_id, lock=True)
         if seen.tier != Tier.WORKING:
             require_under_way(task, seen.task_id)
     stated = _stated(caller, origin, now)

@@ -63,7 +63,7 @@ class Log:
 def intent_log(caller: Caller, text: str, *, now: datetime) -> Log:
     """The log of the intent; refused when there is none, and for callers without a part in it."""
     caller.scope.check(access.READ)
-    if work.intent(caller.tenant_id, text) is None:
+    if work.rows.intent(caller.tenant_id, text) is None:
         raise NotFound("There is no intent by that id.")
     log = readable_intent(caller, text, now=now)
     if log is None:
@@ -76,11 +76,11 @@ def readable_intent(caller: Caller, text: str, *, now: datetime) -> Log | None:
     task of it, and holders of a grant. A task, or a grant on one, opens the memory of that task alone; joining opens
     none, since any agent may join."""
     caller.scope.check(access.READ)
-    intent = work.intent(caller.tenant_id, text)
+    intent = work.rows.intent(caller.tenant_id, text)
     if intent is None:
         return None
     log = Log(caller.tenant_id, intent.id, intent_id=ids.wire("intent", intent.id), reader=caller.agent_id)
-    grants = work.grants_in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, agent_id=caller.agent_id)
+    grants = work.rows.grants_in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, agent_id=caller.agent_id)
     if caller.operates or _oversees(caller, intent, now) or grants.filter(task_id=None).exists():
         return log
     own = {*grants.values_list("task_id", flat=True), *_assignments(caller, intent).values_list("task_id", flat=True)}
@@ -99,7 +99,7 @@ def agent_log(caller: Caller, agent_id: str, *, now: datetime) -> Log:
 def readable_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log | None:
     """The agent's own stream, for itself, an operator, and who coordinates a task under way that it took up."""
     caller.scope.check(access.READ)
-    overseen = work.overseen_by(caller.tenant_id, caller.agent_id, now=now).filter(agent_id=agent_id)
+    overseen = work.rows.overseen_by(caller.tenant_id, caller.agent_id, now=now).filter(agent_id=agent_id)
     if not (caller.operates or agent_id == caller.agent_id or overseen.exists()):
         return None
     found = Agent.objects.of(caller.tenant_id).filter(agent_id=agent_id).values_list("run_id", flat=True).first()
@@ -110,7 +110,7 @@ def open_agent_log(caller: Caller, agent_id: str, *, now: datetime) -> Log:
     """The same, to wait at: an agent that waits for its own events has a stream from here on."""
     log = agent_log(caller, agent_id, now=now)
     if log.stream_id is None and agent_id == caller.agent_id:
-        return replace(log, stream_id=work.agent(caller.tenant_id, agent_id, now=now).run_id)
+        return replace(log, stream_id=work.rows.agent(caller.tenant_id, agent_id, now=now).run_id)
     if log.stream_id is None:
         raise NotFound("There is no agent by that id.")
     return log
@@ -122,7 +122,7 @@ def _oversees(caller: Caller, intent: Intent, now: datetime) -> bool:
     finished = Coordinator.objects.of(tenant_id).filter(unexpired(now), status__in=FINISHED)
     return agent_id == intent.created_by or any(
         rows.filter(intent_id=intent.id, agent_id=agent_id).exists()
-        for rows in (work.active_coordinators(tenant_id, now=now), finished)
+        for rows in (work.rows.active_coordinators(tenant_id, now=now), finished)
     )
 
 

@@ -469,9 +469,9 @@ def _parent_of(caller: Caller, wanted: Wanted) -> str:
     """The task whose working memory the task of the query inherits (RFC-0015 6.5); "" when there is none to be seen."""
     if not wanted.task_id or wanted.memory_type not in (None, Tier.WORKING):
         return ""
-    task = work.task(caller.tenant_id, wanted.task_id) if wanted.agent_id in ("", caller.agent_id) else None
+    task = work.rows.task(caller.tenant_id, wanted.task_id) if wanted.agent_id in ("", caller.agent_id) else None
     parent_id = task.parent_task_id if task else None
-    return ids.wire("task", parent_id) if task and parent_id and work.inherits(task) else ""
+    return ids.wire("task", parent_id) if task and parent_id and work.tasks.inherits(task) else ""
 
 
 def _merged(listings: Sequence[Listing], offset: int, limit: int) -> tuple[list[tuple[datetime, UUID]], Counted]:
@@ -560,7 +560,7 @@ def summarize_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
         working=figures.get(Tier.WORKING, Figures()),
         tasks=adapter.statistics.tasks_with_memory(tenant_id, agent_id, now=now),
         episodic=figures.get(Tier.EPISODIC, Figures()),
-        capacity=work.capacity_of(agent, now=now),
+        capacity=work.tasks.capacity_of(agent, now=now),
         namespaces=sorted(access.namespaces_with(itself, "read", now=now).values_list("name", flat=True)),
         plain=adapter.statistics.count_plain(tenant_id, agent_id, now=now) if own else None,
     )
@@ -570,5 +570,5 @@ def _require_reader(caller: Caller, agent_id: str, now: datetime) -> None:
     caller.scope.check(READ)
     if caller.operates or caller.agent_id == agent_id:
         return
-    if not work.overseen_by(caller.tenant_id, caller.agent_id, now=now).filter(agent_id=agent_id).exists():
+    if not work.rows.overseen_by(caller.tenant_id, caller.agent_id, now=now).filter(agent_id=agent_id).exists():
         raise Forbidden("This agent may not see what that one remembers.", rule="memory-tier")

@@ -20,7 +20,7 @@ from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models import Agent, Intent, Namespace, Task
 from memory.openintent import namespaces, work
-from memory.openintent.work import NewAgent, NewIntent, NewTask
+from memory.openintent.work.rows import NewAgent, NewIntent, NewTask
 
 SCOPE, ACTION = "agents:manage", "workflow-file.imported"
 MAX_BYTES = 256 * 1024
@@ -161,8 +161,8 @@ class ImportedIntent:
 def imported_intent(scope: TenantScope, intent_id: str, *, tasks: int) -> ImportedIntent:
     """What became of an import, or of any other intent."""
     scope.check(SCOPE)
-    intent = work.find_intent(scope, intent_id)
-    found, total = work.list_tasks(intent, limit=tasks, offset=0)
+    intent = work.intents.find_intent(scope, intent_id)
+    found, total = work.tasks.list_tasks(intent, limit=tasks, offset=0)
     by = access.names_of(scope.tenant_id, {intent.created_by}).get(intent.created_by, intent.created_by)
     return ImportedIntent(intent, found, total, by)
 
@@ -193,15 +193,15 @@ def import_workflow(scope: TenantScope, workflow: Workflow, *, now: datetime) ->
         for changed in namespaces.ensure_readable(scope.tenant_id, name, readers, by, now)
     ]
     for agent in sorted(workflow.agents, key=lambda each: each.agent_id):
-        work.configure_agent(scope.tenant_id, _new_agent(scope.tenant_id, agent), now=now)
+        work.coordinators.configure_agent(scope.tenant_id, _new_agent(scope.tenant_id, agent), now=now)
     new = NewIntent(workflow.name, workflow.description, policy=workflow.memory_policy)
-    intent = work.create_intent(scope, new, actor=by, now=now)
+    intent = work.intents.create_intent(scope, new, actor=by, now=now)
     intent_id = ids.wire("intent", intent.id)
     for agent_id in readers:
-        work.assign_agent(scope, intent_id, agent_id, actor=by, now=now)
+        work.intents.assign_agent(scope, intent_id, agent_id, actor=by, now=now)
     task_ids: dict[str, str] = {}
     for step in workflow.steps:
-        task = work.create_task(scope, _task(intent_id, step, task_ids), actor=by, now=now)
+        task = work.tasks.create_task(scope, _task(intent_id, step, task_ids), actor=by, now=now)
         task_ids[step.name] = ids.wire("task", task.id)
     namespaces.audit_changes(shared, actor=by, now=now)
     counts = {"namespaces": len(workflow.namespaces), "agents": len(readers), "tasks": len(task_ids)}

@@ -34,7 +34,7 @@ from memory.models import ForgetHold, ForgetRequest, Intent, Pass
 from memory.models.forget import ForgetState
 from memory.openintent import entries, work
 from memory.openintent.access import Caller
-from memory.openintent.work import NewIntent, NewTask, TaskChange
+from memory.openintent.work.rows import NewIntent, NewTask, TaskChange
 from memory.passes import consolidation, lookalikes, orders
 from memory.passes.orders import Wanted
 from openwop_console.demo import model
@@ -326,10 +326,10 @@ def carry_out_work(scope: TenantScope, wanted: Endeavour, clock: Clock) -> bool:
     if not missing_memory(scope.tenant_id, [wanted]):
         return False
     new = NewIntent(wanted.title, description=wanted.description)
-    intent = work.create_intent(scope, new, actor=wanted.by, now=clock())
+    intent = work.intents.create_intent(scope, new, actor=wanted.by, now=clock())
     intent_id = ids.wire("intent", intent.id)
     for agent in wanted.agents:
-        work.assign_agent(scope, intent_id, agent, actor=wanted.by, now=clock())
+        work.intents.assign_agent(scope, intent_id, agent, actor=wanted.by, now=clock())
     for task in wanted.tasks:
         _carry_out_task(scope, wanted, task, intent_id, clock)
     for given in wanted.remembers:
@@ -340,13 +340,13 @@ def carry_out_work(scope: TenantScope, wanted: Endeavour, clock: Clock) -> bool:
 def _carry_out_task(scope: TenantScope, wanted: Endeavour, task: JSONObject, intent_id: str, clock: Clock) -> None:
     agent = task["agent"]
     new = NewTask(intent_id, task["name"], status="running", assigned_agent=agent)
-    row = work.create_task(scope, new, actor=wanted.by, now=clock())
+    row = work.tasks.create_task(scope, new, actor=wanted.by, now=clock())
     task_id = ids.wire("task", row.id)
     for given in task["remembers"]:
         _remember(scope, given, agent, {"task_id": task_id, "intent_id": intent_id}, clock)
     if task["status"] != "running":
         change = TaskChange(status=task["status"])
-        work.update_task(scope, task_id, change, version=row.version, actor=agent, now=clock())
+        work.tasks.update_task(scope, task_id, change, version=row.version, actor=agent, now=clock())
 
 
 def _remember(scope: TenantScope, given: JSONObject, agent: str, place: dict[str, str], clock: Clock) -> None:

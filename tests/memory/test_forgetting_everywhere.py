@@ -30,7 +30,8 @@ from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import MemoryEntry
 from memory.models.forget import Decision
 from memory.openintent import work
-from memory.openintent.work import NewCoordinator, grants
+from memory.openintent.work import grants
+from memory.openintent.work.rows import NewCoordinator
 from memory.origins import Origin
 from memory.passes import archives
 from memory.templatetags.memory_words import page_of
@@ -118,9 +119,11 @@ def everything(name: str) -> TenantScope:
     policies.decide_change(bea, asked.id, confirmed=True, now=now)
     saved_filters.save_filter(acme, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
     intent = an_intent(acme, f"For {name}", description=name, state={"who": name}, constraints={name: 1})
-    work.create_coordinator(acme, NewCoordinator(wire_of("intent", intent), "boss", {}), actor="billing-01", now=now)
+    work.coordinators.create_coordinator(
+        acme, NewCoordinator(wire_of("intent", intent), "boss", {}), actor="billing-01", now=now
+    )
     a_task(acme, intent, f"Call {name}", description=name)
-    work.assign_agent(acme, wire_of("intent", intent), "clerk", actor="billing-01", now=now)
+    work.intents.assign_agent(acme, wire_of("intent", intent), "clerk", actor="billing-01", now=now)
     grants.grant(acme, wire_of("intent", intent), grants.NewGrant("clerk", "read"), actor="billing-01", now=now)
     remembered(acme, {"who": name}, f"of {name}", tier="semantic", sensitivity="public")
     remembered(acme, {"who": name}, key="sealed", sensitivity="confidential")

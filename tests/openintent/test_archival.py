@@ -25,7 +25,8 @@ from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
 from memory.openintent import entries, work
 from memory.openintent.access import Caller
-from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange, tasks
+from memory.openintent.work import tasks
+from memory.openintent.work.rows import NewCoordinator, NewIntent, NewTask, TaskChange
 from tests import building
 from tests.awaiting import awaited
 from tests.openintent.conftest import Served
@@ -332,9 +333,9 @@ class Room:
 
     def __init__(self, **task: Any) -> None:
         self.scope = building.scope()
-        self.intent = work.create_intent(self.scope, NewIntent("Invoices"), actor="chief", now=timezone.now())
+        self.intent = work.intents.create_intent(self.scope, NewIntent("Invoices"), actor="chief", now=timezone.now())
         new = NewTask(f"intent_{self.intent.id.hex}", "fetch", assigned_agent="worker", **task)
-        self.task = f"task_{work.create_task(self.scope, new, actor='chief', now=timezone.now()).id.hex}"
+        self.task = f"task_{work.tasks.create_task(self.scope, new, actor='chief', now=timezone.now()).id.hex}"
 
     def remembers(self, key: str, value: dict[str, Any] | None = None, **more: Any) -> EntryAddress:
         expires_at = more.pop("expires_at", None)
@@ -343,9 +344,9 @@ class Room:
         return entries.create(Caller(self.scope, "worker"), given, now=timezone.now())
 
     def ends(self, **when: Any) -> Any:
-        change, version = TaskChange(status="completed"), work.find_task(self.scope, self.task).version
+        change, version = TaskChange(status="completed"), work.tasks.find_task(self.scope, self.task).version
         moment = when.get("now") or timezone.now()
-        return work.update_task(self.scope, self.task, change, version=version, actor="chief", now=moment)
+        return work.tasks.update_task(self.scope, self.task, change, version=version, actor="chief", now=moment)
 
     def log(self) -> list[str]:
         return [each.type for each in event_log.read(self.scope.tenant_id, self.intent.id)]
@@ -405,7 +406,7 @@ def test_an_end_that_fails_leaves_every_entry_and_the_status(room: Room, monkeyp
     monkeypatch.setattr(ledger, "remove_entries", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         room.ends()
-    assert work.find_task(room.scope, room.task).status == "pending"
+    assert work.tasks.find_task(room.scope, room.task).status == "pending"
     assert adapter.console.find_entry(room.scope, entry.id, now=timezone.now())
     assert "openintent.memory.archived" not in room.log()
 
@@ -413,7 +414,7 @@ def test_an_end_that_fails_leaves_every_entry_and_the_status(room: Room, monkeyp
 def test_an_ended_task_is_closed_to_whoever_asks(room: Room) -> None:
     ended = room.ends()
     with pytest.raises(TaskClosed) as refused:
-        work.require_open(ended)
+        work.tasks.require_open(ended)
     assert refused.value.details == {"task_id": room.task, "status": "completed"}
     with pytest.raises(TaskClosed):
         room.remembers("late")
@@ -423,6 +424,6 @@ def test_guardrails_hold_at_the_end_and_not_before(db: None) -> None:
     room = Room(memory_policy={"archive_on_completion": False})
     room.remembers("a")
     new = NewCoordinator(f"intent_{room.intent.id.hex}", "chief", {})
-    work.create_coordinator(room.scope, new, actor="chief", now=timezone.now())
+    work.coordinators.create_coordinator(room.scope, new, actor="chief", now=timezone.now())
     room.ends()
     assert "openintent.memory.archived" in room.log()

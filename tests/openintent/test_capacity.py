@@ -52,14 +52,14 @@ def keys(caller: Caller) -> set[str]:
 
 def bound(caller: Caller, most: int) -> None:
     """The agent keeps so many episodic entries."""
-    agent = work.agent(caller.tenant_id, caller.agent_id, now=START)
+    agent = work.rows.agent(caller.tenant_id, caller.agent_id, now=START)
     agent.capacity = most
     agent.save(by=WRITER, update_fields=["capacity"])
 
 
 def task(caller: Caller, policy: dict[str, Any] | None = None, **rails: Any) -> str:
     """A task of the agent's, whose intent has a coordinator with these guardrails when there are any."""
-    run = work.open_log(caller.tenant_id, caller.agent_id, now=START)
+    run = work.rows.open_log(caller.tenant_id, caller.agent_id, now=START)
     stamps: dict[str, Any] = {"tenant_id": caller.tenant_id, "created_at": START, "updated_at": START}
     intent = Intent(id=run.id, title="t", created_by=caller.agent_id, **stamps).insert(by=WRITER)
     if rails:
@@ -86,30 +86,30 @@ def refused(caller: Caller, key: str, value: dict[str, Any] | None = None, **mor
 
 def test_R30_the_smallest_of_all_that_is_said_bounds_an_agent(caller: Caller, settings: Settings) -> None:
     settings.OPENWOP_EPISODIC_CAPACITY = 50
-    agent = work.agent(caller.tenant_id, caller.agent_id, now=START)
-    assert work.capacity_of(agent, now=START) == 50
+    agent = work.rows.agent(caller.tenant_id, caller.agent_id, now=START)
+    assert work.tasks.capacity_of(agent, now=START) == 50
     bound(caller, 20)
     agent.refresh_from_db()
-    assert work.capacity_of(agent, now=START) == 20
+    assert work.tasks.capacity_of(agent, now=START) == 20
     task(caller, max_episodic_memory_per_agent=10)
     task(caller, max_episodic_memory_per_agent=30, max_working_memory_per_task=1)
-    assert work.capacity_of(agent, now=START) == 10
+    assert work.tasks.capacity_of(agent, now=START) == 10
     settings.OPENWOP_EPISODIC_CAPACITY = 5
-    assert work.capacity_of(agent, now=START) == 5
+    assert work.tasks.capacity_of(agent, now=START) == 5
 
 
 def test_R78_a_guardrail_bounds_agents_at_work_under_it_and_no_others(caller: Caller) -> None:
     under = task(caller, max_episodic_memory_per_agent=3)
-    agent = work.agent(caller.tenant_id, caller.agent_id, now=START)
-    assert work.capacity_of(agent, now=START) == 3
-    Task.objects.written_by(WRITER).filter(id=work.task(caller.tenant_id, under).id).update(
+    agent = work.rows.agent(caller.tenant_id, caller.agent_id, now=START)
+    assert work.tasks.capacity_of(agent, now=START) == 3
+    Task.objects.written_by(WRITER).filter(id=work.rows.task(caller.tenant_id, under).id).update(
         status="completed", ended_at=START
     )
-    assert work.capacity_of(agent, now=START) == 1000
-    assert work.capacity_of(work.agent(caller.tenant_id, "another", now=START), now=START) == 1000
+    assert work.tasks.capacity_of(agent, now=START) == 1000
+    assert work.tasks.capacity_of(work.rows.agent(caller.tenant_id, "another", now=START), now=START) == 1000
     task(caller, max_episodic_memory_per_agent=4)
     Coordinator.objects.written_by(WRITER).update(status="ended")
-    assert work.capacity_of(agent, now=START) == 1000
+    assert work.tasks.capacity_of(agent, now=START) == 1000
 
 
 def test_R31_a_full_agent_remembers_on_and_forgets_what_it_used_least_recently(caller: Caller) -> None:
@@ -262,7 +262,7 @@ def test_R94_what_is_evicted_is_gone_for_good_and_its_fact_stays(caller: Caller)
     remember(caller, "b")
     assert not EntryAddress.objects.filter(id=first.id).exists()
     assert Tombstone.objects.get(id=first.id).reason == "evicted"
-    told = event_log.read(caller.tenant_id, work.agent(caller.tenant_id, caller.agent_id, now=START).run_id)
+    told = event_log.read(caller.tenant_id, work.rows.agent(caller.tenant_id, caller.agent_id, now=START).run_id)
     kinds = [each.type for each in told if each.type.startswith("openintent.")]
     assert kinds == ["openintent.memory.created", "openintent.memory.evicted", "openintent.memory.created"]
 

@@ -21,7 +21,8 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries, events, namespaces, work
 from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions
-from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange, grants
+from memory.openintent.work import grants
+from memory.openintent.work.rows import NewCoordinator, NewIntent, NewTask, TaskChange
 from tests import building
 from tests.memory.test_forgetting import MARTA, carry_out, confirm, everything_stored, forget, preview
 
@@ -56,7 +57,7 @@ def events_of(scope: TenantScope, intent_id: str) -> list[Wire]:
 
 
 def an_intent(scope: TenantScope, title: str = "Invoices", **more: Any) -> Intent:
-    return work.create_intent(scope, NewIntent(title, **more), actor=AGENT, now=timezone.now())
+    return work.intents.create_intent(scope, NewIntent(title, **more), actor=AGENT, now=timezone.now())
 
 
 def wire(prefix: str, row: Any) -> str:
@@ -65,13 +66,15 @@ def wire(prefix: str, row: Any) -> str:
 
 def a_task(scope: TenantScope, intent: Intent, name: str = "Send", **more: Any) -> Task:
     new = NewTask(wire("intent", intent), name, **more)
-    made = work.create_task(scope, new, actor=AGENT, now=timezone.now())
+    made = work.tasks.create_task(scope, new, actor=AGENT, now=timezone.now())
     return change(scope, made, status="running", assigned_agent=AGENT)
 
 
 def change(scope: TenantScope, task: Task, **fields: Any) -> Task:
     changed = TaskChange(**fields)
-    return work.update_task(scope, wire("task", task), changed, version=task.version, actor=AGENT, now=timezone.now())
+    return work.tasks.update_task(
+        scope, wire("task", task), changed, version=task.version, actor=AGENT, now=timezone.now()
+    )
 
 
 @pytest.mark.engines
@@ -91,10 +94,10 @@ def everything_about_marta(scope: TenantScope) -> list[Any]:
     """Her name in every column that takes words, but for those that a log takes as well."""
     now = timezone.now()
     intent = an_intent(scope, f"For {MARTA}", description=MARTA, state={"who": MARTA}, constraints={MARTA: 1})
-    work.log_event(scope, wire("intent", intent), "comment", {"text": f"asks {MARTA}"}, actor=AGENT, now=now)
+    work.intents.log_event(scope, wire("intent", intent), "comment", {"text": f"asks {MARTA}"}, actor=AGENT, now=now)
     task = a_task(scope, intent, f"Call {MARTA}", description=MARTA)
     task_id = wire("task", task)
-    work.create_coordinator(
+    work.coordinators.create_coordinator(
         scope,
         NewCoordinator(wire("intent", intent), "boss", {"denied_semantic_namespaces": [MARTA]}),
         actor=AGENT,
@@ -114,7 +117,7 @@ def everything_about_marta(scope: TenantScope) -> list[Any]:
     rules = [{"agent": MARTA, "access": "write"}, {"agent": "boss", "access": "read"}]
     namespaces.change(caller(scope), "ns", Permissions("read", rules), now=now)
     remembered(scope, {"n": 1}, tier=Tier.EPISODIC, key="stays", task_id=f"case of {MARTA}", intent_id=MARTA)
-    agent = work.agent(scope.tenant_id, AGENT, now=now)
+    agent = work.rows.agent(scope.tenant_id, AGENT, now=now)
     return [intent.id, agent.run_id]
 
 
@@ -136,7 +139,7 @@ def test_an_agent_that_is_called_like_the_subject_is_called_otherwise_and_its_me
     own = remembered(acme, {"n": 1}, agent=MARTA, key="own")
     remembered(acme, {"n": 1}, agent=MARTA, key="shared", tier=Tier.SEMANTIC, created_by=MARTA, curated_by=MARTA)
     intent = an_intent(acme)
-    work.assign_agent(acme, wire("intent", intent), MARTA, actor=AGENT, now=now)
+    work.intents.assign_agent(acme, wire("intent", intent), MARTA, actor=AGENT, now=now)
     given = grants.NewGrant(MARTA, "read")
     grants.grant(acme, wire("intent", intent), given, actor=AGENT, now=now)
     done = forget(acme)
@@ -181,7 +184,7 @@ def test_an_event_whose_note_was_forgotten_reads_without_it(acme: TenantScope) -
     scope = {"tier": Tier.WORKING, "intent_id": wire("intent", intent)}
     remembered(acme, {}, key=MARTA, **scope)
     remembered(acme, {}, key="other", **scope)
-    work.log_event(acme, wire("intent", intent), "comment", {"who": MARTA}, actor=AGENT, now=timezone.now())
+    work.intents.log_event(acme, wire("intent", intent), "comment", {"who": MARTA}, actor=AGENT, now=timezone.now())
     forget(acme)
     told = events_of(acme, wire("intent", intent))
     kinds = [each["type"] for each in told]

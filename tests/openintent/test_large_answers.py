@@ -9,7 +9,7 @@ from memory.host.tenancy import TenantScope
 from memory.openintent import events, work
 from memory.openintent.access import Caller
 from memory.openintent.events import EventQuery
-from memory.openintent.work import NewIntent
+from memory.openintent.work.rows import NewIntent
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -25,9 +25,9 @@ def acme() -> TenantScope:
 def a_log(scope: TenantScope, *payloads: dict[str, Any]) -> str:
     """An intent on whose log an agent has told each of these."""
     now = timezone.now()
-    intent_id = f"intent_{work.create_intent(scope, NewIntent('Invoices'), actor=AGENT, now=now).id.hex}"
+    intent_id = f"intent_{work.intents.create_intent(scope, NewIntent('Invoices'), actor=AGENT, now=now).id.hex}"
     for payload in payloads:
-        work.log_event(scope, intent_id, "comment", payload, actor=AGENT, now=now)
+        work.intents.log_event(scope, intent_id, "comment", payload, actor=AGENT, now=now)
     return intent_id
 
 

@@ -24,7 +24,7 @@ from memory.models.address import EntryAddress
 from memory.openintent import batches, entries, work, workflow_file
 from memory.openintent.access import Caller
 from memory.openintent.batches import Item
-from memory.openintent.work import NewIntent
+from memory.openintent.work.rows import NewIntent
 from tests import building
 from tests.openintent import test_closing
 
@@ -152,7 +152,7 @@ def test_R83_a_batch_and_an_import_lock_their_namespaces_in_one_order(meeting: M
 def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, settings: Settings) -> None:
     settings.OPENWOP_EPISODIC_CAPACITY = 1
     caller, start = Caller(building.scope(role="agent"), "owner"), timezone.now()
-    made = work.create_intent(caller.scope, NewIntent("t", ""), actor=caller.agent_id, now=start)
+    made = work.intents.create_intent(caller.scope, NewIntent("t", ""), actor=caller.agent_id, now=start)
     intent = ids.wire("intent", made.id)
     ends = start + timedelta(minutes=1)
     make(caller, replace(given("k", Tier.WORKING, intent_id=intent), expires_at=ends), start)

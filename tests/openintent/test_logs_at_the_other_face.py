@@ -10,7 +10,8 @@ from django.utils import timezone
 from memory.host.errors import Forbidden
 from memory.host.tenancy import TenantScope
 from memory.openintent import work
-from memory.openintent.work import NewIntent, grants
+from memory.openintent.work import grants
+from memory.openintent.work.rows import NewIntent
 from openwop_console.runtime import run_operations, streams
 from tests import building
 from tests.openintent.conftest import Served
@@ -111,7 +112,7 @@ def read(scope: TenantScope, run_id: Any) -> int:
 
 @pytest.mark.django_db
 def test_R65_the_run_behind_an_agent_s_stream_is_for_that_agent_and_for_operators() -> None:
-    run_id = work.agent(building.tenant().id, "billing-01", now=timezone.now()).run_id
+    run_id = work.rows.agent(building.tenant().id, "billing-01", now=timezone.now()).run_id
     with pytest.raises(Forbidden) as refused:
         read(building.scope(role="agent", agents=("shipping-01",)), run_id)
     assert refused.value.details["rule"] == "agent-stream"
@@ -123,7 +124,7 @@ def test_R65_the_run_behind_an_agent_s_stream_is_for_that_agent_and_for_operator
 @pytest.mark.django_db
 def test_R27_a_stream_of_the_run_ends_with_the_part_in_the_intent() -> None:
     scope, now = building.scope(), timezone.now()
-    intent = work.create_intent(scope, NewIntent("Invoices"), actor="billing-01", now=now)
+    intent = work.intents.create_intent(scope, NewIntent("Invoices"), actor="billing-01", now=now)
     log = f"intent_{intent.id.hex}"
     grants.grant(scope, log, grants.NewGrant("reader-01", expires_at=now + HOUR), actor="billing-01", now=now)
     reader = building.scope(role="agent", agents=("reader-01",))

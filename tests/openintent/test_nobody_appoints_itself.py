@@ -16,9 +16,8 @@ from pytest_django.fixtures import Settings
 from memory.host import ids
 from memory.openintent import events, work
 from memory.openintent.access import Caller
-from memory.openintent.work import NewCoordinator, NewIntent, NewTask
 from memory.openintent.work.coordinators import TOLD
-from memory.openintent.work.rows import KINDS, OF_STATUS, TOLD_BY_HOST
+from memory.openintent.work.rows import KINDS, OF_STATUS, TOLD_BY_HOST, NewCoordinator, NewIntent, NewTask
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -207,7 +206,7 @@ class Office:
         assert self.alice.change(f"tasks/{self.task}", status="running") == 200
         rails = {"max_working_memory_per_task": 1, "denied_semantic_namespaces": ["plans"]}
         new = NewCoordinator(self.intent, "deputy", rails, expires_at=now - timedelta(minutes=1))
-        made = work.create_coordinator(scope, new, actor="boss", now=before)
+        made = work.coordinators.create_coordinator(scope, new, actor="boss", now=before)
         self.coordinator = ids.wire("coord", made.id)
 
 
@@ -291,7 +290,7 @@ def test_R74_a_task_that_lends_its_parent_s_memory_is_not_claimed_by_strangers(
     lends = {"inherit_from_parent": True}
     if of == "intent":
         scope = building.scope(role="agent", agents=("boss",))
-        made = work.create_intent(scope, NewIntent("File", policy=lends), actor="boss", now=timezone.now())
+        made = work.intents.create_intent(scope, NewIntent("File", policy=lends), actor="boss", now=timezone.now())
         intent = ids.wire("intent", made.id)
     else:
         intent = boss.intent()
@@ -313,14 +312,14 @@ def test_R74_a_task_that_lends_its_parent_s_memory_is_not_claimed_by_strangers(
 @pytest.mark.parametrize("default", [{}, {"inherit_from_parent": True}, {"inherit_from_parent": False}])
 def test_R74_R87_of_many_tasks_and_of_one_the_same_is_inherited(own: Json | None, default: Json) -> None:
     scope, now = building.scope(), timezone.now()
-    intent = work.create_intent(scope, NewIntent("x", policy=default), actor="boss", now=now)
+    intent = work.intents.create_intent(scope, NewIntent("x", policy=default), actor="boss", now=now)
     about = ids.wire("intent", intent.id)
-    parent = work.create_task(scope, NewTask(about, "parent"), actor="boss", now=now)
+    parent = work.tasks.create_task(scope, NewTask(about, "parent"), actor="boss", now=now)
     new = NewTask(about, "x", assigned_agent="heir", parent_task_id=ids.wire("task", parent.id), memory_policy=own)
-    child = work.create_task(scope, new, actor="boss", now=now)
+    child = work.tasks.create_task(scope, new, actor="boss", now=now)
     wanted = {**default, **(own or {})}.get("inherit_from_parent", False)
-    assert work.inherits(child) is work.policy_of(child, now=now).inherit_from_parent is wanted
-    assert work.heirs(scope.tenant_id, "heir").exists() is wanted
+    assert work.tasks.inherits(child) is work.tasks.policy_of(child, now=now).inherit_from_parent is wanted
+    assert work.tasks.heirs(scope.tenant_id, "heir").exists() is wanted
 
 
 @pytest.mark.parametrize("given_to", ["mal", ""])

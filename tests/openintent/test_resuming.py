@@ -11,7 +11,7 @@ from openintent.exceptions import OpenIntentError
 
 from memory.models import Assignment
 from memory.openintent import work
-from memory.openintent.work import NewAgent, NewIntent, NewTask, TaskChange
+from memory.openintent.work.rows import NewAgent, NewIntent, NewTask, TaskChange
 from tests import building
 from tests.openintent.conftest import Served
 
@@ -136,16 +136,18 @@ def the_rows() -> list[tuple[str, bool, bool]]:
 )
 def test_R88_every_hand_over_leaves_a_row(status: str, change: dict[str, Any], dead: bool) -> None:
     scope, now = building.scope(), timezone.now()
-    intent = work.create_intent(scope, NewIntent("x"), actor="chief", now=now)
-    row = work.create_task(scope, NewTask(f"intent_{intent.id.hex}", "x", assigned_agent="a"), actor="chief", now=now)
-    work.register_agent(scope, NewAgent("a"), actor="a", now=now)
-    work.update_agent_status(scope, "a", status, actor="a", now=now)
+    intent = work.intents.create_intent(scope, NewIntent("x"), actor="chief", now=now)
+    row = work.tasks.create_task(
+        scope, NewTask(f"intent_{intent.id.hex}", "x", assigned_agent="a"), actor="chief", now=now
+    )
+    work.coordinators.register_agent(scope, NewAgent("a"), actor="a", now=now)
+    work.coordinators.update_agent_status(scope, "a", status, actor="a", now=now)
     task = f"task_{row.id.hex}"
-    work.update_task(
+    work.tasks.update_task(
         scope, task, TaskChange(assigned_agent="b", **change), version=1, actor="chief", now=timezone.now()
     )
     assert the_rows() == [("a", False, dead), ("b", True, False)]
-    work.update_task(scope, task, TaskChange(assigned_agent="b"), version=2, actor="chief", now=timezone.now())
+    work.tasks.update_task(scope, task, TaskChange(assigned_agent="b"), version=2, actor="chief", now=timezone.now())
     assert len(the_rows()) == 2
-    work.update_task(scope, task, TaskChange(status="failed"), version=3, actor="b", now=timezone.now())
+    work.tasks.update_task(scope, task, TaskChange(status="failed"), version=3, actor="b", now=timezone.now())
     assert the_rows() == [("a", False, dead), ("b", False, False)]

@@ -22,7 +22,7 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries, namespaces, work
 from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions
-from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
+from memory.openintent.work.rows import NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.passes import orders, pass_schedules
 from memory.passes.orders import Wanted
 from memory.passes.pass_schedules import PassTimes
@@ -310,12 +310,12 @@ def test_a_key_s_list_asks_as_many_questions_for_thirty_agents_as_for_three() ->
     agents = [f"agent-{number}" for number in range(30)]
     for number, agent in enumerate(agents):
         remember(agent=agent, tier=Tier.SEMANTIC, namespace=f"ns-{number}")
-        log = ids.wire("intent", work.create_intent(boss, NewIntent("i"), actor="chief", now=now).id)
-        task = work.create_task(boss, NewTask(log, "t", assigned_agent=agent), actor="chief", now=now)
+        log = ids.wire("intent", work.intents.create_intent(boss, NewIntent("i"), actor="chief", now=now).id)
+        task = work.tasks.create_task(boss, NewTask(log, "t", assigned_agent=agent), actor="chief", now=now)
         running = TaskChange(status="running")
-        work.update_task(boss, ids.wire("task", task.id), running, version=task.version, actor=agent, now=now)
+        work.tasks.update_task(boss, ids.wire("task", task.id), running, version=task.version, actor=agent, now=now)
         rails = {"denied_semantic_namespaces": [f"ns-{number}"]}
-        work.create_coordinator(boss, NewCoordinator(log, f"boss-{number}", rails), actor="chief", now=now)
+        work.coordinators.create_coordinator(boss, NewCoordinator(log, f"boss-{number}", rails), actor="chief", now=now)
 
     def asked(count: int) -> tuple[int, set[str]]:
         bound = building.scope(role="agent", agents=tuple(agents[:count]))

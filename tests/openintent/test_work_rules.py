@@ -13,8 +13,16 @@ from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Assignment, Coordinator, EventNote, Task
 from memory.openintent import work
-from memory.openintent.work import CoordinatorChange, NewAgent, NewCoordinator, NewIntent, NewTask, TaskChange
-from memory.openintent.work.rows import KINDS, OF_STATUS
+from memory.openintent.work.rows import (
+    KINDS,
+    OF_STATUS,
+    CoordinatorChange,
+    NewAgent,
+    NewCoordinator,
+    NewIntent,
+    NewTask,
+    TaskChange,
+)
 from tests import building
 
 
@@ -24,30 +32,30 @@ class Desk:
     def __init__(self) -> None:
         self.scope = building.scope()
         self.now = timezone.now()
-        self.intent = work.create_intent(self.scope, NewIntent("Invoices"), actor="chief", now=self.now)
+        self.intent = work.intents.create_intent(self.scope, NewIntent("Invoices"), actor="chief", now=self.now)
 
     @property
     def intent_id(self) -> str:
         return f"intent_{self.intent.id.hex}"
 
     def task(self, **more: Any) -> Any:
-        return work.create_task(self.scope, NewTask(self.intent_id, "fetch", **more), actor="chief", now=self.now)
+        return work.tasks.create_task(self.scope, NewTask(self.intent_id, "fetch", **more), actor="chief", now=self.now)
 
     def change(self, task: Any, **change: Any) -> Any:
         wire = f"task_{task.id.hex}"
-        version = work.find_task(self.scope, wire).version
-        return work.update_task(
+        version = work.tasks.find_task(self.scope, wire).version
+        return work.tasks.update_task(
             self.scope, wire, TaskChange(**change), version=version, actor="chief", now=timezone.now()
         )
 
     def rails(self, agent: str = "chief", ends: datetime | None = None, **guardrails: Any) -> Coordinator:
         new = NewCoordinator(self.intent_id, agent, guardrails or None, expires_at=ends)
-        return work.create_coordinator(self.scope, new, actor="chief", now=self.now)
+        return work.coordinators.create_coordinator(self.scope, new, actor="chief", now=self.now)
 
 
 def coordinated(desk: Desk, agent_id: str, now: datetime) -> int:
     """How many tasks under way the agent coordinates."""
-    return work.coordinated_by(desk.scope.tenant_id, agent_id, now=now).count()
+    return work.rows.coordinated_by(desk.scope.tenant_id, agent_id, now=now).count()
 
 
 @pytest.fixture
@@ -67,8 +75,13 @@ def test_a_secret_in_work_is_kept_nowhere(desk: Desk) -> None:
     vault.store_secret(desk.scope.tenant_id, "API", "sk-super-secret-4711", now=desk.now)
     task = desk.task(description="use sk-super-secret-4711", record={"input": {"sk-super-secret-4711": 1}})
     desk.change(task, reason="sk-super-secret-4711 is old", assigned_agent="a")
-    work.log_event(desk.scope, desk.intent_id, "comment", {"t": ["sk-super-secret-4711"]}, actor="chief", now=desk.now)
-    rows = [str(work.find_task(desk.scope, f"task_{task.id.hex}").__dict__), *map(str, EventNote.objects.values())]
+    work.intents.log_event(
+        desk.scope, desk.intent_id, "comment", {"t": ["sk-super-secret-4711"]}, actor="chief", now=desk.now
+    )
+    rows = [
+        str(work.tasks.find_task(desk.scope, f"task_{task.id.hex}").__dict__),
+        *map(str, EventNote.objects.values()),
+    ]
     assert not [row for row in rows if "sk-super" in row]
 
 
@@ -82,17 +95,17 @@ def test_the_log_itself_has_no_words(desk: Desk) -> None:
 
 
 def test_R73_R74_what_a_task_says_nothing_of_is_archived_and_not_inherited(desk: Desk) -> None:
-    assert work.policy_of(desk.task(), now=desk.now) == work.Policy()
+    assert work.tasks.policy_of(desk.task(), now=desk.now) == work.tasks.Policy()
     given = {"archive_on_completion": False, "inherit_from_parent": True}
-    assert work.policy_of(desk.task(memory_policy=given), now=desk.now) == work.Policy(False, True)
+    assert work.tasks.policy_of(desk.task(memory_policy=given), now=desk.now) == work.tasks.Policy(False, True)
 
 
 def test_R87_a_task_s_policy_overrides_its_intent_s_key_by_key(desk: Desk) -> None:
     policy = {"archive_on_completion": False, "max_entries": 50}
-    of_file = work.create_intent(desk.scope, NewIntent("File", policy=policy), actor="chief", now=desk.now)
+    of_file = work.intents.create_intent(desk.scope, NewIntent("File", policy=policy), actor="chief", now=desk.now)
     new = NewTask(f"intent_{of_file.id.hex}", "x", memory_policy={"max_entries": 100})
-    task = work.create_task(desk.scope, new, actor="chief", now=desk.now)
-    assert work.policy_of(task, now=desk.now) == work.Policy(False, False, 100)
+    task = work.tasks.create_task(desk.scope, new, actor="chief", now=desk.now)
+    assert work.tasks.policy_of(task, now=desk.now) == work.tasks.Policy(False, False, 100)
 
 
 def test_R77_R78_R81_guardrails_of_several_coordinators_hold_together(desk: Desk) -> None:
@@ -100,26 +113,26 @@ def test_R77_R78_R81_guardrails_of_several_coordinators_hold_together(desk: Desk
         assigned_agent="worker",
         memory_policy={"archive_on_completion": False, "max_entries": 9, "max_total_size_kb": 4},
     )
-    agent = work.register_agent(desk.scope, NewAgent("worker", capacity=40), actor="chief", now=desk.now)
-    assert work.capacity_of(agent, now=desk.now) == 40
+    agent = work.coordinators.register_agent(desk.scope, NewAgent("worker", capacity=40), actor="chief", now=desk.now)
+    assert work.tasks.capacity_of(agent, now=desk.now) == 40
     desk.rails(max_working_memory_per_task=7, memory_archive_required=False, allowed_semantic_namespaces=["a", "b"])
-    assert work.policy_of(task, now=desk.now) == work.Policy(False, False, 7, 4)
+    assert work.tasks.policy_of(task, now=desk.now) == work.tasks.Policy(False, False, 7, 4)
     second = desk.rails("deputy", max_episodic_memory_per_agent=30, allowed_semantic_namespaces=["b"])
-    assert work.policy_of(task, now=desk.now) == work.Policy(True, False, 7, 4)
-    assert work.capacity_of(agent, now=desk.now) == 30
-    assert work.guardrails_over(desk.scope.tenant_id, "worker", now=desk.now).allowed == frozenset({"b"})
-    change = work.CoordinatorChange(status="completed")
+    assert work.tasks.policy_of(task, now=desk.now) == work.tasks.Policy(True, False, 7, 4)
+    assert work.tasks.capacity_of(agent, now=desk.now) == 30
+    assert work.tasks.guardrails_over(desk.scope.tenant_id, "worker", now=desk.now).allowed == frozenset({"b"})
+    change = work.rows.CoordinatorChange(status="completed")
     wire = f"coord_{second.id.hex}"
-    work.update_coordinator(desk.scope, wire, change, version=1, actor="chief", now=desk.now)
-    assert work.policy_of(task, now=desk.now) == work.Policy(False, False, 7, 4)
+    work.coordinators.update_coordinator(desk.scope, wire, change, version=1, actor="chief", now=desk.now)
+    assert work.tasks.policy_of(task, now=desk.now) == work.tasks.Policy(False, False, 7, 4)
     desk.change(task, status="completed")
-    assert work.capacity_of(agent, now=desk.now) == 40
+    assert work.tasks.capacity_of(agent, now=desk.now) == 40
 
 
 def test_R81_a_coordinator_without_guardrails_demands_nothing(desk: Desk) -> None:
     task = desk.task(memory_policy={"archive_on_completion": False})
     desk.rails()
-    assert work.policy_of(task, now=desk.now).archive_on_completion is False
+    assert work.tasks.policy_of(task, now=desk.now).archive_on_completion is False
 
 
 def test_a_coordinator_whose_time_is_over_lapses(desk: Desk) -> None:
@@ -127,10 +140,10 @@ def test_a_coordinator_whose_time_is_over_lapses(desk: Desk) -> None:
     row = desk.rails("deputy", ends=desk.now + timedelta(minutes=1))
     later = desk.now + timedelta(minutes=2)
     assert [coordinated(desk, "deputy", now) for now in (desk.now, later)] == [1, 0]
-    assert work.lapse(now=desk.now) == 0
-    assert work.lapse(now=later) == 1
+    assert work.coordinators.lapse(now=desk.now) == 0
+    assert work.coordinators.lapse(now=later) == 1
     assert coordinated(desk, "deputy", desk.now) == 0
-    assert work.find_coordinator(desk.scope, f"coord_{row.id.hex}").status == "unresponsive"
+    assert work.coordinators.find_coordinator(desk.scope, f"coord_{row.id.hex}").status == "unresponsive"
 
 
 def test_who_ends_a_task_is_its_coordinator_no_more(desk: Desk) -> None:
@@ -138,10 +151,10 @@ def test_who_ends_a_task_is_its_coordinator_no_more(desk: Desk) -> None:
     desk.rails("chief")
     tenant = desk.scope.tenant_id
     assert coordinated(desk, "chief", desk.now) == 1
-    assert [each.id for each in work.live_tasks(tenant, "worker")] == [task.id]
+    assert [each.id for each in work.rows.live_tasks(tenant, "worker")] == [task.id]
     desk.change(task, status="skipped")
     assert coordinated(desk, "chief", desk.now) == 0
-    assert list(work.live_tasks(tenant, "worker")) == []
+    assert list(work.rows.live_tasks(tenant, "worker")) == []
 
 
 def test_the_memory_of_a_task_is_archived_once_within_its_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,21 +175,21 @@ def test_a_change_that_fails_changes_nothing(desk: Desk) -> None:
     task = desk.task()
     with pytest.raises(Invalid):
         desk.change(task, assigned_agent="worker", status="asleep")
-    assert work.find_task(desk.scope, f"task_{task.id.hex}").version == 1
+    assert work.tasks.find_task(desk.scope, f"task_{task.id.hex}").version == 1
     assert Assignment.objects.count() == 0
     with pytest.raises(VersionMismatch):
         change = TaskChange(status="running")
-        work.update_task(desk.scope, f"task_{task.id.hex}", change, version=7, actor="chief", now=desk.now)
+        work.tasks.update_task(desk.scope, f"task_{task.id.hex}", change, version=7, actor="chief", now=desk.now)
 
 
 def test_an_agent_that_only_joined_directs_nothing(desk: Desk) -> None:
     bound = building.scope("acme", "agent", agents=("guest",))
-    work.assign_agent(bound, desk.intent_id, "guest", actor="guest", now=desk.now)
+    work.intents.assign_agent(bound, desk.intent_id, "guest", actor="guest", now=desk.now)
     with pytest.raises(Forbidden):
-        work.assign_agent(bound, desk.intent_id, "friend", actor="guest", now=desk.now)
+        work.intents.assign_agent(bound, desk.intent_id, "friend", actor="guest", now=desk.now)
     with pytest.raises(Forbidden):
         new = NewCoordinator(desk.intent_id, "guest")
-        work.create_coordinator(bound, new, actor="guest", now=desk.now)
+        work.coordinators.create_coordinator(bound, new, actor="guest", now=desk.now)
 
 
 def bound(agent_id: str) -> TenantScope:
@@ -185,32 +198,32 @@ def bound(agent_id: str) -> TenantScope:
 
 
 def test_an_agent_gives_itself_no_task_and_so_no_memory_in_the_intent_of_another(desk: Desk) -> None:
-    mine = work.create_intent(bound("mal"), NewIntent("Mine"), actor="mal", now=desk.now)
+    mine = work.intents.create_intent(bound("mal"), NewIntent("Mine"), actor="mal", now=desk.now)
     theirs = f"task_{desk.task().id.hex}"
     for intent_id, parent in ((desk.intent_id, ""), (desk.intent_id, theirs), (f"intent_{mine.id.hex}", theirs)):
         new = NewTask(intent_id, "look", assigned_agent="mal", parent_task_id=parent)
         with pytest.raises((Forbidden, Invalid)):
-            work.create_task(bound("mal"), new, actor="mal", now=desk.now)
+            work.tasks.create_task(bound("mal"), new, actor="mal", now=desk.now)
     assert Task.objects.filter(assigned_agent="mal").count() == 0
 
 
 def test_to_have_joined_gives_a_voice_and_no_part(desk: Desk) -> None:
     mal = bound("mal")
     with pytest.raises(Forbidden):
-        work.log_event(mal, desk.intent_id, "comment", {"t": "hi"}, actor="mal", now=desk.now)
-    joined = work.assign_agent(mal, desk.intent_id, "mal", actor="mal", now=desk.now)
-    assert work.log_event(mal, desk.intent_id, "comment", {"t": "hi"}, actor="mal", now=desk.now)
+        work.intents.log_event(mal, desk.intent_id, "comment", {"t": "hi"}, actor="mal", now=desk.now)
+    joined = work.intents.assign_agent(mal, desk.intent_id, "mal", actor="mal", now=desk.now)
+    assert work.intents.log_event(mal, desk.intent_id, "comment", {"t": "hi"}, actor="mal", now=desk.now)
     with pytest.raises(Forbidden):
-        work.set_status(mal, desk.intent_id, "abandoned", version=joined.version, actor="mal", now=desk.now)
+        work.intents.set_status(mal, desk.intent_id, "abandoned", version=joined.version, actor="mal", now=desk.now)
 
 
 def test_a_coordinator_whose_time_is_over_does_not_bring_itself_back(desk: Desk) -> None:
     wire = f"coord_{desk.rails('second').id.hex}"
     over = CoordinatorChange(status="failed_over")
-    work.update_coordinator(desk.scope, wire, over, version=1, actor="chief", now=desk.now)
+    work.coordinators.update_coordinator(desk.scope, wire, over, version=1, actor="chief", now=desk.now)
     with pytest.raises(Forbidden):
         back = CoordinatorChange(status="active")
-        work.update_coordinator(bound("second"), wire, back, version=2, actor="second", now=desk.now)
+        work.coordinators.update_coordinator(bound("second"), wire, back, version=2, actor="second", now=desk.now)
 
 
 def test_who_has_a_task_does_not_open_its_parent_s_memory_to_itself(desk: Desk) -> None:
@@ -218,4 +231,4 @@ def test_who_has_a_task_does_not_open_its_parent_s_memory_to_itself(desk: Desk) 
     child = desk.task(assigned_agent="mal", parent_task_id=f"task_{parent.id.hex}")
     change = TaskChange(memory_policy={"inherit_from_parent": True})
     with pytest.raises(Forbidden):
-        work.update_task(bound("mal"), f"task_{child.id.hex}", change, version=1, actor="mal", now=desk.now)
+        work.tasks.update_task(bound("mal"), f"task_{child.id.hex}", change, version=1, actor="mal", now=desk.now)

@@ -466,7 +466,7 @@ def test_an_import_that_is_refused_midway_leaves_nothing_behind(monkeypatch: pyt
     def refuse(*_: Any, **__: Any) -> None:
         raise Invalid("no")
 
-    monkeypatch.setattr("memory.openintent.work.create_task", refuse)
+    monkeypatch.setattr("memory.openintent.work.tasks.create_task", refuse)
     with pytest.raises(Invalid):
         workflow_file.import_workflow(building.scope(), workflow, now=timezone.now())
     for model in (Namespace, Agent, Intent, Task):

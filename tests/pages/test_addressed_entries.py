@@ -22,7 +22,7 @@ from memory.ledger import Given
 from memory.models import Commitment
 from memory.openintent import entries, work
 from memory.openintent.access import Caller
-from memory.openintent.work import NewIntent, NewTask, TaskChange
+from memory.openintent.work.rows import NewIntent, NewTask, TaskChange
 from memory.passes import orders
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
@@ -365,14 +365,14 @@ def test_what_an_agent_intends_in_a_text_of_its_value_becomes_a_commitment() -> 
 def test_the_page_of_a_log_links_to_what_was_archived_and_to_what_is_long(ada: Client, sign_in: SignIn) -> None:
     """A page of 2,000 events would be as many megabytes otherwise."""
     scope, now = building.scope(), timezone.now()
-    intent = work.create_intent(scope, NewIntent("Invoices"), actor="billing-01", now=now)
+    intent = work.intents.create_intent(scope, NewIntent("Invoices"), actor="billing-01", now=now)
     log = ids.wire("intent", intent.id)
-    work.log_event(scope, log, "comment", {"text": "HERON " * 1_000}, actor="billing-01", now=now)
-    work.log_event(scope, log, "comment", {"text": "a short word"}, actor="billing-01", now=now)
-    task = work.create_task(scope, NewTask(log, "Send"), actor="billing-01", now=now)
+    work.intents.log_event(scope, log, "comment", {"text": "HERON " * 1_000}, actor="billing-01", now=now)
+    work.intents.log_event(scope, log, "comment", {"text": "a short word"}, actor="billing-01", now=now)
+    task = work.tasks.create_task(scope, NewTask(log, "Send"), actor="billing-01", now=now)
     for status in ("running", "completed"):
         change = TaskChange(status=status, assigned_agent="billing-01")
-        task = work.update_task(
+        task = work.tasks.update_task(
             scope, ids.wire("task", task.id), change, version=task.version, actor="billing-01", now=now
         )
         if status == "running":

@@ -20,7 +20,8 @@ from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, des
 from memory.openintent.api.serializers import EventCreate
 from memory.openintent.entries import openintent_time
 from memory.openintent.events import EventQuery, Log
-from memory.openintent.work import CoordinatorChange, NewIntent, authority
+from memory.openintent.work import authority
+from memory.openintent.work.rows import CoordinatorChange, NewIntent
 
 Document = JSONObject
 
@@ -62,19 +63,19 @@ def versioned(document: JSONObject, *, status: int = 200) -> Response:
 
 def require_direction(caller: Caller, intent_id: str) -> None:
     """Refuses who does not direct the intent."""
-    about = work.find_intent(caller.scope, intent_id)
+    about = work.intents.find_intent(caller.scope, intent_id)
     authority.require_direction(caller.scope, about, caller.agent_id, now=timezone.now())
 
 
 def require_part(caller: Caller, intent_id: str) -> None:
     """Refuses who neither directs the intent nor works on it."""
-    about = work.find_intent(caller.scope, intent_id)
+    about = work.intents.find_intent(caller.scope, intent_id)
     authority.require_part(caller.scope, about, caller.agent_id, now=timezone.now())
 
 
 def require_voice(caller: Caller, intent_id: str) -> None:
     """Refuses who has neither a part in the intent nor joined it."""
-    about = work.find_intent(caller.scope, intent_id)
+    about = work.intents.find_intent(caller.scope, intent_id)
     authority.require_voice(caller.scope, about, caller.agent_id, now=timezone.now())
 
 
@@ -107,7 +108,7 @@ def intent_list(request: Request) -> Response:
     if request.method == "POST":
         return _create(request)
     asked = work_page(request, serializers.IntentPage)
-    rows, total = work.list_intents(caller_of(request).scope, **asked)
+    rows, total = work.intents.list_intents(caller_of(request).scope, **asked)
     shown = schemas.INTENT.documents(rows)
     return Response({"intents": shown, "total": total, "limit": asked["limit"], "offset": asked["offset"]})
 
@@ -123,7 +124,7 @@ def _create(request: Request) -> Response:
         parent_intent_id=sent.get("parent_intent_id") or "",
         depends_on=tuple(sent.get("depends_on") or ()),
     )
-    row = work.create_intent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    row = work.intents.create_intent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
     return versioned(schemas.INTENT.document(row), status=201)
 
 
@@ -131,7 +132,7 @@ def _create(request: Request) -> Response:
 @api_view(["GET"])
 def intent(request: Request, intent_id: str) -> Response:
     """One intent."""
-    return versioned(schemas.INTENT.document(work.find_intent(caller_of(request).scope, intent_id)))
+    return versioned(schemas.INTENT.document(work.intents.find_intent(caller_of(request).scope, intent_id)))
 
 
 @described(
@@ -149,7 +150,7 @@ def intent_status(request: Request, intent_id: str) -> Response:
     with permitted_first(lambda: require_direction(caller, intent_id)):
         version = version_in(request)
         sent = checked(serializers.StatusChange, request.data).validated_data
-    row = work.set_status(
+    row = work.intents.set_status(
         caller.scope,
         intent_id,
         sent["status"],
@@ -172,7 +173,7 @@ def intent_state(request: Request, intent_id: str) -> Response:
     with permitted_first(lambda: require_part(caller, intent_id)):
         version = version_in(request)
         patches = checked(serializers.StateChange, request.data).patched()
-    row = work.update_state(
+    row = work.intents.update_state(
         caller.scope, intent_id, patches, version=version, actor=caller.agent_id, now=timezone.now()
     )
     return versioned(schemas.INTENT.document(row))
@@ -186,10 +187,10 @@ def intent_agents(request: Request, intent_id: str) -> Response:
     """Who takes part in an intent, and one more."""
     caller, agent_id = caller_of(request), ""
     if request.method == "GET":
-        row = work.find_intent(caller.scope, intent_id)
+        row = work.intents.find_intent(caller.scope, intent_id)
         return Response([{"intent_id": intent_id, "agent_id": each} for each in row.agents])
     agent_id = checked(serializers.AgentAssign, request.data).validated_data.get("agent_id") or caller.agent_id
-    work.assign_agent(caller.scope, intent_id, agent_id, actor=caller.agent_id, now=timezone.now())
+    work.intents.assign_agent(caller.scope, intent_id, agent_id, actor=caller.agent_id, now=timezone.now())
     return Response({"intent_id": intent_id, "agent_id": agent_id, "status": "assigned"}, status=201)
 
 
@@ -198,7 +199,7 @@ def intent_agents(request: Request, intent_id: str) -> Response:
 def intent_agent(request: Request, intent_id: str, agent_id: str) -> Response:
     """The agent takes no part any more."""
     caller = caller_of(request)
-    work.unassign_agent(caller.scope, intent_id, agent_id, actor=caller.agent_id, now=timezone.now())
+    work.intents.unassign_agent(caller.scope, intent_id, agent_id, actor=caller.agent_id, now=timezone.now())
     return Response({"intent_id": intent_id, "agent_id": agent_id, "status": "unassigned"})
 
 
@@ -209,7 +210,7 @@ def log_event(request: Request, intent_id: str) -> Response:
         body = checked(serializers.EventCreate, request.data)
     sent = body.validated_data
     caller = acting(request, sent.get("actor"), field="actor")
-    recorded, note = work.log_event(
+    recorded, note = work.intents.log_event(
         caller.scope, intent_id, sent["event_type"], body.noted(), actor=caller.agent_id, now=timezone.now()
     )
     return Response(event_document(intent_id, recorded, note), status=201)
@@ -222,7 +223,7 @@ def task_list(request: Request) -> Response:
     """An ``assigned_agent`` holds from the start, where the public server passes over it."""
     caller = caller_of(request)
     draft = checked(serializers.TaskCreate, request.data).draft()
-    row = work.create_task(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    row = work.tasks.create_task(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
     return versioned(schemas.TASK.document(row), status=201)
 
 
@@ -241,12 +242,12 @@ def task(request: Request, task_id: str) -> Response:
     """One task: read, changed, claimed, handed over or ended."""
     caller = caller_of(request)
     if request.method == "GET":
-        return versioned(schemas.TASK.document(work.find_task(caller.scope, task_id)))
+        return versioned(schemas.TASK.document(work.tasks.find_task(caller.scope, task_id)))
     now = timezone.now()
-    with permitted_first(lambda: work.require_task_change(caller.scope, task_id, actor=caller.agent_id, now=now)):
+    with permitted_first(lambda: work.tasks.require_task_change(caller.scope, task_id, actor=caller.agent_id, now=now)):
         version = version_in(request)
         change = checked(serializers.TaskUpdate, request.data).change()
-    row = work.update_task(caller.scope, task_id, change, version=version, actor=caller.agent_id, now=now)
+    row = work.tasks.update_task(caller.scope, task_id, change, version=version, actor=caller.agent_id, now=now)
     return versioned(schemas.TASK.document(row))
 
 
@@ -254,8 +255,8 @@ def task(request: Request, task_id: str) -> Response:
 @api_view(["GET"])
 def intent_tasks(request: Request, intent_id: str) -> Response:
     """The tasks of an intent."""
-    about = work.find_intent(caller_of(request).scope, intent_id)
-    rows, total = work.list_tasks(about, **work_page(request, serializers.TaskPage))
+    about = work.intents.find_intent(caller_of(request).scope, intent_id)
+    rows, total = work.tasks.list_tasks(about, **work_page(request, serializers.TaskPage))
     return bare_list(schemas.TASK.documents(rows), total)
 
 
@@ -266,7 +267,7 @@ def coordinator_list(request: Request) -> Response:
     """An agent coordinates an intent from here on."""
     caller = caller_of(request)
     draft = checked(serializers.CoordinatorCreate, request.data).draft()
-    row = work.create_coordinator(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    row = work.coordinators.create_coordinator(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
     return versioned(schemas.COORDINATOR.document(row), status=201)
 
 
@@ -285,12 +286,12 @@ def coordinator(request: Request, coordinator_id: str) -> Response:
     """The change of a status or of guardrails is this host's own: the published client has no method for it."""
     caller = caller_of(request)
     if request.method == "GET":
-        return versioned(schemas.COORDINATOR.document(work.find_coordinator(caller.scope, coordinator_id)))
+        return versioned(schemas.COORDINATOR.document(work.coordinators.find_coordinator(caller.scope, coordinator_id)))
     with permitted_first(lambda: _require_coordinator_change(caller, coordinator_id)):
         version = version_in(request)
         sent = checked(serializers.CoordinatorUpdate, request.data).validated_data
     change = CoordinatorChange(sent.get("status"), sent.get("guardrails"))
-    row = work.update_coordinator(
+    row = work.coordinators.update_coordinator(
         caller.scope, coordinator_id, change, version=version, actor=caller.agent_id, now=timezone.now()
     )
     return versioned(schemas.COORDINATOR.document(row))
@@ -302,7 +303,7 @@ def coordinator(request: Request, coordinator_id: str) -> Response:
 def coordinator_heartbeat(request: Request, coordinator_id: str) -> Response:
     """The coordinator is alive."""
     caller = caller_of(request)
-    again = work.heartbeat(caller.scope, coordinator_id, actor=caller.agent_id, now=timezone.now())
+    again = work.coordinators.heartbeat(caller.scope, coordinator_id, actor=caller.agent_id, now=timezone.now())
     return Response({"status": "ok", "next_heartbeat_at": openintent_time(again)})
 
 
@@ -310,19 +311,21 @@ def coordinator_heartbeat(request: Request, coordinator_id: str) -> Response:
 @api_view(["GET"])
 def intent_coordinators(request: Request, intent_id: str) -> Response:
     """Who coordinates an intent."""
-    rows = work.coordinators_of_intent(work.find_intent(caller_of(request).scope, intent_id))
+    rows = work.coordinators.coordinators_of_intent(work.intents.find_intent(caller_of(request).scope, intent_id))
     return bare_list(schemas.COORDINATOR.documents(rows), len(rows))
 
 
 def _require_coordinator_change(caller: Caller, coordinator_id: str) -> None:
-    work.require_coordinator_change(caller.scope, coordinator_id, actor=caller.agent_id, now=timezone.now())
+    work.coordinators.require_coordinator_change(
+        caller.scope, coordinator_id, actor=caller.agent_id, now=timezone.now()
+    )
 
 
 @described("listRegisteredAgents", scope=READ, query=serializers.AgentPage, gives={200: listed(schemas.AGENT)})
 @api_view(["GET"])
 def agent_list(request: Request) -> Response:
     """The agents that have registered."""
-    rows, total = work.list_agents(caller_of(request).scope, **work_page(request, serializers.AgentPage))
+    rows, total = work.coordinators.list_agents(caller_of(request).scope, **work_page(request, serializers.AgentPage))
     return bare_list(schemas.AGENT.documents(rows), total)
 
 
@@ -333,7 +336,7 @@ def agent_registration(request: Request) -> Response:
     """An agent says who it is and what it can do."""
     draft = checked(serializers.AgentRegister, request.data).draft()
     caller = caller_of(request, otherwise=draft.agent_id)
-    row = work.register_agent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    row = work.coordinators.register_agent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
     return Response(schemas.AGENT.document(row), status=201)
 
 
@@ -341,7 +344,7 @@ def agent_registration(request: Request) -> Response:
 @api_view(["GET"])
 def agent_record(request: Request, agent_id: str) -> Response:
     """One agent."""
-    return Response(schemas.AGENT.document(work.find_agent(caller_of(request).scope, agent_id)))
+    return Response(schemas.AGENT.document(work.coordinators.find_agent(caller_of(request).scope, agent_id)))
 
 
 @described("beatAgent", scope=WRITE, takes=serializers.AgentHeartbeat, gives={200: schemas.ALIVE})
@@ -352,7 +355,9 @@ def agent_heartbeat(request: Request, agent_id: str) -> Response:
     caller, now = caller_of(request), timezone.now()
     sent = checked(serializers.AgentHeartbeat, request.data).validated_data
     tasks = sent.get("tasks_in_progress") or []
-    again = work.agent_heartbeat(caller.scope, agent_id, load=sent.get("current_load") or 0, tasks=tasks, now=now)
+    again = work.coordinators.agent_heartbeat(
+        caller.scope, agent_id, load=sent.get("current_load") or 0, tasks=tasks, now=now
+    )
     return Response(
         {"status": "ok", "server_timestamp": openintent_time(now), "next_heartbeat_at": openintent_time(again)}
     )
@@ -365,7 +370,7 @@ def agent_status(request: Request, agent_id: str) -> Response:
     """The agent is in this state from here on."""
     caller = caller_of(request)
     word = checked(serializers.AgentStatusChange, request.data).validated_data["status"]
-    row = work.update_agent_status(caller.scope, agent_id, word, actor=caller.agent_id, now=timezone.now())
+    row = work.coordinators.update_agent_status(caller.scope, agent_id, word, actor=caller.agent_id, now=timezone.now())
     return Response(schemas.AGENT.document(row))
 
 
