@@ -31,7 +31,7 @@ from memory.host.models import Run
 from memory.host.models.run import IMPORT
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import Given, Imported
+from memory.ledger import AddressedValue, ImportedEntry
 from memory.openintent import namespaces, work
 from memory.openintent.entries import require_size
 from memory.origins import Origin
@@ -92,12 +92,12 @@ class Source:
 class Incoming:
     """An entry read from a line, with its ref when it has no address."""
 
-    entry: Imported
+    entry: ImportedEntry
     memory_ref: str
 
     @property
     def address(self) -> Address | None:
-        return self.entry.what.address if isinstance(self.entry.what, Given) else None
+        return self.entry.what.address if isinstance(self.entry.what, AddressedValue) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +179,11 @@ def _of_ours(said: JSONObject, source: Source, now: datetime) -> Incoming:
     tags = _texts(said, "tags")
     origin = _origin(said["origin"]) if "origin" in said else None
     if "address" in said:
-        given = Given(_address(_object(said, "address")), _value(said), tags, expires_at)
-        return Incoming(Imported(entry_id, created_at, given, origin), "")
+        given = AddressedValue(_address(_object(said, "address")), _value(said), tags, expires_at)
+        return Incoming(ImportedEntry(entry_id, created_at, given, origin), "")
     agent_id = _text(said, "agentId", "") or source.agent_id
     draft = EntryDraft(_text(said, "content"), tags, _text(said, "subject", ""), agent_id, expires_at)
-    return Incoming(Imported(entry_id, created_at, draft, origin), _text(said, "memoryRef"))
+    return Incoming(ImportedEntry(entry_id, created_at, draft, origin), _text(said, "memoryRef"))
 
 
 def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
@@ -195,7 +195,7 @@ def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
     draft = EntryDraft(_text(said, "memory"), tags, user_id, agent_id)
     created_at = _time(said, "created_at", now)
     entry_id = _id_of(created_at, "mem0", _text(said, "id"))
-    return Incoming(Imported(entry_id, created_at, draft), source.memory_ref or "mem0")
+    return Incoming(ImportedEntry(entry_id, created_at, draft), source.memory_ref or "mem0")
 
 
 def _of_langgraph(said: JSONObject, source: Source, now: datetime) -> Incoming:
@@ -209,9 +209,9 @@ def _of_langgraph(said: JSONObject, source: Source, now: datetime) -> Incoming:
         if not parts or any(not each or "." in each for each in parts):
             raise _wrong("prefix", "is not a namespace of LangGraph")
         place = {"tier": Tier.SEMANTIC, "namespace": "".join(f"{each}." for each in parts), "key": key}
-        return Incoming(Imported(entry_id, created_at, Given(_address(place | made_by), value)), "")
+        return Incoming(ImportedEntry(entry_id, created_at, AddressedValue(_address(place | made_by), value)), "")
     draft = EntryDraft(addresses.canonical(value), (key,), "", source.agent_id)
-    return Incoming(Imported(entry_id, created_at, draft), "/".join((source.memory_ref or "langgraph", *parts)))
+    return Incoming(ImportedEntry(entry_id, created_at, draft), "/".join((source.memory_ref or "langgraph", *parts)))
 
 
 FORMS: Mapping[str, Callable[[JSONObject, Source, datetime], Incoming]] = {
@@ -402,9 +402,9 @@ def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *
             continue
         wanted[entry_id] = each
         outcomes.append(STORED)
-    addressed = [each.entry for each in wanted.values() if isinstance(each.entry.what, Given)]
+    addressed = [each.entry for each in wanted.values() if isinstance(each.entry.what, AddressedValue)]
     _import_addressed(scope, run, addressed, now)
-    plain = [each for each in wanted.values() if not isinstance(each.entry.what, Given)]
+    plain = [each for each in wanted.values() if not isinstance(each.entry.what, AddressedValue)]
     places = {ref: _place(scope, ref) for ref in dict.fromkeys(each.memory_ref for each in plain)}
     ledger.import_drafts([(places[each.memory_ref], each.entry) for each in plain], run=run, now=now)
     return outcomes
@@ -428,12 +428,12 @@ def try_entries(
     return [WOULD_BE_STORED if each == STORED else each for each in outcomes]
 
 
-def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported], now: datetime) -> None:
+def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[ImportedEntry], now: datetime) -> None:
     """Write entries with an address, with their events on their agent's log: it never closes, so they can be changed
     and removed after the import."""
     if not entries:
         return
-    given = [each.what for each in entries if isinstance(each.what, Given)]
+    given = [each.what for each in entries if isinstance(each.what, AddressedValue)]
     redact = redaction.for_tenant(scope.tenant_id).redact
     agents = sorted({each.address.agent_id for each in given})
     logs = {name: work.rows.agent(scope.tenant_id, redact(name).text, now=now).run_id for name in agents}

@@ -120,12 +120,12 @@ def with_stated_nodes(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]
 
 
 @cache
-def _stated_nodes() -> sql.Written:
+def _stated_nodes() -> sql.CompiledQuery:
     """The query for a tenant, a run, and the first and the last of its events; sent whenever the log is read."""
     tenant_id, run_id, first, last = UUID(int=0), UUID(int=1), -1, -2
     rows = EntryOrigin.objects.of(tenant_id).filter(run_id=run_id, entry__sealed=False).exclude(node="")
     rows = rows.filter(sequence__gte=first, sequence__lte=last)
-    return sql.Written(rows.values_list("sequence", "node"), tenant_id, run_id, first, last)
+    return sql.CompiledQuery(rows.values_list("sequence", "node"), tenant_id, run_id, first, last)
 
 
 def origins_of(tenant_id: UUID, writes: Sequence[Recorded]) -> dict[int, Origin]:

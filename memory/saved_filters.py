@@ -31,10 +31,10 @@ def list_filters(scope: TenantScope, page: str) -> list[SavedFilter]:
 
 
 @cache
-def _usable_asked() -> sql.Written:
+def _usable_asked() -> sql.CompiledQuery:
     tenant_id, page, owner = UUID(int=0), "page", "owner"
     usable = SavedFilter.objects.of(tenant_id).filter(Q(owner=owner) | Q(shared=True), page=page)
-    return sql.Written(usable.order_by("name", "id"), tenant_id, page, owner)
+    return sql.CompiledQuery(usable.order_by("name", "id"), tenant_id, page, owner)
 
 
 def by_slug(scope: TenantScope, kept: list[SavedFilter]) -> dict[str, SavedFilter]:

@@ -132,10 +132,10 @@ def snapshot(scope: TenantScope) -> list[JSONObject]:
 
 
 @cache
-def _current_versions() -> sql.Written:
+def _current_versions() -> sql.CompiledQuery:
     tenant_id = UUID(int=0)
     rows = WorkspaceFile.objects.of(tenant_id).filter(current=True)
-    return sql.Written(rows.values_list("path", "version", "id"), tenant_id)
+    return sql.CompiledQuery(rows.values_list("path", "version", "id"), tenant_id)
 
 
 def by_id(scope: TenantScope, file_id: UUID) -> WorkspaceFile | None:

@@ -98,10 +98,10 @@ def under_way(tenant_id: UUID, proposal_id: UUID) -> Gate | None:
 
 
 @cache
-def _under_way() -> sql.Prepared[Gate]:
+def _under_way() -> sql.PositionalQuery[Gate]:
     anyone = UUID(int=0)
     rows = Gate.objects.of(anyone).filter(proposal_id=anyone, closed_at=None).select_related("run")
-    return sql.Prepared(rows.order_by("id")[:1])
+    return sql.PositionalQuery(rows.order_by("id")[:1])
 
 
 def require_about(gate: Gate, revision: int, sha256: str) -> None:
@@ -117,9 +117,11 @@ def gate_of_run(run: Run) -> Gate | None:
 
 
 @cache
-def _of_run() -> sql.Prepared[Gate]:
+def _of_run() -> sql.PositionalQuery[Gate]:
     anyone = UUID(int=0)
-    return sql.Prepared(Gate.objects.of(anyone).filter(run_id=anyone).select_related("proposal").order_by("id")[:1])
+    return sql.PositionalQuery(
+        Gate.objects.of(anyone).filter(run_id=anyone).select_related("proposal").order_by("id")[:1]
+    )
 
 
 def question(gate: Gate, *, now: datetime) -> Wait:
@@ -324,6 +326,6 @@ def lock_proposal(tenant_id: UUID, proposal_id: UUID) -> Proposal:
 
 
 @cache
-def _proposal_for_update() -> sql.Prepared[Proposal]:
+def _proposal_for_update() -> sql.PositionalQuery[Proposal]:
     anyone = UUID(int=0)
-    return sql.Prepared(Proposal.objects.of(anyone).filter(id=anyone).select_for_update())
+    return sql.PositionalQuery(Proposal.objects.of(anyone).filter(id=anyone).select_for_update())

@@ -60,8 +60,8 @@ def policy_of_kind(tenant_id: UUID, kind: str) -> Policy:
 
 
 @cache
-def _in_force() -> sql.Prepared[ApprovalPolicy]:
-    return sql.Prepared(_rows(UUID(int=0), "")[:1])
+def _in_force() -> sql.PositionalQuery[ApprovalPolicy]:
+    return sql.PositionalQuery(_rows(UUID(int=0), "")[:1])
 
 
 def history(scope: TenantScope, kind: str) -> list[ApprovalPolicy]:
@@ -77,11 +77,11 @@ def list_waiting(scope: TenantScope) -> list[PolicyChange]:
 
 
 @cache
-def _waiting() -> sql.Written:
+def _waiting() -> sql.CompiledQuery:
     """Written SQL, because every page runs this query."""
     tenant_id = UUID(int=0)
     rows = PolicyChange.objects.of(tenant_id).filter(state=PolicyChangeState.WAITING)
-    return sql.Written(rows.order_by("id"), tenant_id)
+    return sql.CompiledQuery(rows.order_by("id"), tenant_id)
 
 
 def list_refused(scope: TenantScope, kind: str) -> list[PolicyChange]:

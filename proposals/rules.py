@@ -260,6 +260,6 @@ def _find(tenant_id: UUID, proposal_id: UUID | None) -> tuple[Proposal | None, G
 
 
 @cache
-def _proposal() -> sql.Prepared[Proposal]:
+def _proposal() -> sql.PositionalQuery[Proposal]:
     anyone = UUID(int=0)
-    return sql.Prepared(Proposal.objects.of(anyone).filter(id=anyone))
+    return sql.PositionalQuery(Proposal.objects.of(anyone).filter(id=anyone))

@@ -219,11 +219,11 @@ def _origins_of(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Origin]
 
 
 @cache
-def _origins_asked(sealed: bool) -> sql.Written:
+def _origins_asked(sealed: bool) -> sql.CompiledQuery:
     """With those of sealed entries, or without."""
     tenant_id, entry_ids = UUID(int=0), [UUID(int=1)]
     rows = _last_origins(tenant_id, {} if sealed else {"entry__sealed": False})
-    return sql.Written(rows.filter(sql.is_among("entry_id", entry_ids)), tenant_id, entry_ids)
+    return sql.CompiledQuery(rows.filter(sql.is_among("entry_id", entry_ids)), tenant_id, entry_ids)
 
 
 def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
@@ -242,10 +242,10 @@ def _addresses_of(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Entry
 
 
 @cache
-def _addresses_asked() -> sql.Written:
+def _addresses_asked() -> sql.CompiledQuery:
     tenant_id, entry_ids = UUID(int=0), [UUID(int=1)]
     rows = EntryAddress.objects.of(tenant_id).defer("sealed", "vault_key")
-    return sql.Written(rows.filter(sql.is_among("id", entry_ids)), tenant_id, entry_ids)
+    return sql.CompiledQuery(rows.filter(sql.is_among("id", entry_ids)), tenant_id, entry_ids)
 
 
 class Sampled(NamedTuple):
@@ -495,12 +495,12 @@ def has_lapsed_entries(tenant_id: UUID, *, now: datetime) -> bool:
 
 
 @cache
-def _lapsed_asked() -> sql.Written:
+def _lapsed_asked() -> sql.CompiledQuery:
     """For one tenant at one time. The order leads PostgreSQL to the index of ends: of a time that it does not know it
     expects that a third of all entries ended before, and would read those of every tenant for the first."""
     tenant_id, now = UUID(int=0), datetime.min.replace(tzinfo=UTC)
     first = MemoryEntry.objects.of(tenant_id).expired(now).order_by("expires_at").values_list("tenant_id")[:1]
-    return sql.Written(first, tenant_id, now)
+    return sql.CompiledQuery(first, tenant_id, now)
 
 
 # Of an agent's newest entries, how many tell which memory it writes to; and how long before its end one is expiring.

@@ -172,10 +172,10 @@ def scopes_given(roles: Iterable[str]) -> frozenset[str]:
 
 
 @cache
-def _roles_held() -> sql.Written:
+def _roles_held() -> sql.CompiledQuery:
     """Compiling it anew would take longer than the request that asks for it."""
     tenant_id, principal = UUID(int=0), "principal"
-    return sql.Written(
+    return sql.CompiledQuery(
         RoleGrant.objects.of(tenant_id).filter(principal=principal).values_list("role"), tenant_id, principal
     )
 
@@ -268,9 +268,9 @@ def _owners(tenant_id: UUID, keys: list[UUID]) -> Iterable[tuple[UUID, UUID | No
 
 
 @cache
-def _owner_asked() -> sql.Written:
+def _owner_asked() -> sql.CompiledQuery:
     tenant_id, key_id = UUID(int=0), UUID(int=1)
-    return sql.Written(
+    return sql.CompiledQuery(
         ApiKey.objects.of(tenant_id).filter(id=key_id).values_list("owner_id", "made_by"), tenant_id, key_id
     )
 
@@ -299,8 +299,8 @@ def tenant_by_slug(slug: str) -> Tenant | None:
 
 
 @cache
-def _by_slug() -> sql.Prepared[Tenant]:
-    return sql.Prepared(Tenant.objects.filter(slug=""))
+def _by_slug() -> sql.PositionalQuery[Tenant]:
+    return sql.PositionalQuery(Tenant.objects.filter(slug=""))
 
 
 def lock_tenant(tenant_id: UUID) -> Tenant:
@@ -512,12 +512,12 @@ def membership_of(tenant_id: UUID, operator_id: UUID) -> Membership | None:
 
 
 @cache
-def _membership_asked() -> sql.Written:
+def _membership_asked() -> sql.CompiledQuery:
     """Every page of a session runs this query."""
     tenant_id, operator_id = UUID(int=0), UUID(int=1)
     others = Membership.objects.filter(operator_id=operator_id, is_active=True).exclude(tenant_id=tenant_id)
     rows = Membership.objects.of(tenant_id).filter(operator_id=operator_id).select_related("tenant")
-    return sql.Written(rows.annotate(has_others=Exists(others)), tenant_id, operator_id)
+    return sql.CompiledQuery(rows.annotate(has_others=Exists(others)), tenant_id, operator_id)
 
 
 def memberships_of(operator_id: UUID) -> list[Membership]:
@@ -705,7 +705,7 @@ def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
 
 
 @cache
-def _key_asked() -> sql.Written:
+def _key_asked() -> sql.CompiledQuery:
     """The query for a tenant, a key and its principal."""
     tenant, owner = ("tenant__slug", "tenant__name"), ("owner_id", "owner_is_active", "made_by", "last_used_at")
     columns = (*tenant, "name", "digest", "agents", "expires_at", "revoked_at", *owner, "roles", "owner_roles")
@@ -719,7 +719,7 @@ def _key_asked() -> sql.Written:
             owner_roles=_roles_as_list(sql.wire_id("usr", OuterRef("owner_id"))),
         )
     )
-    return sql.Written(asked.values_list(*columns), tenant_id, key_id, principal)
+    return sql.CompiledQuery(asked.values_list(*columns), tenant_id, key_id, principal)
 
 
 def _roles_as_list(principal: str | Combinable) -> Subquery:
@@ -772,7 +772,7 @@ def scopes_of_keys(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime)
 
 
 @cache
-def _scopes_asked() -> sql.Written:
+def _scopes_asked() -> sql.CompiledQuery:
     """The query for a tenant, keys of it and the time."""
     tenant_id, key_ids, now = UUID(int=0), [UUID(int=1)], datetime.min.replace(tzinfo=UTC)
     rows = (
@@ -783,7 +783,7 @@ def _scopes_asked() -> sql.Written:
             owner_roles=_roles_as_list(sql.wire_id("usr", OuterRef("owner_id"))),
         )
     )
-    return sql.Written(rows.values_list("digest", "owner_id", "roles", "owner_roles"), tenant_id, key_ids, now)
+    return sql.CompiledQuery(rows.values_list("digest", "owner_id", "roles", "owner_roles"), tenant_id, key_ids, now)
 
 
 def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:

@@ -115,9 +115,9 @@ def _locked_chain(tenant_id: UUID) -> AuditChain:
 
 
 @cache
-def _chain() -> sql.Prepared[AuditChain]:
+def _chain() -> sql.PositionalQuery[AuditChain]:
     """Every append begins with this query."""
-    return sql.Prepared(AuditChain.objects.of(UUID(int=0)).select_for_update())
+    return sql.PositionalQuery(AuditChain.objects.of(UUID(int=0)).select_for_update())
 
 
 @dataclass(frozen=True, slots=True)

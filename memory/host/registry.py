@@ -228,10 +228,10 @@ def current(tenant_id: UUID, kind: str, name: str) -> Installation | None:
 
 
 @cache
-def _current() -> sql.Prepared[Installation]:
+def _current() -> sql.PositionalQuery[Installation]:
     """A run needs it at each of its steps."""
     rows = Installation.objects.of(UUID(int=0)).filter(kind="").filter(name="").filter(superseded_at=None)
-    return sql.Prepared(rows.select_related("part_of").order_by("id")[:1])
+    return sql.PositionalQuery(rows.select_related("part_of").order_by("id")[:1])
 
 
 def by_ref(tenant_id: UUID, ref: str) -> Installation | None:
@@ -240,9 +240,9 @@ def by_ref(tenant_id: UUID, ref: str) -> Installation | None:
 
 
 @cache
-def _by_ref() -> sql.Prepared[Installation]:
+def _by_ref() -> sql.PositionalQuery[Installation]:
     rows = Installation.objects.of(UUID(int=0)).filter(ref="").select_related("part_of")
-    return sql.Prepared(rows.order_by("id")[:1])
+    return sql.PositionalQuery(rows.order_by("id")[:1])
 
 
 def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime) -> Installation:
@@ -341,8 +341,8 @@ def pin(tenant_id: UUID, text: str) -> Definition:
 
 
 @cache
-def _definition() -> sql.Prepared[Definition]:
-    return sql.Prepared(Definition.objects.of(UUID(int=0)).filter(sha256=""))
+def _definition() -> sql.PositionalQuery[Definition]:
+    return sql.PositionalQuery(Definition.objects.of(UUID(int=0)).filter(sha256=""))
 
 
 def names_of(tenant_id: UUID, definition_ids: Collection[UUID]) -> dict[UUID, str]:

@@ -176,9 +176,9 @@ def find(tenant_id: UUID, run_id: UUID | None) -> Run:
 
 
 @cache
-def _prepared_find() -> sql.Prepared[Run]:
+def _prepared_find() -> sql.PositionalQuery[Run]:
     anyone = UUID(int=0)
-    return sql.Prepared(Run.objects.of(anyone).filter(id=anyone).select_related("tenant", "definition"))
+    return sql.PositionalQuery(Run.objects.of(anyone).filter(id=anyone).select_related("tenant", "definition"))
 
 
 def find_many(tenant_id: UUID, run_ids: list[UUID]) -> dict[UUID, Run]:
@@ -199,10 +199,10 @@ def locked(tenant_id: UUID, run_id: UUID) -> Run:
 
 
 @cache
-def _locked() -> sql.Prepared[Run]:
+def _locked() -> sql.PositionalQuery[Run]:
     anyone = UUID(int=0)
     rows = Run.objects.of(anyone).filter(id=anyone).select_related("tenant", "definition")
-    return sql.Prepared(rows.select_for_update(of=("self",)))
+    return sql.PositionalQuery(rows.select_for_update(of=("self",)))
 
 
 def _require_one(found: list[Run]) -> Run:
@@ -252,11 +252,11 @@ def due(*, now: datetime) -> list[Due]:
 
 
 @cache
-def _due() -> sql.Written:
+def _due() -> sql.CompiledQuery:
     now = datetime.min.replace(tzinfo=UTC)
     # By tenant, so that SQLite searches the index instead of reading every run that rests.
     rows = Run.objects.filter(tenant_id__in=Tenant.objects.values("id"), ready_at__lte=now).order_by("ready_at")
-    return sql.Written(rows.values_list("tenant_id", "id", "ready_at")[:DUE_AT_ONCE], now)
+    return sql.CompiledQuery(rows.values_list("tenant_id", "id", "ready_at")[:DUE_AT_ONCE], now)
 
 
 def resting(*, now: datetime) -> QuerySet[Run]:

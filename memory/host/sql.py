@@ -107,7 +107,7 @@ def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
         return list(on_driver.execute(_in_driver_style(statement), parameters).fetchall())
 
 
-class Prepared(Generic[Row]):
+class PositionalQuery(Generic[Row]):
     """A query for rows of a model that the ORM compiles once and that runs with new parameters each time.
 
     Compiling takes the ORM many times as long as the database takes to answer. ``fetch`` gives the same objects as the
@@ -209,7 +209,7 @@ def build_row(model: type[object], values: Mapping[str, object]) -> Any:
     return row
 
 
-class Written:
+class CompiledQuery:
     """A query that the ORM compiles once and that runs with other values each time.
 
     ``places`` are placeholder values that the queryset was built with: ids, lists of ids (``is_among``), texts and
@@ -234,7 +234,8 @@ class Written:
 class Update:
     """An update of a writable queryset that the ORM compiles once and that runs with other values each time.
 
-    ``changes`` are the new values, and ``places`` the placeholders in them and in the queryset, as for ``Written``.
+    ``changes`` are the new values, and ``places`` the placeholders in them and in the queryset, as for a
+    ``CompiledQuery``.
     """
 
     def __init__(self, allowed: QuerySet[Any, Any], changes: Mapping[str, object], *places: object) -> None:

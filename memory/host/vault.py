@@ -256,10 +256,10 @@ def versions_known_to(tenant_id: UUID, run_id: UUID) -> tuple[tuple[UUID, int], 
 
 
 @cache
-def _versions_known() -> sql.Written:
+def _versions_known() -> sql.CompiledQuery:
     tenant_id, run_id = UUID(int=0), UUID(int=1)
     known = SecretResolution.objects.of(tenant_id).filter(run_id=run_id).order_by("secret_id")
-    return sql.Written(known.values_list("secret_id", "secret__version"), tenant_id, run_id)
+    return sql.CompiledQuery(known.values_list("secret_id", "secret__version"), tenant_id, run_id)
 
 
 def versions_held_by(tenant_id: UUID) -> tuple[tuple[UUID, int], ...]:
@@ -268,9 +268,9 @@ def versions_held_by(tenant_id: UUID) -> tuple[tuple[UUID, int], ...]:
 
 
 @cache
-def _versions_held() -> sql.Written:
+def _versions_held() -> sql.CompiledQuery:
     tenant_id = UUID(int=0)
-    return sql.Written(Secret.objects.of(tenant_id).order_by("id").values_list("id", "version"), tenant_id)
+    return sql.CompiledQuery(Secret.objects.of(tenant_id).order_by("id").values_list("id", "version"), tenant_id)
 
 
 def held_by(tenant_id: UUID) -> list[Secret]:

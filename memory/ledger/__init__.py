@@ -2,10 +2,15 @@
 
 Redaction cannot be skipped: the ledger itself looks the secrets up. An entry, its tags, its position and its
 ``memory.written`` commit together or not at all.
+
+An entry on its way into the table is an ``EntryDraft`` or an ``AddressedValue`` (what a caller wants), a
+``RedactedDraft`` (the only texts that are stored), an ``EntryToInsert`` (with its run, and the pass that made it), and
+``Written`` (what was stored). A ``Derivation`` adds the kind of pass to a draft, an ``ImportedEntry`` the id and the
+time that it had elsewhere, a ``StatedWrite`` where an agent elsewhere says that it comes from.
 """
 
 from memory.ledger.addressed import (
-    New,
+    NewAddressedEntry,
     find_by_key,
     find_by_key_without_secrets,
     find_by_keys,
@@ -21,10 +26,10 @@ from memory.ledger.addressed import (
 )
 from memory.ledger.entries import (
     TAG_ACTIONS,
+    AddressedValue,
     Derivation,
-    Given,
-    Imported,
-    Stated,
+    ImportedEntry,
+    StatedWrite,
     Written,
     import_drafts,
     known_ids,
@@ -76,12 +81,12 @@ from memory.ledger.vectors import (
 
 __all__ = [
     "TAG_ACTIONS",
+    "AddressedValue",
     "Derivation",
-    "Given",
     "Hidden",
-    "Imported",
-    "New",
-    "Stated",
+    "ImportedEntry",
+    "NewAddressedEntry",
+    "StatedWrite",
     "Written",
     "begin_vectors",
     "catch_up",

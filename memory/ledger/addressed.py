@@ -29,7 +29,7 @@ from memory.host.events import (
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
-from memory.ledger.entries import Given, Imported, Prepared, Redraft, Stated
+from memory.ledger.entries import AddressedValue, EntryToInsert, ImportedEntry, RedactedDraft, StatedWrite
 from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
@@ -248,7 +248,7 @@ class _Counting:
         return found.text
 
 
-def redact_given(redact: Redact, given: Given, *, actor: str, names: bool) -> tuple[Given, int]:
+def redact_given(redact: Redact, given: AddressedValue, *, actor: str, names: bool) -> tuple[AddressedValue, int]:
     """The entry without any secret of the tenant, and how many places were replaced: an addressed write has no run
     whose resolved secrets would do. Refuses an ``actor``, and with ``names`` an address, that contains a secret."""
     _require_plain(redact, ACTOR, actor)
@@ -270,13 +270,13 @@ def redacted_addresses(redactor: Redactor, given: Sequence[Address]) -> list[Add
     ]
 
 
-def has_mark(given: Given) -> bool:
+def has_mark(given: AddressedValue) -> bool:
     """Whether any of these texts was redacted earlier."""
     texts = (addresses.canonical(given.value), given.address.namespace, given.address.key, *given.tags)
     return any(MARK in text for text in texts)
 
 
-def _texts_of(given: Given) -> Iterator[str]:
+def _texts_of(given: AddressedValue) -> Iterator[str]:
     """All of it that may hold a secret."""
     address = given.address
     yield from (address.namespace, address.key, *given.tags, *(getattr(address, name) for name in NAMES))
@@ -302,7 +302,7 @@ def scope_of_address(scope: TenantScope, address: Address) -> MemoryScope:
     return place
 
 
-def draft_of(given: Given) -> EntryDraft:
+def draft_of(given: AddressedValue) -> EntryDraft:
     """The entry as the ledger stores every entry."""
     address = given.address
     return EntryDraft(
@@ -319,41 +319,47 @@ def draft_of(given: Given) -> EntryDraft:
 # What is the same for all of them is asked once. Who calls has locked what they change (``lock_entries``). A
 # confidential or restricted value is sealed before anything is stored, and is nowhere in clear.
 @dataclass(frozen=True, slots=True)
-class New:
+class NewAddressedEntry:
     """An entry to be stored, the stream of its facts, and the task it belongs to or what made it. With ``stated``,
     ``memory.written`` goes to the log of the external run."""
 
-    given: Given
+    given: AddressedValue
     run_id: UUID
     node_id: str
-    imported: Imported | None = None
-    stated: Stated | None = None
+    imported: ImportedEntry | None = None
+    stated: StatedWrite | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class _RedactedAddressed:
     """An entry as it will be stored: without secrets, its value sealed where it has to be."""
 
     draft: EntryDraft
-    entry: Redraft
+    entry: RedactedDraft
     address: EntryAddress
 
 
 def import_addressed(
-    scope: TenantScope, imported: Sequence[Imported], *, run: Run, logs: Mapping[str, UUID], now: datetime
+    scope: TenantScope, imported: Sequence[ImportedEntry], *, run: Run, logs: Mapping[str, UUID], now: datetime
 ) -> None:
     """``write_addressed`` for entries from elsewhere, each on the log of its agent; what is stated of them stands on
     that of ``run``."""
     new = [
-        New(each.what, logs[each.what.address.agent_id], "", each, Stated(run.id, each.origin) if each.origin else None)
+        NewAddressedEntry(
+            each.what,
+            logs[each.what.address.agent_id],
+            "",
+            each,
+            StatedWrite(run.id, each.origin) if each.origin else None,
+        )
         for each in imported
-        if isinstance(each.what, Given)
+        if isinstance(each.what, AddressedValue)
     ]
     write_addressed(scope, new, actor="", now=now)
 
 
 def write_addressed(
-    scope: TenantScope, new: Sequence[New], *, actor: str, now: datetime, redactor: Redactor | None = None
+    scope: TenantScope, new: Sequence[NewAddressedEntry], *, actor: str, now: datetime, redactor: Redactor | None = None
 ) -> list[EntryAddress]:
     """Store the entries at their addresses in order, each with ``memory.written`` and RFC-0015's fact on its run; all
     or none. Raises ``KeyExists`` when an address is occupied, after which the caller's transaction is unusable, and
@@ -364,8 +370,8 @@ def write_addressed(
     redactor = redactor or redaction.for_tenant(scope.tenant_id)
     texts = [text for each in new for text in _texts_of(each.given)]
     redact = entries.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
-    ready = [_ready(scope, each, redact, actor, now) for each in new]
-    prepared = [_prepared(each, made) for each, made in zip(new, ready, strict=True)]
+    ready = [_redact_new(scope, each, redact, actor, now) for each in new]
+    prepared = [_to_insert(each, made) for each, made in zip(new, ready, strict=True)]
     streams = _by_stream(_created(new, ready, actor))
     store = _store_at_once if len(new) == 1 and sql.is_postgres() else _store_in_steps
     try:
@@ -380,11 +386,15 @@ def write_addressed(
 
 
 def _store_at_once(
-    tenant_id: UUID, streams: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
+    tenant_id: UUID,
+    streams: Streams,
+    prepared: Sequence[EntryToInsert],
+    ready: Sequence[_RedactedAddressed],
+    now: datetime,
 ) -> list[list[Any]]:
     """PostgreSQL, of a single entry: facts, notes, position, entry, tags and address are one statement."""
     [made], [each], [(stream_id, noted)] = prepared, ready, streams.items()
-    tenant, row = sql.key(tenant_id), entries.prepared_row(tenant_id, made, now)
+    tenant, row = sql.key(tenant_id), entries.values_to_insert(tenant_id, made, now)
     own = [tenant, sql.key(made.entry.id), list(made.entry.tags)]
     parameters = [tenant, tenant, *row, *own, *_values(each.address)]
     change = entries.storing_statement(entries.OF_ENTRY, beside=ADDRESS)
@@ -398,7 +408,11 @@ def _store_at_once(
 
 
 def _store_in_steps(
-    tenant_id: UUID, streams: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
+    tenant_id: UUID,
+    streams: Streams,
+    prepared: Sequence[EntryToInsert],
+    ready: Sequence[_RedactedAddressed],
+    now: datetime,
 ) -> list[list[Any]]:
     _append_facts(tenant_id, streams, now)
     stored = entries.insert_entries(tenant_id, prepared, now=now)
@@ -407,7 +421,11 @@ def _store_in_steps(
 
 
 def _append_stated(
-    tenant_id: UUID, stated: Sequence[Stated | None], ready: Sequence[_Ready], redact: Redact, now: datetime
+    tenant_id: UUID,
+    stated: Sequence[StatedWrite | None],
+    ready: Sequence[_RedactedAddressed],
+    redact: Redact,
+    now: datetime,
 ) -> None:
     stated_facts = [
         (_written(made.entry, made.address.id, "", made.draft.agent_id), each)
@@ -419,7 +437,13 @@ def _append_stated(
 
 
 def rewrite(
-    scope: TenantScope, row: EntryAddress, given: Given, *, actor: str, stated: Stated | None = None, now: datetime
+    scope: TenantScope,
+    row: EntryAddress,
+    given: AddressedValue,
+    *,
+    actor: str,
+    stated: StatedWrite | None = None,
+    now: datetime,
 ) -> EntryAddress:
     """``rewrite_all`` for one entry."""
     return rewrite_all(scope, [(row, given)], actor=actor, stated=stated, now=now)[0]
@@ -428,10 +452,10 @@ def rewrite(
 @transaction.atomic
 def rewrite_all(
     scope: TenantScope,
-    changes: Sequence[tuple[EntryAddress, Given]],
+    changes: Sequence[tuple[EntryAddress, AddressedValue]],
     *,
     actor: str,
-    stated: Stated | None = None,
+    stated: StatedWrite | None = None,
     now: datetime,
 ) -> list[EntryAddress]:
     """The locked entries are as given from here on, each in its next version, with its facts (RFC-0015 3).
@@ -441,13 +465,13 @@ def rewrite_all(
     """
     tenant_id, rows = scope.tenant_id, [row for row, _ in changes]
     redactor = redaction.for_tenant(tenant_id)
-    ready = [_renewed(scope, row, given, redactor, actor, now) for row, given in changes]
+    ready = [_redact_changed(scope, row, given, redactor, actor, now) for row, given in changes]
     before = [(row.entry.position, row.entry.search_text) for row in rows]
     gone = record_removal_time(
         now, at_once=any(row.is_sealed or each.address.is_sealed for row, each in zip(rows, ready, strict=True))
     )
     for row, each in zip(rows, ready, strict=True):
-        _renew(row, each)
+        _apply_next_version(row, each)
     _append_facts(tenant_id, _by_stream(_updated(rows, ready, actor, is_stated=stated is not None)), now)
     last = advance_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
     index.remove_from_index(tenant_id, before)
@@ -465,34 +489,38 @@ def rewrite_all(
     return rows
 
 
-def _ready(scope: TenantScope, new: New, redact: Redact, actor: str, now: datetime) -> _Ready:
+def _redact_new(
+    scope: TenantScope, new: NewAddressedEntry, redact: Redact, actor: str, now: datetime
+) -> _RedactedAddressed:
     redacted, count = redact_given(redact, new.given, actor=actor, names=True)
     if new.imported is None:
-        return _fitted(scope, redacted, count, None, now)
-    made = _fitted(scope, redacted, count, new.imported.entry_id, now)
+        return _check_and_seal(scope, redacted, count, None, now)
+    made = _check_and_seal(scope, redacted, count, new.imported.entry_id, now)
     row, at = made.address, new.imported.created_at
     row.created_at = row.updated_at = row.accessed_at = at
     return made
 
 
-def _renewed(
-    scope: TenantScope, row: EntryAddress, given: Given, redactor: Redactor, actor: str, now: datetime
-) -> _Ready:
+def _redact_changed(
+    scope: TenantScope, row: EntryAddress, given: AddressedValue, redactor: Redactor, actor: str, now: datetime
+) -> _RedactedAddressed:
     redacted, count = redact_given(redactor.redact, given, actor=actor, names=False)
     count = count or (row.entry.redactions if has_mark(redacted) else 0)
-    return _fitted(scope, redacted, count, row.id, now)
+    return _check_and_seal(scope, redacted, count, row.id, now)
 
 
-def _fitted(scope: TenantScope, given: Given, count: int, known: UUID | None, now: datetime) -> _Ready:
+def _check_and_seal(
+    scope: TenantScope, given: AddressedValue, count: int, known: UUID | None, now: datetime
+) -> _RedactedAddressed:
     place = scope_of_address(scope, given.address)
     entries.require_open(place)
     draft = draft_of(given)
-    entry = entries.redacted(place, draft, lambda text: Redacted(text, count), now)
+    entry = entries.redact_draft(place, draft, lambda text: Redacted(text, count), now)
     entry = replace(entry, id=known) if known else entry
-    return _Ready(draft, entry, _row(scope.tenant_id, entry.id, given, now))
+    return _RedactedAddressed(draft, entry, _row(scope.tenant_id, entry.id, given, now))
 
 
-def _row(tenant_id: UUID, entry_id: UUID, given: Given, now: datetime) -> EntryAddress:
+def _row(tenant_id: UUID, entry_id: UUID, given: AddressedValue, now: datetime) -> EntryAddress:
     address = given.address
     key, sealed = None, None
     if address.is_sealed:
@@ -521,7 +549,7 @@ def _row(tenant_id: UUID, entry_id: UUID, given: Given, now: datetime) -> EntryA
     )
 
 
-def _created(new: Sequence[New], ready: Sequence[_Ready], actor: str) -> Iterable[Told]:
+def _created(new: Sequence[NewAddressedEntry], ready: Sequence[_RedactedAddressed], actor: str) -> Iterable[Told]:
     for each, made in zip(new, ready, strict=True):
         entry, row = made.entry, made.address
         known = each.node_id if each.node_id and row.task_id == each.node_id else None
@@ -530,7 +558,9 @@ def _created(new: Sequence[New], ready: Sequence[_Ready], actor: str) -> Iterabl
         yield each.run_id, lifecycle_event(EntryCreated, row, actor, task_id=known), note_of(row, entry.tags)
 
 
-def _updated(rows: Sequence[EntryAddress], ready: Sequence[_Ready], actor: str, *, is_stated: bool) -> Iterable[Told]:
+def _updated(
+    rows: Sequence[EntryAddress], ready: Sequence[_RedactedAddressed], actor: str, *, is_stated: bool
+) -> Iterable[Told]:
     for row, made in zip(rows, ready, strict=True):
         run_id, node_id = row.entry.run_id, row.entry.node_id
         known = row.task_id if node_id and row.task_id == node_id else None
@@ -540,7 +570,7 @@ def _updated(rows: Sequence[EntryAddress], ready: Sequence[_Ready], actor: str, 
         yield run_id, fact, note_of(row, made.entry.tags)
 
 
-def _written(entry: Redraft, entry_id: UUID, node_id: str, agent_id: str) -> MemoryWritten:
+def _written(entry: RedactedDraft, entry_id: UUID, node_id: str, agent_id: str) -> MemoryWritten:
     return MemoryWritten(entry.memory_ref, entry_id, node_id or None, agent_id or None, entry.labels)
 
 
@@ -557,9 +587,9 @@ def _append_facts(tenant_id: UUID, streams: Streams, now: datetime) -> None:
         event_notes.append(tenant_id, stream_id, noted, now=now)
 
 
-def _prepared(new: New, made: _Ready) -> Prepared:
+def _to_insert(new: NewAddressedEntry, made: _RedactedAddressed) -> EntryToInsert:
     address = made.address
-    return Prepared(
+    return EntryToInsert(
         made.entry,
         made.draft,
         new.run_id,
@@ -577,7 +607,7 @@ def _values(row: EntryAddress) -> list[Any]:
     return [*own, *(getattr(row, name) for name in AS_GIVEN)]
 
 
-def _renew(row: EntryAddress, made: _Ready) -> None:
+def _apply_next_version(row: EntryAddress, made: _RedactedAddressed) -> None:
     """The row and its entry say what the next version says; nothing is stored yet."""
     entry, fresh, after = row.entry, made.address, made.entry
     row.version, row.updated_at, row.accessed_at = row.version + 1, fresh.updated_at, fresh.accessed_at

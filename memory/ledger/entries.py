@@ -90,18 +90,18 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     if sql.is_postgres() and (last := redaction.last_for_run(run.tenant_id, run.id)):
         redactor, secrets = last
         with suppress(Invalid):  # it may only be so with the secrets of then
-            entry = redacted(scope, draft, redactor.redact, now)
-            if written := _stored(entry, draft, run, node_id, now, only_with=secrets):
+            entry = redact_draft(scope, draft, redactor.redact, now)
+            if written := _store_entry(entry, draft, run, node_id, now, only_with=secrets):
                 return written
-    entry = redacted(scope, draft, redaction.for_run(run.tenant_id, run.id).redact, now)
-    written = _stored(entry, draft, run, node_id, now)
+    entry = redact_draft(scope, draft, redaction.for_run(run.tenant_id, run.id).redact, now)
+    written = _store_entry(entry, draft, run, node_id, now)
     if written is None:
         raise StreamClosed
     return written
 
 
-def _stored(
-    entry: "Redraft",
+def _store_entry(
+    entry: "RedactedDraft",
     draft: EntryDraft,
     run: Run,
     node_id: str | None,
@@ -112,7 +112,7 @@ def _stored(
     """Store the redacted entry and append its fact to ``run``; None when the run's log is closed or, on PostgreSQL, it
     has resolved other secrets than ``only_with``."""
     fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
-    row = row_of(entry, draft, run.tenant_id, run.id, node_id, now)
+    row = column_values(entry, draft, run.tenant_id, run.id, node_id, now)
     if sql.is_postgres():
         position = _store_at_once(run, entry, row, fact, only_with, now)
     else:
@@ -152,11 +152,11 @@ def require_durable(capability: str) -> None:
         raise CapabilityNotProvided("The memory of this host is not durable.", capability=capability)
 
 
-def redacted(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetime) -> "Redraft":
+def redact_draft(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetime) -> "RedactedDraft":
     """The draft as it will be stored; raises ``Invalid`` when it cannot be."""
     tags = entry_drafts.checked(draft, now)
     content = redact(draft.content)
-    entry = Redraft(
+    entry = RedactedDraft(
         id=ids.new_id_at(now),
         memory_ref=redact(scope.memory_ref).text,
         content=content.text,
@@ -170,7 +170,7 @@ def redacted(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetim
 
 
 @dataclass(frozen=True, slots=True)
-class Redraft:
+class RedactedDraft:
     """A draft after redaction: the only texts that are stored."""
 
     id: UUID
@@ -189,7 +189,7 @@ class Redraft:
         return tuple(tag for tag in self.tags if LABEL.fullmatch(tag))
 
 
-def search_texts(entry: Redraft, hidden: Callable[[str], str] = hidden_form) -> tuple[str, str]:
+def search_texts(entry: RedactedDraft, hidden: Callable[[str], str] = hidden_form) -> tuple[str, str]:
     """The texts of the entry in search form, and the texts that each of them decodes to. They are decoded one by one:
     in a column, tags look like base64 broken into lines."""
     labels = (*entry.tags, entry.subject, entry.memory_ref, *entry.findable)
@@ -197,8 +197,8 @@ def search_texts(entry: Redraft, hidden: Callable[[str], str] = hidden_form) -> 
     return search_form("\n".join((entry.content, *labels))), "\n".join(filter(None, found))
 
 
-def row_of(
-    entry: Redraft,
+def column_values(
+    entry: RedactedDraft,
     draft: EntryDraft,
     tenant_id: UUID,
     run_id: UUID,
@@ -233,21 +233,6 @@ def row_of(
     ]
 
 
-def stored(
-    tenant_id: UUID, made: Redraft, values: dict[str, object], now: datetime, expires_at: datetime | None
-) -> MemoryEntry:
-    """The entry inserted with these column values, without reading it back."""
-    own: JSONObject = {
-        "tenant_id": tenant_id,
-        "id": made.id,
-        "run_id": sql.as_uuid(values["run_id"]),
-        "tags": list(made.tags),
-    }
-    own |= {"created_at": now, "expires_at": expires_at, "retired_at": None, "retired_kind": ""}
-    entry: MemoryEntry = sql.build_row(MemoryEntry, values | own)
-    return entry
-
-
 @cache
 def storing_statement(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -> str:
     """The PostgreSQL statement that follows ``event_log.with_facts`` and stores an entry at once: position, entry,
@@ -266,7 +251,7 @@ def storing_statement(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -
 
 def _store_at_once(
     run: Run,
-    entry: Redraft,
+    entry: RedactedDraft,
     row: list[object],
     fact: MemoryWritten,
     only_with: redaction.Versions | None,
@@ -294,7 +279,7 @@ def versions_text(versions: redaction.Versions) -> str:
 
 
 @transaction.atomic
-def _store_in_steps(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
+def _store_in_steps(run: Run, entry: RedactedDraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
     """SQLite, which has no such statement and no round trips to save."""
     tenant, key = sql.key(run.tenant_id), sql.key(entry.id)
     event_log.append(run.tenant_id, run.id, fact, now=now)
@@ -360,10 +345,10 @@ TAGGED = ("tenant_id", "id", "tag")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class EntryToInsert:
     """An entry as it will be stored, without secrets; which run wrote it where, or which kind of pass."""
 
-    entry: Redraft
+    entry: RedactedDraft
     draft: EntryDraft
     run_id: UUID
     node_id: str | None = None
@@ -386,7 +371,7 @@ def write_entries(
     require_writable(scope, run)
     redactor = redaction.for_run(run.tenant_id, run.id)
     made = [
-        Prepared(redacted(scope, draft, redact, now), draft, run.id, node_id)
+        EntryToInsert(redact_draft(scope, draft, redact, now), draft, run.id, node_id)
         for part in sql.in_chunks(drafts, TOGETHER)
         for redact in [redactor_of(redactor, (scope.memory_ref, *(text for each in part for text in each.texts)))]
         for draft in part
@@ -400,7 +385,7 @@ def write_entries(
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AddressedValue:
     """An entry as a caller wants it: the whole of it, at creation and after a change alike."""
 
     address: Address
@@ -410,12 +395,12 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedEntry:
     """An entry from elsewhere, which keeps its id and its time: with an address, or without one as a draft."""
 
     entry_id: UUID
     created_at: datetime
-    what: EntryDraft | Given
+    what: EntryDraft | AddressedValue
     origin: Origin | None = None
 
 
@@ -431,7 +416,7 @@ def redactor_of(redactor: Redactor, texts: Iterable[str]) -> Redact:
     return unchanged if redactor.is_clean(texts) else redactor.redact
 
 
-def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) -> list[list[object]]:
+def insert_entries(tenant_id: UUID, made: Sequence[EntryToInsert], *, now: datetime) -> list[list[object]]:
     """Insert the entries in their order, with their tags; returns the values of ``INSERTED`` of each.
 
     The caller appends their facts before, in the same transaction.
@@ -439,7 +424,7 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
     last = advance_head(tenant_id, entries=len(made), retired=0, steps=len(made))
     tenant, hidden = sql.key(tenant_id), cache(hidden_form)
     rows = [
-        [*prepared_row(tenant_id, each, now, hidden=hidden), position]
+        [*values_to_insert(tenant_id, each, now, hidden=hidden), position]
         for position, each in enumerate(made, last - len(made) + 1)
     ]
     sql.insert(MemoryEntry, INSERTED, rows, by=WRITER)
@@ -449,16 +434,16 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
     return rows
 
 
-def prepared_row(
-    tenant_id: UUID, made: Prepared, now: datetime, *, hidden: Callable[[str], str] = hidden_form
+def values_to_insert(
+    tenant_id: UUID, made: EntryToInsert, now: datetime, *, hidden: Callable[[str], str] = hidden_form
 ) -> list[Any]:
     """The values of ``OF_ENTRY``."""
     at = made.created_at or now
-    row = row_of(made.entry, made.draft, tenant_id, made.run_id, made.node_id, at, hidden=hidden)
+    row = column_values(made.entry, made.draft, tenant_id, made.run_id, made.node_id, at, hidden=hidden)
     return [*row, made.derived, made.protected, made.sealed]
 
 
-def written_entries(made: Sequence[Prepared], rows: Sequence[list[Any]], now: datetime) -> list[Written]:
+def written_entries(made: Sequence[EntryToInsert], rows: Sequence[list[Any]], now: datetime) -> list[Written]:
     """What the ledger stored of these."""
     return [
         Written(e.entry.id, e.entry.memory_ref, e.entry.content, e.entry.tags, now, e.draft.expires_at, row[-1])
@@ -466,9 +451,21 @@ def written_entries(made: Sequence[Prepared], rows: Sequence[list[Any]], now: da
     ]
 
 
-def stored_entry(tenant_id: UUID, made: Prepared, row: list[object], now: datetime) -> MemoryEntry:
-    """The entry that was stored as ``row``."""
-    return stored(tenant_id, made.entry, dict(zip(INSERTED, row, strict=True)), now, made.draft.expires_at)
+def stored_entry(tenant_id: UUID, made: EntryToInsert, row: list[object], now: datetime) -> MemoryEntry:
+    """The entry that was inserted with these values of ``INSERTED``, without reading it back."""
+    values, entry = dict(zip(INSERTED, row, strict=True)), made.entry
+    own: JSONObject = {
+        "tenant_id": tenant_id,
+        "id": entry.id,
+        "run_id": sql.as_uuid(values["run_id"]),
+        "tags": list(entry.tags),
+        "created_at": now,
+        "expires_at": made.draft.expires_at,
+        "retired_at": None,
+        "retired_kind": "",
+    }
+    stored: MemoryEntry = sql.build_row(MemoryEntry, values | own)
+    return stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,7 +483,9 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
     require_writable(scope, run)
     redact = redaction.for_derived(scope.tenant_id)
     prepared = [
-        Prepared(redacted(scope, each.draft, redact, now), each.draft, run.id, None, each.derived, each.protected)
+        EntryToInsert(
+            redact_draft(scope, each.draft, redact, now), each.draft, run.id, None, each.derived, each.protected
+        )
         for each in made
     ]
     if not prepared:
@@ -550,7 +549,7 @@ def tag_entry(scope: TenantScope, entry_id: UUID, tag: str, *, tagged: bool, now
     tags = entry_drafts.checked_tags([*entry.tags, tag] if tagged else [each for each in entry.tags if each != tag])
     entry.tags, before = list(tags), entry.search_text
     entry.search_text, entry.hidden_text = search_texts(
-        Redraft(entry.id, entry.memory_ref, entry.content, tags, entry.subject, entry.redactions)
+        RedactedDraft(entry.id, entry.memory_ref, entry.content, tags, entry.subject, entry.redactions)
     )
     entry.save(by=WRITER, update_fields=["tags", "search_text", "hidden_text"])
     allowed = EntryTag.objects.written_by(WRITER)
@@ -573,17 +572,17 @@ ORIGIN_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedWrite:
     """A write of an external agent: the run on whose log it is recorded here, and what the agent states."""
 
     run_id: UUID
     origin: Origin
 
-    def redacted(self, redact: Redact) -> "Stated":
+    def redacted(self, redact: Redact) -> "StatedWrite":
         """Without any secret; refused when it does not fit any more."""
         origin = self.origin.with_texts(lambda text: redact(text).text)
         origins.require_fitting(origin)
-        return Stated(self.run_id, origin)
+        return StatedWrite(self.run_id, origin)
 
 
 def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *, run: Run, now: datetime) -> Written:
@@ -592,17 +591,17 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
     require_writable(scope, run)
     require_plain_ref(scope)
     redact = redaction.for_tenant(run.tenant_id).redact
-    made = Prepared(redacted(scope, draft, redact, now), draft, run.id)
-    stated = [(made.entry.id, Stated(run.id, origin).redacted(redact))] if origin else []
+    made = EntryToInsert(redact_draft(scope, draft, redact, now), draft, run.id)
+    stated = [(made.entry.id, StatedWrite(run.id, origin).redacted(redact))] if origin else []
     with transaction.atomic():
         sequence = event_log.append(run.tenant_id, run.id, made.fact, now=now)
         rows = insert_entries(run.tenant_id, [made], now=now)
-        _store(run.tenant_id, [(*each, sequence) for each in stated])
+        _store_origins(run.tenant_id, [(*each, sequence) for each in stated])
     [written] = written_entries([made], rows, now)
     return written
 
 
-def import_drafts(placed: Sequence[tuple[MemoryScope, Imported]], *, run: Run, now: datetime) -> None:
+def import_drafts(placed: Sequence[tuple[MemoryScope, ImportedEntry]], *, run: Run, now: datetime) -> None:
     """Each entry is under its scope, without any secret of the tenant, with its fact on ``run``, and with what was
     stated of it elsewhere; all or none, in their order. Of many refs as of one: each statement costs more than a row.
     """
@@ -610,38 +609,38 @@ def import_drafts(placed: Sequence[tuple[MemoryScope, Imported]], *, run: Run, n
         require_plain_ref(scope)
         require_writable(scope, run)
     redactor = redaction.for_tenant(run.tenant_id)
-    made: list[Prepared] = []
-    stated: dict[int, tuple[UUID, Stated]] = {}
+    made: list[EntryToInsert] = []
+    stated: dict[int, tuple[UUID, StatedWrite]] = {}
     for part in sql.in_chunks(placed, TOGETHER):
         drafts = [(scope, each, each.what) for scope, each in part if isinstance(each.what, EntryDraft)]
         texts = (text for scope, _, draft in drafts for text in (scope.memory_ref, *draft.texts))
         redact = redactor_of(redactor, texts)
         for scope, each, draft in drafts:
-            entry = replace(redacted(scope, draft, redact, now), id=each.entry_id)
+            entry = replace(redact_draft(scope, draft, redact, now), id=each.entry_id)
             if each.origin:
-                stated[len(made)] = each.entry_id, Stated(run.id, each.origin).redacted(redactor.redact)
-            made.append(Prepared(entry, draft, run.id, created_at=each.created_at))
+                stated[len(made)] = each.entry_id, StatedWrite(run.id, each.origin).redacted(redactor.redact)
+            made.append(EntryToInsert(entry, draft, run.id, created_at=each.created_at))
     if not made:
         return
     with transaction.atomic():
         last = event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
         insert_entries(run.tenant_id, made, now=now)
         first = last - len(made) + 1
-        _store(run.tenant_id, [(*each, first + place) for place, each in stated.items()])
+        _store_origins(run.tenant_id, [(*each, first + place) for place, each in stated.items()])
 
 
 def append_stated(
-    tenant_id: UUID, facts: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime
+    tenant_id: UUID, facts: Iterable[tuple[MemoryWritten, StatedWrite]], redact: Redact, *, now: datetime
 ) -> None:
     """Append the facts to the logs of the runs that they are stated to be of, which the caller has locked."""
     rows = [
         (fact.memory_id, stated.redacted(redact), event_log.append(tenant_id, stated.run_id, fact, now=now))
         for fact, stated in facts
     ]
-    _store(tenant_id, rows)
+    _store_origins(tenant_id, rows)
 
 
-def _store(tenant_id: UUID, stated_writes: Iterable[tuple[UUID, Stated, int]]) -> None:
+def _store_origins(tenant_id: UUID, stated_writes: Iterable[tuple[UUID, StatedWrite, int]]) -> None:
     """Store what was stated of these entries' last writes, with its event's number on the run's log."""
     tenant, key = sql.key(tenant_id), sql.key
     rows = [

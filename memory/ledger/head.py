@@ -95,6 +95,6 @@ def position(tenant_id: UUID) -> int:
 
 
 @cache
-def _position() -> sql.Written:
+def _position() -> sql.CompiledQuery:
     tenant_id = UUID(int=0)
-    return sql.Written(LedgerHead.objects.of(tenant_id).values_list("position"), tenant_id)
+    return sql.CompiledQuery(LedgerHead.objects.of(tenant_id).values_list("position"), tenant_id)

@@ -19,7 +19,7 @@ from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import sql
 from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
 from memory.host.json_types import JSONObject
-from memory.ledger import Given, New
+from memory.ledger import AddressedValue, NewAddressedEntry
 from memory.openintent import access, entries, namespaces, queries
 from memory.openintent.access import Caller
 from memory.openintent.capacity import Room
@@ -47,7 +47,7 @@ class Item:
     the one that is to be changed. ``fixed`` is what was said of it that no change can make so.
     """
 
-    given: Given | None = None
+    given: AddressedValue | None = None
     named: JSONObject = field(default_factory=dict)
     entry_id: UUID | None = None
     version: int | None = None
@@ -174,8 +174,8 @@ class Outcome:
 class _Plan:
     """What a batch will do, by the number of the item: entries to be made, and changed, and those that stay so."""
 
-    new: dict[int, New] = field(default_factory=dict)
-    changed: dict[int, tuple["EntryAddress", Given]] = field(default_factory=dict)
+    new: dict[int, NewAddressedEntry] = field(default_factory=dict)
+    changed: dict[int, tuple["EntryAddress", AddressedValue]] = field(default_factory=dict)
     same: dict[int, "EntryAddress"] = field(default_factory=dict)
 
 

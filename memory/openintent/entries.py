@@ -23,7 +23,7 @@ from memory.host.expiry import has_expired
 from memory.host.json_types import JSONObject
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given, New, Stated
+from memory.ledger import AddressedValue, NewAddressedEntry, StatedWrite
 from memory.models import Agent, LineageKind, Task
 from memory.models.work import ENDED
 from memory.openintent import access, namespaces, work
@@ -246,7 +246,7 @@ def _duration(parts: list[Decimal]) -> Duration | str:
 
 
 # What an update makes of an entry (RFC-0015 3.2, R47): the fields that it names are replaced whole, the rest stays.
-def request_of(row: "EntryAddress") -> Given:
+def request_of(row: "EntryAddress") -> AddressedValue:
     """The stored entry in the form of a request."""
     address = Address(
         tier=Tier(row.tier),
@@ -262,13 +262,13 @@ def request_of(row: "EntryAddress") -> Given:
         created_by=row.created_by,
         curated_by=row.curated_by,
     )
-    return Given(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
+    return AddressedValue(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
 
 
-def apply_fields(before: Given, named: JSONObject, *, created_at: datetime, now: datetime) -> Given:
+def apply_fields(before: AddressedValue, named: JSONObject, *, created_at: datetime, now: datetime) -> AddressedValue:
     """The entry with the ``named`` ones of ``MUTABLE`` in the place of its own."""
     address = replace(before.address, **{name: named[name] for name in OF_ADDRESS if name in named})
-    return Given(
+    return AddressedValue(
         address,
         named.get("value", before.value),
         tuple(named.get("tags", before.tags)),
@@ -276,13 +276,13 @@ def apply_fields(before: Given, named: JSONObject, *, created_at: datetime, now:
     )
 
 
-def same(one: Given, other: Given) -> bool:
+def same(one: AddressedValue, other: AddressedValue) -> bool:
     """Whether nothing is different to a reader of JSON: ``1`` and ``true`` are two values, ``1`` and ``1.0`` one."""
     alike = addresses.canonical(one.value) == addresses.canonical(other.value)
     return alike and replace(one, value={}) == replace(other, value={})
 
 
-def _end(before: Given, named: JSONObject, ttl: str, created_at: datetime, now: datetime) -> datetime | None:
+def _end(before: AddressedValue, named: JSONObject, ttl: str, created_at: datetime, now: datetime) -> datetime | None:
     """When the entry expires: as stated, or by its ``ttl``, which starts again when it is given again (C13)."""
     if named.get("expires_at"):
         end: datetime = named["expires_at"]
@@ -302,7 +302,7 @@ def _by_itself(ttl: str, created_at: datetime, now: datetime) -> datetime | None
     return end
 
 
-def _ends_by_itself(given: Given) -> bool:
+def _ends_by_itself(given: AddressedValue) -> bool:
     """Whether the expiry follows from the lifetime alone, as far as the row shows."""
     return given.expires_at is None or given.address.ttl.startswith(DURATION)
 
@@ -361,7 +361,7 @@ def _log_of(owners: Owners, place: Address) -> "UUID":
     return task.intent_id if task else owners.intents.get(place.intent_id, owners.agents[place.agent_id].run_id)
 
 
-def resolve_places(caller: Caller, given: Given, owners: Owners, *, now: datetime) -> New:
+def resolve_places(caller: Caller, given: AddressedValue, owners: Owners, *, now: datetime) -> NewAddressedEntry:
     """The entry with what the server says of it: who made it, whether it is pinned, when it ends (R13, R42, R86).
 
     Refuses one that would end with a task that has ended, and one that would be gone at once.
@@ -379,7 +379,7 @@ def resolve_places(caller: Caller, given: Given, owners: Owners, *, now: datetim
     ends = expiry(address.ttl, given.expires_at, since=now)
     require_future(ends, now=now)
     node_id = address.task_id if address.task_id in owners.tasks else OUTSIDE
-    return New(replace(given, address=stamped, expires_at=ends), _log_of(owners, address), node_id)
+    return NewAddressedEntry(replace(given, address=stamped, expires_at=ends), _log_of(owners, address), node_id)
 
 
 def require_under_way(task: Task | None, task_id: str) -> None:
@@ -408,7 +408,7 @@ def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime
 
 
 @transaction.atomic
-def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: datetime) -> "EntryAddress":
+def create(caller: Caller, given: AddressedValue, *, origin: Origin | None = None, now: datetime) -> "EntryAddress":
     """Create the entry, in its first version. It replaces a lapsed one with its key."""
     caller.scope.check(access.WRITE)
     places = [given.address]
@@ -431,18 +431,18 @@ def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: d
     return row
 
 
-def _stated(caller: Caller, origin: Origin | None, now: datetime) -> Stated | None:
+def _stated(caller: Caller, origin: Origin | None, now: datetime) -> StatedWrite | None:
     """The write as one of the run elsewhere that its origin names, which is open and held from here on."""
     if origin is None:
         return None
     run = external_runs.find_or_open(caller.scope, caller.agent_id, origin, now=now)
-    return Stated(run.id, origin.within(caller.scope.traceparent))
+    return StatedWrite(run.id, origin.within(caller.scope.traceparent))
 
 
 @transaction.atomic
 def put_entry(
     caller: Caller,
-    given: Given,
+    given: AddressedValue,
     named: dict[str, object],
     *,
     fixed: Mapping[str, str],
@@ -539,7 +539,7 @@ def update(
 
 def revise(
     caller: Caller, row: "EntryAddress", named: dict[str, object], task: Task | None, room: Room, *, now: datetime
-) -> Given | None:
+) -> AddressedValue | None:
     """What the locked entry is with the ``named`` fields, as it may be stored; None when nothing is different."""
     before = request_of(row)
     wanted = apply_fields(before, named, created_at=row.created_at, now=now)
@@ -599,7 +599,7 @@ def _locked(
     seals: bool = False,
     binds: bool = False,
     origin: Origin | None = None,
-) -> tuple["EntryAddress", Task | None, Stated | None]:
+) -> tuple["EntryAddress", Task | None, StatedWrite | None]:
     """The entry for a caller who may change it, locked after its task and the external run that ``origin`` names; of
     that version when one is given (R45, R46).
 

@@ -17,7 +17,7 @@ from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.ledger_imports import Upload
 from memory.models import Pass
 from memory.wire import instant
@@ -115,7 +115,7 @@ def _entry(incoming: Incoming, now: datetime) -> dict[str, object]:
     """An entry of the file as a row. A value that is stored encrypted is not shown."""
     what = incoming.entry.what
     row: dict[str, object] = {"created_at": incoming.entry.created_at, "tags": what.tags, "now": now}
-    if isinstance(what, Given):
+    if isinstance(what, AddressedValue):
         address = what.address
         place = f"{address.tier} {address.namespace}/{address.key}"
         return {**row, "place": place, "agent": address.agent_id, "value": "" if address.sensitivity else what.value}

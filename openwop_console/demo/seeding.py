@@ -29,7 +29,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import ForgetHold, ForgetRequest, Intent, Pass
 from memory.models.forget import ForgetState
 from memory.openintent import entries, work
@@ -354,7 +354,7 @@ def _remember(scope: TenantScope, given: JSONObject, agent: str, place: dict[str
     caller, tier = Caller(scope, agent), Tier(given.get("tier", "working"))
     said: JSONObject = {name: given[name] for name in ("pinned", "priority", "sensitivity") if name in given}
     address = Address(tier, agent, given["namespace"], given["key"], **(said | place))
-    row = entries.create(caller, Given(address, given["value"], tuple(given.get("tags", ()))), now=clock())
+    row = entries.create(caller, AddressedValue(address, given["value"], tuple(given.get("tags", ()))), now=clock())
     for value in given.get("then", ()):
         row = entries.update(caller, row.id, row.version, {"value": value}, now=clock())
 

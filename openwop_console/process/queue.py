@@ -77,10 +77,10 @@ class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
 
 
 @cache
-def _has_task() -> sql.Written:
+def _has_task() -> sql.CompiledQuery:
     """The query for a queue and the time; it is sent several times a second."""
     key, now = "queue", datetime.min.replace(tzinfo=UTC)
-    return sql.Written(OrmQ.objects.filter(key=key, lock__lt=now).order_by().values_list("id")[:1], key, now)
+    return sql.CompiledQuery(OrmQ.objects.filter(key=key, lock__lt=now).order_by().values_list("id")[:1], key, now)
 
 
 @dataclass(slots=True)

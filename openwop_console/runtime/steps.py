@@ -29,10 +29,10 @@ def steps_of_run(tenant_id: UUID, run_id: UUID, *, values: bool = True) -> dict[
 
 
 @cache
-def _of_run(values: bool) -> sql.Prepared[Step]:
+def _of_run(values: bool) -> sql.PositionalQuery[Step]:
     anyone = UUID(int=0)
     rows = Step.objects.of(anyone).filter(run_id=anyone).order_by("id")
-    return sql.Prepared(rows if values else rows.defer("outputs", "variables"))
+    return sql.PositionalQuery(rows if values else rows.defer("outputs", "variables"))
 
 
 def load_outputs(known: Mapping[str, Step], node_ids: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from memory.addresses import Address, Tier
 from memory.host import audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
@@ -113,11 +113,11 @@ def test_what_is_not_a_persons_to_change_is_refused() -> None:
 def test_an_entry_with_an_address_and_the_text_of_an_archive_are_not_corrected_here() -> None:
     owner, now = building.scope(), timezone.now()
     place = Address(tier=Tier.EPISODIC, agent_id="billing-01", namespace="invoices", key="progress")
-    told = entries.create(Caller(owner, "billing-01"), Given(place, {"total": 47}, ()), now=now)
+    told = entries.create(Caller(owner, "billing-01"), AddressedValue(place, {"total": 47}, ()), now=now)
     hidden = Address(
         tier=Tier.EPISODIC, agent_id="billing-01", namespace="invoices", key="pin", sensitivity="confidential"
     )
-    sealed = entries.create(Caller(owner, "billing-01"), Given(hidden, {"pin": 4711}, ()), now=now)
+    sealed = entries.create(Caller(owner, "billing-01"), AddressedValue(hidden, {"pin": 4711}, ()), now=now)
     for each in (told, sealed):
         with pytest.raises(Conflict, match="OpenIntent"):
             correct(each)

@@ -12,7 +12,7 @@ from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import event_log
 from memory.host.models import Run
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import EntryOrigin, ExternalRun
 from memory.models.address import EntryAddress
 from memory.openintent import entries
@@ -32,7 +32,7 @@ def note(origin: Origin, number: int) -> Any:
 
 
 def address(origin: Origin, number: int) -> Any:
-    given = Given(Address(Tier.EPISODIC, AGENT, "ns", f"k{number}", created_by=AGENT), {"n": number})
+    given = AddressedValue(Address(Tier.EPISODIC, AGENT, "ns", f"k{number}", created_by=AGENT), {"n": number})
     return entries.create(Caller(building.scope(), AGENT), given, origin=origin, now=timezone.now())
 
 
@@ -78,7 +78,7 @@ def test_puts_at_one_address_at_the_same_moment_are_one_entry_with_each_write_on
         value, origin = {"n": number}, Origin("langgraph", f"run-{number % 2}", node=f"node-{number}")
         caller = Caller(building.scope(), AGENT)
         return entries.put_entry(
-            caller, Given(at, value), {"value": value}, fixed={}, origin=origin, now=timezone.now()
+            caller, AddressedValue(at, value), {"value": value}, fixed={}, origin=origin, now=timezone.now()
         )
 
     runs = written([partial(put, number) for number in range(ABREAST)])

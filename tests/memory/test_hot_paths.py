@@ -28,7 +28,7 @@ from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import Forbidden, NotFound, StreamClosed
 from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, base
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.ledger.entries import SAME_SECRETS, versions_text
 from memory.ledger_search import LedgerFilter
 from memory.models.address import EntryAddress
@@ -333,7 +333,7 @@ def test_a_constant_of_a_compiled_statement_is_what_it_was() -> None:
         for each in (text, "other"):
             building.write(acme, run, each or "empty", agent_id=each)
         rows = MemoryEntry.objects.of(acme.tenant_id).filter(agent_id=text, redactions=0, sealed=False)
-        asked = sql.Written(rows, acme.tenant_id)
+        asked = sql.CompiledQuery(rows, acme.tenant_id)
         assert asked.objects(acme.tenant_id) == list(rows), text
         assert [row.agent_id for row in asked.objects(acme.tenant_id)] == [text], text
 
@@ -499,7 +499,9 @@ def test_many_rows_are_inserted_all_or_none_whoever_listens(observed: bool) -> N
 
 def test_an_entry_at_its_address_is_returned_as_it_would_be_read() -> None:
     caller, now = Caller(building.scope(), "acme.bot"), timezone.now()
-    given = Given(Address(Tier.WORKING, "acme.bot", "cases", "one"), {"text": "Ça va?"}, ("crm", "ü"), now + HOUR)
+    given = AddressedValue(
+        Address(Tier.WORKING, "acme.bot", "cases", "one"), {"text": "Ça va?"}, ("crm", "ü"), now + HOUR
+    )
     made = entries.create(caller, given, now=now)
     read = EntryAddress.objects.select_related("entry").get(id=made.id)
     assert not made.get_deferred_fields() | made.entry.get_deferred_fields(), "nothing of it is read anew"

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory import adapter, ledger
 from memory.addresses import Address, Tier
 from memory.host import runs
-from memory.ledger import Given, Hidden
+from memory.ledger import AddressedValue, Hidden
 from memory.ledger_search import LedgerFilter, ledger_page
 from memory.models.entry import LedgerDay, MemoryEntry
 from memory.openintent import entries
@@ -83,10 +83,10 @@ def test_the_counts_are_a_recount_s_after_each_step_of_a_mixed_story() -> None:
 
     caller = Caller(building.scope(role="agent"), "agent-9")
     place = Address(Tier.EPISODIC, "agent-9", "ns", "key")
-    row = entries.create(caller, Given(place, {"n": 1}, ("tag",)), now=now)
+    row = entries.create(caller, AddressedValue(place, {"n": 1}, ("tag",)), now=now)
     with transaction.atomic():
         held = ledger.lock_address(acme.tenant_id, row.id)
-        ledger.rewrite(acme, held, Given(place, {"n": "a longer value than before"}), actor="agent-9", now=now)
+        ledger.rewrite(acme, held, AddressedValue(place, {"n": "a longer value than before"}), actor="agent-9", now=now)
     agree()
     with transaction.atomic():
         ledger.erase_names(acme.tenant_id, row.id, {"agent_id": "erased"})

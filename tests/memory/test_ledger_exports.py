@@ -19,7 +19,7 @@ from memory.host import erasure, ids, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound
 from memory.host.models import AuditRecord
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given, New
+from memory.ledger import AddressedValue, NewAddressedEntry
 from memory.ledger_search import LedgerFilter
 from memory.models import ExportPart, ForgetState, Pass, PassState
 from tests import building
@@ -257,7 +257,10 @@ def test_what_is_kept_encrypted_is_left_out_of_json_lines(acme: TenantScope) -> 
     run = building.open_run(acme)
     place = Address(Tier.EPISODIC, "bot", "facts", "secret", sensitivity="restricted")
     ledger.write_addressed(
-        acme, [New(Given(place, {"n": "QUAGGA"}, ()), run.id, "node")], actor="bot", now=timezone.now()
+        acme,
+        [NewAddressedEntry(AddressedValue(place, {"n": "QUAGGA"}, ()), run.id, "node")],
+        actor="bot",
+        now=timezone.now(),
     )
     work = made(acme, "jsonl")
     assert (work.outcome["rows"], work.outcome["leftOut"]) == (7, 1)

@@ -15,7 +15,7 @@ from memory.addresses import Address, Tier
 from memory.host import scheduling, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run, Tenant
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import Archive, MemoryPolicy, Pass
 from memory.openintent import entries
 from memory.openintent.access import Caller
@@ -222,7 +222,7 @@ def test_a_night_goes_over_no_ref_that_holds_a_secret_and_over_nothing_of_openin
     vault.store_secret(acme.scope.tenant_id, "crm", "tok-4711-4711-4711", now=timezone.now())
     for tier, number in product((Tier.WORKING, Tier.EPISODIC), range(2)):
         address = Address(tier=tier, agent_id="billing-01", namespace="invoices", key=f"{tier}-{number}")
-        entries.create(acme, Given(address, {"text": SAME}, ()), now=timezone.now())
+        entries.create(acme, AddressedValue(address, {"text": SAME}, ()), now=timezone.now())
     assert come(first) == []
     assert Pass.objects.count() == 0
 

@@ -22,7 +22,7 @@ from memory.host import audit, event_log, ids, runs, vault
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given, New
+from memory.ledger import AddressedValue, NewAddressedEntry
 from memory.ledger_search import LedgerFilter
 from memory.models import Agent
 from memory.models.address import EntryAddress
@@ -102,7 +102,7 @@ def test_entries_with_addresses_are_exported_too_but_no_sealed_value(
         Address(Tier.WORKING, "bot", "facts", "k3", task_id="t-1"),
         Address(Tier.EPISODIC, "bot", "facts", "secret", sensitivity="restricted"),
     ]
-    new = [New(Given(place, {"n": 1, "say": "ü"}, ("t",)), run.id, "node") for place in places]
+    new = [NewAddressedEntry(AddressedValue(place, {"n": 1, "say": "ü"}, ("t",)), run.id, "node") for place in places]
     ledger.write_addressed(acme, new, actor="bot", now=now)
     (tmp_path / "memory").write_text(export(capsys))
     assert len(run_import(capsys, tmp_path / "memory")) == 3
@@ -375,7 +375,7 @@ def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(
     said = external_runs.write_entry(acme, "notes", EntryDraft("a"), ORIGIN, now=now)
     plain = external_runs.write_entry(acme, "notes", EntryDraft("b"), None, now=now)
     place = Address(Tier.EPISODIC, "bot", "facts", "k", created_by="bot")
-    kept = entries.create(Caller(acme, "bot"), Given(place, {"n": 1}), origin=ORIGIN, now=now)
+    kept = entries.create(Caller(acme, "bot"), AddressedValue(place, {"n": 1}), origin=ORIGIN, now=now)
     (tmp_path / "memory").write_text(export(capsys))
     lines = [json.loads(each) for each in (tmp_path / "memory").read_text().splitlines()]
     assert [each.get("origin") for each in lines] == [ORIGIN.document, None, ORIGIN.document]

@@ -13,7 +13,7 @@ from memory import ledger, memory_policy, passes, provenance
 from memory.addresses import Address, Tier
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid
-from memory.ledger import Given, Hidden
+from memory.ledger import AddressedValue, Hidden
 from memory.models import Lineage, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
@@ -144,7 +144,7 @@ def remembered(key: str, text: str) -> UUID:
     """An entry at a key of its own."""
     address = Address(tier=Tier.SEMANTIC, agent_id="billing-01", namespace="shared", key=key)
     caller = Caller(building.scope(), "billing-01")
-    return entries.create(caller, Given(address, {"note": text}), now=timezone.now()).id
+    return entries.create(caller, AddressedValue(address, {"note": text}), now=timezone.now()).id
 
 
 def take(work: Pass, entry_id: UUID) -> None:

@@ -26,7 +26,7 @@ from memory.addresses import Address, Sensitivity, Tier
 from memory.host import audit, sql, vault
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given, New
+from memory.ledger import AddressedValue, NewAddressedEntry
 from memory.ledger import vectors as stored_vectors
 from memory.ledger_search import LedgerPage
 from memory.models import vector_signs
@@ -63,12 +63,12 @@ def storage(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def write_addressed(owner: TenantScope, said: str, sensitivity: str = "") -> Any:
     """An entry of OpenIntent, at an address."""
-    new = New(given(said, sensitivity), building.open_run(owner).id, "node")
+    new = NewAddressedEntry(given(said, sensitivity), building.open_run(owner).id, "node")
     return ledger.write_addressed(owner, [new], actor="bot", now=timezone.now())[0]
 
 
-def given(said: str, sensitivity: str = "") -> Given:
-    return Given(Address(Tier.EPISODIC, "bot", "facts", "k", sensitivity=sensitivity), {"said": said})
+def given(said: str, sensitivity: str = "") -> AddressedValue:
+    return AddressedValue(Address(Tier.EPISODIC, "bot", "facts", "k", sensitivity=sensitivity), {"said": said})
 
 
 def page(owner: TenantScope, text: str, **options: Any) -> LedgerPage:

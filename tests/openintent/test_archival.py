@@ -19,7 +19,7 @@ from memory import adapter, ledger
 from memory.addresses import Address, Tier
 from memory.host import event_log, vault
 from memory.host.errors import TaskClosed
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import EventNote
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
@@ -340,7 +340,7 @@ class Room:
     def remembers(self, key: str, value: dict[str, Any] | None = None, **more: Any) -> EntryAddress:
         expires_at = more.pop("expires_at", None)
         address = Address(Tier.WORKING, "worker", "ns", key, task_id=self.task, **more)
-        given = Given(address, value or {"n": 1}, ("t",), expires_at)
+        given = AddressedValue(address, value or {"n": 1}, ("t",), expires_at)
         return entries.create(Caller(self.scope, "worker"), given, now=timezone.now())
 
     def ends(self, **when: Any) -> Any:

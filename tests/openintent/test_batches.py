@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.addresses import Address, Tier
 from memory.host import vault
 from memory.host.errors import Invalid
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.openintent import batches, entries
 from memory.openintent.access import Caller
 from memory.openintent.batches import Item
@@ -216,7 +216,7 @@ def test_R100_a_secret_in_the_name_of_an_entry_is_no_reason_to_refuse_it() -> No
     def named(tier: Tier, version: int | None = None) -> Item:
         place = Address(tier, "owner", "of pelican-4711", "the pelican-4711")
         fixed = {"namespace": place.namespace, "key": place.key, "memory_type": str(tier)}
-        return Item(Given(place, {"n": version}), {"value": {"n": version}}, version=version, fixed=fixed)
+        return Item(AddressedValue(place, {"n": version}), {"value": {"n": version}}, version=version, fixed=fixed)
 
     for tier in Tier:
         assert batches.write(caller, [named(tier)], now=now).created == 1

@@ -14,7 +14,7 @@ from memory import ledger
 from memory.addresses import Address, Tier
 from memory.host import event_log
 from memory.host.errors import CapacityExceeded, KeyExists, Refusal
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import Assignment, Coordinator, Intent, Task
 from memory.models.address import EntryAddress
 from memory.models.entry import Tombstone
@@ -43,7 +43,7 @@ def caller() -> Caller:
 def remember(caller: Caller, key: str, value: dict[str, Any] | None = None, **more: Any) -> EntryAddress:
     expires_at = more.pop("expires_at", None)
     place: dict[str, Any] = {"tier": Tier.EPISODIC, "agent_id": caller.agent_id, "namespace": "ns", "key": key, **more}
-    return entries.create(caller, Given(Address(**place), value or {"n": 1}, (), expires_at), now=later())
+    return entries.create(caller, AddressedValue(Address(**place), value or {"n": 1}, (), expires_at), now=later())
 
 
 def keys(caller: Caller) -> set[str]:
@@ -168,7 +168,7 @@ def batch(caller: Caller, *items: Item) -> set[str]:
 
 def new(caller: Caller, *names: str, **more: Any) -> list[Item]:
     places = [Address(Tier.EPISODIC, caller.agent_id, "ns", name, **more) for name in names]
-    return [Item(Given(place, {"n": 1})) for place in places]
+    return [Item(AddressedValue(place, {"n": 1})) for place in places]
 
 
 def test_R31_a_batch_makes_room_for_all_of_it_or_is_refused_whole(caller: Caller) -> None:
@@ -205,11 +205,14 @@ def test_R76_entries_of_a_batch_take_the_room_of_a_task_one_after_the_other(call
     first = remember(caller, "first", large, tier=Tier.WORKING, task_id=wire)
     place = Address(Tier.WORKING, caller.agent_id, "ns", "second", task_id=wire)
     shrunk = Item(entry_id=first.id, version=1, named={"value": small})
-    second, third = Item(Given(place, large)), Item(Given(dataclasses.replace(place, key="third"), large))
+    second, third = (
+        Item(AddressedValue(place, large)),
+        Item(AddressedValue(dataclasses.replace(place, key="third"), large)),
+    )
     for items, kind, index in (
         ((second, third), "size_kb", 1),
         ((second, third, shrunk), "size_kb", 1),
-        ((shrunk, second, dataclasses.replace(shrunk, entry_id=None, given=Given(place, large))), "", 2),
+        ((shrunk, second, dataclasses.replace(shrunk, entry_id=None, given=AddressedValue(place, large))), "", 2),
     ):
         with pytest.raises(Refusal) as refusal:
             batch(caller, *items)

@@ -10,7 +10,7 @@ from memory import adapter, ledger, provenance, recordings
 from memory.addresses import Address, Tier
 from memory.host import audit, event_log
 from memory.host.errors import Unprocessable
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import Archive, KeptContent, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
@@ -32,7 +32,7 @@ def caller() -> Caller:
 
 def remembered(key: str, text: str, **more: Any) -> EntryAddress:
     place = {"tier": Tier.SEMANTIC, "agent_id": "billing-01", "namespace": "shared", "key": key, **more}
-    return entries.create(caller(), Given(Address(**place), {"note": text}), now=timezone.now())
+    return entries.create(caller(), AddressedValue(Address(**place), {"note": text}), now=timezone.now())
 
 
 def raised(row: EntryAddress, sensitivity: str = "confidential", version: int = 1) -> EntryAddress:

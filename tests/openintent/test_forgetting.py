@@ -14,7 +14,7 @@ from memory.forget.erasers.entries import SEALED_VALUES
 from memory.forget.execution import Preview
 from memory.host import erasure, event_log
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import EventNote, ForgetRequest, ForgetState, Intent, Namespace, Task
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
@@ -43,7 +43,7 @@ def caller(scope: TenantScope, agent: str = AGENT) -> Caller:
 def remembered(scope: TenantScope, value: Wire, *tags: str, agent: str = AGENT, **more: Any) -> EntryAddress:
     place = {"tier": Tier.EPISODIC, "namespace": "ns", "key": f"k{EntryAddress.objects.count()}", **more}
     address = Address(agent_id=agent, **place)
-    return entries.create(caller(scope, agent), Given(address, value, tags), now=timezone.now())
+    return entries.create(caller(scope, agent), AddressedValue(address, value, tags), now=timezone.now())
 
 
 def holding(found: Preview, store: str) -> tuple[int, int]:

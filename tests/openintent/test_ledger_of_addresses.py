@@ -12,7 +12,7 @@ from memory import adapter, ledger
 from memory.addresses import Address, Tier
 from memory.host import event_log, vault
 from memory.host.errors import KeyExists
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
@@ -27,9 +27,9 @@ def caller() -> Caller:
     return Caller(building.scope(), "billing-01")
 
 
-def given(value: dict[str, Any] = VALUE, **more: Any) -> Given:
+def given(value: dict[str, Any] = VALUE, **more: Any) -> AddressedValue:
     place = {"tier": Tier.WORKING, "agent_id": "billing-01", "namespace": "invoices", "key": "progress", **more}
-    return Given(Address(**place), value, ("batch", "in progress"))
+    return AddressedValue(Address(**place), value, ("batch", "in progress"))
 
 
 def test_an_entry_is_a_row_of_the_ledger_under_the_ref_of_its_address() -> None:

@@ -12,7 +12,7 @@ from memory import retention_sweep
 from memory.addresses import Address, Tier
 from memory.host import event_log
 from memory.host.errors import Invalid
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.openintent import entries
@@ -120,7 +120,7 @@ def test_C13_without_its_told_end_an_entry_ends_by_a_lifetime_that_counts_from_i
 
     def made(key: str) -> EntryAddress:
         place = Address(Tier.WORKING, "owner", "ns", key, ttl="duration:PT1H")
-        return entries.create(caller, Given(place, {}, (), far), now=START)
+        return entries.create(caller, AddressedValue(place, {}, (), far), now=START)
 
     soon, late = START + timedelta(minutes=20), START + timedelta(hours=2)
     in_time = entries.update(caller, made("in-time").id, 1, {"expires_at": None}, now=soon)
@@ -160,9 +160,9 @@ def test_R95_the_sweep_of_every_minute_removes_what_has_lapsed_and_tells_it() ->
     caller, now = Caller(building.scope(), "billing-01"), timezone.now()
     given: dict[str, Any] = {"tier": Tier.EPISODIC, "agent_id": caller.agent_id, "namespace": "ns"}
     ends = now + timedelta(hours=1)
-    brief = entries.create(caller, Given(Address(**given, key="brief"), {"t": "x"}, ("tag",), ends), now=now)
-    entries.create(caller, Given(Address(**given, key="lasting"), {}), now=now)
-    entries.create(caller, Given(Address(**given, key="bound", ttl="task_lifetime"), {}), now=now)
+    brief = entries.create(caller, AddressedValue(Address(**given, key="brief"), {"t": "x"}, ("tag",), ends), now=now)
+    entries.create(caller, AddressedValue(Address(**given, key="lasting"), {}), now=now)
+    entries.create(caller, AddressedValue(Address(**given, key="bound", ttl="task_lifetime"), {}), now=now)
     assert retention_sweep.sweep(now=ends - timedelta(milliseconds=1)) == 0
     assert retention_sweep.sweep(now=ends + timedelta(days=9000)) == 1
     assert set(EntryAddress.objects.values_list("key", flat=True)) == {"lasting", "bound"}

@@ -18,7 +18,7 @@ from memory import ledger
 from memory.addresses import Address, Tier
 from memory.host import ids, sql, vault
 from memory.host.models import AuditRecord
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import Archive, Namespace
 from memory.models.address import EntryAddress
 from memory.openintent import batches, entries, work, workflow_file
@@ -88,11 +88,11 @@ def meeting(monkeypatch: pytest.MonkeyPatch) -> Meeting:
     return Meeting(monkeypatch)
 
 
-def given(key: str, tier: Tier = Tier.WORKING, namespace: str = "ns", **more: Any) -> Given:
-    return Given(Address(tier, "owner", namespace, key, **more), {"n": 1})
+def given(key: str, tier: Tier = Tier.WORKING, namespace: str = "ns", **more: Any) -> AddressedValue:
+    return AddressedValue(Address(tier, "owner", namespace, key, **more), {"n": 1})
 
 
-def make(caller: Caller, what: Given, now: datetime | None = None) -> EntryAddress:
+def make(caller: Caller, what: AddressedValue, now: datetime | None = None) -> EntryAddress:
     return entries.create(caller, what, now=now or timezone.now())
 
 

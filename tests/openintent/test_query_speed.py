@@ -20,7 +20,7 @@ from memory import adapter
 from memory.addresses import Address, Tier
 from memory.host import sql, vault
 from memory.host.errors import KeyExists
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import batches, entries, queries
@@ -47,7 +47,9 @@ def remember(caller: Caller) -> Callable[..., None]:
         for number in range(count):
             key = f"{tier}-{number}-{more.get('task_id', '')}"
             place = Address(tier, ME, "ns", key, **more)
-            entries.create(caller, Given(place, {"n": number}, ("common", f"tag-{number}")), now=timezone.now())
+            entries.create(
+                caller, AddressedValue(place, {"n": number}, ("common", f"tag-{number}")), now=timezone.now()
+            )
 
     return made
 
@@ -105,7 +107,7 @@ def test_a_statement_that_one_reader_s_list_was_written_for_serves_another_s(
     names = ("semantic", "working", "s", "reader", "episodic", "none")
     for name in names:
         for tier in (Tier.WORKING, Tier.EPISODIC):
-            given = Given(Address(tier, name, "ns", f"{tier} of {name}"), {}, (name, "common"))
+            given = AddressedValue(Address(tier, name, "ns", f"{tier} of {name}"), {}, (name, "common"))
             entries.create(Caller(scope, name), given, now=now)
     for wanted in (
         lambda name: Wanted(agent_id=name, memory_type=Tier.WORKING),
@@ -163,7 +165,7 @@ def test_a_post_asks_who_calls_and_for_secrets_once_and_stores_all_in_as_few_sta
 @pytest.mark.engines
 def test_a_key_with_a_secret_in_it_is_taken_by_what_is_kept_of_it(caller: Caller) -> None:
     vault.store_secret(caller.tenant_id, "pin", "hunter2-hunter2", now=timezone.now())
-    given = Given(Address(Tier.WORKING, ME, "ns", "of hunter2-hunter2"), {}, ())
+    given = AddressedValue(Address(Tier.WORKING, ME, "ns", "of hunter2-hunter2"), {}, ())
     assert entries.create(caller, given, now=timezone.now()).key == "of [REDACTED:pin]"
     with pytest.raises(KeyExists) as refused:
         entries.create(caller, given, now=timezone.now())
@@ -209,7 +211,10 @@ def test_a_longer_batch_takes_hardly_more_queries(caller: Caller, remember: Call
     now, made = timezone.now(), dict[int, list[EntryAddress]]()
 
     def new(count: int) -> None:
-        items = [Item(Given(Address(tier, ME, "ns", f"{count}-{number}"), {"n": 1}, ("a",))) for number in range(count)]
+        items = [
+            Item(AddressedValue(Address(tier, ME, "ns", f"{count}-{number}"), {"n": 1}, ("a",)))
+            for number in range(count)
+        ]
         made[count] = batches.write(caller, items, now=now).rows
 
     def change(count: int) -> None:
@@ -227,7 +232,7 @@ def test_a_longer_batch_takes_hardly_more_queries(caller: Caller, remember: Call
 def test_one_entry_takes_so_many_queries(caller: Caller, remember: Callable[..., None], tier: Tier) -> None:
     remember(1, tier)
     now, place = timezone.now(), Address(tier, ME, "ns", "one")
-    assert taken(lambda: entries.create(caller, Given(place, {"n": 1}, ("a",)), now=now)) <= 18
+    assert taken(lambda: entries.create(caller, AddressedValue(place, {"n": 1}, ("a",)), now=now)) <= 18
     row = EntryAddress.objects.get(key="one")
     assert taken(lambda: entries.update(caller, row.id, 1, {"value": {"n": 2}}, now=now)) <= 25
     assert taken(lambda: entries.delete(caller, row.id, 2, now=now)) <= 28

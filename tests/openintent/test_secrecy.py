@@ -26,7 +26,7 @@ from memory.adapter.runs import Injection
 from memory.addresses import Address, Tier
 from memory.host import sql, vault
 from memory.host.models import VaultKey
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
@@ -189,7 +189,7 @@ def caller() -> Caller:
 
 def remembered(key: str, value: dict[str, Any], **more: Any) -> EntryAddress:
     place = {"tier": Tier.SEMANTIC, "agent_id": "billing-01", "namespace": "shared", "key": key, **more}
-    return entries.create(caller(), Given(Address(**place), value), now=timezone.now())
+    return entries.create(caller(), AddressedValue(Address(**place), value), now=timezone.now())
 
 
 @pytest.mark.django_db
@@ -291,7 +291,7 @@ def test_R93_one_broken_seal_holds_up_no_rotation_and_the_command_counts_it(
     first, second = two_sealed(client, headers)
     other = building.scope("globex")
     place = Address(Tier.WORKING, "g", "n", "k", sensitivity="restricted")
-    kept = entries.create(Caller(other, "g"), Given(place, {"g": 1}), now=timezone.now())
+    kept = entries.create(Caller(other, "g"), AddressedValue(place, {"g": 1}), now=timezone.now())
     row = EntryAddress.objects.get(id=first[4:])
     assert row.sealed
     write_sealed(row.id, bytes(row.sealed)[:-1] + bytes([bytes(row.sealed)[-1] ^ 1]))

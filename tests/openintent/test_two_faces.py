@@ -15,7 +15,7 @@ from memory.addresses import Address, Tier
 from memory.host import ids, tenancy
 from memory.host.errors import NotFound, Unprocessable
 from memory.host.models import ForkMode, Run
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import Commitment, PassState
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
@@ -130,7 +130,7 @@ def remember(
     key: str = "k", value: dict[str, Any] | None = None, *, agent: str = OWN, tier: str = Tier.WORKING, **more: Any
 ) -> EntryAddress:
     place = {"tier": tier, "agent_id": agent, "namespace": "ns", "key": key, **more}
-    given = Given(Address(**place), {"n": 1} if value is None else value)
+    given = AddressedValue(Address(**place), {"n": 1} if value is None else value)
     return entries.create(Caller(building.scope(), agent), given, now=timezone.now())
 
 

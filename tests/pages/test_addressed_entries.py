@@ -18,7 +18,7 @@ from memory.commitments import inference
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, sql
 from memory.host.models import AuditRecord, Run
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import Commitment
 from memory.openintent import entries, work
 from memory.openintent.access import Caller
@@ -43,7 +43,7 @@ def remember(
 ) -> str:
     """The id of an entry that billing-01 has made over OpenIntent."""
     place = {"tier": Tier.EPISODIC, "agent_id": "billing-01", "namespace": "invoices", "key": key, **more}
-    given = Given(Address(**place), {"total": 47} if value is None else value, tags)
+    given = AddressedValue(Address(**place), {"total": 47} if value is None else value, tags)
     made = entries.create(Caller(building.scope(slug), place["agent_id"]), given, now=timezone.now())
     return ids.wire("mem", made.id)
 

@@ -18,7 +18,7 @@ from memory import adapter, ledger_search
 from memory.addresses import Address, Tier
 from memory.host import ids, sql
 from memory.host.models import Run
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.ledger_search import LedgerFilter
 from memory.openintent import entries, queries
 from memory.openintent.access import Caller
@@ -196,7 +196,7 @@ def test_an_address_leads_to_its_entries_in_order_and_beside_a_tag_to_the_same(
     scope, now = building.scope(), timezone.now()
     for number in range(6):
         place = Address(Tier.SEMANTIC if number % 2 else Tier.WORKING, ME, f"ns-{number % 3}", f"key-{number}")
-        given = Given(replace(place, sensitivity="internal" if number > 2 else ""), {}, ("common",))
+        given = AddressedValue(replace(place, sensitivity="internal" if number > 2 else ""), {}, ("common",))
         entries.create(Caller(building.scope(role="agent"), ME), given, now=now)
     cases: tuple[tuple[dict[str, Any], str, str], ...] = (
         ({"tier": "semantic"}, "531", "memory_address_tier_order"),

@@ -18,7 +18,7 @@ from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.runs import RunOrder, open_run
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
@@ -126,7 +126,7 @@ def test_a_run_elsewhere_whose_only_writes_are_confidential_is_found_by_those_wh
     place = Address(tier=Tier.EPISODIC, agent_id="far", namespace="n", key="k", sensitivity="confidential")
     stated = origins.of_document({"system": "hush", "runId": "r-1"})
     caller = Caller(building.scope(), "far")
-    entries.create(caller, Given(place, {"iban": 1}), origin=stated, now=timezone.now())
+    entries.create(caller, AddressedValue(place, {"iban": 1}), origin=stated, now=timezone.now())
     assert len(listed(ada, "workflow=hush")) == 1
     assert listed(sign_in(role="viewer"), "workflow=hush") == []
 

@@ -11,7 +11,7 @@ from memory import entry_selection, ledger
 from memory.addresses import Address, Tier
 from memory.host import audit, ids, vault
 from memory.host.errors import NotFound
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models import ForgetRequest
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
@@ -150,7 +150,7 @@ def test_an_entry_has_so_many_tags_and_no_more(ada: Client) -> None:
 def test_the_tags_of_an_openintent_entry_and_of_an_archive_are_not_a_person_s_to_change(ada: Client) -> None:
     made = written("alpha")
     place = Address(tier=Tier.WORKING, agent_id="billing-01", namespace="invoices", key="progress")
-    row = entries.create(Caller(building.scope(), "billing-01"), Given(place, {"n": 1}), now=timezone.now())
+    row = entries.create(Caller(building.scope(), "billing-01"), AddressedValue(place, {"n": 1}), now=timezone.now())
     addressed = ids.wire("mem", row.id)
     answer = send(ada, "tag", [*made, addressed], tag="red")
     assert answer.status_code == 409

@@ -155,10 +155,10 @@ class Declared:
             yield row, stored
 
     @cached_property
-    def _any_after(self) -> sql.Written:
+    def _any_after(self) -> sql.CompiledQuery:
         """Whether a tenant has a row after an id. Most tables have none, and to build the query of all takes longer."""
         tenant, row = UUID(int=1), UUID(int=2)
-        return sql.Written(self.table.objects.of(tenant).filter(id__gt=row).values_list("id")[:1], tenant, row)
+        return sql.CompiledQuery(self.table.objects.of(tenant).filter(id__gt=row).values_list("id")[:1], tenant, row)
 
     def _parsed(self, stored: list[str | None]) -> list[Any]:
         pairs = zip(self.columns, stored, strict=True)

@@ -11,7 +11,7 @@ from memory.addresses import AGENT_ID, MAX_AGENT, MAX_NAME, PRIORITIES, Address,
 from memory.host import http
 from memory.host.http import AnyField, Closed, Flag, Text, Whole
 from memory.host.json_types import JSONObject
-from memory.ledger import Given
+from memory.ledger import AddressedValue
 from memory.models.work import STATUSES
 from memory.openintent import entries
 from memory.openintent.queries import parse_moment
@@ -224,7 +224,7 @@ class EntryCreate(EntryChange):
         named = {name: sent.get(name) for name in ("agent_id", "namespace", "key", "memory_type")}
         return {name: str(value) for name, value in (named | (sent.get("scope") or {})).items() if value}
 
-    def to_given(self, agent_id: str) -> Given:
+    def to_given(self, agent_id: str) -> AddressedValue:
         """The entry as it was sent; it is ``agent_id``'s unless it says whose it is."""
         sent, named = self.validated_data, self.named_fields()
         scope = sent.get("scope") or {}
@@ -237,7 +237,7 @@ class EntryCreate(EntryChange):
             intent_id=scope.get("intent_id", ""),
             **{name: named[name] for name in entries.OF_ADDRESS if name in named},
         )
-        return Given(address, named["value"], named.get("tags", ()), named.get("expires_at"))
+        return AddressedValue(address, named["value"], named.get("tags", ()), named.get("expires_at"))
 
 
 def _depth(value: object) -> int:

@@ -95,8 +95,8 @@ def locked_agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
 
 
 @cache
-def _agent_locked() -> sql.Prepared[Agent]:
-    return sql.Prepared(Agent.objects.of(UUID(int=0)).filter(agent_id="").select_for_update())
+def _agent_locked() -> sql.PositionalQuery[Agent]:
+    return sql.PositionalQuery(Agent.objects.of(UUID(int=0)).filter(agent_id="").select_for_update())
 
 
 def task(tenant_id: UUID, text: str, *, lock: bool = False) -> Task | None:

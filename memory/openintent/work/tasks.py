@@ -110,12 +110,12 @@ def guardrails_over(tenant_id: UUID, agent_id: str, *, now: datetime | None) -> 
 
 
 @cache
-def _rails_over(timed: bool, consent: bool) -> sql.Written:
+def _rails_over(timed: bool, consent: bool) -> sql.CompiledQuery:
     """For a tenant, an agent and the time, where there is one; ``taken_up`` asks for ``consent`` as the host does."""
     tenant_id, agent_id, now = UUID(int=0), "an agent", datetime.min.replace(tzinfo=UTC) if timed else None
     intents = taken_up_by(tenant_id, agent_id).values("intent_id")
     rows = active_coordinators(tenant_id, now=now).filter(intent_id__in=intents)
-    return sql.Written(rows.values_list("guardrails"), tenant_id, agent_id, now)
+    return sql.CompiledQuery(rows.values_list("guardrails"), tenant_id, agent_id, now)
 
 
 def guardrails_over_each(tenant_id: UUID, agents: Collection[str], *, now: datetime | None) -> dict[str, Rails]:
@@ -147,12 +147,12 @@ def capacity_of(agent: Agent, *, now: datetime) -> int:
 
 
 @cache
-def _policies_over(consent: bool) -> sql.Written:
+def _policies_over(consent: bool) -> sql.CompiledQuery:
     """For a tenant and an agent: the policies of the intents in which it took up a task that is under way."""
     tenant_id, agent_id = UUID(int=0), "an agent"
     intents = taken_up_by(tenant_id, agent_id).values("intent_id")
     over = Intent.objects.of(tenant_id).filter(~Q(policy={}), id__in=intents)
-    return sql.Written(over.values_list("policy"), tenant_id, agent_id)
+    return sql.CompiledQuery(over.values_list("policy"), tenant_id, agent_id)
 
 
 def _stored_policy(task: Task) -> JSONObject:
