@@ -18,7 +18,7 @@ from jsonschema.exceptions import ValidationError
 
 from memory import adapter, artifact_stops, commitments, passes, redaction
 from memory.adapter.console import AgentUse
-from memory.host import access, audit, citations, registrations, registry
+from memory.host import access, audit, proposal_links, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation
@@ -283,7 +283,7 @@ def agent_rows(scope: TenantScope, document: JSONMapping, *, only: str = "", now
     refs = {ref for use in usage.values() for ref in use.refs}
     last = passes.last_done(scope.tenant_id, refs, PASSES) if refs else {}
     armed = _armed(scope) if reads else {}
-    pending = citations.count_pending(scope) if found else {}
+    pending = proposal_links.count_pending(scope) if found else {}
     rows = []
     for name, each in found.items():
         use = usage.get(name, UNUSED)

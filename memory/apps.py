@@ -10,14 +10,14 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         from memory.host import registrations
 
-        registrations.when_read(self._register)
+        registrations.defer(self._register)
 
     def _register(self) -> None:
         """Every store of this app and of the ground floor that keeps personal text takes part in a forget; packs of
         agents are installable; the refs of OpenIntent have their own rule."""
         from memory import agents, commitments
-        from memory.forget.erasers import declared, entries, records
-        from memory.forget.erasers.records import CommitmentRows
+        from memory.forget.erasers import declared, entries, special_stores
+        from memory.forget.erasers.special_stores import CommitmentRows
         from memory.host import erasure, registry, tenancy
         from memory.models import Archive, Commitment, EventNote, ForgetHold, WorkspaceFile
         from memory.openintent import access
@@ -28,12 +28,12 @@ class MemoryConfig(AppConfig):
             otherwise={
                 Archive: entries.Archives,
                 Commitment: lambda _: CommitmentRows(commitments.remove),
-                EventNote: records.EventNotes,
-                ForgetHold: records.LegalHolds,
-                WorkspaceFile: records.WorkspaceFiles,
+                EventNote: special_stores.EventNotes,
+                ForgetHold: special_stores.LegalHolds,
+                WorkspaceFile: special_stores.WorkspaceFiles,
             },
         )
-        for store in (*entries.STORES, *records.STORES):
+        for store in (*entries.STORES, *special_stores.STORES):
             erasure.register(store)
         registry.register(agents.INSTALLER)
-        tenancy.on_ref(access.REF_RULE)
+        tenancy.add_ref_rule(access.REF_RULE)

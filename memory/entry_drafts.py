@@ -32,7 +32,7 @@ class EntryDraft:
         return (self.content, self.subject, *self.tags, *self.findable)
 
 
-def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
+def check_draft(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
     """Return the draft's tags in order, each once; refuses a draft that cannot be stored, naming every field."""
     tags = tuple(dict.fromkeys(tag for tag in draft.tags if tag))
     problems = [
@@ -48,7 +48,7 @@ def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
     return tags
 
 
-def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+def check_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """Return the tags; refuses too many, or one that cannot be stored."""
     if problem := _tags_problem(tuple(tags)):
         raise Invalid("The tags cannot be stored.", errors=[{"field": "tag", "message": problem}])

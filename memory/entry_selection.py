@@ -197,12 +197,12 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
     tag = work.options.get("tag", "")
     if FORGOTTEN in (tag, *work.options["filter"].values()):
         raise Conflict("The filter or the tag named a subject that was forgotten.")
-    scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
+    scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=clock())
     every = ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
     found = list(chain.from_iterable(every))
     changed = 0
     for place, part in enumerate(sql.in_chunks(found, STEP)):
-        scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
+        scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=clock())
         passes.progress(work, done=place * STEP, total=len(found), doing=action, now=clock())
         possible = _possible(scope, action, part, now=clock())
         changed += apply(scope, action, possible, reason=reason, tag=tag, now=clock())

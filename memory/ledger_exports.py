@@ -63,7 +63,7 @@ class Export:
 def order(scope: TenantScope, wanted: LedgerFilter, form: str, *, now: datetime) -> Pass:
     """Request an export and delete this person's previous file. Audited, without the text that was searched for."""
     scope.check("memory:read")
-    options = checked({"format": form, "filter": wanted.document})
+    options = checked_options({"format": form, "filter": wanted.document})
     if redaction.for_tenant(scope.tenant_id).redact_json(options) != options:
         raise Invalid(errors=[{"field": "format", "message": "cannot be made of a filter that names a secret"}])
     with transaction.atomic():
@@ -79,7 +79,7 @@ def order(scope: TenantScope, wanted: LedgerFilter, form: str, *, now: datetime)
     return row
 
 
-def checked(options: JSONObject) -> JSONObject:
+def checked_options(options: JSONObject) -> JSONObject:
     """Check the format. JSON lines are for an import elsewhere, so they hold live entries only."""
     if options["format"] not in FORMATS:
         raise Invalid(errors=[{"field": "format", "message": f"must be one of {', '.join(FORMATS)}"}])
@@ -157,7 +157,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     if FORGOTTEN in work.options["filter"].values():
         raise Conflict("The filter named a subject that was erased; it finds other entries now.")
     now = clock()
-    scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=now)
+    scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=now)
     wanted, form = LedgerFilter.of_document(work.options["filter"]), work.options["format"]
     _remove_parts(work.tenant_id, [work.id])
     page = ledger_search.ledger_page(scope, wanted, size=1, now=now)

@@ -434,7 +434,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
 
 def _scope_now(work: Pass, now: datetime) -> TenantScope:
     """Return the person's scope as it is now, or refuse: an import of minutes ends when their rights are taken back."""
-    scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=now)
+    scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=now)
     check_scope(scope)
     return scope
 

@@ -89,7 +89,7 @@ def change(
     scope.check("policies:manage")
     access.lock_tenant(scope.tenant_id)
     row: MemoryPolicy | None = MemoryPolicy.objects.of(scope.tenant_id).select_for_update().first()
-    before, policy = _of_row(row) if row else Policy(), checked(scope, changes, called=called)
+    before, policy = _of_row(row) if row else Policy(), checked_policy(scope, changes, called=called)
     timed = any(getattr(policy, name) != getattr(before, name) for name in ("nightly", "night_at", "timezone"))
     next_night_at = policy.night_after(now) if row is None or timed else row.next_night_at
     _store(row, scope.tenant_id, policy, next_night_at, by=scope.principal.id, now=now)
@@ -167,7 +167,9 @@ def correct_nights(*, now: datetime) -> int:
     return corrected
 
 
-def checked(scope: TenantScope, changes: dict[str, object], *, called: Mapping[str, str] | None = None) -> Policy:
+def checked_policy(
+    scope: TenantScope, changes: dict[str, object], *, called: Mapping[str, str] | None = None
+) -> Policy:
     """Return the policy with the changes, refused as ``change`` refuses it. Stores nothing."""
     scope.check("policies:manage")
     policy = Policy(**{**asdict(policy_of(scope.tenant_id)), **changes})

@@ -30,7 +30,7 @@ class ConsoleConfig(AppConfig):
         from memory.host import event_log, registrations
 
         registrations.provide_capabilities(_discovery_document)
-        registrations.when_read(self._register)
+        registrations.defer(self._register)
         if settings.OPENWOP_TELEMETRY:
             event_log.on_append(_tell_telemetry)
         if "OPENWOP_PROCESS" in os.environ:

@@ -163,7 +163,7 @@ def _may_go_on(request: HttpRequest, face: str) -> bool:
     if face == "page":
         after = sign_in.principal_now(request)
         return after is not None and before.scopes <= after.scopes
-    return not tenancy.lost([before], now=timezone.now())
+    return not tenancy.revoked_among([before], now=timezone.now())
 
 
 def _note_slow(request: HttpRequest, response: HttpResponse, seconds: float) -> None:

@@ -79,7 +79,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # --- the host -------------------------------------------------------------------------------------------------------
 
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
-OPENWOP_DATA_DIR = data_folder.checked(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
+OPENWOP_DATA_DIR = data_folder.checked_folder(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
 # The erasure journal, for restores; outside of the data folder, so that restoring a copy of the folder does not replace
 # it. Hosts that share a database share this file.
 OPENWOP_ERASURE_JOURNAL = (

@@ -10,16 +10,16 @@ class ProposalsConfig(AppConfig):
     def ready(self) -> None:
         from memory.host import registrations
 
-        registrations.when_read(self._register)
+        registrations.defer(self._register)
 
     def _register(self) -> None:
         """Register the activation nodes, the gate's resolver, the prompt installer, erasers and what pages of
         lower floors show of proposals."""
         from memory.forget.erasers import declared
-        from memory.host import citations, erasure, interrupts, registry
-        from memory.host.citations import Source
+        from memory.host import erasure, interrupts, proposal_links, registry
         from memory.host.events import ApprovalOverridden, ApprovalRejected
         from memory.host.interrupts import Resolver
+        from memory.host.proposal_links import ProposalReader
         from proposals import activation, gate, inbox, installation
         from proposals.erasure import PROPOSALS
 
@@ -28,5 +28,5 @@ class ProposalsConfig(AppConfig):
         registry.register(installation.INSTALLER)
         declared.register_tables("proposals")
         erasure.register(PROPOSALS)
-        source = Source(inbox.citing_runs, inbox.newest_of_agent, inbox.count_pending, inbox.titles_of)
-        citations.register(self.name, source)
+        source = ProposalReader(inbox.citing_runs, inbox.newest_of_agent, inbox.count_pending, inbox.titles_of)
+        proposal_links.register(self.name, source)

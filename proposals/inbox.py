@@ -17,9 +17,9 @@ from django.db.models.functions import Cast, Coalesce, Replace
 from django.urls import reverse
 
 from memory.host import access, ids, sql
-from memory.host.citations import Citation
 from memory.host.expiry import expired, unexpired
 from memory.host.paging import Page, behind, cut
+from memory.host.proposal_links import Citation
 from memory.host.tenancy import TenantScope
 from proposals import rules
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote

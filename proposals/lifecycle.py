@@ -35,7 +35,7 @@ MOST_AT_ONCE = 200
 OVERRIDE = "approval.override"
 
 
-def checked(scope: TenantScope, action: str, proposal_id: UUID | None, now: datetime) -> LockedProposal:
+def lock_and_check(scope: TenantScope, action: str, proposal_id: UUID | None, now: datetime) -> LockedProposal:
     """Lock the proposal and check that ``rules`` allow ``action``."""
     held = lock_with_run(scope.tenant_id, proposal_id, now=now)
     rules.check(action, scope, held.proposal, held.gate, now=now)
@@ -67,7 +67,7 @@ def ask_to_apply(
     """
     rules.authorize(scope, "apply", proposal_id, now=now)
     with transaction.atomic():
-        held = checked(scope, "apply", proposal_id, now)
+        held = lock_and_check(scope, "apply", proposal_id, now)
         proposal = held.proposal
         if held.gate and held.gate.state == GateState.OPEN and rules.has_expired(held.gate, now):
             expire(held.gate, now=now)
@@ -147,7 +147,7 @@ def decide(
     """
     rules.authorize(scope, "decide", proposal_id, now=now)
     with transaction.atomic():
-        held = checked(scope, "decide", proposal_id, now)
+        held = lock_and_check(scope, "decide", proposal_id, now)
         under_way, run = held.activation()
         gate.require_about(under_way, revision, sha256)
         if decision not in Decision.values:
@@ -173,7 +173,7 @@ def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", 
     """Cancel the gate under way and its run; the proposal stays under review."""
     rules.authorize(scope, "withdraw", proposal_id, now=now)
     with transaction.atomic():
-        held = checked(scope, "withdraw", proposal_id, now)
+        held = lock_and_check(scope, "withdraw", proposal_id, now)
         under_way, run = held.activation()
         gate.cancel(under_way, run, reason=stored_reason(scope.tenant_id, reason), now=now)
         revisions.audit_step(

@@ -19,7 +19,7 @@ _completing = RLock()
 _provided: list[Callable[[], JSONMapping]] = []
 
 
-def when_read(register: Callable[[], None]) -> None:
+def defer(register: Callable[[], None]) -> None:
     """Call ``register`` before anything registered is first read; it imports and registers what an app brings."""
     _waiting.append(register)
 

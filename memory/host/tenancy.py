@@ -144,7 +144,7 @@ def _of_key(key: access.Key) -> Principal:
     )
 
 
-def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
+def scope_without_request(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
     """Return the current scope of a principal for work that it asked for earlier, without a request.
 
     Refused when it would not be admitted any more. The host itself may start runs and passes.
@@ -160,7 +160,7 @@ def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> Tena
     return tenant_scope(operator_principal(operator, tenant_id))
 
 
-def lost(principals: Collection[Principal], *, now: datetime) -> set[Principal]:
+def revoked_among(principals: Collection[Principal], *, now: datetime) -> set[Principal]:
     """Return the keys that would not be admitted any more, or have lost a scope since; one query per tenant.
 
     Whatever such a key waits for ends, whichever scope it lost: it may reconnect with those it still has.
@@ -216,7 +216,7 @@ class Reserved:
 _reserved: Registrations[str, Reserved] = Registrations()
 
 
-def on_ref(rule: Reserved) -> None:
+def add_ref_rule(rule: Reserved) -> None:
     """Apply the rule to every ref with its prefix, in all faces and pages."""
     _reserved[rule.prefix] = rule
 

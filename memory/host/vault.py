@@ -228,7 +228,7 @@ def resolve(run: Run, name: str, *, of_tenant: bool = False, now: datetime) -> s
 def _may_open(run: Run, secret: Secret, now: datetime) -> bool:
     """Whether the run's principal is admitted and may start runs now. A refusal is logged by ids."""
     try:
-        tenancy.standing_scope(run.tenant_id, run.principal, now=now).check("runs:create")
+        tenancy.scope_without_request(run.tenant_id, run.principal, now=now).check("runs:create")
     except Refusal as refusal:
         of_run, code = ids.wire("run", run.id), refusal.code
         log.warning("secret %s was not resolved for %s: its principal is refused (%s)", secret.id, of_run, code)

@@ -154,7 +154,7 @@ def require_durable(capability: str) -> None:
 
 def redact_draft(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetime) -> "RedactedDraft":
     """The draft as it will be stored; raises ``Invalid`` when it cannot be."""
-    tags = entry_drafts.checked(draft, now)
+    tags = entry_drafts.check_draft(draft, now)
     content = redact(draft.content)
     entry = RedactedDraft(
         id=ids.new_id_at(now),
@@ -546,7 +546,7 @@ def tag_entry(scope: TenantScope, entry_id: UUID, tag: str, *, tagged: bool, now
         raise Invalid("The tag was not changed.", errors=[{"field": "tag", "message": "holds a secret"}])
     if (tag in entry.tags) == tagged:
         return entry
-    tags = entry_drafts.checked_tags([*entry.tags, tag] if tagged else [each for each in entry.tags if each != tag])
+    tags = entry_drafts.check_tags([*entry.tags, tag] if tagged else [each for each in entry.tags if each != tag])
     entry.tags, before = list(tags), entry.search_text
     entry.search_text, entry.hidden_text = search_texts(
         RedactedDraft(entry.id, entry.memory_ref, entry.content, tags, entry.subject, entry.redactions)

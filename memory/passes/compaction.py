@@ -39,7 +39,7 @@ OWN_TAGS = MAX_TAGS - 1  # one run that it comes from is named at least
 FEWEST = 2
 
 
-def checked(options: JSONObject) -> JSONObject:
+def checked_options(options: JSONObject) -> JSONObject:
     """How many entries may go in, all that may unless it is said, and how many bytes may come out, 8 KiB unless it is.
 
     An entry of the most bytes there may be is more than a distillation with a small budget could take in.

@@ -495,7 +495,7 @@ def in_parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
 # One that was taken over goes on where the other left off: what is on record as done counts, and is not done again.
 
 
-def checked(options: JSONObject) -> JSONObject:
+def checked_options(options: JSONObject) -> JSONObject:
     """``full`` looks at everything again, whatever is known of the ref."""
     errors = [{"field": name, "message": "is no option of a consolidation"} for name in sorted(set(options) - {"full"})]
     if not isinstance(options.get("full", False), bool):

@@ -94,14 +94,14 @@ class Asked:
 
     @classmethod
     def parse(cls, options: JSONObject) -> "Asked":
-        whole = checked(options)
+        whole = checked_options(options)
         sources = whole.get("sources")
         given = tuple(Given(each["content"], tuple(each["tags"])) for each in sources) if sources else None
         index, archives, expiring = (whole[name] for name in FLAGS)
         return cls(whole["tokenBudget"], whole.get("targetTokens"), index, archives, expiring, given)
 
 
-def checked(options: JSONObject) -> JSONObject:
+def checked_options(options: JSONObject) -> JSONObject:
     """The options with what they leave open, the budget at most ``MAX_TOKEN_BUDGET``; refused with all wrong fields."""
     problems: Problems = [(name, "is not an option of a distillation") for name in options if name not in KNOWN]
     budget = options.get("tokenBudget", MAX_TOKEN_BUDGET)

@@ -53,7 +53,7 @@ class Kind(Flow, Protocol):
 
     KIND: str
 
-    def checked(self, options: JSONObject) -> JSONObject: ...
+    def checked_options(self, options: JSONObject) -> JSONObject: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ LEAVING_OFF = {consolidation.KIND: consolidation.stop_early}
 def order_now(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Pass:
     """Order the pass for a person or a client now, over a ref with stored entries. A schedule may name a ref before its
     first entry, so ``order`` does not check that."""
-    kept = checked(scope, wanted)
+    kept = checked_order(scope, wanted)
     found = tenancy.memory_scope(scope, kept.memory_ref)
     if found is None or not adapter.passes.has_memory(found):
         raise NotFound(NO_MEMORY)
@@ -87,11 +87,11 @@ def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime
 
     Without a window it is one of its own. A ref that this tenant cannot have is not found, whatever is wrong with it.
     """
-    pass_order = _order_of(checked(scope, wanted), window or f"asked/{ids.new_id().hex}", scope.principal.id)
+    pass_order = _order_of(checked_order(scope, wanted), window or f"asked/{ids.new_id().hex}", scope.principal.id)
     return passes.request(scope.tenant_id, pass_order, now=now)
 
 
-def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
+def checked_order(scope: TenantScope, wanted: Wanted) -> Wanted:
     """The request as it is stored; refused when this principal could not have it run now.
 
     No memory exists under a ref that contains a secret of the vault; in the options a secret is replaced (SR-1).
@@ -108,7 +108,9 @@ def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
     if addresses.is_working(found.memory_ref):
         problem = {"field": "memoryRef", "message": "is working memory of OpenIntent, over which no pass goes"}
         raise Unprocessable("Working memory is state in progress: no pass puts it together.", errors=[problem])
-    return replace(wanted, memory_ref=found.memory_ref, options=KINDS[wanted.kind].checked(clean(wanted.options)))
+    return replace(
+        wanted, memory_ref=found.memory_ref, options=KINDS[wanted.kind].checked_options(clean(wanted.options))
+    )
 
 
 def order_for(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
@@ -116,7 +118,7 @@ def order_for(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, n
     it is no longer valid, it is recorded as refused, with the code."""
     try:
         with transaction.atomic():
-            return order(tenancy.standing_scope(tenant_id, principal, now=now), wanted, window=window, now=now)
+            return order(tenancy.scope_without_request(tenant_id, principal, now=now), wanted, window=window, now=now)
     except Refusal as refusal:
         failure = Failure(refusal.code, refusal.message)
         return passes.decline(tenant_id, _order_of(wanted, window, principal), failure, refused=True, now=now)

@@ -52,12 +52,12 @@ def set_schedule(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> Pas
     Its next tick is looked for anew when the time was changed or it was enabled; otherwise it stays. Refused, with the
     field, when the pass could not be asked for now, or does not tick within the horizon.
     """
-    checked = orders.checked(scope, Wanted(wanted.kind, wanted.memory_ref, wanted.options))
+    checked = orders.checked_order(scope, Wanted(wanted.kind, wanted.memory_ref, wanted.options))
     access.lock_tenant(scope.tenant_id)
     place, cron = {"kind": checked.kind, "memory_ref": checked.memory_ref}, " ".join(wanted.cron.split())
     row = _rows(scope.tenant_id).select_for_update().filter(**place).first()
     if row and wanted.keeps_options:
-        checked = orders.checked(scope, replace(checked, options={**row.options, **wanted.options}))
+        checked = orders.checked_order(scope, replace(checked, options={**row.options, **wanted.options}))
     timed = row is None or (cron, wanted.timezone) != (row.cron, row.timezone) or (wanted.enabled and not row.enabled)
     next_at = _first_tick(scope, cron, wanted.timezone, now) if row is None or timed else row.next_at
     kept = row or PassSchedule(tenant_id=scope.tenant_id, created_at=now, **place)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from memory import agents, artifact_stops, commitments, ledger_search, memory_health
 from memory.agents import AgentRow
 from memory.commitments import Wanted
-from memory.host import access, audit_access, citations, exports, ids, pages, registrations, tenancy
+from memory.host import access, audit_access, exports, ids, pages, proposal_links, registrations, tenancy
 from memory.host.errors import NotFound
 from memory.host.pages import Tab
 from memory.host.tenancy import TenantScope
@@ -184,7 +184,7 @@ def _commitments(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: d
 
 
 def _proposals(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, _now: datetime) -> dict[str, object]:
-    return {"proposals": citations.of_agent(scope, row.entry.agent_id, limit=pages.PAGE)}
+    return {"proposals": proposal_links.of_agent(scope, row.entry.agent_id, limit=pages.PAGE)}
 
 
 def _audit(scope: TenantScope, row: AgentRow, _cursor: pages.Cursor, now: datetime) -> dict[str, object]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from memory.forms import RangeForm
-from memory.host import access, audit_access, citations, exports, pages, registry, tenancy
+from memory.host import access, audit_access, exports, pages, proposal_links, registry, tenancy
 from memory.host.audit import AuditFilter
 from memory.host.audit_access import AuditPage
 from memory.host.audit_chain import Finding
@@ -88,7 +88,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
 def _titles(scope: TenantScope, targets: set[str]) -> dict[str, str]:
     """What targets other than principals are called: an artifact by its ref."""
     artifacts = {target: target for target in targets if registry.is_ref(target)}
-    return artifacts | namespaces.titles_of(scope, targets) | citations.titles_of(scope, targets)
+    return artifacts | namespaces.titles_of(scope, targets) | proposal_links.titles_of(scope, targets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from memory import (
 from memory.entry_selection import Matching
 from memory.forget import plans
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm, TagForm
-from memory.host import access, audit_access, citations, exports, ids, pages, tenancy
+from memory.host import access, audit_access, exports, ids, pages, proposal_links, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
 from memory.host.paging import Page
@@ -436,7 +436,7 @@ def draw(scope: TenantScope, entry: "MemoryEntry", origin: Provenance, kin: Kins
         made_of = "wrote" if origin.writer and run.source_run_id == origin.writer.run.id else "read"
         url = reverse("run", args=[ids.wire("run", run.id)])
         became.append(LineageMark(run.workflow_id, f"{run.fork_mode} of a run that {made_of} it", url))
-    for each in citations.of_runs(scope, runs, limit=CITED):
+    for each in proposal_links.of_runs(scope, runs, limit=CITED):
         became.append(LineageMark(each.title or each.id, f"proposal from its runs, {each.state}", each.url))
     return Drawn(made_from, became)
 

@@ -66,7 +66,11 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 def _step(scope: TenantScope, data: Cleaned, confirmed: bool) -> Policy | Shortening:
     """The effect of a shorter time until it is confirmed; then the changed policy."""
     now = timezone.now()
-    preview = None if confirmed else retention_sweep.find_shortening(scope, memory_policy.checked(scope, data), now=now)
+    preview = (
+        None
+        if confirmed
+        else retention_sweep.find_shortening(scope, memory_policy.checked_policy(scope, data), now=now)
+    )
     return preview or memory_policy.change(scope, data, now=now)
 
 

@@ -37,7 +37,7 @@ class FolderInUse(Exception):
         return True
 
 
-def checked(folder: Path) -> Path:
+def checked_folder(folder: Path) -> Path:
     """Return ``folder`` if it exists or can be created, without creating it; raises ``ImproperlyConfigured``
     otherwise."""
     there = next(each for each in (folder, *folder.parents) if each.exists())

@@ -11,7 +11,7 @@ class RuntimeConfig(AppConfig):
     def ready(self) -> None:
         from memory.host import registrations
 
-        registrations.when_read(self._register)
+        registrations.defer(self._register)
 
     def _register(self) -> None:
         """Register node types (by importing their modules), workflows, installers, the run reporter and the erasers."""

@@ -257,7 +257,7 @@ def beat(
 
 
 def _observed(begun: Heartbeat, now: datetime) -> JSONObject:
-    scope = tenancy.standing_scope(begun.tenant_id, begun.principal, now=now)
+    scope = tenancy.scope_without_request(begun.tenant_id, begun.principal, now=now)
     return observe(scope, begun.predicate, since=begun.observed_at or begun.created_at, now=now)
 
 

@@ -207,7 +207,7 @@ class CorrelationMismatch(Unprocessable):
     message = "That event is not the one this run waits for."
 
 
-def checked(kind: str, value: object, data: Json, policy: Json) -> Json:
+def checked_answer(kind: str, value: object, data: Json, policy: Json) -> Json:
     """Validate ``value`` as an answer to an interrupt of that kind and return it as stored; raise Invalid otherwise."""
     return VALUE_BY_KIND[kind](value, data, policy)
 
@@ -570,7 +570,7 @@ def _settle(run: Run, interrupt: Interrupt, voice: Voice, value: object, now: da
     run = runs.locked(run.tenant_id, run.id)
     interrupt = _fresh(run.tenant_id, interrupt.id)
     interrupts.require_open(run, interrupt, now=now)
-    answer = checked(interrupt.kind, _redacted(run, value), interrupt.data, interrupt.policy)
+    answer = checked_answer(interrupt.kind, _redacted(run, value), interrupt.data, interrupt.policy)
     action = answer.get("action", "answer")
     if action == "ask":
         _exchange(interrupt, answer, voice, now)

@@ -103,7 +103,7 @@ def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime
     """Start a run as ``principal`` with its current rights; return the run id, or None and the refusal's code."""
     try:
         with transaction.atomic():
-            scope = tenancy.standing_scope(tenant_id, principal, now=now)
+            scope = tenancy.scope_without_request(tenant_id, principal, now=now)
             return run_operations.create_run(scope, request, now=now).id, ""
     except Refusal as refusal:
         return None, refusal.code

@@ -159,7 +159,7 @@ def wait(place: Place, *, seen: int, seconds: float) -> bool:
 
 def is_lost(place: Place) -> bool:
     """Whether the reader's credential is now invalid, or grants less than when the stream opened."""
-    return place.lost or bool(place.principal and tenancy.lost([place.principal], now=timezone.now()))
+    return place.lost or bool(place.principal and tenancy.revoked_among([place.principal], now=timezone.now()))
 
 
 def abandon(place: Place) -> None:
@@ -214,7 +214,7 @@ def _waiting() -> list[Place]:
 def _wake_the_lost(places: list[Place]) -> None:
     """Mark as lost and wake the readers whose key was revoked, rotated, expired or reduced."""
     try:
-        lost = tenancy.lost([each.principal for each in places if each.principal], now=timezone.now())
+        lost = tenancy.revoked_among([each.principal for each in places if each.principal], now=timezone.now())
     except Exception:
         log.exception("The keys of those who wait could not be looked at; the next look is in a second")
         connection.close()

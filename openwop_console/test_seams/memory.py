@@ -262,7 +262,7 @@ def compact(request: Request) -> Response:
 
 def _memory(scope: TenantScope, wanted: Wanted) -> MemoryScope:
     """Return the scope of the pass's ref; refused as the pass itself would be, before anything is written."""
-    found = tenancy.memory_scope(scope, orders.checked(scope, wanted).memory_ref)
+    found = tenancy.memory_scope(scope, orders.checked_order(scope, wanted).memory_ref)
     assert found is not None, "it was checked"
     return found
 

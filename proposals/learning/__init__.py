@@ -4,6 +4,16 @@ Deterministic rules find them, and a person decides. A proposal changes nothing 
 tenants are never read.
 """
 
-from proposals.learning.synthesis import KIND, carry_out, checked, find, latest, order, order_daily, stop, tenants_due
+from proposals.learning.synthesis import (
+    KIND,
+    carry_out,
+    checked_options,
+    find,
+    latest,
+    order,
+    order_daily,
+    stop,
+    tenants_due,
+)
 
-__all__ = ["KIND", "carry_out", "checked", "find", "latest", "order", "order_daily", "stop", "tenants_due"]
+__all__ = ["KIND", "carry_out", "checked_options", "find", "latest", "order", "order_daily", "stop", "tenants_due"]

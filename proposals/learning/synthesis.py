@@ -97,7 +97,7 @@ def order(scope: TenantScope, *, dry_run: bool = False, endpoint: bool = False, 
     With ``endpoint`` the endpoint of the tenant's policy words the drafts; refused when none is configured.
     """
     scope.check(ORDERS)
-    options = checked({ENDPOINT: True} if endpoint else {})
+    options = checked_options({ENDPOINT: True} if endpoint else {})
     if endpoint and not wording.is_configured(memory_policy.policy_of(scope.tenant_id)):
         errors = [{"field": f"options.{ENDPOINT}", "message": "needs an endpoint in the tenant's memory policy"}]
         raise Invalid("There is no endpoint to word proposals.", errors=errors)
@@ -106,7 +106,7 @@ def order(scope: TenantScope, *, dry_run: bool = False, endpoint: bool = False, 
     return passes.request(scope.tenant_id, wanted, now=now)
 
 
-def checked(options: JSONObject) -> JSONObject:
+def checked_options(options: JSONObject) -> JSONObject:
     """Validate the options of a synthesis; refuses unknown ones."""
     errors = [{"field": f"options.{name}", "message": "is not an option"} for name in options if name != ENDPOINT]
     if not isinstance(options.get(ENDPOINT, False), bool):

@@ -15,7 +15,7 @@ from memory import adapter, agents, commitments, ledger, memory_policy, provenan
 from memory.commitments import lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution
-from memory.forget.erasers.records import CommitmentRows
+from memory.forget.erasers.special_stores import CommitmentRows
 from memory.host import ids, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound

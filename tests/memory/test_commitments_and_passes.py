@@ -11,7 +11,7 @@ from memory import commitments, ledger, provenance, retention_sweep
 from memory.commitments import lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution, plans
-from memory.forget.erasers.records import CommitmentRows
+from memory.forget.erasers.special_stores import CommitmentRows
 from memory.host import ids
 from memory.host.erasure import Identifiers
 from memory.ledger import Hidden

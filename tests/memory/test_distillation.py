@@ -518,16 +518,16 @@ def test_options_that_make_no_sense_are_refused_by_their_names() -> None:
         ({"sources": [{"content": "a", "tags": ["x" * 300]}]}, "sources[0].tags"),
     ):
         with pytest.raises(Invalid) as refused:
-            distillation.checked(options)
+            distillation.checked_options(options)
         assert [error["field"] for error in refused.value.details["errors"]] == [field], (options, field)
 
 
 def test_a_budget_is_clamped_and_what_is_left_open_is_filled_in() -> None:
     flags = {"indexEmitted": True, "includeArchives": False, "includeExpiring": False}
-    assert distillation.checked({}) == {"tokenBudget": 100_000, **flags}
-    assert distillation.checked({"tokenBudget": 10**9})["tokenBudget"] == 100_000
-    whole = distillation.checked({"sources": ["a", {"content": "b", "tags": ["x", "x"]}]})
-    assert distillation.checked(whole) == whole
+    assert distillation.checked_options({}) == {"tokenBudget": 100_000, **flags}
+    assert distillation.checked_options({"tokenBudget": 10**9})["tokenBudget"] == 100_000
+    whole = distillation.checked_options({"sources": ["a", {"content": "b", "tags": ["x", "x"]}]})
+    assert distillation.checked_options(whole) == whole
 
 
 def test_archives_whose_time_is_over_are_withdrawn() -> None:

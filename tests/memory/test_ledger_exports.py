@@ -128,7 +128,7 @@ def test_whoever_may_not_read_any_more_gets_no_file(acme: TenantScope) -> None:
 
 def access_scope(person: Any) -> TenantScope:
 
-    return tenancy.standing_scope(building.tenant().id, ids.wire("usr", person.id), now=timezone.now())
+    return tenancy.scope_without_request(building.tenant().id, ids.wire("usr", person.id), now=timezone.now())
 
 
 def test_asking_and_downloading_are_on_record_without_what_was_sought(acme: TenantScope) -> None:

@@ -43,7 +43,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def operator_scope(slug: str = "acme", role: str = "operator") -> TenantScope:
     person: Operator = building.operator(slug, role, email=f"{ids.new_id().hex}@{slug}.example")
-    return tenancy.standing_scope(building.tenant(slug).id, ids.wire("usr", person.id), now=timezone.now())
+    return tenancy.scope_without_request(building.tenant(slug).id, ids.wire("usr", person.id), now=timezone.now())
 
 
 def uploaded(scope: TenantScope, *lines: str | bytes, source: Source = DETECTED, name: str = "memory.jsonl") -> Pass:

@@ -39,7 +39,7 @@ class Counting:
         self.finished = 0
         self.between: Callable[[Pass, int], None] = lambda work, step: None
 
-    def checked(self, options: dict[str, Any]) -> dict[str, Any]:
+    def checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
         size = options.get("size", 2)
         if not isinstance(size, int) or size > self.most:
             raise Invalid(errors=[{"field": "options.size", "message": "must be a small number"}])

@@ -55,7 +55,7 @@ def at(run: Run, kind: str, node_id: str = "") -> int:
 
 def forked(run: Run, mode: str, from_seq: int | None = None, **overlay: Any) -> Run:
     """A fork that the owner of the run asks for."""
-    owner = tenancy.standing_scope(run.tenant_id, run.principal, now=timezone.now())
+    owner = tenancy.scope_without_request(run.tenant_id, run.principal, now=timezone.now())
     return forked_by(owner, run, mode, from_seq, **overlay)
 
 
@@ -403,7 +403,7 @@ def secretive(owner: TenantScope) -> Run:
 @pytest.mark.parametrize("mode", ["replay", "branch"])
 def test_a_fork_belongs_to_who_asked_for_it_and_its_log_and_page_name_both(mode: str, client: Client) -> None:
     rosa, asker = building.operator(role="owner", email="rosa@acme.example"), building.scope(name="asker")
-    owner = tenancy.standing_scope(asker.tenant_id, ids.wire("usr", rosa.id), now=timezone.now())
+    owner = tenancy.scope_without_request(asker.tenant_id, ids.wire("usr", rosa.id), now=timezone.now())
     source = building.execute(owner, "conformance-multi-node")
     at_the_start, later = forked_by(asker, source, mode, 0), forked_by(asker, source, mode, 3)
     for made in map(building.advance, (at_the_start, later)):

@@ -63,7 +63,7 @@ def revoke(who: str) -> None:
 
 def of_person() -> TenantScope:
     rosa = building.operator(role="author", email="rosa@acme.example")
-    return tenancy.standing_scope(building.tenant().id, ids.wire("usr", rosa.id), now=timezone.now())
+    return tenancy.scope_without_request(building.tenant().id, ids.wire("usr", rosa.id), now=timezone.now())
 
 
 def of_key() -> TenantScope:

@@ -32,7 +32,7 @@ def statements(write: Any) -> list[str]:
 
 def fork(run: Run, mode: str) -> Run:
     """A fork of the run from its beginning, as far as it goes."""
-    owner = tenancy.standing_scope(run.tenant_id, run.principal, now=timezone.now())
+    owner = tenancy.scope_without_request(run.tenant_id, run.principal, now=timezone.now())
     asked = ForkRequest(mode, 0 if mode == "branch" else None, Overlay())
     return building.advance(replay.fork(owner, run.id, asked, now=timezone.now()))
 

@@ -313,7 +313,7 @@ def test_what_the_domain_says_of_the_budget_stands_at_its_field(ada: Client, mon
     def refuses(options: dict[str, Any]) -> dict[str, Any]:
         raise Invalid("no", errors=[{"field": "tokenBudget", "message": "is more than this host honors"}])
 
-    monkeypatch.setattr(distillation, "checked", refuses)
+    monkeypatch.setattr(distillation, "checked_options", refuses)
     answer = ada.post("/archives/distill", {"ref": "notes", "budget": "7"})
     assert answer.status_code == 422
     assert 'href="#id_budget">Token budget: is more than this host honors' in body_of(answer)

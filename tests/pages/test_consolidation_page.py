@@ -46,7 +46,7 @@ class Merging:
     refuses = False
     more = 0
 
-    def checked(self, options: dict[str, Any]) -> dict[str, Any]:
+    def checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
         if options:
             raise Invalid("There are no options.")
         return options

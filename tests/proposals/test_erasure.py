@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory import saved_filters
 from memory.forget import execution
 from memory.forget.erasers.declared import Declared
-from memory.forget.erasers.records import INSTALLED
+from memory.forget.erasers.special_stores import INSTALLED
 from memory.host import erasure, registry
 from memory.host.erasure import Identifiers
 from memory.host.models import Installation, SavedFilter

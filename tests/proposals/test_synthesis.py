@@ -281,10 +281,10 @@ def test_only_who_may_run_passes_orders_one_and_each_tenant_sees_its_own() -> No
 
 
 def test_an_option_that_a_synthesis_does_not_have_is_refused() -> None:
-    assert synthesis.checked({"endpoint": True}) == {"endpoint": True}
+    assert synthesis.checked_options({"endpoint": True}) == {"endpoint": True}
     for options in ({"full": True}, {"endpoint": "yes"}):
         with pytest.raises(Invalid):
-            synthesis.checked(options)
+            synthesis.checked_options(options)
 
 
 # --- by itself, once a day ------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ProposalReader:
     """What an app finds: its newest proposals made from one of these runs, and by one agent; how many are under review,
     by agent; the titles of those wire ids that have one and that the principal may read."""
 
@@ -29,10 +29,10 @@ class Source:
     titles_of: Callable[[TenantScope, Collection[str]], dict[str, str]]
 
 
-_sources: Registrations[str, Source] = Registrations()
+_sources: Registrations[str, ProposalReader] = Registrations()
 
 
-def register(name: str, source: Source) -> None:
+def register(name: str, source: ProposalReader) -> None:
     """Called from the ``apps.py`` of the app ``name``."""
     _sources[name] = source
 
