@@ -30,9 +30,9 @@ from django.urls import reverse
 from memory.host import errors, http, request_slots
 from memory.host.errors import Refusal
 from memory.host.json_types import JSONObject
-from openwop_console import errors as error_table
 from openwop_console import sign_in
 from openwop_console.discovery import Answer, Documents, Headers, encoded
+from openwop_console.errors import refusal_of
 from openwop_console.process import bind_address
 from openwop_console.process.threads import Threads
 from openwop_console.runtime import streams
@@ -221,7 +221,7 @@ class Console:
             body.seek(0)
             environ["CONTENT_LENGTH"] = str(length)
         except (Refusal, OSError) as problem:
-            environ[http.REFUSED] = error_table.refusal_of(problem)
+            environ[http.REFUSED] = refusal_of(problem)
             environ["CONTENT_LENGTH"] = ""
             if isinstance(problem, OSError):  # of the body's file, whose buffer finds no room when it is closed either
                 with suppress(OSError):
@@ -238,7 +238,7 @@ class Console:
                 await self._in_thread(_asked_in_a_slot, partial(sign_in.person_of, session_key)) if session_key else ""
             )
         except Exception as problem:  # answered and logged like that of any view
-            raise error_table.refusal_of(problem) from problem
+            raise refusal_of(problem) from problem
 
     def _largest_body(self, *, is_upload: bool) -> int:
         """A file of memory may be larger than any other body; its form has further fields."""
@@ -318,7 +318,7 @@ class Console:
                     _close(response)
         except Exception as problem:  # noqa: BLE001  # answered and logged like that of any view
             file.close()
-            return self._computed(environ | {http.REFUSED: error_table.refusal_of(problem)})
+            return self._computed(environ | {http.REFUSED: refusal_of(problem)})
         length = file.tell()
         file.seek(0)
         return Download(
@@ -333,7 +333,7 @@ class Console:
             try:
                 answer = await self._with_file(_on_disk, answer)
             except OSError as problem:
-                refused = {http.REFUSED: error_table.refusal_of(problem), "wsgi.input": BytesIO()}
+                refused = {http.REFUSED: refusal_of(problem), "wsgi.input": BytesIO()}
                 answer = await self._in_thread(self._computed, environ | refused)
         in_memory = len(answer.body) if isinstance(answer, Answer) else 0
         self._outgoing += in_memory

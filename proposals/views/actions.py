@@ -30,8 +30,7 @@ from proposals.forms import (
 from proposals.lifecycle import Activation
 from proposals.models import Comment, Decision, Proposal, State
 from proposals.review import Detail
-from proposals.views import review as views_review
-from proposals.views.review import frame, render_review
+from proposals.views.review import frame, news, render_review
 
 Act = Callable[[Cleaned], Any]
 ENDED: dict[str, str] = {"reject": State.REJECTED, "archive": State.ARCHIVED}
@@ -94,7 +93,7 @@ def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form
     told = review.detail(scope, proposal_id)
     more: dict[str, object] = {"refused": form}
     if sent.conflict:
-        more = {"conflict": views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])}
+        more = {"conflict": news(sent.conflict, told, read=form.cleaned_data["revision"])}
     typed = request.POST.get("reason", "")
     return render_review(request, scope, told, "proposal", status=sent.status, typed=typed, **more)
 
@@ -146,11 +145,9 @@ def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action:
         "uninstalls": rules.action_of_archiving(told.proposal, told.policy) == "uninstall",
     }
     if sent and sent.conflict:
-        context["conflict"] = views_review.news(
-            sent.conflict, told, read=form.cleaned_data.get("revision") or told.current.number
-        )
+        context["conflict"] = news(sent.conflict, told, read=form.cleaned_data.get("revision") or told.current.number)
     elif read and read < told.current.number:
-        context["conflict"] = views_review.news(Conflict(), told, read=read)
+        context["conflict"] = news(Conflict(), told, read=read)
     status = 409 if context["unheard"] else sent.status if sent else 200
     return pages.render(request, f"proposals/{action}.html", context, status=status)
 
@@ -185,7 +182,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
         messages.success(request, rolled_back(sent.result))
         return redirect("proposal", ids.wire("prop", sent.result.proposal.id))
     if sent.conflict:
-        found = views_review.news(sent.conflict, told, read=told.current.number)
+        found = news(sent.conflict, told, read=told.current.number)
         return render_review(request, scope, told, "proposal", status=409, conflict=found)
     return render_review(request, scope, told, "proposal", status=422, refused=form)
 
@@ -237,7 +234,7 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
         raise refusal
     context = frame(scope, told, now=now) | {"form": form, "refusal": refusal}
     if sent and sent.conflict:
-        context["conflict"] = views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])
+        context["conflict"] = news(sent.conflict, told, read=form.cleaned_data["revision"])
     return pages.render(request, "proposals/override.html", context, status=sent.status if sent else 200)
 
 
@@ -267,7 +264,7 @@ def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     if sent and sent.conflict:
         read = form.cleaned_data["revision"]
         form.data = {**form.data, "revision": told.current.number}
-        context["conflict"] = views_review.news(sent.conflict, told, read=read)
+        context["conflict"] = news(sent.conflict, told, read=read)
     return pages.render(request, "proposals/revise.html", context, status=sent.status if sent else 200)
 
 

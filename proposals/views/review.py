@@ -25,8 +25,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.tasks import enqueue_pass
 from memory.wire import instant
-from proposals import artifacts, chain_drawings, diffs, impact, installation, learning, rules, summaries
-from proposals import review as reading
+from proposals import artifacts, chain_drawings, diffs, impact, installation, learning, review, rules, summaries
 from proposals.impact import Duplicate
 from proposals.models import Comment, Decision, GateState, Kind, Proposal, Revision, State, Vote
 from proposals.review import Ballot, Detail
@@ -419,7 +418,7 @@ def effect(request: HttpRequest, prop_id: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The exact bytes that the revision's digest covers; the current revision by default."""
-    told = reading.detail(tenancy.scope_of(request), ids.parse("prop", prop_id))
+    told = review.detail(tenancy.scope_of(request), ids.parse("prop", prop_id))
     revision = told.revision(pages.number_of(request, "revision") or 0) or told.current
     answer = HttpResponse(revision.text.encode(), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{prop_id}-r{revision.number}.json"'
@@ -428,7 +427,7 @@ def download(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 def _review(request: HttpRequest, prop_id: str, tab: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
-    told = reading.detail(scope, ids.parse("prop", prop_id))
+    told = review.detail(scope, ids.parse("prop", prop_id))
     if pages.file_format(request) == "json":
         return exports.document(_document(told))
     status = pages.poll_status(request, over=not is_under_way(told))
@@ -450,13 +449,13 @@ def render_review(
         "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
         "oob": pages.wants_fragment(request),
         "bar": action_bar.bar(scope, told, now=now),
-        "voters": reading.who_may_vote(scope, told, now=now),
-        "beside": reading.neighbours(scope, told.proposal),
+        "voters": review.who_may_vote(scope, told, now=now),
+        "beside": review.neighbours(scope, told.proposal),
         "timeline": timeline(told),
-        "versions": reading.versions(told),
+        "versions": review.versions(told),
         "approved": _approved(told),
         "may_stop": artifact_stops.denial(scope) is None,
-        "again": reading.rollbacks_to(told),
+        "again": review.rollbacks_to(told),
         "may_propose": scope.can(rules.scope_for("create")),
         **REFUSED,
         **_of_tab(request, scope, told, tab, now),
@@ -557,9 +556,9 @@ def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, objec
     voted = any(ballot.votes for ballot in told.ballots)
     if not scope.can(audit_access.SCOPE):
         return {"voted": voted, "audit_scope": audit_access.SCOPE}
-    found = reading.records(scope, told, now=now)
+    found = review.records(scope, told, now=now)
     actors = access.names_of(scope.tenant_id, [record.actor for record in found])
-    return {"voted": voted, "records": found, "actors": actors, "records_shown": reading.RECORDS_SHOWN}
+    return {"voted": voted, "records": found, "actors": actors, "records_shown": review.RECORDS_SHOWN}
 
 
 def _document(told: Detail) -> dict[str, object]:
