@@ -326,7 +326,7 @@ def count_degraded(scope: TenantScope, document: JSONMapping) -> int:
 
 def _armed(scope: TenantScope) -> dict[str, int]:
     """How many commitments of each agent may still fire."""
-    mine = Commitment.objects.of(scope.tenant_id).filter(state__in=commitments.OPEN).order_by()
+    mine = Commitment.objects.of(scope.tenant_id).filter(state__in=commitments.lifecycle.OPEN).order_by()
     return dict(mine.values_list("agent_id").annotate(found=Count("id")))
 
 

@@ -27,7 +27,7 @@ class MemoryConfig(AppConfig):
             "memory",
             otherwise={
                 Archive: entries.Archives,
-                Commitment: lambda _: CommitmentRows(commitments.remove),
+                Commitment: lambda _: CommitmentRows(commitments.lifecycle.remove),
                 EventNote: special_stores.EventNotes,
                 ForgetHold: special_stores.LegalHolds,
                 WorkspaceFile: special_stores.WorkspaceFiles,

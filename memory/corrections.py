@@ -16,7 +16,7 @@ from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
-from memory.ledger import Derivation, Written
+from memory.ledger.entries import Derivation, Written
 from memory.models import LineageKind
 from memory.passes import definition_of
 from memory.provenance import Descent
@@ -59,10 +59,10 @@ def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "
         problem = "is empty" if not content.strip() else "is what the entry says already"
         raise Invalid("The entry was not corrected.", errors=[{"field": "content", "message": problem}])
     order = RunOrder(WORKFLOW, definition_of(KIND), scope.principal.id, system=True, traceparent=scope.traceparent)
-    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.head.position(scope.tenant_id), now=now)
     draft = EntryDraft(content, tuple(found.tags), found.subject, expires_at=found.expires_at)
-    [written] = ledger.write_derived(place, [Derivation(draft, "", found.protected)], run=run, now=now)
-    if ledger.retire_entry(scope, found.id, reason=reason, now=now).retired_at != now:
+    [written] = ledger.entries.write_derived(place, [Derivation(draft, "", found.protected)], run=run, now=now)
+    if ledger.retirement.retire_entry(scope, found.id, reason=reason, now=now).retired_at != now:
         raise Conflict(RETIRED)
     descent = Descent(found.id, written.id, LineageKind.SUPERSEDED)
     provenance.record(scope.tenant_id, [descent], pass_id=None, now=now)

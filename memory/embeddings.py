@@ -81,7 +81,7 @@ def meaning_of(tenant_id: UUID, query: str) -> Meaning:
     policy = memory_policy.policy_of(tenant_id)
     if not policy.embeds or not query.strip():
         return Meaning()
-    source, space = source_of(policy), ledger.vector_space(tenant_id)
+    source, space = source_of(policy), ledger.vectors.vector_space(tenant_id)
     if space is None or space.source != source or not space.dimension:
         return Meaning(reason=NOT_READY)
     text = _outbound_text(tenant_id, query)
@@ -110,7 +110,7 @@ def embed_entries(*, clock: Callable[[], datetime]) -> int:
     """Request vectors for entries without one, a batch per tenant at a time, until none is left or ``ROUND_SECONDS``
     are over, and delete vectors that are no longer of use. Returns the number of entries."""
     ends, done = time.monotonic() + ROUND_SECONDS, 0
-    waiting = sorted({*memory_policy.embedding_tenants(), *ledger.tenants_with_vectors()})
+    waiting = sorted({*memory_policy.embedding_tenants(), *ledger.vectors.tenants_with_vectors()})
     while waiting and time.monotonic() < ends:
         left = []
         for tenant_id in waiting:
@@ -127,7 +127,7 @@ def progress_of(tenant_id: UUID, policy: Policy) -> str:
     """How far the tenant's vectors are, in a sentence; "" where it has no endpoint."""
     if not policy.embeds:
         return ""
-    space = ledger.vector_space(tenant_id)
+    space = ledger.vectors.vector_space(tenant_id)
     if space is None or space.source != source_of(policy):
         return "No entry has its vector yet; the worker begins within a minute."
     if space.reason:
@@ -139,26 +139,26 @@ def progress_of(tenant_id: UUID, policy: Policy) -> str:
 
 def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
     """How many entries more the tenant's space reaches over; 0 when there is nothing more to do now."""
-    policy, space = memory_policy.policy_of(tenant_id), ledger.vector_space(tenant_id)
+    policy, space = memory_policy.policy_of(tenant_id), ledger.vectors.vector_space(tenant_id)
     source = source_of(policy) if policy.embeds else ""
     if space is not None and space.source != source:
-        while not ledger.drop_vectors(tenant_id):
+        while not ledger.vectors.drop_vectors(tenant_id):
             pass
         space = None
     if not source:
         return 0
     if space is None:
-        ledger.begin_vectors(tenant_id, source, now=clock())
-        space = ledger.vector_space(tenant_id)
+        ledger.vectors.begin_vectors(tenant_id, source, now=clock())
+        space = ledger.vectors.vector_space(tenant_id)
     texts = adapter.vectors.texts_after(tenant_id, space.position, BATCH) if space else []
-    if space is None or not texts or not ledger.claim_vectors(space, now=clock()):
+    if space is None or not texts or not ledger.vectors.claim_vectors(space, now=clock()):
         return 0
     try:
         found = _vectors_of(tenant_id, policy, texts, space)
     except EndpointFailed as failed:
-        ledger.postpone_vectors(space, str(failed.details["reason"]), now=clock())
+        ledger.vectors.postpone_vectors(space, str(failed.details["reason"]), now=clock())
         return 0
-    return len(texts) if ledger.store_vectors(space, found, last=texts[-1][0], now=clock()) else 0
+    return len(texts) if ledger.vectors.store_vectors(space, found, last=texts[-1][0], now=clock()) else 0
 
 
 def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], space: VectorSpace) -> dict[int, Array]:

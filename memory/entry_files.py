@@ -31,7 +31,7 @@ from memory.host.models import Run
 from memory.host.models.run import IMPORT
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import AddressedValue, ImportedEntry
+from memory.ledger.entries import AddressedValue, ImportedEntry
 from memory.openintent import namespaces, work
 from memory.openintent.entries import require_size
 from memory.origins import Origin
@@ -383,7 +383,9 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
     there = runs.active_in(scope.tenant_id, scope_id)
     if there is None:
         order = RunOrder(IMPORT, DEFINITION, scope.principal.id, system=True, scope_id=scope_id)
-        there = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
+        there = runs.open_running(
+            scope.tenant_id, order, snapshot_position=ledger.head.position(scope.tenant_id), now=now
+        )
     return runs.find(scope.tenant_id, there.id)
 
 
@@ -391,7 +393,7 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
 def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
     """Write the entries and return the result of each: ``STORED``, or why it was skipped. One that cannot be stored
     refuses them all."""
-    known = ledger.known_ids(scope.tenant_id, [each.entry.entry_id for each in incoming])
+    known = ledger.entries.known_ids(scope.tenant_id, [each.entry.entry_id for each in incoming])
     outcomes: list[str] = []
     wanted: dict[UUID, Incoming] = {}
     for each in incoming:
@@ -406,7 +408,7 @@ def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *
     _import_addressed(scope, run, addressed, now)
     plain = [each for each in wanted.values() if not isinstance(each.entry.what, AddressedValue)]
     places = {ref: _place(scope, ref) for ref in dict.fromkeys(each.memory_ref for each in plain)}
-    ledger.import_drafts([(places[each.memory_ref], each.entry) for each in plain], run=run, now=now)
+    ledger.entries.import_drafts([(places[each.memory_ref], each.entry) for each in plain], run=run, now=now)
     return outcomes
 
 
@@ -443,7 +445,7 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[ImportedEn
         namespaces.redacted_name(scope, name)
         made = namespaces.ensure_readable(scope.tenant_id, name, (), scope.principal.id, now, writer=first[name])
         namespaces.audit_changes(made, actor=scope.principal.id, now=now)
-    ledger.import_addressed(scope, entries, run=run, logs=logs, now=now)
+    ledger.addressed.import_addressed(scope, entries, run=run, logs=logs, now=now)
 
 
 @transaction.atomic

@@ -131,12 +131,12 @@ def apply(
     stay as they are. Locks entries in the order of their ids."""
     scope.check("memory:retire")
     act: Callable[[UUID], object] = {
-        "retire": lambda each: ledger.retire_entry(scope, each, reason=reason, now=now),
-        "restore": lambda each: ledger.restore_entry(scope, each, reason=reason, now=now),
-        "protect": lambda each: ledger.protect(scope, each, protected=True, now=now),
-        "unprotect": lambda each: ledger.protect(scope, each, protected=False, now=now),
-        "tag": lambda each: ledger.tag_entry(scope, each, tag, tagged=True, now=now),
-        "untag": lambda each: ledger.tag_entry(scope, each, tag, tagged=False, now=now),
+        "retire": lambda each: ledger.retirement.retire_entry(scope, each, reason=reason, now=now),
+        "restore": lambda each: ledger.retirement.restore_entry(scope, each, reason=reason, now=now),
+        "protect": lambda each: ledger.entries.protect(scope, each, protected=True, now=now),
+        "unprotect": lambda each: ledger.entries.protect(scope, each, protected=False, now=now),
+        "tag": lambda each: ledger.entries.tag_entry(scope, each, tag, tagged=True, now=now),
+        "untag": lambda each: ledger.entries.tag_entry(scope, each, tag, tagged=False, now=now),
     }[action]
     ordered = sorted(entry_ids)
     for each in ordered:
@@ -156,7 +156,7 @@ class Matching:
 
     @classmethod
     def now(cls, scope: TenantScope, wanted: LedgerFilter) -> "Matching":
-        return cls(wanted, ledger.position(scope.tenant_id))
+        return cls(wanted, ledger.head.position(scope.tenant_id))
 
     @property
     def document(self) -> JSONObject:
@@ -215,4 +215,4 @@ def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetim
     if action in TAGGING:
         return [each.id for each in found.values() if each.address is None and each.derived != "distilled"]
     there = list(found)
-    return ledger.without_occupied_keys(scope.tenant_id, there) if action == "restore" else there
+    return ledger.addressed.without_occupied_keys(scope.tenant_id, there) if action == "restore" else there

@@ -23,7 +23,7 @@ from memory.host.events import Failure
 from memory.host.models import Run, RunStatus
 from memory.host.runs import ENDS, RunOrder
 from memory.host.tenancy import TenantScope
-from memory.ledger import Written
+from memory.ledger.entries import Written
 from memory.models import EntryOrigin, ExternalRun
 from memory.origins import Origin
 
@@ -48,7 +48,7 @@ def write_entry(
     represents the agent's own, which is opened if needed.
 
     A key that is bound to agents writes as the first of them unless the draft names another. Raises ``Conflict`` when
-    the origin names an external run that has ended, and otherwise as ``ledger.write_entry``.
+    the origin names an external run that has ended, and otherwise as ``ledger.entries.write_entry``.
     """
     scope.check("memory:write")
     tenancy.require_well_formed(memory_ref)
@@ -57,7 +57,7 @@ def write_entry(
         raise Invalid("There is no such place.", errors=[{"field": "memoryRef", "message": "cannot be written"}])
     draft = replace(draft, agent_id=draft.agent_id or scope.principal.first_agent)
     run = find_or_open(scope, draft.agent_id, origin or NOWHERE, now=now)
-    return ledger.write_stated(place, draft, origin and origin.within(scope.traceparent), run=run, now=now)
+    return ledger.entries.write_stated(place, draft, origin and origin.within(scope.traceparent), run=run, now=now)
 
 
 @transaction.atomic
@@ -118,7 +118,7 @@ def _opened(scope: TenantScope, identity: _Identity, thread_id: str, now: dateti
                 external=True,
                 traceparent=scope.traceparent,
             )
-            run = runs.open_running(tenant_id, order, snapshot_position=ledger.position(tenant_id), now=now)
+            run = runs.open_running(tenant_id, order, snapshot_position=ledger.head.position(tenant_id), now=now)
             row = ExternalRun(
                 tenant_id=tenant_id, id=run.id, thread_id=thread_id, due_at=now + silence(), **asdict(identity)
             )

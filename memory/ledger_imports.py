@@ -367,7 +367,7 @@ def _require_as_checked(scope: TenantScope, found: Upload, check: str, sha256: s
         raise Conflict("The dry run is not done yet.", state=found.check.state)
     if outcome["vault"] != _vault_version(scope.tenant_id):
         raise Conflict("Secrets of the vault changed since the dry run, so other texts would be redacted.")
-    if outcome["position"] != ledger.position(scope.tenant_id) and outcome["known"] != _known(
+    if outcome["position"] != ledger.head.position(scope.tenant_id) and outcome["known"] != _known(
         scope.tenant_id, found.id
     ):
         raise Conflict("Some of these entries were written, removed or forgotten here since the dry run.")
@@ -423,7 +423,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     with transaction.atomic():
         if work.dry_run:
             tenant_id = work.tenant_id
-            outcome |= {"position": ledger.position(tenant_id), "known": _known(tenant_id, upload_id)}
+            outcome |= {"position": ledger.head.position(tenant_id), "known": _known(tenant_id, upload_id)}
             outcome["vault"] = _vault_version(tenant_id)
         else:
             told = {**outcome, "sha256": work.options["sha256"]}
@@ -538,7 +538,7 @@ def _known(tenant_id: UUID, upload_id: UUID) -> int:
     """Return how many entries of the upload the ledger has or had."""
     parts = UploadPart.objects.of(tenant_id).filter(upload_id=upload_id).only("entry_ids")
     own = (UUID(bytes=each) for part in parts.iterator(chunk_size=20) for each in _entry_ids(part))
-    return sum(len(ledger.known_ids(tenant_id, chunk)) for chunk in sql.in_chunks(own))
+    return sum(len(ledger.entries.known_ids(tenant_id, chunk)) for chunk in sql.in_chunks(own))
 
 
 def _vault_version(tenant_id: UUID) -> str:

@@ -396,8 +396,8 @@ def within_budget(
 def index_words() -> int:
     """Index every entry of every tenant that is not in the index of full text yet; return their number."""
     done = 0
-    for tenant_id in ledger.tenants_behind():
-        while indexed := ledger.catch_up(tenant_id, most=INDEXED_AT_ONCE):
+    for tenant_id in ledger.index.tenants_behind():
+        while indexed := ledger.index.catch_up(tenant_id, most=INDEXED_AT_ONCE):
             done += indexed
     return done
 

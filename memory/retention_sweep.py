@@ -36,7 +36,7 @@ LATEST = timedelta(hours=36)
 
 def sweep(*, now: datetime) -> int:
     """Delete every entry that has expired by ``now``, in chunks; returns how many."""
-    return _remove_all(partial(ledger.expired_rows, now=now), "expired", now)
+    return _remove_all(partial(ledger.erase.expired_rows, now=now), "expired", now)
 
 
 def scrub(*, now: datetime) -> bool:
@@ -63,7 +63,7 @@ def _vacuum(now: datetime) -> bool:
     A vacuum keeps what an older transaction can still see, also one that rewrites the table: so what counts as done
     waits until none from before the forget is open.
     """
-    last = ledger.last_erased()
+    last = ledger.erase.last_erased()
     if last is None:
         return False
     settled = last + OVERLAP
@@ -86,11 +86,11 @@ def _may_be_rebuilt(size: int, rested: timedelta) -> bool:
 
 def _is_in_time(size: int, last: datetime, now: datetime) -> bool:
     """Whether something has to go out of the file at this hour."""
-    if ledger.removed_since(last - OVERLAP, at_once=True):
+    if ledger.erase.removed_since(last - OVERLAP, at_once=True):
         return True
     nightly = now.astimezone(UTC).hour in NIGHT and now - last >= timedelta(hours=12)
     quiet = size <= SMALL or nightly or now - last >= LATEST
-    return quiet and ledger.removed_since(last - OVERLAP)
+    return quiet and ledger.erase.removed_since(last - OVERLAP)
 
 
 def end_ephemeral(instance: str, *, now: datetime) -> int:
@@ -98,7 +98,7 @@ def end_ephemeral(instance: str, *, now: datetime) -> int:
 
     Called before that host answers requests again, so that no entry of an earlier start is ever seen.
     """
-    return _remove_all(partial(ledger.ephemeral_rows, instance), "ephemeral", now)
+    return _remove_all(partial(ledger.erase.ephemeral_rows, instance), "ephemeral", now)
 
 
 def sweep_merged(*, now: datetime) -> int:
@@ -109,10 +109,10 @@ def sweep_merged(*, now: datetime) -> int:
 def _sweep_merged_of(tenant_id: UUID, now: datetime) -> int:
     removed = 0
     before = now - timedelta(days=memory_policy.policy_of(tenant_id).restore_days)
-    while rows := ledger.merged_away_rows(tenant_id, before=before):
+    while rows := ledger.erase.merged_away_rows(tenant_id, before=before):
         for kind in sorted({kind for _, kind in rows}):
             of_kind = tuple(row for row, its in rows if its == kind)
-            removed += ledger.remove_entries(tenant_id, of_kind, reason=kind, now=now)
+            removed += ledger.erase.remove_entries(tenant_id, of_kind, reason=kind, now=now)
     return removed
 
 
@@ -124,7 +124,7 @@ def _remove_all(find: Callable[[], list[tuple[UUID, UUID]]], reason: str, now: d
             by_tenant[tenant_id].append(row)
         lapsed = reason == "expired"
         removed += sum(
-            ledger.remove_entries(tenant_id, tuple(found), reason=reason, lapsed=lapsed, now=now)
+            ledger.erase.remove_entries(tenant_id, tuple(found), reason=reason, lapsed=lapsed, now=now)
             for tenant_id, found in by_tenant.items()
         )
     return removed

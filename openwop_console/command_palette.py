@@ -160,7 +160,7 @@ def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
 LISTED_BY = {"keys": "id", "operators": "id"}  # pages that show it as a list of what matches
 FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], object]]] = {
     "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
-    "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
+    "cmt": ("commitment", lambda scope, found, now: commitments.lifecycle.find(scope, found, now=now)),
     "fgt": ("forget-request", lambda scope, found, now: plans.find(scope, found)),
     "hld": ("forget-hold", lambda scope, found, now: holds.find(scope, found)),
     "key": ("keys", lambda scope, found, now: api_keys.find(scope, found, now=now)),

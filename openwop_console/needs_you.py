@@ -179,7 +179,7 @@ def waiting_lists(scope: TenantScope, *, now: datetime) -> JSONObject:
         "imports": ledger_imports.awaiting_confirmation(scope, now=now)
         if all(map(scope.can, ledger_imports.SCOPES))
         else None,
-        "possible": commitments.list_possible(scope).order_by("id")
+        "possible": commitments.lifecycle.list_possible(scope).order_by("id")
         if scope.can("memory:retire") and scope.can("memory:read")
         else None,
         "forgets": plans.unfinished(scope) if erases else None,
@@ -221,7 +221,7 @@ def what_waits(scope: TenantScope, document: Mapping[str, object], *, now: datet
         waiting=found,
         titles={each.id: _title_of(each) for each in asked.rows} if asked else {},
         subjects={each.id: ", ".join(execution.terms_of(scope, each)) for each in previews.rows} if previews else {},
-        sentences=commitments.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
+        sentences=commitments.lifecycle.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
         policies=approval_policies.awaiting_me(scope) if reads else None,
         degraded=agents.degraded_rows(scope, document) if scope.can("agents:read") else None,
         host=health.problems(now=now) if scope.can("passes:run") else [],

@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory import ledger, provenance
 from memory.entry_drafts import EntryDraft
 from memory.host import ids
-from memory.ledger import Derivation
+from memory.ledger.entries import Derivation
 from memory.models import Archive
 from memory.passes import archives
 from memory.passes.archives import ArchiveDraft
@@ -84,7 +84,7 @@ def archive(
     run, scope, archive_id = building.open_run(owner), building.ref(owner, memory_ref), ids.new_id()
     body = document(sentences, memory_ref=memory_ref, budget=changes.get("token_budget", 8000), topic=topic, text=text)
     read = EntryDraft(text or "\n".join(each for each, _ in sentences) or "nothing")
-    (entry,) = ledger.write_derived(scope, [Derivation(read, "distilled")], run=run, now=at)
+    (entry,) = ledger.entries.write_derived(scope, [Derivation(read, "distilled")], run=run, now=at)
     made = draft(body, **changes)
     descents = [Descent(each, archive_id, "distilled") for each in archives.sources_of(body)]
     provenance.record(owner.tenant_id, descents, pass_id=None, now=at)

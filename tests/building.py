@@ -22,7 +22,7 @@ from memory.host.audit_chain import Finding
 from memory.host.errors import KeyExpired
 from memory.host.models import ArtifactKind, Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import Written
+from memory.ledger.entries import Written
 from memory.models.entry import MemoryEntry
 from openwop_console.runtime import calls, engine, run_operations, workflows
 from openwop_console.runtime.run_operations import RunRequest
@@ -229,7 +229,7 @@ def open_run(owner: TenantScope) -> Run:
     """A running run that a test writes in the name of."""
     run = run_operations.create_run(owner, RunRequest("conformance-noop"), now=timezone.now())
     with transaction.atomic():
-        runs.start(run, snapshot_position=ledger.position(owner.tenant_id), now=timezone.now())
+        runs.start(run, snapshot_position=ledger.head.position(owner.tenant_id), now=timezone.now())
     return runs.find(owner.tenant_id, run.id)
 
 
@@ -244,7 +244,7 @@ def write(
     **draft: Any,
 ) -> Written:
     """An entry through the ledger, in the name of ``run``."""
-    return ledger.write_entry(
+    return ledger.entries.write_entry(
         ref(owner, memory_ref), EntryDraft(content, **draft), run=run, node_id=node_id, now=now or timezone.now()
     )
 

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import commitments
-from memory.commitments import Shown, Wanted
+from memory.commitments.lifecycle import Shown, Wanted
 from memory.host import ids
 from memory.host.http import (
     COUNT,
@@ -126,7 +126,7 @@ def with_firings(shown: Shown, firings: Iterable[Firing]) -> JSONObject:
 def commitment_list(request: Request) -> Response:
     query = checked(CommitmentsQuery, query_of(request))
     given = query.validated_data
-    page = commitments.page(
+    page = commitments.lifecycle.page(
         scope_of(request),
         query.wanted(),
         after=given.get("after"),
@@ -153,7 +153,7 @@ def commitment(request: Request, commitment_id: str) -> Response:
 @api_view(["POST"])
 def snooze(request: Request, commitment_id: str) -> Response:
     scope, until = scope_of(request), checked(SnoozeCommitment, request.data).validated_data["until"]
-    commitments.snooze(scope, ids.parse("cmt", commitment_id), until=until, now=timezone.now())
+    commitments.lifecycle.snooze(scope, ids.parse("cmt", commitment_id), until=until, now=timezone.now())
     return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
@@ -167,7 +167,7 @@ def snooze(request: Request, commitment_id: str) -> Response:
 @api_view(["POST"])
 def cancel(request: Request, commitment_id: str) -> Response:
     scope, given = scope_of(request), checked(CancelCommitment, request.data).validated_data
-    commitments.cancel(scope, ids.parse("cmt", commitment_id), reason=given["reason"], now=timezone.now())
+    commitments.lifecycle.cancel(scope, ids.parse("cmt", commitment_id), reason=given["reason"], now=timezone.now())
     return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
@@ -177,7 +177,7 @@ def arm(request: Request, commitment_id: str) -> Response:
     """A possible commitment was meant: it fires from now on as others do."""
     checked(Nothing, request.data)
     scope = scope_of(request)
-    commitments.arm(scope, ids.parse("cmt", commitment_id), now=timezone.now())
+    commitments.lifecycle.arm(scope, ids.parse("cmt", commitment_id), now=timezone.now())
     return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
@@ -187,16 +187,16 @@ def dismiss(request: Request, commitment_id: str) -> Response:
     """A possible commitment was not meant: it is cancelled."""
     checked(Nothing, request.data)
     scope = scope_of(request)
-    commitments.dismiss(scope, ids.parse("cmt", commitment_id), now=timezone.now())
+    commitments.lifecycle.dismiss(scope, ids.parse("cmt", commitment_id), now=timezone.now())
     return Response(_document(scope, _commitment(scope, commitment_id)))
 
 
 def _commitment(scope: TenantScope, commitment_id: str) -> Shown:
-    return commitments.find(scope, ids.parse("cmt", commitment_id), now=timezone.now())
+    return commitments.lifecycle.find(scope, ids.parse("cmt", commitment_id), now=timezone.now())
 
 
 def _document(scope: TenantScope, shown: Shown) -> dict[str, object]:
-    return with_firings(shown, commitments.firings_of(scope, shown.row.id))
+    return with_firings(shown, commitments.lifecycle.firings_of(scope, shown.row.id))
 
 
 urlpatterns: list[URLPattern] = [

@@ -154,7 +154,7 @@ def build(tenant_id: UUID, request_id: UUID, *, holder: str, clock: Clock) -> Fo
 
 
 def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
-    stores, holdings, position = erasure.registered(), [], ledger.position(request.tenant_id)
+    stores, holdings, position = erasure.registered(), [], ledger.head.position(request.tenant_id)
     for done, holding in enumerate(plans.holdings_of(request.tenant_id, Identifiers(plans.open_terms(request))), 1):
         holdings.append(holding)
         if done < len(stores):
@@ -553,7 +553,7 @@ def _erase_part(
     """These rows are gone, counted and on record as progress; in one transaction, so all of that or nothing."""
     erased = eraser.erase(request.tenant_id, subject, rows, ticked=ticked, now=now)
     if erased:
-        ledger.mark_erased(request.tenant_id, now=now)
+        ledger.erase.mark_erased(request.tenant_id, now=now)
         request.plan[eraser.store]["erased"] += erased
         request.save(by=WRITER, update_fields=["plan"])
     done = sum(store["erased"] for store in request.plan.values())

@@ -177,7 +177,7 @@ def subject_of(request: ForgetRequest, terms: tuple[str, ...]) -> Identifiers:
 
 def _have_tags_changed(request: ForgetRequest) -> bool:
     since = request.created_at - OVERLAP
-    records = (audit.last_of(request.tenant_id, action) for action in ledger.TAG_ACTIONS.values())
+    records = (audit.last_of(request.tenant_id, action) for action in ledger.entries.TAG_ACTIONS.values())
     return any(record is not None and record.occurred_at >= since for record in records)
 
 

@@ -1,7 +1,7 @@
 """Many entries at once, all or none: made and changed as given, or deleted by what they have in common (R100, R101).
 
-A batch takes every lock that it needs before it changes anything, in the order of all others (``ledger.lock_entries``),
-and asks once what is the same for all its entries.
+A batch takes every lock that it needs before it changes anything, in the order of all others
+(``ledger.head.lock_entries``), and asks once what is the same for all its entries.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import sql
 from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
 from memory.host.json_types import JSONObject
-from memory.ledger import AddressedValue, NewAddressedEntry
+from memory.ledger.addressed import NewAddressedEntry
+from memory.ledger.entries import AddressedValue
 from memory.openintent import access, entries, namespaces, queries
 from memory.openintent.access import Caller
 from memory.openintent.capacity import Room
@@ -86,7 +87,7 @@ class At:
 def resolve_target(caller: Caller, items: Sequence[Item]) -> list[Target]:
     """The items with the places at which what they give is kept; nothing is looked up."""
     given = [item.given.address for item in items if item.given and item.entry_id is None]
-    places = iter(ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), given))
+    places = iter(ledger.addressed.redacted_addresses(redaction.for_tenant(caller.tenant_id), given))
     return [
         Target(index, item, next(places) if item.given and item.entry_id is None else None)
         for index, item in enumerate(items)
@@ -96,7 +97,7 @@ def resolve_target(caller: Caller, items: Sequence[Item]) -> list[Target]:
 def find_targets(caller: Caller, targets: Sequence[Target], *, now: datetime) -> list[Target]:
     """The same with what is there, in a few queries for all of them."""
     named = [each.item.entry_id for each in targets if each.item.entry_id]
-    held = ledger.find_by_keys(caller.tenant_id, [each.place for each in targets if each.place])
+    held = ledger.addressed.find_by_keys(caller.tenant_id, [each.place for each in targets if each.place])
     rows = adapter.openintent.addressed_rows(caller.tenant_id, list({*named, *held}))
     at = {row.unique: rows[row.id] for row in rows.values() if row.id in set(held)}
     return [_with_row(each, rows, at, now) for each in targets]
@@ -209,10 +210,10 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
     caller.scope.check(access.WRITE)
     if not wanted.narrows:
         raise refused("filter", "must say which entries are meant")
-    held = set(ledger.lock_entries(caller.tenant_id, entries=_writable(caller, wanted, now)))
+    held = set(ledger.head.lock_entries(caller.tenant_id, entries=_writable(caller, wanted, now)))
     going = [row for row in _writable(caller, wanted, now) if row in held] if held else []
     for part in sql.in_chunks(going):
-        ledger.remove_entries(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
+        ledger.erase.remove_entries(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
     return going
 
 
@@ -249,7 +250,7 @@ def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: dat
 
 
 def _planned(caller: Caller, found: Sequence[Target], owners: Owners, room: Room, now: datetime) -> _Plan:
-    held = ledger.lock_addresses(caller.tenant_id, [each.row.id for each in found if each.row])
+    held = ledger.addressed.lock_addresses(caller.tenant_id, [each.row.id for each in found if each.row])
     locked, plan = {row.id: row for row in held}, _Plan()
     for each in found:
         with At(each.index):
@@ -295,11 +296,11 @@ def _stored(caller: Caller, plan: _Plan, now: datetime) -> Outcome:
     """The entries of the plan are as planned."""
     rows, actor = dict(plan.same), caller.agent_id
     if plan.new:
-        new = ledger.write_addressed(caller.scope, list(plan.new.values()), actor=actor, now=now)
+        new = ledger.addressed.write_addressed(caller.scope, list(plan.new.values()), actor=actor, now=now)
         rows |= dict(zip(plan.new, new, strict=True))
     if plan.changed:
         opened = [row for row, _ in plan.changed.values() if not row.is_sealed]
-        changed = ledger.rewrite_all(caller.scope, list(plan.changed.values()), actor=actor, now=now)
+        changed = ledger.addressed.rewrite_all(caller.scope, list(plan.changed.values()), actor=actor, now=now)
         rows |= dict(zip(plan.changed, changed, strict=True))
         for row in opened:
             if row.is_sealed:

@@ -23,7 +23,8 @@ from memory.host.expiry import has_expired
 from memory.host.json_types import JSONObject
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue, NewAddressedEntry, StatedWrite
+from memory.ledger.addressed import NewAddressedEntry
+from memory.ledger.entries import AddressedValue, StatedWrite
 from memory.models import Agent, LineageKind, Task
 from memory.models.work import ENDED
 from memory.openintent import access, namespaces, work
@@ -77,7 +78,7 @@ def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObje
     The last three fields say where it is in the ledger and which node of which run wrote it, for readers of the ledger.
     ``inherited_from`` names the task whose entry a sub-task sees here (RFC-0015 6.5).
     """
-    entry, value = row.entry, ledger.value_or_none(row)
+    entry, value = row.entry, ledger.entries.value_or_none(row)
     scope = {name: text for name, text in (("task_id", row.task_id), ("intent_id", row.intent_id)) if text}
     document = {
         "id": ids.wire("mem", row.id),
@@ -151,13 +152,13 @@ def remove_derived(row: "EntryAddress", *, now: datetime) -> None:
     tenant_id, made = row.tenant_id, _made_of(row.tenant_id, row.id)
     others = _sources_of(tenant_id, made) - {row.id, *made}
     for part in sql.in_chunks(made):
-        ledger.remove_entries(tenant_id, part, reason=REASON, now=now)
+        ledger.erase.remove_entries(tenant_id, part, reason=REASON, now=now)
     lost = archives.withdraw_of_sealed(tenant_id, [row.id, *made], row.entry.memory_ref, now=now)
     read = [each.entry_id for each in lost if each.entry_id]
     recordings.blank_entries(tenant_id, [row.id, *made, *read])
     if others:
         host = tenancy.host_scope(Tenant.objects.get(id=tenant_id), scopes=frozenset({"memory:retire"}))
-        ledger.unhide_entries(host, others, now=now)
+        ledger.retirement.unhide_entries(host, others, now=now)
     archives.redistil(tenant_id, lost, now=now)
 
 
@@ -262,7 +263,7 @@ def request_of(row: "EntryAddress") -> AddressedValue:
         created_by=row.created_by,
         curated_by=row.curated_by,
     )
-    return AddressedValue(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
+    return AddressedValue(address, ledger.entries.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
 
 
 def apply_fields(before: AddressedValue, named: JSONObject, *, created_at: datetime, now: datetime) -> AddressedValue:
@@ -309,8 +310,8 @@ def _ends_by_itself(given: AddressedValue) -> bool:
 
 # Where new entries belong, and what is locked before them: a namespace, a task, an agent, a stream (RFC-0015 2, 5).
 #
-# Rows are locked in the order of all others (``ledger.lock_entries``): entries are counted and keys are looked up under
-# those locks, so that two at once run one after the other.
+# Rows are locked in the order of all others (``ledger.head.lock_entries``): entries are counted and keys are looked up
+# under those locks, so that two at once run one after the other.
 @dataclass(frozen=True, slots=True)
 class Owners:
     """The tasks and agents that entries belong to, and the logs for their facts."""
@@ -396,7 +397,7 @@ def lock_rows(
     if seals:
         vault.hold_key(now=now)
     if rows or len(owners.logs) > 1:
-        return ledger.lock_entries(caller.tenant_id, runs=owners.logs, entries=rows)
+        return ledger.head.lock_entries(caller.tenant_id, runs=owners.logs, entries=rows)
     return []
 
 
@@ -404,7 +405,9 @@ def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime
     """Remove the locked entries: ``evicted`` for others, or ``expired`` under a key that is wanted again."""
     lapsed, actor = reason == "expired", "" if reason == "expired" else caller.agent_id
     for part in sql.in_chunks(rows):
-        ledger.remove_entries(caller.tenant_id, part, reason=reason, actor=actor, lapsed=lapsed, held=True, now=now)
+        ledger.erase.remove_entries(
+            caller.tenant_id, part, reason=reason, actor=actor, lapsed=lapsed, held=True, now=now
+        )
 
 
 @transaction.atomic
@@ -413,20 +416,20 @@ def create(caller: Caller, given: AddressedValue, *, origin: Origin | None = Non
     caller.scope.check(access.WRITE)
     places = [given.address]
     if given.address.tier == Tier.SEMANTIC:  # its namespace is locked by the name that is kept
-        places = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), places)
+        places = ledger.addressed.redacted_addresses(redaction.for_tenant(caller.tenant_id), places)
     made = lock_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
     owners = lock_owners(caller, places, now=now)
     # Read after the locks, which may have taken time.
-    redactor, place, held = ledger.find_by_key_without_secrets(caller.tenant_id, given.address)
+    redactor, place, held = ledger.addressed.find_by_key_without_secrets(caller.tenant_id, given.address)
     new = resolve_places(caller, given, owners, now=now)
     lapsed = _require_free(caller, held, now)
     if stated := _stated(caller, origin, now):
         owners = replace(owners, logs=owners.logs | {stated.run_id})
         new = replace(new, stated=stated, node_id="" if new.node_id == OUTSIDE else new.node_id)
     _make_room(caller, place, size, owners, lapsed, now)
-    [row] = ledger.write_addressed(caller.scope, [new], actor=caller.agent_id, redactor=redactor, now=now)
+    [row] = ledger.addressed.write_addressed(caller.scope, [new], actor=caller.agent_id, redactor=redactor, now=now)
     namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
     return row
 
@@ -453,11 +456,11 @@ def put_entry(
     """The entry at its address, and whether it is new: an existing one has the ``named`` fields replaced, in any
     version unless one is given. ``fixed`` is what the request says that no change can alter."""
     caller.scope.check(access.WRITE)
-    places = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
+    places = ledger.addressed.redacted_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
     made = lock_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     lock_owners(caller, places, now=now)  # from here on no other request creates the entry
-    held = ledger.find_by_key(caller.tenant_id, places[0])
+    held = ledger.addressed.find_by_key(caller.tenant_id, places[0])
     if held and _is_kept(caller, held, given.address, origin, now):
         require_same_place(caller, held, fixed)
         return update(caller, held.id, version, named, origin=origin, now=now), False
@@ -477,7 +480,7 @@ def _is_kept(caller: Caller, held: "EntryAddress", place: Address, origin: Origi
     if place.is_sealed or held.is_sealed:
         vault.hold_key(now=now)
     opened = dependents(caller.tenant_id, held.id) if place.is_sealed and not held.is_sealed else []
-    return held.id in ledger.lock_entries(caller.tenant_id, entries=[held.id, *opened])
+    return held.id in ledger.head.lock_entries(caller.tenant_id, entries=[held.id, *opened])
 
 
 def require_same_place(caller: Caller, row: "EntryAddress", said: Mapping[str, str]) -> None:
@@ -499,7 +502,7 @@ def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddres
     if not adapter.openintent.is_plain(row):
         access.require_read(caller, row, now=now)
     if row.is_sealed:
-        ledger.value_of(row)
+        ledger.entries.value_of(row)
     refresh(caller, [row], now=now)
     return row
 
@@ -508,7 +511,7 @@ def refresh(caller: Caller, rows: Sequence["EntryAddress"], *, now: datetime) ->
     """Record an access of those that are the caller's own and could be evicted."""
     own = [row.id for row in rows if row.tier == Tier.EPISODIC and row.agent_id == caller.agent_id]
     if own:
-        ledger.touch(caller.tenant_id, own, now=now)
+        ledger.addressed.touch(caller.tenant_id, own, now=now)
 
 
 @transaction.atomic
@@ -531,7 +534,7 @@ def update(
     was_sealed, wanted = row.is_sealed, revise(caller, row, named, task, Room(now=now), now=now)
     if wanted is None:
         return row
-    changed = ledger.rewrite(caller.scope, row, wanted, actor=caller.agent_id, stated=stated, now=now)
+    changed = ledger.addressed.rewrite(caller.scope, row, wanted, actor=caller.agent_id, stated=stated, now=now)
     if changed.is_sealed and not was_sealed:
         remove_derived(changed, now=now)
     return changed
@@ -557,17 +560,19 @@ def revise(
 def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: datetime) -> UUID:
     """Delete the entry for good and return it. ``version`` is checked when given (R48)."""
     row, _, _ = _locked(caller, entry_id, version, now)
-    ledger.remove_entries(caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now)
+    ledger.erase.remove_entries(
+        caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now
+    )
     return UUID(bytes=row.id.bytes)
 
 
 @transaction.atomic
 def delete_at(caller: Caller, place: Address, version: int | None, *, now: datetime) -> UUID:
     """Delete the entry at this address for good and return it. Callers who may not create one there learn nothing."""
-    [kept] = ledger.redacted_addresses(redaction.for_tenant(caller.tenant_id), [place])
+    [kept] = ledger.addressed.redacted_addresses(redaction.for_tenant(caller.tenant_id), [place])
     if kept.tier != Tier.SEMANTIC or namespaces.exists(caller.tenant_id, kept.namespace):
         access.require_create(caller, kept, now=now)
-    held = ledger.find_by_key(caller.tenant_id, kept)
+    held = ledger.addressed.find_by_key(caller.tenant_id, kept)
     if held is None or held.tier != kept.tier:
         raise NotFound("There is no memory entry at that address.")
     return delete(caller, held.id, version, now=now)
@@ -617,7 +622,7 @@ def _locked(
         vault.hold_key(now=now)
     opened = dependents(caller.tenant_id, seen.id) if seals and not seen.is_sealed else []
     runs = [stated.run_id] if stated else []
-    row = ledger.lock_address(caller.tenant_id, seen.id, beside=opened, runs=runs)
+    row = ledger.addressed.lock_address(caller.tenant_id, seen.id, beside=opened, runs=runs)
     require_version(row, version, now)
     return row, task, stated
 
@@ -635,7 +640,7 @@ def require_version(row: "EntryAddress", version: int | None, now: datetime) -> 
     if not adapter.openintent.is_live(row, now):
         raise NotFound("There is no memory entry by that id.")
     if version is not None and row.version != version:
-        raise VersionMismatch(current_value=ledger.value_of(row), **state_of(row))
+        raise VersionMismatch(current_value=ledger.entries.value_of(row), **state_of(row))
 
 
 def require_addressed(row: "EntryAddress") -> None:
@@ -679,7 +684,7 @@ def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> JSONObject:
     scope.check("memory:retire")
     if adapter.console.find_entry(scope, entry_id, now=now) is None:
         raise NotFound("There is no memory entry by that id.")
-    value = ledger.value_of(ledger.lock_address(scope.tenant_id, entry_id))
+    value = ledger.entries.value_of(ledger.addressed.lock_address(scope.tenant_id, entry_id))
     target = ids.wire("mem", entry_id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="memory.revealed", target=target, now=now)
     return value

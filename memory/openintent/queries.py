@@ -394,7 +394,7 @@ def _filtered(
         row.id
         for part in sql.in_chunks(found)
         for row in _rows(caller.tenant_id, list(part), plain is not None)
-        if matches(ledger.value_or_none(row), wanted.filter)
+        if matches(ledger.entries.value_or_none(row), wanted.filter)
     ]
     return fitting[wanted.offset : wanted.offset + wanted.limit], scores, len(fitting)
 

@@ -360,7 +360,7 @@ def _with_dependents(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
 
 def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
     for part in sql.in_chunks(row.entry_id for row in rows if row.entry_id):
-        ledger.remove_entries(tenant_id, tuple(part), reason=FORGOTTEN, now=now)
+        ledger.erase.remove_entries(tenant_id, tuple(part), reason=FORGOTTEN, now=now)
     distillates = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
     distillates.filter(memory_ref__in={row.memory_ref for row in rows}).delete()
 

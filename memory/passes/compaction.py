@@ -21,7 +21,8 @@ from memory.host.errors import Invalid, NothingToCompact
 from memory.host.events import MemoryCompacted
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
-from memory.ledger import Derivation, Hidden, Written
+from memory.ledger.entries import Derivation, Written
+from memory.ledger.retirement import Hidden
 from memory.models import LineageKind, Pass
 from memory.provenance import Descent
 
@@ -81,7 +82,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     """
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert scope is not None, "a pass is over a ref of its tenant"
-    ledger.require_writable(scope, work.run)
+    ledger.entries.require_writable(scope, work.run)
     found, made = _with_room(work, _candidates(work, scope, clock))
     if work.dry_run:
         passes.finish(work, outcome=_outcome(found, made.sources, made.size), now=clock())
@@ -153,7 +154,7 @@ def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *
     if len(taken) < FEWEST or left.sources != taken:
         raise NothingToCompact(eligible=len(taken))
     draft = EntryDraft(left.text, _tags(taken), taken[0].subject, taken[0].agent_id)
-    [written] = ledger.write_derived(scope, [Derivation(draft, "compacted")], run=work.run, now=now)
+    [written] = ledger.entries.write_derived(scope, [Derivation(draft, "compacted")], run=work.run, now=now)
     descents = (Descent(entry.id, written.id, LineageKind.COMPACTED) for entry in taken)
     provenance.record(work.tenant_id, descents, pass_id=work.id, now=now)
     event_log.append(work.tenant_id, work.run_id, _fact(written, taken), now=now)
@@ -165,7 +166,7 @@ def _retired(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[Corp
     """Retires the sources, and returns those that were."""
     hidden = set()
     for part in sql.in_chunks(Hidden(entry.id, "compacted") for entry in sources):
-        hidden.update(ledger.hide_entries(work.tenant_id, part, now=now))
+        hidden.update(ledger.retirement.hide_entries(work.tenant_id, part, now=now))
     return [entry for entry in sources if entry.id in hidden]
 
 

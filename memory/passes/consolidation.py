@@ -25,7 +25,8 @@ from memory.host.events import MemoryConsolidated
 from memory.host.expiry import has_expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
-from memory.ledger import Derivation, Hidden
+from memory.ledger.entries import Derivation
+from memory.ledger.retirement import Hidden
 from memory.models import LineageKind, Pass
 from memory.provenance import Descent
 from memory.text import similarity, token_budget
@@ -387,7 +388,7 @@ class Acting:
         anew = [change for change in part if self._is_lacking(change)]
         away = [Hidden(entry.id, change.kind) for change in part for entry in change.sources]
         away += [Hidden(self._target(change).id, LineageKind.MERGED) for change in anew]
-        hidden = set(ledger.hide_entries(tenant, away, now=now))
+        hidden = set(ledger.retirement.hide_entries(tenant, away, now=now))
         done = list(_restricted(part, hidden))
         self._require_there(done, {self._target(change).id for change in anew}, hidden, now)
         lacking = {change.target.id for change in anew}
@@ -419,7 +420,7 @@ class Acting:
             return []
         drafts = [draft_of(self._target(change), change.sources) for change in changes]
         made = [Derivation(draft, "merged") for draft in drafts]
-        written = ledger.write_derived(self.scope, made, run=self.work.run, now=now)
+        written = ledger.entries.write_derived(self.scope, made, run=self.work.run, now=now)
         descents, tokens = [], 0
         for change, draft, entry in zip(changes, drafts, written, strict=True):
             before = self._target(change)
@@ -450,7 +451,7 @@ class Acting:
             each = [self._strength(entry) for entry in (target, *change.sources)]
             found[target.id] = sum(sources for sources, _ in each), max(last for _, last in each)
             self.strengths[target.id] = found[target.id]
-        ledger.strengthen(self.work.tenant_id, [(entry, *strength) for entry, strength in found.items()])
+        ledger.entries.strengthen(self.work.tenant_id, [(entry, *strength) for entry, strength in found.items()])
         return len(found)
 
     def _count(self, done: list[Change], written: int, stronger: int, moved: bool) -> None:
@@ -510,8 +511,8 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     """The ref is consolidated, its event on record once, and the pass done. A dry run writes its outcome alone."""
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert scope is not None, "a pass is over a ref of its tenant"
-    ledger.require_writable(scope, work.run)
-    ledger.require_durable("agents.memoryConsolidation")
+    ledger.entries.require_writable(scope, work.run)
+    ledger.entries.require_durable("agents.memoryConsolidation")
     seen, redact = load_ref(work, scope, clock), redaction.for_derived(work.tenant_id)
     changes = plan_changes(seen, redact)
     if work.dry_run:

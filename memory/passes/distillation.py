@@ -25,7 +25,7 @@ from memory.host.errors import Conflict, EndpointFailed, Invalid, TokenBudgetExc
 from memory.host.events import DistillationFigures, MemoryCompacted
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import Derivation
+from memory.ledger.entries import Derivation
 from memory.memory_policy import ENDPOINT, Policy
 from memory.models import Archive, LineageKind, Pass, Trigger
 from memory.passes import archives
@@ -379,7 +379,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
     scope, work, asked = commission.scope, commission.work, commission.asked
     keep_until = commission.keep_until
     entry = EntryDraft(made.distilled.text, tags=(TAG,), expires_at=keep_until)
-    (written,) = ledger.write_derived(scope, [Derivation(entry, TAG)], run=work.run, now=now)
+    (written,) = ledger.entries.write_derived(scope, [Derivation(entry, TAG)], run=work.run, now=now)
     access.lock_tenant(work.tenant_id)
     sources = [commission.gathered.entries[each] for each in made.distilled.covered if commission.gathered.entries]
     if (
@@ -488,8 +488,8 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     """
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert scope is not None, "a pass is over a ref of its tenant"
-    ledger.require_writable(scope, work.run)
-    ledger.require_durable("memory.distillation")
+    ledger.entries.require_writable(scope, work.run)
+    ledger.entries.require_durable("memory.distillation")
     asked, policy = Asked.parse(work.options), memory_policy.policy_of(work.tenant_id)
     for _ in range(ATTEMPTS):
         keep_until = clock() + timedelta(days=policy.archive_days)

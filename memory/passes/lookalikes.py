@@ -95,7 +95,7 @@ def find_pairs(work: Pass, *, clock: Clock) -> int:
         return 0
     position = consolidation_state.compared(scope.tenant_id, scope.memory_ref)
     fresh = next(adapter.passes.corpus_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
-    space = ledger.vector_space(scope.tenant_id)
+    space = ledger.vectors.vector_space(scope.tenant_id)
     if space is not None and not space.reason:  # those without a vector yet are compared after the next pass
         fresh = [each for each in fresh if each.position <= space.position]
     keyed, vectors = adapter.openintent.entries_with_key(scope), _Vectors(scope.tenant_id, fresh)
@@ -147,7 +147,7 @@ def _store_pairs(scope: MemoryScope, found: dict[tuple[UUID, UUID], Alike], posi
     """Record the pairs whose entries still exist. A pair that a person decided to keep stays decided, whatever was
     merged into its entries since."""
     both = {each for pair in found for each in pair}
-    there = set(ledger.lock_entries(scope.tenant_id, entries=sorted(both)))
+    there = set(ledger.head.lock_entries(scope.tenant_id, entries=sorted(both)))
     offered = LookAlike.objects.of(scope.tenant_id).filter(older_id__in=both, newer_id__in=both)
     before, known = set(offered.values_list("older_id", "newer_id")), _earlier_decisions(scope.tenant_id, found)
     rows = [
@@ -374,7 +374,7 @@ def _hold(scope: TenantScope, chosen: Sequence[Choice], refs: dict[UUID, str], n
     """The current pairs, locked after their entries; refused when one has changed since it was read."""
     rows = LookAlike.objects.of(scope.tenant_id).filter(id__in=list(refs))
     wanted = {each for pair in rows.values_list("older_id", "newer_id") for each in pair}
-    ledger.lock_entries(scope.tenant_id, entries=sorted(wanted))
+    ledger.head.lock_entries(scope.tenant_id, entries=sorted(wanted))
     entries: dict[UUID, CorpusEntry] = {}
     for memory_ref in set(refs.values()):
         place = tenancy.memory_scope(scope, memory_ref)
@@ -397,8 +397,8 @@ def _carry_out(scope: TenantScope, work: Pass, verb: str, held: list[_Held], now
     """The pass does what a consolidation does when its rules have decided so."""
     place = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert place is not None, "a pass is over a ref of its tenant"
-    ledger.require_writable(place, work.run)
-    ledger.require_durable("agents.memoryConsolidation")
+    ledger.entries.require_writable(place, work.run)
+    ledger.entries.require_durable("agents.memoryConsolidation")
     redact = redaction.for_derived(work.tenant_id)
     changes = _merges(held, redact) if verb == Verb.MERGE else _replacements(held)
     taken = [entry for change in changes for entry in change.sources]

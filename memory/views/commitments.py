@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memory import commitments
-from memory.commitments import Shown, Wanted
+from memory.commitments.lifecycle import Shown, Wanted
 from memory.forms import CancelForm, SnoozeForm
 from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.pages import Tab
@@ -58,10 +58,10 @@ def commitment_list(request: HttpRequest) -> HttpResponseBase:
     if "commitments" not in registrations.advertised_capabilities()["agents"]:
         return _unsupported(request, scope)
     if file_format := pages.file_format(request):
-        rows = (_row(each) for each in commitments.export_commitments(scope, wanted, now=now))
+        rows = (_row(each) for each in commitments.lifecycle.export_commitments(scope, wanted, now=now))
         return exports.listing(file_format, "commitments", rows, columns=COLUMNS)
     cursor = pages.Cursor.from_request(request, "cmt")
-    listed = commitments.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
+    listed = commitments.lifecycle.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
     possible = [] if cursor.after else _possible(scope, wanted, now)
     above = {each.row.id for each in possible}
     context = {
@@ -70,8 +70,8 @@ def commitment_list(request: HttpRequest) -> HttpResponseBase:
         "listed": listed,
         "rows": [each for each in listed.rows if each.row.id not in above],
         "wanted": wanted,
-        "tabs": _tabs(request, commitments.count_by_state(scope)),
-        "open_states": commitments.OPEN,
+        "tabs": _tabs(request, commitments.lifecycle.count_by_state(scope)),
+        "open_states": commitments.lifecycle.OPEN,
         "possible": possible,
         "here": pages.canonical_address(request),
         "can_change": scope.can("memory:retire"),
@@ -86,7 +86,7 @@ def _possible(scope: TenantScope, wanted: Wanted, now: datetime) -> list[Shown]:
     if wanted.state:
         return []
     undecided = replace(wanted, state=CommitmentState.POSSIBLE)
-    return commitments.page(scope, undecided, size=POSSIBLE_SHOWN, now=now).rows
+    return commitments.lifecycle.page(scope, undecided, size=POSSIBLE_SHOWN, now=now).rows
 
 
 def _unsupported(request: HttpRequest, scope: TenantScope) -> HttpResponse:
@@ -127,11 +127,11 @@ def _page(
         "shown": shown,
         "row": shown.row,
         "cmt_id": ids.wire("cmt", shown.row.id),
-        "firings": commitments.firings_of(scope, shown.row.id),
+        "firings": commitments.lifecycle.firings_of(scope, shown.row.id),
         "form": form,
         "can_change": scope.can("memory:retire"),
-        "can_snooze": commitments.can_become(shown.row, CommitmentState.SNOOZED),
-        "can_cancel": commitments.can_become(shown.row, CommitmentState.CANCELLED),
+        "can_snooze": commitments.lifecycle.can_become(shown.row, CommitmentState.SNOOZED),
+        "can_cancel": commitments.lifecycle.can_become(shown.row, CommitmentState.CANCELLED),
         "is_possible": shown.row.state == CommitmentState.POSSIBLE,
         "as_json": reverse("commitment", args=[ids.wire("cmt", shown.row.id)]) + "?format=json",
     }
@@ -139,7 +139,7 @@ def _page(
 
 
 def _commitment(scope: TenantScope, cmt_id: str, now: datetime) -> Shown:
-    return commitments.find(scope, ids.parse("cmt", cmt_id), now=now)
+    return commitments.lifecycle.find(scope, ids.parse("cmt", cmt_id), now=now)
 
 
 @pages.parameters("next")
@@ -159,21 +159,21 @@ def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
 
 
 def _put_off(scope: TenantScope, commitment_id: UUID, hours: int, now: datetime) -> object:
-    return commitments.snooze(scope, commitment_id, until=now + timedelta(hours=hours), now=now)
+    return commitments.lifecycle.snooze(scope, commitment_id, until=now + timedelta(hours=hours), now=now)
 
 
 @pages.parameters("next")
 @require_http_methods(["POST"])
 def arm(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """A possible commitment was meant."""
-    return _decide(request, cmt_id, commitments.arm, "The commitment is armed.")
+    return _decide(request, cmt_id, commitments.lifecycle.arm, "The commitment is armed.")
 
 
 @pages.parameters("next")
 @require_http_methods(["POST"])
 def dismiss(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """A possible commitment was not meant."""
-    return _decide(request, cmt_id, commitments.dismiss, "The commitment is dismissed.")
+    return _decide(request, cmt_id, commitments.lifecycle.dismiss, "The commitment is dismissed.")
 
 
 def _decide(request: HttpRequest, cmt_id: str, act: Callable[..., object], words: str) -> HttpResponse:
@@ -196,7 +196,9 @@ def cancel(request: HttpRequest, cmt_id: str) -> HttpResponse:
     form = CancelForm(request.POST if request.method == "POST" else None)
     conflict, status = None, 200
     if request.method == "POST":
-        sent = pages.submit(form, lambda data: commitments.cancel(scope, shown.row.id, reason=data["reason"], now=now))
+        sent = pages.submit(
+            form, lambda data: commitments.lifecycle.cancel(scope, shown.row.id, reason=data["reason"], now=now)
+        )
         if sent.result:
             messages.success(request, "The commitment is cancelled. It never fires again.")
             return redirect("commitment", cmt_id)

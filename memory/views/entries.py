@@ -89,7 +89,7 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
             return exports.document(
                 entry_files.document_of(row) | {"provenance": _document(origin), "lineage": _lineage(kin)}
             )
-    value = ledger.value_in(found.content) if found.address and not found.sealed else None
+    value = ledger.entries.value_in(found.content) if found.address and not found.sealed else None
     return _page(request, found, origin, value=None if value is None else _indented(value))
 
 
@@ -267,7 +267,8 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None).focus()
     if request.method == "POST":
         sent = pages.submit(
-            form, lambda data: ledger.retire_entry(scope, found.id, reason=data["reason"], now=timezone.now())
+            form,
+            lambda data: ledger.retirement.retire_entry(scope, found.id, reason=data["reason"], now=timezone.now()),
         )
         if sent.result:
             messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
@@ -286,7 +287,8 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     form, conflict, status = RestoreForm(request.POST if request.method == "POST" else None).focus(), None, 200
     if request.method == "POST":
         sent = pages.submit(
-            form, lambda data: ledger.restore_entry(scope, found.id, reason=data["reason"], now=timezone.now())
+            form,
+            lambda data: ledger.retirement.restore_entry(scope, found.id, reason=data["reason"], now=timezone.now()),
         )
         if sent.result:
             messages.success(request, "The entry is restored. Runs that start from now on read it again.")
@@ -302,7 +304,7 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     """No pass takes the entry away from now on; with ``protected=no`` one may again."""
     protected = request.POST.get("protected") != "no"
     scope = tenancy.scope_of(request)
-    ledger.protect(scope, _entry(scope, mem_id).id, protected=protected, now=timezone.now())
+    ledger.entries.protect(scope, _entry(scope, mem_id).id, protected=protected, now=timezone.now())
     said = "No pass takes the entry away from now on." if protected else "Passes may merge the entry again."
     messages.success(request, said)
     return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))

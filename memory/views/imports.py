@@ -17,7 +17,7 @@ from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.ledger_imports import Upload
 from memory.models import Pass
 from memory.wire import instant

@@ -293,7 +293,7 @@ def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Curso
     page: Page[Any]
     if show == "fired":
         page = nights.page_of_firings(scope, night, after=after, size=size)
-        fired = commitments.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
+        fired = commitments.lifecycle.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
         page = page.with_rows([(each, fired.get(each.commitment_id)) for each in page.rows])
     elif show in REMOVALS:
         page = nights.page_of_removed(scope, night, show, after=after, size=size)

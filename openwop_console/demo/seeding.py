@@ -29,7 +29,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import ForgetHold, ForgetRequest, Intent, Pass
 from memory.models.forget import ForgetState
 from memory.openintent import entries, work

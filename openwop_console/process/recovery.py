@@ -27,7 +27,7 @@ def leases() -> tuple[Lease[Any], ...]:
     from memory import commitments, passes
     from memory.host import runs, webhooks
 
-    return runs.LEASE, passes.LEASE, commitments.LEASE, webhooks.LEASE
+    return runs.LEASE, passes.LEASE, commitments.lifecycle.LEASE, webhooks.LEASE
 
 
 def recover(instance: str | None, now: datetime) -> int:

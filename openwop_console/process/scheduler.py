@@ -112,7 +112,7 @@ class Scheduler:
             scheduling.correct_schedules,
             pass_schedules.correct_ahead,
             memory_policy.correct_nights,
-            ledger.correct_vectors,
+            ledger.vectors.correct_vectors,
             heartbeats.correct_ahead,
             webhooks.correct_ahead,
             recovery.correct_leases,

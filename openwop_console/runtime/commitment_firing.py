@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import commitments, memory_policy, passes
-from memory.commitments import Claim
+from memory.commitments.due import Claim
 from memory.host import ids, runs, scheduling
 from memory.host.clock import Clock
 from memory.host.events import CommitmentFired
@@ -30,26 +30,26 @@ def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, c
     With ``whole``, also review the open commitments. Several workers may run this at once: each step commits its
     effects together with its progress. Releases the watch of ``holder``, if given.
     """
-    while commitments.read_next(tenant_id, now=clock()):
+    while commitments.inference.read_next(tenant_id, now=clock()):
         pass
-    commitments.record_ended_runs(tenant_id, now=clock())
+    commitments.due.record_ended_runs(tenant_id, now=clock())
     if whole:
-        commitments.review_open(tenant_id, now=clock())
+        commitments.due.review_open(tenant_id, now=clock())
     fired = scheduling.fire_each(
         "Commitment",
-        commitments.due_commitments(tenant_id, now=clock()),
+        commitments.due.due_commitments(tenant_id, now=clock()),
         lambda key: fire(tenant_id, key, now=clock()) is not None,
-        give_up=lambda key: commitments.abandon(tenant_id, key, now=clock()),
+        give_up=lambda key: commitments.due.abandon(tenant_id, key, now=clock()),
     )
     if holder:
-        commitments.release_watch(tenant_id, holder)
+        commitments.lifecycle.release_watch(tenant_id, holder)
     return fired
 
 
 @transaction.atomic
 def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | None:
     """Fire the commitment and return the firing; None if there is nothing to fire or another call has claimed it."""
-    claimed = commitments.claim(tenant_id, commitment_id, now=now)
+    claimed = commitments.due.claim(tenant_id, commitment_id, now=now)
     if claimed is None:
         return None
     started, code = _started(claimed, now)
@@ -64,7 +64,7 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
         enqueued_run_id=started,
         code=code,
     )
-    commitments.settle(claimed, made, now=now)
+    commitments.due.settle(claimed, made, now=now)
     return made
 
 

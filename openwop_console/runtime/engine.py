@@ -167,7 +167,7 @@ def _next(run: Run, clock: Clock) -> Progress:
 
 def _start(run: Run, definition: JSONObject, now: datetime) -> None:
     """Start the run with a memory snapshot of now; a branch from the beginning keeps its source's snapshot."""
-    position = ledger.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
+    position = ledger.head.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
     runs.start(run, snapshot_position=position, lasts=run_operations.duration_of(run, definition), now=now)
 
 
@@ -248,7 +248,7 @@ def _summarize(run: Run, definition: JSONObject, outcome: str, done: dict[str, S
     nodes = Counter(str(step.state) for step in done.values())
     counted = ", ".join(f"{count} {state}" for state, count in sorted(nodes.items())) or "none"
     content = f"Run {ids.wire('run', run.id)} of workflow {run.workflow_id} {outcome}. Nodes: {counted}."
-    ledger.write_entry(scope, EntryDraft(content, (provenance.RUN_SUMMARY,)), run=run, node_id=None, now=now)
+    ledger.entries.write_entry(scope, EntryDraft(content, (provenance.RUN_SUMMARY,)), run=run, node_id=None, now=now)
 
 
 def _is_due(run: Run, step: Step, now: datetime) -> bool:

@@ -119,7 +119,7 @@ class NodeMemory:
         if scope is None:
             raise NodeFailure("memory_ref_invalid", "The node names a memory_ref that this tenant cannot have.")
         draft = EntryDraft(content, tuple(tags), subject, self.agent_id, expires_at)
-        written = ledger.write_entry(scope, draft, run=self.run, node_id=self.node_id, now=now or self.now)
+        written = ledger.entries.write_entry(scope, draft, run=self.run, node_id=self.node_id, now=now or self.now)
         return ids.wire("mem", written.id)
 
     def _scope(self, memory_ref: str) -> MemoryScope | None:

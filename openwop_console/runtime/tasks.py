@@ -56,14 +56,14 @@ def enqueue_keeping(
 
     With ``whole``, queue every tenant that has commitments, for a complete check.
     """
-    found = commitments.due_tenants(since=since, whole=whole, after=after, now=now)
+    found = commitments.inference.due_tenants(since=since, whole=whole, after=after, now=now)
     return sum(_enqueue_keeping(tenant_id, whole, now) for tenant_id in found.tenants), found.after
 
 
 @transaction.atomic
 def _enqueue_keeping(tenant_id: UUID, whole: bool, now: datetime) -> bool:
     holder = f"{worker_name()}/{uuid4().hex}"
-    if not commitments.lease_watch(tenant_id, holder, now=now):
+    if not commitments.lifecycle.lease_watch(tenant_id, holder, now=now):
         return False
     async_task("openwop_console.runtime.tasks.keep_commitments", tenant_id.hex, holder, whole)
     return True

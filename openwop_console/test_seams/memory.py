@@ -38,7 +38,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run, SecretScope
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
-from memory.ledger import Written
+from memory.ledger.entries import Written
 from memory.models import Archive, Commitment, CommitmentState, Condition, Firing, Pass, PassState
 from memory.passes import compaction, distillation, orders
 from memory.passes.orders import Wanted
@@ -419,7 +419,7 @@ def fire(request: Request) -> Response:
     memory, kind = _commitments_memory(scope_of(request), given["memoryRef"]), Condition(given["condition"])
     canary = given.get("includeIntentionCanary", False)
     row = _fired_commitment(memory, kind) or _inferred(memory, kind, canary=canary)
-    if row.state in commitments.OPEN:
+    if row.state in commitments.lifecycle.OPEN:
         _satisfy(memory, row)
     return Response(_firing_document(memory, row) | (_canary(memory, row) if canary else {}))
 
@@ -439,7 +439,7 @@ def _fired_commitment(memory: MemoryScope, kind: Condition) -> Commitment | None
     commitment_firing.keep_commitments(memory.tenant_id, clock=timezone.now)
     mine = Commitment.objects.of(memory.tenant_id).filter(memory_ref=memory.memory_ref, condition=kind)
     fired: Commitment | None = mine.filter(state=CommitmentState.FIRED).order_by("-last_fired_at", "-id").first()
-    return fired or mine.filter(state__in=commitments.OPEN).order_by("-id").first()
+    return fired or mine.filter(state__in=commitments.lifecycle.OPEN).order_by("-id").first()
 
 
 def _inferred(memory: MemoryScope, kind: Condition, *, canary: bool) -> Commitment:
@@ -464,8 +464,8 @@ def _write(memory: MemoryScope, text: str, written_at: datetime) -> None:
     definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
     assert definition is not None, "the host brings this workflow along"
     order = RunOrder(WORKFLOW, definition, scope.principal.id)
-    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
-    ledger.write_entry(memory, EntryDraft(text, ("conformance",)), run=run, node_id=None, now=written_at)
+    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.head.position(scope.tenant_id), now=now)
+    ledger.entries.write_entry(memory, EntryDraft(text, ("conformance",)), run=run, node_id=None, now=written_at)
     runs.complete(run, now=now)
 
 
@@ -491,7 +491,8 @@ def _firing_document(memory: MemoryScope, row: Commitment) -> JSONObject:
     last: Firing | None = fired.order_by("-fired_at", "-id").first()
     if last is None:
         raise Conflict(
-            "The commitment has not fired.", state=commitments.find(memory.tenant, row.id, now=timezone.now()).row.state
+            "The commitment has not fired.",
+            state=commitments.lifecycle.find(memory.tenant, row.id, now=timezone.now()).row.state,
         )
     events = event_log.read(memory.tenant_id, last.run_id)
     event = next(each.payload for each in events if each.type == CommitmentFired.type)
@@ -500,7 +501,7 @@ def _firing_document(memory: MemoryScope, row: Commitment) -> JSONObject:
 
 def _canary(memory: MemoryScope, row: Commitment) -> dict[str, str]:
     """Return the canary in the intention, read from memory now."""
-    shown = commitments.find(memory.tenant, row.id, now=timezone.now())
+    shown = commitments.lifecycle.find(memory.tenant, row.id, now=timezone.now())
     found = CANARY_IN_TEXT.search(shown.intention or "")
     return {"intentionCanary": found[0]} if found else {}
 
@@ -523,7 +524,9 @@ def plant(scope: MemoryScope, drafts: Sequence[EntryDraft], *, canary: bool = Fa
     with _a_run(scope.tenant, now) as run:
         said = _spoken(run, now) if canary else ""
         spoken = [EntryDraft(said, (CANARY,)), EntryDraft(said, (RESTATED,))] if canary else []
-        return [ledger.write_entry(scope, draft, run=run, node_id=None, now=now) for draft in [*drafts, *spoken]]
+        return [
+            ledger.entries.write_entry(scope, draft, run=run, node_id=None, now=now) for draft in [*drafts, *spoken]
+        ]
 
 
 @transaction.atomic
@@ -553,7 +556,7 @@ def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
     definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
     assert definition is not None, "the host brings this workflow along"
     order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True)
-    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    run = runs.open_running(scope.tenant_id, order, snapshot_position=ledger.head.position(scope.tenant_id), now=now)
     yield run
     runs.complete(run, now=now)
 

@@ -73,7 +73,7 @@ def test_a_commitment_says_what_it_waits_for_and_reads_its_intention_from_memory
     tenant = building.tenant()
     entry = ids.parse("mem", found["memoryId"])
     assert entry is not None
-    ledger.remove_entries(tenant.id, (entry,), reason="expired", now=timezone.now())
+    ledger.erase.remove_entries(tenant.id, (entry,), reason="expired", now=timezone.now())
     assert acme.get(f"/{known}").json()["intention"] is None
 
 

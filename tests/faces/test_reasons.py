@@ -198,8 +198,8 @@ def test_a_rejecting_vote_reads_with_its_reason_until_it_is_forgotten(acme: Worl
 
 def a_restore(acme: World, reason: str) -> None:
     entry = MemoryEntry.objects.get(id=ids.parse("mem", acme.entry) or "")
-    ledger.retire_entry(acme.scope, entry.id, reason="", now=timezone.now())
-    ledger.restore_entry(acme.scope, entry.id, reason=reason, now=timezone.now())
+    ledger.retirement.retire_entry(acme.scope, entry.id, reason="", now=timezone.now())
+    ledger.retirement.restore_entry(acme.scope, entry.id, reason=reason, now=timezone.now())
 
 
 def a_correction(acme: World, reason: str) -> None:
@@ -318,13 +318,13 @@ def test_every_reason_is_checked_as_it_is_stored_and_none_is_cut_off(acme: World
     vault.store_secret(scope.tenant_id, "mail-password", "Tr0ub4dor&3x", now=now)
     run = building.open_run(scope)
     entry, retired = (building.write(scope, run, text) for text in ("a red pump", "a blue pump"))
-    ledger.retire_entry(scope, retired.id, reason="", now=now)
+    ledger.retirement.retire_entry(scope, retired.id, reason="", now=now)
     held = holds.place(scope, ["Ana Novak"], reason="Case 17", now=now)
     proposal = proposing.propose()
     agent = building.install_agent("acme", {"agentId": "private.acme.triage"})
     acts: dict[str, Callable[[str], object]] = {
-        "retire": lambda reason: ledger.retire_entry(scope, entry.id, reason=reason, now=now),
-        "restore": lambda reason: ledger.restore_entry(scope, retired.id, reason=reason, now=now),
+        "retire": lambda reason: ledger.retirement.retire_entry(scope, entry.id, reason=reason, now=now),
+        "restore": lambda reason: ledger.retirement.restore_entry(scope, retired.id, reason=reason, now=now),
         "hold": lambda reason: holds.place(scope, ["Marta Kowalska"], reason=reason, now=now),
         "end of a hold": lambda reason: holds.end(scope, held.id, reason=reason, now=now),
         "reject": lambda reason: lifecycle.reject(scope, proposal.id, reason=reason, now=now),

@@ -351,9 +351,9 @@ def test_a_read_only_host_writes_nothing_and_still_retires_and_forgets(settings:
         building.write(owner, building.open_run(owner), "direct")
     entry_id = ids.parse("mem", kept.entries[0])
     assert entry_id
-    ledger.retire_entry(owner, entry_id, reason="old", now=timezone.now())
+    ledger.retirement.retire_entry(owner, entry_id, reason="old", now=timezone.now())
     assert building.contents(owner) == []
-    assert ledger.remove_entries(owner.tenant_id, (entry_id,), reason="forgotten", now=timezone.now()) == 1
+    assert ledger.erase.remove_entries(owner.tenant_id, (entry_id,), reason="forgotten", now=timezone.now()) == 1
 
 
 def test_a_read_only_host_advertises_that_and_no_fixture_that_writes(client: Client, settings: Settings) -> None:
@@ -389,7 +389,7 @@ def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_
 def test_more_than_one_chunk_of_ephemeral_memory_ends(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.OPENWOP_MEMORY_INSTANCE = "host-a"
     building.remember("acme", *[f"note {number}" for number in range(7)])
-    monkeypatch.setattr(ledger.ephemeral_rows, "__kwdefaults__", {"limit": 3})
+    monkeypatch.setattr(ledger.erase.ephemeral_rows, "__kwdefaults__", {"limit": 3})
     assert retention_sweep.end_ephemeral("host-a", now=timezone.now()) == 7
     assert MemoryEntry.objects.count() == 0
 

@@ -64,9 +64,10 @@ def test_what_is_written_at_once_is_what_each_write_stores() -> None:
     one, many = knowing_run(acme), knowing_run(acme)
     drafts = drafts_of(now)
     singly = [
-        ledger.write_entry(building.ref(acme, "notes"), each, run=one, node_id="node", now=now) for each in drafts
+        ledger.entries.write_entry(building.ref(acme, "notes"), each, run=one, node_id="node", now=now)
+        for each in drafts
     ]
-    at_once = ledger.write_entries(building.ref(acme, "notes"), drafts, run=many, node_id="node", now=now)
+    at_once = ledger.entries.write_entries(building.ref(acme, "notes"), drafts, run=many, node_id="node", now=now)
     told = [(each.content, each.tags, each.created_at, each.expires_at) for each in singly]
     assert [(each.content, each.tags, each.created_at, each.expires_at) for each in at_once] == told
     assert [each.position for each in at_once] == [each.position + len(drafts) for each in singly]
@@ -92,7 +93,7 @@ def test_what_is_written_at_once_is_found_by_its_words() -> None:
     acme, now = building.scope(), timezone.now()
     run = building.open_run(acme)
     drafts = [EntryDraft(f"the needle{number} of it's hay\\stack") for number in range(300)]
-    made = ledger.write_entries(building.ref(acme, "notes"), drafts, run=run, node_id=None, now=now)
+    made = ledger.entries.write_entries(building.ref(acme, "notes"), drafts, run=run, node_id=None, now=now)
     for number in (0, 100, 299):
         found = ledger_page(acme, LedgerFilter(text=f"needle{number} hay\\stack", order="newest"), size=10, now=now)
         assert [row.id for row in found.entries] == [made[number].id]
@@ -103,14 +104,16 @@ def test_one_draft_that_cannot_be_stored_refuses_all() -> None:
     run = building.open_run(acme)
     drafts = [EntryDraft("good"), EntryDraft("")]
     with pytest.raises(Invalid):
-        ledger.write_entries(building.ref(acme, "notes"), drafts, run=run, node_id="node", now=now)
+        ledger.entries.write_entries(building.ref(acme, "notes"), drafts, run=run, node_id="node", now=now)
     with pytest.raises(Invalid):
-        ledger.write_entries(building.ref(acme, "openintent/semantic/x"), drafts[:1], run=run, node_id="node", now=now)
+        ledger.entries.write_entries(
+            building.ref(acme, "openintent/semantic/x"), drafts[:1], run=run, node_id="node", now=now
+        )
     with pytest.raises(NotFound):
-        ledger.write_entries(
+        ledger.entries.write_entries(
             building.ref(building.scope("globex"), "notes"), drafts[:1], run=run, node_id=None, now=now
         )
-    assert ledger.write_entries(building.ref(acme, "notes"), [], run=run, node_id="node", now=now) == []
+    assert ledger.entries.write_entries(building.ref(acme, "notes"), [], run=run, node_id="node", now=now) == []
     assert building.contents(acme) == []
     assert event_log.length(acme.tenant_id, run.id) == 1
 
@@ -121,5 +124,7 @@ def test_nothing_is_written_at_once_on_a_closed_log() -> None:
     with transaction.atomic():
         runs.complete(run, now=now)
     with pytest.raises(StreamClosed):
-        ledger.write_entries(building.ref(acme, "notes"), [EntryDraft("late")] * 3, run=run, node_id="node", now=now)
+        ledger.entries.write_entries(
+            building.ref(acme, "notes"), [EntryDraft("late")] * 3, run=run, node_id="node", now=now
+        )
     assert building.contents(acme) == []

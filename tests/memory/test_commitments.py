@@ -20,7 +20,7 @@ from memory.host import ids, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Run, RunEvent
-from memory.ledger import Hidden
+from memory.ledger.retirement import Hidden
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from memory.provenance import Descent
 from openwop_console.runtime import commitment_firing, replay, schedules
@@ -98,17 +98,17 @@ def test_a_ledger_longer_than_one_part_is_read_to_its_end(desk: Desk) -> None:
     for number in range(7):
         desk.says(f"Call customer {number} in 3 days.")
     parts = 0
-    while commitments.read_next(desk.tenant_id, now=desk.at, limit=2):
+    while commitments.inference.read_next(desk.tenant_id, now=desk.at, limit=2):
         parts += 1
     assert (len(desk.all), parts) == (7, 3)
 
 
 def test_what_passes_and_the_host_wrote_was_retired_or_has_expired_makes_no_commitment(desk: Desk) -> None:
     gone = desk.says("Call Ana in 3 days.")
-    ledger.retire_entry(desk.scope, gone, reason="", now=desk.at)
+    ledger.retirement.retire_entry(desk.scope, gone, reason="", now=desk.at)
     desk.says("Call Bob in 3 days.", expires_at=desk.at + timedelta(minutes=1))
-    derived = ledger.Derivation(EntryDraft("Call Carl in 3 days."), "merged")
-    ledger.write_derived(building.ref(desk.scope, "notes"), [derived], run=desk.run, now=desk.at)
+    derived = ledger.entries.Derivation(EntryDraft("Call Carl in 3 days."), "merged")
+    ledger.entries.write_derived(building.ref(desk.scope, "notes"), [derived], run=desk.run, now=desk.at)
     desk.keeps(hours=1)
     assert desk.all == []
 
@@ -133,7 +133,7 @@ def test_tenants_are_apart(desk: Desk) -> None:
     globex.says("The invoice cleared.")
     assert (globex.keeps(), desk.keeps(), globex.all) == (0, 0, [])
     with pytest.raises(NotFound):
-        commitments.find(globex.scope, desk.only.id, now=desk.at)
+        commitments.lifecycle.find(globex.scope, desk.only.id, now=desk.at)
 
 
 # --- firing: time -----------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_every_other_friday_fires_each_second_one_in_step_also_after_an_outage_a
     assert desk.keeps(hours=24 * 40) == 1
     assert Firing.objects.order_by("id").last().occasion == "2027-01-15T09:00:00+00:00"
     until = datetime(2027, 1, 30, tzinfo=UTC)
-    put_off = commitments.snooze(desk.scope, desk.only.id, until=until, now=desk.at)
+    put_off = commitments.lifecycle.snooze(desk.scope, desk.only.id, until=until, now=desk.at)
     assert put_off.due_at == datetime(2027, 2, 12, 9, tzinfo=UTC)
 
 
@@ -212,7 +212,7 @@ def test_a_condition_fires_once_each_time_it_turns_from_false_to_true(desk: Desk
         desk.says(text)
         assert desk.keeps(hours=1) == fires, text
     assert (len(desk.facts), desk.only.state, desk.only.fired_count) == (2, S.FIRED, 2)
-    assert not commitments.find(desk.scope, desk.only.id, now=desk.at).twice
+    assert not commitments.lifecycle.find(desk.scope, desk.only.id, now=desk.at).twice
 
 
 def test_only_later_entries_of_the_same_ref_decide(desk: Desk) -> None:
@@ -303,7 +303,7 @@ def test_a_crash_between_the_run_and_the_firing_leaves_neither(desk: Desk, monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patching:
-        patching.setattr(commitments, "settle", killed)
+        patching.setattr(commitments.due, "settle", killed)
         with pytest.raises(KeyboardInterrupt):
             desk.keeps(hours=72)
     assert (started(desk), desk.facts, desk.only.state) == ([], [], S.ARMED)
@@ -341,7 +341,7 @@ def test_a_snoozed_time_fires_when_the_snooze_ends(desk: Desk) -> None:
     desk.says("Call Ana in 3 days.")
     desk.keeps()
     until = desk.at + timedelta(days=5)
-    commitments.snooze(desk.scope, desk.only.id, until=until, now=desk.at)
+    commitments.lifecycle.snooze(desk.scope, desk.only.id, until=until, now=desk.at)
     assert (desk.only.state, desk.keeps(hours=24 * 4), desk.keeps(hours=24)) == (S.SNOOZED, 0, 1)
 
 
@@ -349,7 +349,7 @@ def test_a_snoozed_time_fires_when_the_snooze_ends(desk: Desk) -> None:
 def test_a_snoozed_time_that_comes_again_leaves_out_what_lies_before(desk: Desk) -> None:
     desk.says("Check the queue every day at 8:00.")
     desk.keeps()
-    commitments.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=3), now=desk.at)
+    commitments.lifecycle.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=3), now=desk.at)
     assert desk.only.due_at == datetime(2026, 11, 20, 8, tzinfo=UTC)
     assert (desk.keeps(hours=24 * 4), desk.only.state) == (1, S.ARMED)
 
@@ -361,7 +361,7 @@ def test_what_came_true_while_a_condition_was_put_off_fires_later_unless_it_was_
     desk.says("When the shipment arrives, tell Bob.")
     desk.keeps()
     for row in desk.all:
-        commitments.snooze(desk.scope, row.id, until=desk.at + timedelta(days=2), now=desk.at)
+        commitments.lifecycle.snooze(desk.scope, row.id, until=desk.at + timedelta(days=2), now=desk.at)
     for text in ("The invoice cleared.", "The contract was signed.", "The contract was not signed."):
         desk.says(text)
     assert desk.keeps(hours=1) == 0
@@ -373,11 +373,11 @@ def test_a_cancelled_commitment_never_fires_and_its_reason_holds_no_secret(desk:
     vault.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
     desk.says("Call Ana in 3 days.")
     desk.keeps()
-    commitments.cancel(desk.scope, desk.only.id, reason="see hunter2-hunter2", now=desk.at)
+    commitments.lifecycle.cancel(desk.scope, desk.only.id, reason="see hunter2-hunter2", now=desk.at)
     assert (desk.only.state, desk.only.reason) == (S.CANCELLED, "see [REDACTED:crm]")
     assert desk.keeps(hours=1000) == 0
     with pytest.raises(Conflict):
-        commitments.cancel(desk.scope, desk.only.id, reason="", now=desk.at)
+        commitments.lifecycle.cancel(desk.scope, desk.only.id, reason="", now=desk.at)
 
 
 @pytest.mark.parametrize("days", [0, -1, 91])
@@ -385,7 +385,7 @@ def test_a_snooze_ends_within_the_horizon(desk: Desk, days: int) -> None:
     desk.says("Call Ana in 3 days.")
     desk.keeps()
     with pytest.raises(Invalid):
-        commitments.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=days), now=desk.at)
+        commitments.lifecycle.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=days), now=desk.at)
 
 
 def test_who_may_not_retire_memory_changes_no_commitment(desk: Desk) -> None:
@@ -393,9 +393,9 @@ def test_who_may_not_retire_memory_changes_no_commitment(desk: Desk) -> None:
     desk.keeps()
     viewer = building.scope("acme", "viewer")
     with pytest.raises(Forbidden):
-        commitments.cancel(viewer, desk.only.id, reason="", now=desk.at)
+        commitments.lifecycle.cancel(viewer, desk.only.id, reason="", now=desk.at)
     with pytest.raises(Forbidden):
-        commitments.snooze(viewer, desk.only.id, until=desk.at + timedelta(days=1), now=desk.at)
+        commitments.lifecycle.snooze(viewer, desk.only.id, until=desk.at + timedelta(days=1), now=desk.at)
 
 
 @pytest.mark.engines
@@ -404,10 +404,10 @@ def test_a_key_bound_to_agents_sees_what_came_from_their_entries(desk: Desk) -> 
     desk.says("Call Bob in 3 days.", agent_id="acme.two")
     desk.keeps()
     bound = building.scope("acme", "agent", agents=["acme.one"])
-    page = commitments.page(bound, commitments.Wanted(), now=desk.at)
+    page = commitments.lifecycle.page(bound, commitments.lifecycle.Wanted(), now=desk.at)
     assert ([each.intention for each in page.rows], page.total) == (["Call Ana in 3 days."], 1)
     with pytest.raises(NotFound):
-        commitments.find(bound, desk.all[1].id, now=desk.at)
+        commitments.lifecycle.find(bound, desk.all[1].id, now=desk.at)
 
 
 def test_an_agent_s_row_counts_what_it_may_still_do(desk: Desk) -> None:
@@ -415,7 +415,7 @@ def test_an_agent_s_row_counts_what_it_may_still_do(desk: Desk) -> None:
     for text in ("Call Ana in 3 days.", "When the invoice clears, tell finance.", "Call Bob in 3 days."):
         desk.says(text, agent_id="private.acme.one")
     desk.keeps()
-    commitments.cancel(desk.scope, desk.all[0].id, reason="", now=desk.at)
+    commitments.lifecycle.cancel(desk.scope, desk.all[0].id, reason="", now=desk.at)
     (row,) = agents.agent_rows(desk.scope, {}, now=desk.at)
     assert row.armed == 2
 
@@ -443,7 +443,7 @@ def test_no_state_follows_another_but_by_the_table(desk: Desk) -> None:
 def test_a_commitment_whose_entry_somebody_retired_is_stale_and_does_not_fire(desk: Desk) -> None:
     entry = desk.says("Call Ana in 3 days.")
     desk.keeps()
-    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
+    ledger.retirement.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.at += timedelta(days=4)
     assert commitment_firing.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
     assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, lifecycle.GONE, [])
@@ -459,11 +459,11 @@ def test_one_whose_entry_has_expired_is_stale_at_the_next_thorough_look(desk: De
 def test_one_whose_entry_was_merged_goes_on_and_names_the_entry_that_says_so_now(desk: Desk) -> None:
     entry = desk.says("Call Ana in 3 days.")
     desk.keeps()
-    merged = ledger.Derivation(EntryDraft("Call Ana in 3 days."), "merged")
-    (into,) = ledger.write_derived(building.ref(desk.scope, "notes"), [merged], run=desk.run, now=desk.at)
-    ledger.hide_entries(desk.tenant_id, [Hidden(entry, "merged")], now=desk.at)
+    merged = ledger.entries.Derivation(EntryDraft("Call Ana in 3 days."), "merged")
+    (into,) = ledger.entries.write_derived(building.ref(desk.scope, "notes"), [merged], run=desk.run, now=desk.at)
+    ledger.retirement.hide_entries(desk.tenant_id, [Hidden(entry, "merged")], now=desk.at)
     provenance.record(desk.tenant_id, [Descent(entry, into.id, "merged")], pass_id=None, now=desk.at)
-    ledger.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
+    ledger.erase.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
     assert desk.keeps(hours=73) == 1
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into.id)]
 
@@ -483,15 +483,15 @@ def test_a_forgotten_subject_takes_its_commitments_along(desk: Desk) -> None:
     done = execution.execute(desk.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
     assert done is not None
     assert done.state == "forgotten"
-    shown = commitments.find(desk.scope, desk.only.id, now=timezone.now())
+    shown = commitments.lifecycle.find(desk.scope, desk.only.id, now=timezone.now())
     assert shown.intention == "Call Bob in 3 days."
 
 
 def test_a_commitment_that_was_read_from_an_entry_just_before_it_was_forgotten_is_residue(desk: Desk) -> None:
     entry = desk.says("Call Zebedee Quux in 3 days.")
     desk.keeps()
-    ledger.remove_entries(desk.tenant_id, (entry,), reason="forgotten", now=desk.at)
-    eraser, subject = CommitmentRows(commitments.remove), Identifiers(("zebedee quux",))
+    ledger.erase.remove_entries(desk.tenant_id, (entry,), reason="forgotten", now=desk.at)
+    eraser, subject = CommitmentRows(commitments.lifecycle.remove), Identifiers(("zebedee quux",))
     assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).left == 1
     desk.keeps()
     assert desk.all == []
@@ -502,41 +502,41 @@ def test_the_words_of_memory_are_read_there_and_redacted(desk: Desk) -> None:
     entry = desk.says("Call Ana in 3 days about hunter2-hunter2.")
     desk.keeps()
     vault.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
-    assert commitments.find(desk.scope, desk.only.id, now=desk.at).intention == (
+    assert commitments.lifecycle.find(desk.scope, desk.only.id, now=desk.at).intention == (
         "Call Ana in 3 days about [REDACTED:crm]."
     )
-    ledger.remove_entries(desk.tenant_id, (entry,), reason="expired", now=desk.at)
-    assert commitments.find(desk.scope, desk.only.id, now=desk.at).intention is None
+    ledger.erase.remove_entries(desk.tenant_id, (entry,), reason="expired", now=desk.at)
+    assert commitments.lifecycle.find(desk.scope, desk.only.id, now=desk.at).intention is None
 
 
 # --- who looks --------------------------------------------------------------------------------------------------------
 
 
 def test_a_lease_is_one_workers_until_it_ends(desk: Desk) -> None:
-    assert commitments.lease_watch(desk.tenant_id, "a", now=MONDAY)
-    assert not commitments.lease_watch(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=29))
-    assert commitments.lease_watch(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=30))
-    commitments.release_watch(desk.tenant_id, "a")
-    assert not commitments.lease_watch(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
-    commitments.release_watch(desk.tenant_id, "b")
-    assert commitments.lease_watch(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
+    assert commitments.lifecycle.lease_watch(desk.tenant_id, "a", now=MONDAY)
+    assert not commitments.lifecycle.lease_watch(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=29))
+    assert commitments.lifecycle.lease_watch(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=30))
+    commitments.lifecycle.release_watch(desk.tenant_id, "a")
+    assert not commitments.lifecycle.lease_watch(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
+    commitments.lifecycle.release_watch(desk.tenant_id, "b")
+    assert commitments.lifecycle.lease_watch(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
 
 
 def test_a_tenant_is_looked_after_when_there_is_news_or_something_is_due(desk: Desk) -> None:
     def wanted() -> bool:
-        return desk.tenant_id in commitments.due_tenants(since=desk.at, whole=False, now=desk.at).tenants
+        return desk.tenant_id in commitments.inference.due_tenants(since=desk.at, whole=False, now=desk.at).tenants
 
     assert not wanted()
     desk.says("Call Ana in 3 days.")
     assert wanted()
     desk.keeps()
     assert not wanted()
-    assert desk.tenant_id in commitments.due_tenants(since=desk.at, whole=True, now=desk.at).tenants
+    assert desk.tenant_id in commitments.inference.due_tenants(since=desk.at, whole=True, now=desk.at).tenants
     desk.at += timedelta(days=3)
     assert wanted()
     desk.keeps()
     assert not wanted()
-    assert desk.tenant_id not in commitments.due_tenants(since=desk.at, whole=True, now=desk.at).tenants
+    assert desk.tenant_id not in commitments.inference.due_tenants(since=desk.at, whole=True, now=desk.at).tenants
 
 
 def at_once(count: int, act: Callable[[], Any]) -> None:

@@ -14,7 +14,7 @@ from memory.forget import execution, plans
 from memory.forget.erasers.special_stores import CommitmentRows
 from memory.host import ids
 from memory.host.erasure import Identifiers
-from memory.ledger import Hidden
+from memory.ledger.retirement import Hidden
 from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
 from memory.passes import orders
 from memory.passes.orders import Wanted
@@ -46,9 +46,9 @@ class Desk(Keeping):
 
     def takes(self, *sources: UUID, text: str, kind: str) -> UUID:
         """The entry that a pass has made of these, which are hidden now."""
-        made = ledger.Derivation(EntryDraft(text), kind)
-        (into,) = ledger.write_derived(building.ref(self.scope, "notes"), [made], run=self.run, now=self.at)
-        ledger.hide_entries(self.tenant_id, [Hidden(each, kind) for each in sources], now=self.at)
+        made = ledger.entries.Derivation(EntryDraft(text), kind)
+        (into,) = ledger.entries.write_derived(building.ref(self.scope, "notes"), [made], run=self.run, now=self.at)
+        ledger.retirement.hide_entries(self.tenant_id, [Hidden(each, kind) for each in sources], now=self.at)
         descents = [Descent(each, into.id, kind) for each in sources]
         provenance.record(self.tenant_id, descents, pass_id=None, now=self.at)
         return UUID(str(into.id))
@@ -157,11 +157,11 @@ def test_a_commitment_whose_retired_entry_was_restored_is_armed_again_and_fires(
     entry = desk.says(CALL)
     desk.keeps()
     due = desk.only.due_at
-    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
+    ledger.retirement.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
     assert desk.ends == [(S.STALE, lifecycle.GONE)]
-    assert desk.tenant_id in commitments.due_tenants(whole=True, since=desk.at, now=desk.at).tenants
-    ledger.restore_entry(desk.scope, entry, now=desk.at)
+    assert desk.tenant_id in commitments.inference.due_tenants(whole=True, since=desk.at, now=desk.at).tenants
+    ledger.retirement.restore_entry(desk.scope, entry, now=desk.at)
     desk.keeps()
     assert (desk.ends, desk.only.due_at) == ([(S.ARMED, "")], due)
     assert desk.keeps(hours=24 * 4) == 1
@@ -170,9 +170,9 @@ def test_a_commitment_whose_retired_entry_was_restored_is_armed_again_and_fires(
 def test_a_condition_whose_restored_entry_is_back_is_waited_for_again(desk: Desk) -> None:
     entry = desk.says(WAIT)
     desk.keeps()
-    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
+    ledger.retirement.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
-    ledger.restore_entry(desk.scope, entry, now=desk.at)
+    ledger.retirement.restore_entry(desk.scope, entry, now=desk.at)
     desk.keeps()
     desk.says("Jones paid the invoice.")
     assert desk.keeps() == 1
@@ -182,9 +182,9 @@ def test_a_condition_whose_restored_entry_is_back_is_waited_for_again(desk: Desk
 def test_a_time_that_comes_again_leaves_out_what_lay_in_the_time_without_its_entry(desk: Desk) -> None:
     entry = desk.says("Check the queue every day at 8:00.")
     desk.keeps()
-    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
+    ledger.retirement.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps(hours=1)
-    ledger.restore_entry(desk.scope, entry, now=desk.at)
+    ledger.retirement.restore_entry(desk.scope, entry, now=desk.at)
     assert desk.keeps(hours=24 * 10) == 0
     assert (desk.only.state, desk.only.stale_at, desk.keeps(hours=24)) == (S.ARMED, None, 1)
 
@@ -192,10 +192,10 @@ def test_a_time_that_comes_again_leaves_out_what_lay_in_the_time_without_its_ent
 def test_what_was_put_off_waits_for_that_again(desk: Desk) -> None:
     entry = desk.says(WAIT)
     desk.keeps()
-    commitments.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=5), now=desk.at)
-    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
+    commitments.lifecycle.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=5), now=desk.at)
+    ledger.retirement.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
-    ledger.restore_entry(desk.scope, entry, now=desk.at)
+    ledger.retirement.restore_entry(desk.scope, entry, now=desk.at)
     desk.says("Jones paid the invoice.")
     assert (desk.keeps(), desk.keeps(hours=24 * 4), desk.keeps(hours=24)) == (0, 0, 1)
 
@@ -205,14 +205,14 @@ def test_an_entry_that_comes_back_too_late_or_never_leaves_its_commitment_stale_
     desk.says(CALL)
     desk.keeps()
     for entry in (late, removed):
-        ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
+        ledger.retirement.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
     assert [bool(row.predicate.get("words")) for row in desk.all] == [True, True, False]
-    ledger.remove_entries(desk.tenant_id, (removed,), reason="expired", now=desk.at)
+    ledger.erase.remove_entries(desk.tenant_id, (removed,), reason="expired", now=desk.at)
     desk.keeps()
     assert [bool(row.predicate.get("words")) for row in desk.all] == [True, False, False]
     desk.keeps(hours=24 * 91)
-    ledger.restore_entry(desk.scope, late, now=desk.at)
+    ledger.retirement.restore_entry(desk.scope, late, now=desk.at)
     desk.keeps()
     assert [row.predicate for row in desk.all] == [{"turn": 0}, {"turn": 0}, {}]
     assert desk.ends[:2] == [(S.STALE, lifecycle.GONE)] * 2
@@ -243,8 +243,8 @@ def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_lef
     entry = desk.says(WAIT)
     desk.says("When Jones signs the contract, tell legal.")
     desk.keeps()
-    ledger.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
-    eraser, subject = CommitmentRows(commitments.remove), Identifiers(("jones",))
+    ledger.erase.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
+    eraser, subject = CommitmentRows(commitments.lifecycle.remove), Identifiers(("jones",))
     alone, standing = (row.id for row in desk.all)
     held = eraser.find(desk.tenant_id, subject)
     assert (held.erase, held.suspected) == ((standing,), (alone,))
@@ -254,7 +254,7 @@ def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_lef
     assert (open_one.left, open_one.undecided) == (0, 1)
     spared = eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset({alone}))
     assert (spared.left, spared.undecided) == (0, 0)
-    commitments.remove(desk.tenant_id, [alone])
+    commitments.lifecycle.remove(desk.tenant_id, [alone])
     assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).undecided == 0
 
 
@@ -276,7 +276,7 @@ def test_a_commitment_of_a_suspected_entry_is_undecided_until_a_person_decides(d
     Commitment.objects.written_by(Commitment.writer).update(predicate={"words": ["invoic"]})
     request = execution.preview(desk.scope, ["zebed"], now=timezone.now()).request
     assert request.plan["standing commitments"]["suspected"] == 1
-    eraser, subject, row = CommitmentRows(commitments.remove), Identifiers(("zebed",)), desk.only.id
+    eraser, subject, row = CommitmentRows(commitments.lifecycle.remove), Identifiers(("zebed",)), desk.only.id
 
     def remains(chosen: frozenset[UUID], spared: frozenset[UUID]) -> tuple[int, int]:
         found = eraser.remains(desk.tenant_id, subject, chosen=chosen, spared=spared)
@@ -295,8 +295,8 @@ def test_a_commitment_that_has_ended_for_good_keeps_no_word_of_memory(desk: Desk
     assert desk.keeps() == 1
     desk.says("Jones did not pay the invoice.")
     desk.keeps()
-    commitments.cancel(desk.scope, desk.all[0].id, reason="", now=desk.at)
+    commitments.lifecycle.cancel(desk.scope, desk.all[0].id, reason="", now=desk.at)
     desk.keeps(hours=24 * 91)
     assert [row.predicate for row in desk.all] == [{"turn": 1}, {"turn": 0}]
     assert desk.ends == [(S.CANCELLED, ""), (S.STALE, lifecycle.UNFIRED)]
-    assert not commitments.find(desk.scope, desk.all[0].id, now=desk.at).twice
+    assert not commitments.lifecycle.find(desk.scope, desk.all[0].id, now=desk.at).twice

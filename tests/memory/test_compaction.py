@@ -14,7 +14,6 @@ from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
-from memory.ledger import Derivation
 from memory.models import Pass
 from memory.models.entry import MemoryEntry
 from memory.passes import orders
@@ -57,7 +56,7 @@ def entry(ada: TenantScope, wire_id: str) -> MemoryEntry:
 
 
 def position(ada: TenantScope) -> int:
-    return ledger.position(ada.tenant_id)
+    return ledger.head.position(ada.tenant_id)
 
 
 # --- what comes out ---------------------------------------------------------------------------------------------------
@@ -201,13 +200,13 @@ def test_entries_of_which_no_two_find_room_hold_up_none_about_another_subject(ad
 
 def test_what_is_protected_expires_or_was_made_by_a_pass_is_left(ada: TenantScope, run: Run) -> None:
     kept = building.write(ada, run, "protected")
-    ledger.protect(ada, kept.id, protected=True, now=timezone.now())
+    ledger.entries.protect(ada, kept.id, protected=True, now=timezone.now())
     building.write(ada, run, "expires", expires_at=timezone.now() + timedelta(days=1))
     retired = building.write(ada, run, "retired")
-    ledger.retire_entry(ada, retired.id, reason="wrong", now=timezone.now())
+    ledger.retirement.retire_entry(ada, retired.id, reason="wrong", now=timezone.now())
     for kind in ("distilled", "merged"):
-        made = Derivation(EntryDraft(kind), kind)
-        ledger.write_derived(building.ref(ada, "notes"), [made], run=run, now=timezone.now())
+        made = ledger.entries.Derivation(EntryDraft(kind), kind)
+        ledger.entries.write_derived(building.ref(ada, "notes"), [made], run=run, now=timezone.now())
     building.write(ada, run, "plain")
     compact(ada)
     building.write(ada, run, "one more")
@@ -345,7 +344,7 @@ def test_a_source_can_be_restored_and_is_not_taken_again(ada: TenantScope, run: 
     building.write(ada, run, "two")
     compact(ada)
 
-    ledger.restore_entry(ada, first.id, now=timezone.now())
+    ledger.retirement.restore_entry(ada, first.id, now=timezone.now())
     building.write(ada, run, "three")
 
     assert compact(ada).code == "nothing_to_compact"
@@ -400,7 +399,12 @@ def test_a_pass_whose_worker_died_at_any_step_compacts_once(
     ada: TenantScope, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first worker gets as far as one of the steps of the transaction and no further; the second does it all."""
-    steps = [(ledger, "hide_entries"), (ledger, "write_derived"), (provenance, "record"), (event_log, "append")]
+    steps = [
+        (ledger.retirement, "hide_entries"),
+        (ledger.entries, "write_derived"),
+        (provenance, "record"),
+        (event_log, "append"),
+    ]
     for text in ("one", "two"):
         building.write(ada, run, text)
     work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())
@@ -434,7 +438,7 @@ def test_what_somebody_retires_between_the_look_and_the_write_is_in_no_text(
 
     def meanwhile(*args: Any, **options: Any) -> None:
         progress(*args, **options)
-        ledger.retire_entry(ada, last.id, reason="wrong", now=timezone.now())
+        ledger.retirement.retire_entry(ada, last.id, reason="wrong", now=timezone.now())
 
     monkeypatch.setattr(passes, "progress", meanwhile)
     work = compact(ada)

@@ -61,10 +61,10 @@ def test_an_entry_that_is_retired_and_removed_at_once_is_counted_once() -> None:
 
     def act(number: int) -> None:
         if number % 2:
-            ledger.remove_entries(acme.tenant_id, tuple(rows), reason="expired", now=timezone.now())
+            ledger.erase.remove_entries(acme.tenant_id, tuple(rows), reason="expired", now=timezone.now())
         else:
             with suppress(NotFound):
-                ledger.retire_entry(acme, rows[number], reason="", now=timezone.now())
+                ledger.retirement.retire_entry(acme, rows[number], reason="", now=timezone.now())
 
     at_once(act, 16)
     head = LedgerHead.objects.of(acme.tenant_id).get()

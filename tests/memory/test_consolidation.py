@@ -145,7 +145,7 @@ def test_protected_entries_are_left_alone(desk: Desk) -> None:
     [old] = desk.say("The Team plan costs $9")
     desk.say("The Team plan now costs $12")
     for entry in (first, old):
-        ledger.protect(desk.owner, entry, protected=True, now=timezone.now())
+        ledger.entries.protect(desk.owner, entry, protected=True, now=timezone.now())
 
     assert counts(desk.consolidate()) == (6, 5)
     assert {first, old} <= set(MemoryEntry.objects.filter(retired_at=None).values_list("id", flat=True))
@@ -210,10 +210,10 @@ def test_a_later_pass_sees_what_is_new_against_what_was_there(desk: Desk) -> Non
 def test_what_was_retired_and_came_back_is_seen_again(desk: Desk) -> None:
     desk.say(*(f"Customer {number} prefers email" for number in range(20)))
     [back] = desk.say(SAME[0])
-    ledger.retire_entry(desk.owner, back, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(desk.owner, back, reason="", now=timezone.now())
     desk.say(SAME[1])
     desk.consolidate()
-    ledger.restore_entry(desk.owner, back, now=timezone.now())
+    ledger.retirement.restore_entry(desk.owner, back, now=timezone.now())
 
     assert counts(desk.consolidate()) == (22, 21)
 
@@ -224,11 +224,11 @@ def test_an_entry_that_is_protected_no_more_is_seen_again(desk: Desk, known: boo
     [kept] = desk.say(SAME[0])
     if known:
         desk.consolidate()
-    ledger.protect(desk.owner, kept, protected=True, now=timezone.now())
+    ledger.entries.protect(desk.owner, kept, protected=True, now=timezone.now())
     desk.say(SAME[1])
     assert counts(desk.consolidate()) == (22, 22)
 
-    ledger.protect(desk.owner, kept, protected=False, now=timezone.now())
+    ledger.entries.protect(desk.owner, kept, protected=False, now=timezone.now())
 
     assert counts(desk.consolidate()) == (22, 21)
     assert counts(desk.consolidate()) == (21, 21)
@@ -238,11 +238,11 @@ def test_what_was_looked_at_retired_and_came_back_is_seen_again(desk: Desk) -> N
     desk.say(*(f"Customer {number} prefers email" for number in range(20)))
     [back] = desk.say(SAME[0])
     desk.consolidate()
-    ledger.retire_entry(desk.owner, back, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(desk.owner, back, reason="", now=timezone.now())
     desk.say(SAME[1])
     desk.consolidate()
 
-    ledger.restore_entry(desk.owner, back, now=timezone.now())
+    ledger.retirement.restore_entry(desk.owner, back, now=timezone.now())
 
     assert counts(desk.consolidate()) == (22, 21)
 
@@ -253,8 +253,10 @@ def test_what_is_protected_no_more_while_a_pass_goes_on_is_seen_by_the_next(
 ) -> None:
     desk.say(*(f"Customer {number} prefers email" for number in (1, 1, 2, 3, 4, 5, 6, 7, 8, 9)))
     [kept, _] = desk.say(*SAME)
-    ledger.protect(desk.owner, kept, protected=True, now=timezone.now())
-    interrupted_at(monkeypatch, 1, lambda: ledger.protect(desk.owner, kept, protected=False, now=timezone.now()))
+    ledger.entries.protect(desk.owner, kept, protected=True, now=timezone.now())
+    interrupted_at(
+        monkeypatch, 1, lambda: ledger.entries.protect(desk.owner, kept, protected=False, now=timezone.now())
+    )
     assert counts(desk.consolidate()) == (12, 11)
 
     assert counts(desk.consolidate()) == (11, 10)
@@ -274,7 +276,7 @@ def test_what_was_merged_away_can_be_restored_and_is_then_left_alone(desk: Desk)
     done = desk.consolidate()
     [gone] = provenance.lineage_of_pass(done.tenant_id, done.id, limit=2)
 
-    back = ledger.restore_entry(desk.owner, gone.source_id, now=timezone.now())
+    back = ledger.retirement.restore_entry(desk.owner, gone.source_id, now=timezone.now())
 
     assert back.protected
     assert counts(desk.consolidate()) == (2, 2)
@@ -464,7 +466,7 @@ def test_nothing_goes_into_what_was_taken_away_meanwhile(
     first, second = desk.say(SAME[0], tags=tags) + desk.say(SAME[0])
     tenant = desk.owner.tenant_id
     interrupted_at(
-        monkeypatch, 1, lambda: ledger.remove_entries(tenant, (second,), reason="forgotten", now=timezone.now())
+        monkeypatch, 1, lambda: ledger.erase.remove_entries(tenant, (second,), reason="forgotten", now=timezone.now())
     )
 
     done = desk.consolidate()
@@ -477,7 +479,9 @@ def test_nothing_goes_into_what_was_taken_away_meanwhile(
 @pytest.mark.engines
 def test_a_source_that_was_protected_meanwhile_stays(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third = desk.say(SAME[0], SAME[0], SAME[0])
-    interrupted_at(monkeypatch, 1, lambda: ledger.protect(desk.owner, first, protected=True, now=timezone.now()))
+    interrupted_at(
+        monkeypatch, 1, lambda: ledger.entries.protect(desk.owner, first, protected=True, now=timezone.now())
+    )
 
     done = desk.consolidate()
 

@@ -14,7 +14,7 @@ from memory.addresses import Address, Tier
 from memory.host import audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
@@ -45,7 +45,7 @@ def test_a_corrected_text_is_a_new_entry_and_the_old_one_is_kept() -> None:
     assert before.retired_at is not None
     assert (after.tags, after.subject, after.memory_ref) == (["price"], "acme", before.memory_ref)
     assert after.expires_at == before.expires_at
-    ledger.restore_entry(building.scope(), old.id, now=timezone.now())
+    ledger.retirement.restore_entry(building.scope(), old.id, now=timezone.now())
     assert len(building.contents(building.scope())) == 2
 
 
@@ -101,10 +101,10 @@ def test_what_is_not_a_persons_to_change_is_refused() -> None:
         correct(old, scope=building.scope("globex"))
     with pytest.raises(Forbidden):
         correct(old, scope=building.scope("acme", "reviewer"))
-    ledger.retire_entry(building.scope(), old.id, reason="", now=now)
+    ledger.retirement.retire_entry(building.scope(), old.id, reason="", now=now)
     with pytest.raises(Conflict, match="Restore it first"):
         correct(old)
-    ledger.remove_entries(building.tenant().id, [old.id], reason="forgotten", now=now)
+    ledger.erase.remove_entries(building.tenant().id, [old.id], reason="forgotten", now=now)
     with pytest.raises(NotFound):
         correct(old)
 

@@ -19,7 +19,7 @@ from memory.entry_drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
 from memory.host.tenancy import TenantScope
-from memory.ledger import Derivation
+from memory.ledger.entries import Derivation
 from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
 from memory.passes import archives, distillation, orders
 from memory.passes.archives import withdraw_expired
@@ -147,7 +147,7 @@ def test_an_archive_that_agents_can_read_no_more_is_made_anew_with_the_same_byte
     acme = building.scope()
     remember(acme, *CONTENTS)
     first = distil(acme)
-    ledger.retire_entry(acme, parsed(first.outcome["outputId"]), reason="", now=timezone.now())
+    ledger.retirement.retire_entry(acme, parsed(first.outcome["outputId"]), reason="", now=timezone.now())
     second = distil(acme)
     assert second.outcome["archiveId"] != first.outcome["archiveId"]
     assert second.outcome["archiveChecksum"] == first.outcome["archiveChecksum"]
@@ -247,13 +247,13 @@ def test_a_worker_that_lost_its_pass_writes_nothing(monkeypatch: pytest.MonkeyPa
     acme = building.scope()
     remember(acme, *CONTENTS)
     work = orders.order(acme, Wanted("distill", "notes"), now=timezone.now())
-    write = ledger.write_derived
+    write = ledger.entries.write_derived
 
     def overtaken(*given: Any, **named: Any) -> Any:
         passes.claim(acme.tenant_id, work.id, holder="other/1", now=timezone.now() + passes.LEASE.lasts * 2)
         return write(*given, **named)
 
-    monkeypatch.setattr(ledger, "write_derived", overtaken)
+    monkeypatch.setattr(ledger.entries, "write_derived", overtaken)
     assert orders.run_pass(acme.tenant_id, work.id, holder="test/1", clock=timezone.now) is None
     assert left_behind(acme) == [0, 0, 0]
 
@@ -409,7 +409,7 @@ def test_what_is_forgotten_while_the_archive_is_made_is_not_in_it(monkeypatch: p
 
     def then_forgotten(*given: Any) -> Any:
         found = gather(*given)
-        ledger.remove_entries(acme.tenant_id, (gone.id,), reason="forgotten", now=timezone.now())
+        ledger.erase.remove_entries(acme.tenant_id, (gone.id,), reason="forgotten", now=timezone.now())
         return found
 
     monkeypatch.setattr(distillation, "gather", then_forgotten)
@@ -463,9 +463,9 @@ def test_what_passes_made_is_taken_and_what_is_strong_is_known() -> None:
     run = building.open_run(acme)
     now = timezone.now()
     made = [Derivation(EntryDraft(text), kind) for text, kind in (("Merged.", "merged"), ("Compacted.", "compacted"))]
-    merged, _ = ledger.write_derived(building.ref(acme, "notes"), made, run=run, now=now)
+    merged, _ = ledger.entries.write_derived(building.ref(acme, "notes"), made, run=run, now=now)
     before = distil(acme)
-    ledger.strengthen(acme.tenant_id, [(merged.id, 5, now + timedelta(minutes=1))])
+    ledger.entries.strengthen(acme.tenant_id, [(merged.id, 5, now + timedelta(minutes=1))])
     after = distil(acme)
     assert before.outcome["sourceCount"] == after.outcome["sourceCount"] == 2
     assert before.outcome["archiveId"] != after.outcome["archiveId"]

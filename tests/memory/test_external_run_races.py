@@ -12,7 +12,7 @@ from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import event_log
 from memory.host.models import Run
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import EntryOrigin, ExternalRun
 from memory.models.address import EntryAddress
 from memory.openintent import entries

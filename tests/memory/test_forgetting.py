@@ -514,7 +514,7 @@ def test_a_transaction_ends_with_a_block_of_the_index_of_words_where_half_of_it_
     placed = list(MemoryEntry.objects.order_by("id").values_list("id", "position"))
     rows = [row for row, _ in placed]
     first = next(at for at, (_, position) in enumerate(placed) if position % 8 == 0)
-    take = ledger.whole_blocks
+    take = ledger.index.whole_blocks
     assert take(acme.tenant_id, rows[first : first + 9]) == take(acme.tenant_id, rows[first : first + 12]) == 8
     assert take(acme.tenant_id, rows[first : first + 24]) == 16
     assert take(acme.tenant_id, rows[first + 1 : first + 7]) == 5, "no block ends there"
@@ -626,7 +626,7 @@ def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
 def test_reasons_that_people_gave_are_forgotten() -> None:
     acme = building.scope()
     building.write_each(acme, "an old note")
-    ledger.retire_entry(acme, MemoryEntry.objects.get().id, reason=f"{MARTA} said so", now=timezone.now())
+    ledger.retirement.retire_entry(acme, MemoryEntry.objects.get().id, reason=f"{MARTA} said so", now=timezone.now())
     building.write_each(acme, "bob@x.org")
     forget(acme, "bob@x.org", typed="bob@x.org", reason=f"{MARTA} asked for it")
     forget(acme)
@@ -1036,8 +1036,8 @@ def test_a_confirmation_sees_what_went_and_what_changed_since_the_preview() -> N
     found = preview(acme)
     gone, changed, _ = MemoryEntry.objects.order_by("position").values_list("id", flat=True)
     with transaction.atomic():
-        ledger.remove_entries(acme.tenant_id, (gone,), reason="deleted", now=timezone.now())
-        behind = ledger.position(acme.tenant_id) + 1
+        ledger.erase.remove_entries(acme.tenant_id, (gone,), reason="deleted", now=timezone.now())
+        behind = ledger.head.position(acme.tenant_id) + 1
         rows = MemoryEntry.objects.written_by("memory.ledger").filter(id=changed)
         rows.update(content="nobody", search_text="nobody", position=behind)
     with pytest.raises(Conflict) as refused:
@@ -1051,7 +1051,7 @@ def test_a_confirmation_sees_a_tag_that_was_changed_in_place_since_the_preview()
     (entry_id,) = MemoryEntry.objects.values_list("id", flat=True)
     for tagged, difference in ((True, 1), (False, -1)):
         found = preview(acme)
-        ledger.tag_entry(acme, entry_id, MARTA, tagged=tagged, now=timezone.now())
+        ledger.entries.tag_entry(acme, entry_id, MARTA, tagged=tagged, now=timezone.now())
         with pytest.raises(Conflict) as refused:
             confirm(acme, found)
         assert refused.value.details["changed"]["memory entries"] == {"erase": difference, "suspected": 0}
@@ -1080,7 +1080,7 @@ def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
     building.write_each(acme, "unrelated", tags=["common"])
     rows = tuple(MemoryEntry.objects.values_list("id", flat=True))
     with CaptureQueriesContext(connection) as seen, transaction.atomic():
-        ledger.remove_entries(acme.tenant_id, rows, reason="forgotten", now=timezone.now())
+        ledger.erase.remove_entries(acme.tenant_id, rows, reason="forgotten", now=timezone.now())
     statements = [each["sql"] for each in seen if "memory_entrytag" in each["sql"] or "DISTINCT" in each["sql"]]
     assert not [each for each in statements if "DISTINCT" in each]
     deleting = next(each for each in statements if each.startswith("DELETE FROM memory_entrytag"))
@@ -1098,7 +1098,7 @@ def test_removing_an_entry_reads_no_table_through() -> None:
     VectorSpace(tenant_id=acme.tenant_id, id=acme.tenant_id, source="x", next_at=timezone.now()).insert(
         by=VectorSpace.writer
     )
-    while ledger.catch_up(acme.tenant_id):
+    while ledger.index.catch_up(acme.tenant_id):
         pass
     entry = MemoryEntry.objects.get()
     plans: list[str] = []
@@ -1121,7 +1121,7 @@ def test_removing_an_entry_reads_no_table_through() -> None:
         if sql.is_postgres():
             connection.cursor().execute("SET LOCAL enable_seqscan = off")  # of a few rows it would read all
         with connection.execute_wrapper(explain):
-            ledger.remove_entries(acme.tenant_id, (entry.id,), reason="forgotten", now=timezone.now())
+            ledger.erase.remove_entries(acme.tenant_id, (entry.id,), reason="forgotten", now=timezone.now())
     assert {
         "memory_memoryentry", "memory_entrytag", "memory_entryaddress", "memory_lookalike", "memory_strength",
         "memory_retirement", "memory_searchblock", "memory_searchword", "memory_searchstem", "memory_vector",

@@ -89,7 +89,7 @@ def everything(name: str) -> TenantScope:
     building.remember("acme", f"about {name}", "another note", subject="x")
     last = MemoryEntry.objects.order_by("-position").first()
     assert last is not None
-    ledger.retire_entry(acme, last.id, reason=f"{name} said so", now=now)
+    ledger.retirement.retire_entry(acme, last.id, reason=f"{name} said so", now=now)
     look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
     building.install("acme", look)
     building.execute(acme, "look")

@@ -28,8 +28,7 @@ from memory.host import event_log, ids, runs, sql, vault
 from memory.host.errors import Forbidden, NotFound, StreamClosed
 from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, base
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue
-from memory.ledger.entries import SAME_SECRETS, versions_text
+from memory.ledger.entries import SAME_SECRETS, AddressedValue, versions_text
 from memory.ledger_search import LedgerFilter
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
@@ -258,7 +257,7 @@ def test_objects_made_of_rows_are_those_of_the_orm(django_assert_num_queries: Dj
     run = building.open_run(acme)
     building.write(acme, run, "one", tags=("ü", "b"), expires_at=now + timedelta(hours=1))
     retired = building.write(acme, run, "two")
-    ledger.retire_entry(acme, retired.id, reason="", now=now)
+    ledger.retirement.retire_entry(acme, retired.id, reason="", now=now)
     named = ("id", "tags", "created_at", "expires_at", "retired_at", "protected", "run_id", "run__system")
     rows = MemoryEntry.objects.of(acme.tenant_id).select_related("run").only(*named).order_by("id")
     with django_assert_num_queries(1):
@@ -280,7 +279,7 @@ def test_a_ledger_page_compiled_for_one_filter_serves_another(monkeypatch: pytes
     for name in filter(None, names):
         more: dict[str, Any] = {"agent_id": name, "subject": name, "tags": (name, "common"), "memory_ref": name}
         retired = building.write(acme, run, f"retired of {name}", now=now, **more)
-        ledger.retire_entry(acme, retired.id, reason="", now=now)
+        ledger.retirement.retire_entry(acme, retired.id, reason="", now=now)
         building.write(acme, run, f"of {name}", now=now, **more)
         building.write(acme, run, f"lapsed of {name}", now=now - 2 * HOUR, expires_at=now - HOUR, **more)
     for name in (*names, *reversed(names)):

@@ -79,7 +79,7 @@ def test_what_may_not_be_read_takes_nothing_of_the_budget() -> None:
     write_each(acme, "kept")
     write_each(acme, "gone", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
     (hidden,) = write_each(acme, "hidden")
-    ledger.retire_entry(acme, hidden, reason="", now=now)
+    ledger.retirement.retire_entry(acme, hidden, reason="", now=now)
     write_each(acme, "elsewhere", memory_ref="other")
     write_each(globex, "foreign")
     assert wanted(acme, tokens("kept")) == ["kept"]

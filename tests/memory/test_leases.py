@@ -39,7 +39,7 @@ def free_row(kind: str) -> tuple[UUID, UUID]:
     if kind == "heartbeat":
         return tenant_id, heartbeats.create_heartbeat(tenant_id, HeartbeatOrder("beat", "usr", 60, {}), now=NOW).id
     if kind == "commitments":
-        commitments.lease_watch(tenant_id, "old/1", now=before)
+        commitments.lifecycle.lease_watch(tenant_id, "old/1", now=before)
         return tenant_id, tenant_id
     asked = idempotency_keys.request_of(tenant_id, "usr", key="k", method="POST", path="/v1/runs", query="", body=b"")
     claimed = idempotency_keys.claim(asked, now=before)

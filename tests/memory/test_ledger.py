@@ -131,8 +131,8 @@ def test_what_a_pass_makes_goes_through_every_secret_of_the_tenant_and_every_sha
     draft = entry_drafts.EntryDraft(
         "tok-123456789 and AKIAABCDEFGH12345678", ("tok-123456789",), subject="tok-123456789"
     )
-    made = [ledger.Derivation(draft, "merged")]
-    [written] = ledger.write_derived(building.ref(acme, "notes"), made, run=run, now=timezone.now())
+    made = [ledger.entries.Derivation(draft, "merged")]
+    [written] = ledger.entries.write_derived(building.ref(acme, "notes"), made, run=run, now=timezone.now())
     entry = MemoryEntry.objects.get(id=written.id)
     assert entry.content == "[REDACTED:crm] and [REDACTED:secret-shape]"
     assert (entry.tags, entry.subject) == (["[REDACTED:crm]"], "[REDACTED:crm]")
@@ -181,11 +181,11 @@ def test_the_sweep_removes_what_expired_and_leaves_a_tombstone_without_content()
 def test_retire_hides_and_restore_shows_again() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "stale")
-    ledger.retire_entry(acme, written.id, reason="no longer true", now=timezone.now())
+    ledger.retirement.retire_entry(acme, written.id, reason="no longer true", now=timezone.now())
     assert building.contents(acme) == []
     assert ledger_search.ledger_page(acme, ledger_search.LedgerFilter(), now=timezone.now()).total == 0
     assert ledger_search.ledger_page(acme, ledger_search.LedgerFilter(state="retired"), now=timezone.now()).total == 1
-    ledger.restore_entry(acme, written.id, now=timezone.now())
+    ledger.retirement.restore_entry(acme, written.id, now=timezone.now())
     assert building.contents(acme) == ["stale"]
     assert adapter.console.count_entries(acme, now=timezone.now()) == 1
 
@@ -195,7 +195,7 @@ def test_only_those_who_operate_retire() -> None:
     written = building.write(acme, building.open_run(acme), "x")
     for role in sorted(access.ROLES.keys() - {"operator", "owner"}):
         with pytest.raises(Forbidden):
-            ledger.retire_entry(building.scope(role=role), written.id, reason="", now=timezone.now())
+            ledger.retirement.retire_entry(building.scope(role=role), written.id, reason="", now=timezone.now())
         assert building.contents(acme) == ["x"], role
 
 
@@ -209,7 +209,7 @@ def test_a_run_reads_its_start_snapshot_and_its_own_writes() -> None:
     building.write(acme, reader, "own")
     view = RunView.for_run(reader)
     assert building.contents(acme, view=view) == ["own", "before"]
-    ledger.retire_entry(acme, before.id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(acme, before.id, reason="", now=timezone.now())
     assert building.contents(acme, view=view) == ["own", "before"]
     assert building.contents(acme) == ["own", "after"]
 
@@ -218,7 +218,7 @@ def test_a_run_reads_its_start_snapshot_and_its_own_writes() -> None:
 def test_what_was_retired_before_the_run_started_is_not_in_its_snapshot() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "retired early")
-    ledger.retire_entry(acme, written.id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(acme, written.id, reason="", now=timezone.now())
     assert building.contents(acme, view=RunView.for_run(building.open_run(acme))) == []
 
 
@@ -227,13 +227,13 @@ def test_what_is_restored_and_retired_again_changes_no_snapshot() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "comes and goes")
     seeing = RunView.for_run(building.open_run(acme))
-    ledger.retire_entry(acme, written.id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(acme, written.id, reason="", now=timezone.now())
     blind = RunView.for_run(building.open_run(acme))
     for change in ("restore", "retire", "restore"):
         if change == "restore":
-            ledger.restore_entry(acme, written.id, now=timezone.now())
+            ledger.retirement.restore_entry(acme, written.id, now=timezone.now())
         else:
-            ledger.retire_entry(acme, written.id, reason="", now=timezone.now())
+            ledger.retirement.retire_entry(acme, written.id, reason="", now=timezone.now())
         assert building.contents(acme, view=blind) == []
         assert building.contents(acme, view=seeing) == ["comes and goes"]
     assert building.contents(acme, view=RunView.for_run(building.open_run(acme))) == ["comes and goes"]
@@ -243,8 +243,8 @@ def test_what_is_restored_and_retired_again_changes_no_snapshot() -> None:
 def test_retiring_and_restoring_are_audited_without_what_was_said() -> None:
     acme = building.scope()
     written = building.write(acme, building.open_run(acme), "stale")
-    ledger.retire_entry(acme, written.id, reason="Ana said so", now=timezone.now())
-    ledger.restore_entry(acme, written.id, now=timezone.now())
+    ledger.retirement.retire_entry(acme, written.id, reason="Ana said so", now=timezone.now())
+    ledger.retirement.restore_entry(acme, written.id, now=timezone.now())
     restored, retired = audit.newest(acme.tenant_id, limit=2)
     assert (retired.action, restored.action) == ("memory.retired", "memory.restored")
     assert (retired.actor, retired.target) == (acme.principal.id, ids.wire("mem", written.id))
@@ -365,8 +365,8 @@ def test_the_maintained_count_is_what_a_count_would_say() -> None:
     now = timezone.now()
     run = building.open_run(acme)
     rows = [building.write(acme, run, f"e{n}", now=now, expires_at=now + timedelta(seconds=n + 1)) for n in range(6)]
-    ledger.retire_entry(acme, rows[4].id, reason="", now=now)
-    ledger.retire_entry(acme, rows[0].id, reason="", now=now)
+    ledger.retirement.retire_entry(acme, rows[4].id, reason="", now=now)
+    ledger.retirement.retire_entry(acme, rows[0].id, reason="", now=now)
     later = now + timedelta(seconds=2)
     assert (
         adapter.console.count_entries(acme, now=later)
@@ -384,7 +384,7 @@ def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypa
     rows = [building.write(acme, run, f"entry {n}", agent_id="acme.bot", now=now) for n in range(4)]
     building.write(acme, run, "lapsed", agent_id="acme.bot", now=now, expires_at=now + timedelta(seconds=1))
     building.write(acme, run, "of another", agent_id="acme.other", now=now)
-    ledger.retire_entry(acme, rows[3].id, reason="", now=now)
+    ledger.retirement.retire_entry(acme, rows[3].id, reason="", now=now)
     later = now + timedelta(seconds=2)
     asked = ["acme.bot", "acme.other", "acme.silent"]
     notes = frozenset({"notes"})

@@ -11,7 +11,8 @@ from django.utils import timezone
 from memory import adapter, ledger
 from memory.addresses import Address, Tier
 from memory.host import runs
-from memory.ledger import AddressedValue, Hidden
+from memory.ledger.entries import AddressedValue
+from memory.ledger.retirement import Hidden
 from memory.ledger_search import LedgerFilter, ledger_page
 from memory.models.entry import LedgerDay, MemoryEntry
 from memory.openintent import entries
@@ -72,30 +73,32 @@ def test_the_counts_are_a_recount_s_after_each_step_of_a_mixed_story() -> None:
     assert len({day for day, _, _ in counted()}) == 2
 
     now = timezone.now()
-    ledger.retire_entry(acme, made[0], reason="old", now=now)
+    ledger.retirement.retire_entry(acme, made[0], reason="old", now=now)
     kinds = ("merged", "superseded", "compacted")
-    ledger.hide_entries(acme.tenant_id, [Hidden(made[at], kinds[at % 3]) for at in range(1, 6)], now=now)
+    ledger.retirement.hide_entries(acme.tenant_id, [Hidden(made[at], kinds[at % 3]) for at in range(1, 6)], now=now)
     agree()
     assert sum(row["superseded"] for row in counted().values()) == 2
-    ledger.restore_entry(acme, made[0], now=now)
-    ledger.unhide_entries(acme, made[1:3], now=now)
+    ledger.retirement.restore_entry(acme, made[0], now=now)
+    ledger.retirement.unhide_entries(acme, made[1:3], now=now)
     agree()
 
     caller = Caller(building.scope(role="agent"), "agent-9")
     place = Address(Tier.EPISODIC, "agent-9", "ns", "key")
     row = entries.create(caller, AddressedValue(place, {"n": 1}, ("tag",)), now=now)
     with transaction.atomic():
-        held = ledger.lock_address(acme.tenant_id, row.id)
-        ledger.rewrite(acme, held, AddressedValue(place, {"n": "a longer value than before"}), actor="agent-9", now=now)
+        held = ledger.addressed.lock_address(acme.tenant_id, row.id)
+        ledger.addressed.rewrite(
+            acme, held, AddressedValue(place, {"n": "a longer value than before"}), actor="agent-9", now=now
+        )
     agree()
     with transaction.atomic():
-        ledger.erase_names(acme.tenant_id, row.id, {"agent_id": "erased"})
+        ledger.erase.erase_names(acme.tenant_id, row.id, {"agent_id": "erased"})
     agree()
     assert "agent-9" not in {agent for _, agent, _ in counted()}
 
-    ledger.remove_entries(acme.tenant_id, made[3:8], reason="deleted", now=now)
+    ledger.erase.remove_entries(acme.tenant_id, made[3:8], reason="deleted", now=now)
     agree()
-    ledger.remove_entries(acme.tenant_id, made, reason="deleted", now=now)
+    ledger.erase.remove_entries(acme.tenant_id, made, reason="deleted", now=now)
     agree()
     assert {agent for _, agent, _ in counted()} == {"erased"}
 
@@ -153,7 +156,7 @@ def test_the_totals_of_an_agent_and_of_a_node_are_exact_however_many_there_are(
         rows = [
             building.write(acme, run, f"{node_id} {n}", agent_id="acme.bot", node_id=node_id, now=now) for n in range(3)
         ]
-        ledger.retire_entry(acme, rows[0].id, reason="", now=now)
+        ledger.retirement.retire_entry(acme, rows[0].id, reason="", now=now)
         building.write(acme, run, "lapsed", agent_id="acme.bot", node_id=node_id, now=now, expires_at=soon)
         building.write(acme, run, "of another", agent_id="acme.other", node_id=node_id, now=now)
     building.write(building.scope("globex"), building.open_run(building.scope("globex")), "elsewhere", now=now)

@@ -19,7 +19,8 @@ from memory.host import erasure, ids, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound
 from memory.host.models import AuditRecord
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue, NewAddressedEntry
+from memory.ledger.addressed import NewAddressedEntry
+from memory.ledger.entries import AddressedValue
 from memory.ledger_search import LedgerFilter
 from memory.models import ExportPart, ForgetState, Pass, PassState
 from tests import building
@@ -256,7 +257,7 @@ def test_what_is_kept_encrypted_is_left_out_of_json_lines(acme: TenantScope) -> 
 
     run = building.open_run(acme)
     place = Address(Tier.EPISODIC, "bot", "facts", "secret", sensitivity="restricted")
-    ledger.write_addressed(
+    ledger.addressed.write_addressed(
         acme,
         [NewAddressedEntry(AddressedValue(place, {"n": "QUAGGA"}, ()), run.id, "node")],
         actor="bot",

@@ -397,9 +397,9 @@ def test_what_is_imported_of_a_file_that_named_a_forgotten_subject_stays_away(ad
 @pytest.mark.engines
 def test_the_ids_of_a_ledger_that_moved_are_compared_and_not_its_position_alone(ada: TenantScope) -> None:
     check = carried_out(uploaded(ada, line(1)))
-    before = ledger.position(ada.tenant_id)
+    before = ledger.head.position(ada.tenant_id)
     building.write_each(building.scope(), "x")
-    assert ledger.position(ada.tenant_id) > before
+    assert ledger.head.position(ada.tenant_id) > before
     assert carried_out(confirmed(ada, check)).outcome["stored"] == 1
 
 

@@ -147,9 +147,9 @@ def test_what_consolidation_may_not_merge_is_not_offered(desk: Desk) -> None:
     desk.say(HELD, agent_id="private.acme.other")
     desk.say(HELD, tags=("customer:globex",), subject="globex")
     (kept,) = desk.say("All invoices: blue cabinet, in the hall.", subject="acme")
-    ledger.protect(desk.owner, kept, protected=True, now=timezone.now())
+    ledger.entries.protect(desk.owner, kept, protected=True, now=timezone.now())
     (gone,) = desk.say("In the blue cabinet are all our invoices.", subject="acme")
-    ledger.retire_entry(desk.owner, gone, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(desk.owner, gone, reason="", now=timezone.now())
     offered = {frozenset((each.older.content, each.newer.content)) for each in desk.look()}
     assert offered == {frozenset((KEPT, HELD))}  # the one about globex: who the other is about, nobody has said
     assert LookAlike.objects.count() == 1
@@ -214,7 +214,7 @@ def _ids() -> list[UUID]:
 
 def test_what_was_merged_can_be_restored_and_is_left_alone_from_then_on(desk: Desk, pair: Pair) -> None:
     desk.decide(Verb.MERGE, pair)
-    ledger.restore_entry(desk.owner, pair.older.id, now=timezone.now())
+    ledger.retirement.restore_entry(desk.owner, pair.older.id, now=timezone.now())
     assert {KEPT, HELD} <= set(desk.texts())
     assert desk.look() == []
 
@@ -231,8 +231,8 @@ def test_the_newer_replaces_the_older(desk: Desk, pair: Pair) -> None:
 def test_both_are_kept_for_good_and_never_asked_about_again(desk: Desk, pair: Pair) -> None:
     assert desk.decide(Verb.KEEP, pair) == []
     assert {KEPT, HELD} <= set(desk.texts())
-    ledger.retire_entry(desk.owner, pair.older.id, reason="", now=timezone.now())
-    ledger.restore_entry(desk.owner, pair.older.id, now=timezone.now())  # its ref is looked at anew
+    ledger.retirement.retire_entry(desk.owner, pair.older.id, reason="", now=timezone.now())
+    ledger.retirement.restore_entry(desk.owner, pair.older.id, now=timezone.now())  # its ref is looked at anew
     assert desk.look() == []
     row = LookAlike.objects.get(id=pair.row.id)
     assert (row.decision, row.decided_by) == ("keep", desk.owner.principal.id)
@@ -262,7 +262,7 @@ def test_the_last_of_several_replaces_all_that_came_before_it(desk: Desk) -> Non
 
 
 def test_a_pair_of_which_one_went_is_refused_in_words(desk: Desk, pair: Pair) -> None:
-    ledger.retire_entry(desk.owner, pair.newer.id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(desk.owner, pair.newer.id, reason="", now=timezone.now())
     assert desk.pairs() == []
     for verb in Verb.values:
         assert "changed, retired or forgotten" in desk.refused(verb, pair)[0]

@@ -15,7 +15,7 @@ from memory.addresses import Address, Tier
 from memory.host import scheduling, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run, Tenant
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import Archive, MemoryPolicy, Pass
 from memory.openintent import entries
 from memory.openintent.access import Caller

@@ -18,7 +18,7 @@ from memory import adapter, ledger, provenance
 from memory.entry_drafts import EntryDraft
 from memory.host import event_log, vault
 from memory.host.tenancy import TenantScope
-from memory.ledger import Derivation
+from memory.ledger.entries import Derivation
 from memory.models import Archive, Lineage, Pass
 from memory.models.entry import LedgerHead, MemoryEntry
 from memory.passes import orders
@@ -103,7 +103,7 @@ def write(scope: TenantScope, ref: str, corpus: list[EntryDraft]) -> None:
     run = building.open_run(scope)
     for number, draft in enumerate(corpus):
         at = START + timedelta(minutes=number)
-        ledger.write_entry(building.ref(scope, ref), draft, run=run, node_id="node", now=at)
+        ledger.entries.write_entry(building.ref(scope, ref), draft, run=run, node_id="node", now=at)
 
 
 def of_any(kinds: tuple[str, ...] = KINDS) -> Callable[[Any], Any]:
@@ -151,7 +151,7 @@ def test_every_entry_is_still_read_or_has_come_into_one_that_is_and_nothing_else
         assert came_of.keys() == hidden
         assert all(descent.pass_id == work.id for found in came_of.values() for descent in found)
         for each in hidden:
-            ledger.restore_entry(world.acme, each, now=timezone.now())
+            ledger.retirement.restore_entry(world.acme, each, now=timezone.now())
         assert before <= {row.id for row in world.live()}
 
 
@@ -246,7 +246,9 @@ def building_clean(world: World) -> Callable[[str], str]:
     def clean(text: str) -> str:
         made = [Derivation(EntryDraft(text), "compacted")]
         with transaction.atomic():
-            [written] = ledger.write_derived(building.ref(world.acme, "scratch"), made, run=run, now=timezone.now())
+            [written] = ledger.entries.write_derived(
+                building.ref(world.acme, "scratch"), made, run=run, now=timezone.now()
+            )
             transaction.set_rollback(True)
         return written.content
 

@@ -102,7 +102,7 @@ def test_a_possible_one_never_fires_whatever_the_clock_and_later_memory_say() ->
 def test_once_armed_it_fires_as_others_do() -> None:
     timed, waiting = remembered("Maybe I'll call Rosa in 2 hours.", "We might call Rosa when the crates arrive.")
     for row in (timed, waiting):
-        assert commitments.arm(building.scope(), row.id, now=timezone.now()).state == S.ARMED
+        assert commitments.lifecycle.arm(building.scope(), row.id, now=timezone.now()).state == S.ARMED
     remembered("The crates arrived.")
     keep(timezone.now() + timedelta(hours=3))
     assert {fresh(timed).state, fresh(waiting).state} == {S.FIRED}
@@ -114,8 +114,8 @@ def test_once_armed_it_fires_as_others_do() -> None:
 def test_one_that_is_far_away_becomes_dormant_and_one_that_comes_again_begins_from_now() -> None:
     far, often = remembered("Maybe I'll call Rosa in 5 months.", "Perhaps call Rosa every Monday.")
     now = timezone.now() + timedelta(days=20)
-    assert commitments.arm(building.scope(), far.id, now=now).state == S.DORMANT
-    due_at = commitments.arm(building.scope(), often.id, now=now).due_at
+    assert commitments.lifecycle.arm(building.scope(), far.id, now=now).state == S.DORMANT
+    due_at = commitments.lifecycle.arm(building.scope(), often.id, now=now).due_at
     assert due_at is not None
     assert now < due_at <= now + timedelta(days=7)
 
@@ -123,9 +123,9 @@ def test_one_that_is_far_away_becomes_dormant_and_one_that_comes_again_begins_fr
 @pytest.mark.django_db
 def test_a_dismissed_one_is_cancelled_for_good_and_keeps_no_words() -> None:
     [row] = remembered("We might call Rosa when the crates arrive.")
-    dismissed = commitments.dismiss(building.scope(), row.id, now=timezone.now())
+    dismissed = commitments.lifecycle.dismiss(building.scope(), row.id, now=timezone.now())
     assert (dismissed.state, dismissed.predicate) == (S.CANCELLED, {"turn": 0})
-    for act in (commitments.arm, commitments.dismiss):
+    for act in (commitments.lifecycle.arm, commitments.lifecycle.dismiss):
         with pytest.raises(Conflict):
             act(building.scope(), row.id, now=timezone.now())
     assert "commitment.dismissed" in [each.action for each in audit.export_records(row.tenant_id)]
@@ -134,12 +134,12 @@ def test_a_dismissed_one_is_cancelled_for_good_and_keeps_no_words() -> None:
 @pytest.mark.django_db
 def test_an_armed_one_is_neither_armed_nor_dismissed_and_a_possible_one_is_not_put_off() -> None:
     armed, possible = remembered("Call Rosa in 3 days.", "Maybe I'll call Otto in 3 days.")
-    for act in (commitments.arm, commitments.dismiss):
+    for act in (commitments.lifecycle.arm, commitments.lifecycle.dismiss):
         with pytest.raises(Conflict):
             act(building.scope(), armed.id, now=timezone.now())
     with pytest.raises(Conflict):
         until = timezone.now() + timedelta(days=1)
-        commitments.snooze(building.scope(), possible.id, until=until, now=timezone.now())
+        commitments.lifecycle.snooze(building.scope(), possible.id, until=until, now=timezone.now())
 
 
 @pytest.mark.django_db
@@ -148,10 +148,10 @@ def test_one_whose_time_is_over_or_whose_entry_is_gone_is_stale_and_cannot_be_ar
     late, lost = remembered("Maybe I'll call Rosa in 2 hours.", "We might call Rosa when the crates arrive.")
     later = timezone.now() + timedelta(hours=3)
     with pytest.raises(Conflict, match="time of the commitment is over"):
-        commitments.arm(building.scope(), late.id, now=later)
-    ledger.remove_entries(lost.tenant_id, (lost.entry_id,), reason="deleted", now=timezone.now())
+        commitments.lifecycle.arm(building.scope(), late.id, now=later)
+    ledger.erase.remove_entries(lost.tenant_id, (lost.entry_id,), reason="deleted", now=timezone.now())
     with pytest.raises(Conflict, match="entry that the commitment stands in is gone"):
-        commitments.arm(building.scope(), lost.id, now=timezone.now())
+        commitments.lifecycle.arm(building.scope(), lost.id, now=timezone.now())
     keep(later)
     assert (fresh(late).state, fresh(late).reason) == (S.STALE, "unfired")
     assert (fresh(lost).state, fresh(lost).reason) == (S.STALE, "source_gone")
@@ -167,7 +167,7 @@ def test_a_later_entry_that_calls_it_off_cancels_a_possible_one_too() -> None:
 @pytest.mark.django_db
 def test_who_may_arm_and_dismiss() -> None:
     [row] = remembered("Maybe I'll call Rosa in 3 days.")
-    for act in (commitments.arm, commitments.dismiss):
+    for act in (commitments.lifecycle.arm, commitments.lifecycle.dismiss):
         with pytest.raises(Forbidden):
             act(building.scope(role="viewer"), row.id, now=timezone.now())
         for scope in (building.scope("globex"), building.scope(agents=("acme.other",))):

@@ -113,7 +113,9 @@ def test_a_replay_tells_the_same_facts_and_reads_what_was_read_whatever_memory_h
     source = digest_run("likes tea")
     building.remember("acme", "likes coffee")
     acme, entries = building.scope(), MemoryEntry.objects.count()
-    ledger.retire_entry(acme, MemoryEntry.objects.get(content="likes tea").id, reason="old", now=timezone.now())
+    ledger.retirement.retire_entry(
+        acme, MemoryEntry.objects.get(content="likes tea").id, reason="old", now=timezone.now()
+    )
     head = LedgerHead.objects.get().position
     first, second = replayed(source), replayed(source)
     assert first.status == "completed"
@@ -636,7 +638,7 @@ def test_a_run_that_has_not_ended_is_not_replayed_and_may_be_branched() -> None:
 def effects_anyway(ctx: NodeContext) -> Outcome:
     scope = tenancy.memory_scope(tenancy.run_scope(ctx.run), "notes")
     assert scope
-    ledger.write_entry(scope, EntryDraft("by the side"), run=ctx.run, node_id=ctx.node_id, now=ctx.now)
+    ledger.entries.write_entry(scope, EntryDraft("by the side"), run=ctx.run, node_id=ctx.node_id, now=ctx.now)
     return Done()
 
 

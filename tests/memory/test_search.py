@@ -135,7 +135,7 @@ def test_every_filter_holds_for_what_is_found() -> None:
     now = timezone.now()
     write_each(acme, "apple expired", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
     (hidden,) = write_each(acme, "apple hidden")
-    ledger.retire_entry(acme, hidden, reason="", now=now)
+    ledger.retirement.retire_entry(acme, hidden, reason="", now=now)
     assert found(acme, "apple") == ["apple three", "apple two", "apple one"]
     assert found(acme, "apple", tag="fruit") == ["apple one"]
     assert found(acme, "apple", agent="acme.bot") == ["apple two"]
@@ -191,7 +191,7 @@ def test_a_page_goes_on_where_the_entry_it_ended_with_was_removed() -> None:
     written = write_each(acme, *[f"apple {number}" for number in range(6)])
     first = page(acme, "apple", size=2)
     assert first.after == written[4]
-    ledger.remove_entries(acme.tenant_id, (written[4],), reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, (written[4],), reason="forgotten", now=timezone.now())
     rest = page(acme, "apple", after=first.after, size=10)
     assert [row.content for row in rest.entries] == [f"apple {number}" for number in (3, 2, 1, 0)]
     assert page(acme, "apple", after=ids.first_of(timezone.now() - timedelta(days=1))).entries == []
@@ -201,8 +201,8 @@ def test_a_page_goes_on_where_the_entry_it_ended_with_was_removed() -> None:
 def test_what_a_pass_derives_is_found() -> None:
     acme = building.scope()
     run = building.open_run(acme)
-    made = [ledger.Derivation(EntryDraft(f"summary number {number}"), "distilled") for number in range(3)]
-    ledger.write_derived(building.ref(acme, "notes"), made, run=run, now=timezone.now())
+    made = [ledger.entries.Derivation(EntryDraft(f"summary number {number}"), "distilled") for number in range(3)]
+    ledger.entries.write_derived(building.ref(acme, "notes"), made, run=run, now=timezone.now())
     assert found(acme, "summ num") == [f"summary number {number}" for number in (2, 1, 0)]
 
 
@@ -273,7 +273,7 @@ def test_what_is_ranked_is_paged_to_its_end_and_filtered() -> None:
     acme = building.scope()
     write_each(acme, *[f"apple {number}{' pie' * (number % 2)}" for number in range(20)])
     (hidden,) = write_each(acme, "apple apple")
-    ledger.retire_entry(acme, hidden, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(acme, hidden, reason="", now=timezone.now())
     first = page(acme, "apple pie", size=7, order="")
     assert (first.total, first.total_is_exact, first.is_ranked) == (20, True, True)
     everything = ranked(acme, "apple pie", size=7)
@@ -384,7 +384,7 @@ def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> 
     acme = building.scope()
     gone = write_each(acme, "Marta Kowalska wrote", "marta again")
     write_each(acme, "somebody wrote")
-    ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
     assert found(acme, "marta") == []
     assert found(acme, "wrote") == ["somebody wrote"]
     kept = {"somebody", "wrote", "notes"} if index == "indexed" else set()
@@ -402,7 +402,7 @@ def test_what_a_removal_leaves_is_in_the_index_entry_by_entry(monkeypatch: pytes
     )
     ledger_index.catch_up(acme.tenant_id)
     gone = tuple(row for number, row in enumerate(written) if number % 3 == 0 or 8 <= number < 16)
-    ledger.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
     statement = (
         "SELECT w.word, b.block, b.postings, w.entries FROM memory_searchword w JOIN memory_searchblock b "
         "ON b.word = w.number WHERE w.ledger = %s"
@@ -428,7 +428,7 @@ def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pyte
     gone = write_each(acme, *[f"{name} and {name}owska number {number}" for number in range(50)])
     settle()
     assert name.encode() in file_of_the_database()
-    ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
     settle()
     assert name.encode() not in file_of_the_database()
     assert not any(word.startswith("zyx") for word in words_kept(acme))
@@ -440,7 +440,7 @@ def test_a_vacuum_leaves_every_entry_where_it_was(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ledger_index, "BATCH", 1)
     acme = building.scope()
     written = write_each(acme, *[f"apple {number}" for number in range(6)])
-    ledger.remove_entries(acme.tenant_id, tuple(written[:3]), reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, tuple(written[:3]), reason="forgotten", now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
     assert found(acme, "apple") == ["apple 5", "apple 4", "apple 3"]

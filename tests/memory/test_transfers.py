@@ -22,7 +22,8 @@ from memory.host import audit, event_log, ids, runs, vault
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue, NewAddressedEntry
+from memory.ledger.addressed import NewAddressedEntry
+from memory.ledger.entries import AddressedValue
 from memory.ledger_search import LedgerFilter
 from memory.models import Agent
 from memory.models.address import EntryAddress
@@ -80,7 +81,7 @@ def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(
     for number in range(3):
         building.write(acme, run, f"Ça va {number}?", tags=("crm", "ü"), subject="Ana", agent_id="acme.bot")
     gone = building.write(acme, run, "retired")
-    ledger.retire_entry(building.scope(), gone.id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(building.scope(), gone.id, reason="", now=timezone.now())
     (tmp_path / "memory").write_text(export(capsys))
     assert len(run_import(capsys, tmp_path / "memory")) == 3
     expected = [row for row in stored("acme") if row[0] != gone.id]
@@ -103,7 +104,7 @@ def test_entries_with_addresses_are_exported_too_but_no_sealed_value(
         Address(Tier.EPISODIC, "bot", "facts", "secret", sensitivity="restricted"),
     ]
     new = [NewAddressedEntry(AddressedValue(place, {"n": 1, "say": "ü"}, ("t",)), run.id, "node") for place in places]
-    ledger.write_addressed(acme, new, actor="bot", now=now)
+    ledger.addressed.write_addressed(acme, new, actor="bot", now=now)
     (tmp_path / "memory").write_text(export(capsys))
     assert len(run_import(capsys, tmp_path / "memory")) == 3
     assert stored("globex") == [row for row in stored("acme") if "sealed" not in row[2]]
@@ -203,7 +204,7 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.
     broken_off = entry_files.begin_import(globex, digest, now=now)
     read = [entry_files.read_line(each.encode(), Source("jsonl"), now=now) for each in lines[:2]]
     assert entry_files.import_entries(globex, broken_off, read, now=now) == ["stored", "stored"]
-    ledger.remove_entries(globex.tenant_id, [read[0].entry.entry_id], reason="forgotten", now=now)
+    ledger.erase.remove_entries(globex.tenant_id, [read[0].entry.entry_id], reason="forgotten", now=now)
     outcomes = [
         "was here and is gone (forgotten)",
         "already here",

@@ -13,7 +13,8 @@ from memory import ledger, memory_policy, passes, provenance
 from memory.addresses import Address, Tier
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid
-from memory.ledger import AddressedValue, Hidden
+from memory.ledger.entries import AddressedValue
+from memory.ledger.retirement import Hidden
 from memory.models import Lineage, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
@@ -71,9 +72,9 @@ def test_what_somebody_retired_since_or_is_gone_for_good_is_counted_and_left() -
     work = consolidated(*["The door is blue."] * 4)
     first, second, third = Lineage.objects.filter(pass_id=work.id).order_by("id").values_list("source_id", flat=True)
     now, acme = timezone.now(), building.scope()
-    ledger.restore_entry(acme, first, now=now)
-    ledger.retire_entry(acme, first, reason="", now=now)
-    ledger.remove_entries(work.tenant_id, (second,), reason="merged", now=now)
+    ledger.retirement.restore_entry(acme, first, now=now)
+    ledger.retirement.retire_entry(acme, first, reason="", now=now)
+    ledger.erase.remove_entries(work.tenant_id, (second,), reason="merged", now=now)
     done = undone(work)
     assert done.entries == 1
     assert figures(work) == (3, 1, 0, 2)
@@ -85,8 +86,8 @@ def test_what_somebody_retired_since_or_is_gone_for_good_is_counted_and_left() -
 def test_an_entry_that_a_later_pass_took_away_is_not_brought_back_by_undoing_the_earlier_one() -> None:
     earlier = consolidated("The door is blue.", "The door is blue.")
     [source] = Lineage.objects.filter(pass_id=earlier.id).values_list("source_id", flat=True)
-    ledger.restore_entry(building.scope(), source, now=timezone.now())
-    ledger.protect(building.scope(), source, protected=False, now=timezone.now())
+    ledger.retirement.restore_entry(building.scope(), source, now=timezone.now())
+    ledger.entries.protect(building.scope(), source, protected=False, now=timezone.now())
     later = consolidated("The door is blue.")
     assert MemoryEntry.objects.get(id=source).retired_at is not None
     assert undone(earlier).entries == 0
@@ -150,7 +151,7 @@ def remembered(key: str, text: str) -> UUID:
 def take(work: Pass, entry_id: UUID) -> None:
     now = timezone.now()
     with transaction.atomic():
-        ledger.hide_entries(work.tenant_id, [Hidden(entry_id, "merged")], now=now)
+        ledger.retirement.hide_entries(work.tenant_id, [Hidden(entry_id, "merged")], now=now)
         provenance.record(work.tenant_id, [Descent(entry_id, entry_id, "merged")], pass_id=work.id, now=now)
 
 

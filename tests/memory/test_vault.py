@@ -119,7 +119,7 @@ def test_rotation_seals_everything_under_one_fresh_key() -> None:
     put("one")
     put("two", "another secret")
     before = VaultKey.objects.get().id
-    assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (2, ())
+    assert vault.rotate(reseal=ledger.entries.reseal, now=timezone.now()) == (2, ())
     assert VaultKey.objects.get().id != before
     assert [vault.unseal(secret) for secret in Secret.objects.order_by("name")] == [VALUE, "another secret"]
 
@@ -129,7 +129,7 @@ def test_a_new_host_key_opens_the_vault_while_the_old_one_is_a_fallback_and_rota
     put()
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=["only-for-tests"]):
         assert vault.unseal(Secret.objects.get()) == VALUE
-        vault.rotate(reseal=ledger.reseal, now=timezone.now())
+        vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=[]):
         assert vault.unseal(Secret.objects.get()) == VALUE
     with override_settings(SECRET_KEY="a third key", SECRET_KEY_FALLBACKS=[]), pytest.raises(VaultLocked):
@@ -144,9 +144,9 @@ def test_a_secret_that_was_tampered_with_is_left_with_its_key_and_the_others_are
     broken.save(by=Secret.writer)
     key = VaultKey.objects.get().id
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=["only-for-tests"]):
-        assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (1, (key,))
+        assert vault.rotate(reseal=ledger.entries.reseal, now=timezone.now()) == (1, (key,))
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=[]):
-        assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (1, (key,))
+        assert vault.rotate(reseal=ledger.entries.reseal, now=timezone.now()) == (1, (key,))
         assert vault.unseal(Secret.objects.get(name="one")) == VALUE
     assert bytes(Secret.objects.get(name="two").sealed) == b"\x00" * 40
     assert VaultKey.objects.count() == 2
@@ -157,7 +157,7 @@ def test_a_rotation_without_the_key_of_the_vault_changes_nothing() -> None:
     put()
     key = VaultKey.objects.get().id
     with override_settings(SECRET_KEY="another key", SECRET_KEY_FALLBACKS=[]), pytest.raises(VaultLocked):
-        vault.rotate(reseal=ledger.reseal, now=timezone.now())
+        vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
     assert VaultKey.objects.get().id == key
     assert vault.unseal(Secret.objects.get()) == VALUE
 
@@ -211,7 +211,7 @@ def test_setting_removing_and_rotating_are_audited_without_the_value() -> None:
     acme = building.scope()
     before = audit_chain.total(acme.tenant_id)
     put()
-    vault.rotate(reseal=ledger.reseal, now=timezone.now())
+    vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
     vault.remove(acme.tenant_id, "crm", now=timezone.now())
     records = audit.newest(acme.tenant_id, limit=audit_chain.total(acme.tenant_id) - before)
     assert [record.action for record in records] == ["secret.removed", "vault.rotated", "secret.set"]

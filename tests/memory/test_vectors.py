@@ -26,8 +26,9 @@ from memory.addresses import Address, Sensitivity, Tier
 from memory.host import audit, sql, vault
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue, NewAddressedEntry
 from memory.ledger import vectors as stored_vectors
+from memory.ledger.addressed import NewAddressedEntry
+from memory.ledger.entries import AddressedValue
 from memory.ledger_search import LedgerPage
 from memory.models import vector_signs
 from memory.models import vectors as layout
@@ -64,7 +65,7 @@ def storage(request: pytest.FixtureRequest) -> Iterator[str]:
 def write_addressed(owner: TenantScope, said: str, sensitivity: str = "") -> Any:
     """An entry of OpenIntent, at an address."""
     new = NewAddressedEntry(given(said, sensitivity), building.open_run(owner).id, "node")
-    return ledger.write_addressed(owner, [new], actor="bot", now=timezone.now())[0]
+    return ledger.addressed.write_addressed(owner, [new], actor="bot", now=timezone.now())[0]
 
 
 def given(said: str, sensitivity: str = "") -> AddressedValue:
@@ -231,13 +232,13 @@ def test_a_worker_that_died_is_succeeded_where_it_was(endpoint: Endpoint) -> Non
     write_each(acme, "one", "two")
     switch_on("acme", endpoint)
     now = timezone.now()
-    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
-    space = ledger.vector_space(acme.tenant_id)
+    ledger.vectors.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
+    space = ledger.vectors.vector_space(acme.tenant_id)
     assert space is not None
-    assert ledger.claim_vectors(space, now=now)
+    assert ledger.vectors.claim_vectors(space, now=now)
     assert embeddings.embed_entries(clock=lambda: now + timedelta(minutes=2)) == 0
     assert embeddings.embed_entries(clock=lambda: now + timedelta(minutes=4)) == 2
-    assert not ledger.store_vectors(space, {}, last=1, now=now), "the dead one comes too late"
+    assert not ledger.vectors.store_vectors(space, {}, last=1, now=now), "the dead one comes too late"
 
 
 def test_an_endpoint_that_fails_is_asked_again_ever_later(endpoint: Endpoint) -> None:
@@ -301,7 +302,7 @@ def test_what_is_switched_off_leaves_no_vector(endpoint: Endpoint) -> None:
     shown = page(acme, QUESTION)
     assert (shown.entries, shown.meaning) == ([], embeddings.Meaning())
     tasks.embed_entries()
-    assert (stored(acme), ledger.vector_space(acme.tenant_id)) == ((set(), set()), None)
+    assert (stored(acme), ledger.vectors.vector_space(acme.tenant_id)) == ((set(), set()), None)
 
 
 # What goes.
@@ -315,10 +316,10 @@ def test_a_removed_entry_has_no_vector_and_no_signs(endpoint: Endpoint) -> None:
     kept = write_each(acme, "the surgeon")
     switch_on("acme", endpoint)
     tasks.embed_entries()
-    ledger.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
     assert stored(acme) == (positions(acme), positions(acme))
     assert len(positions(acme)) == len(kept)
-    ledger.remove_entries(acme.tenant_id, kept, reason="expired", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, kept, reason="expired", now=timezone.now())
     assert stored(acme) == (set(), set())
 
 
@@ -328,12 +329,12 @@ def test_an_entry_that_goes_while_it_is_told_gets_no_vector(endpoint: Endpoint) 
     gone, _ = write_each(acme, ANSWER, "two")
     switch_on("acme", endpoint)
     now = timezone.now()
-    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
-    space = ledger.vector_space(acme.tenant_id)
+    ledger.vectors.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
+    space = ledger.vectors.vector_space(acme.tenant_id)
     assert space is not None
     made = {each: np.ones(4, np.float32) / 2 for each in positions(acme)}
-    ledger.remove_entries(acme.tenant_id, [gone], reason="forgotten", now=now)
-    assert ledger.store_vectors(space, made, last=max(made), now=now)
+    ledger.erase.remove_entries(acme.tenant_id, [gone], reason="forgotten", now=now)
+    assert ledger.vectors.store_vectors(space, made, last=max(made), now=now)
     assert stored(acme) == (positions(acme), positions(acme))
     assert len(made) == 2
 
@@ -345,12 +346,12 @@ def test_a_changed_value_is_embedded_anew_and_a_sealed_one_not_at_all(endpoint: 
     switch_on("acme", endpoint)
     tasks.embed_entries()
     before = stored(acme)
-    row = ledger.rewrite(acme, row, given("the doctor"), actor="bot", now=timezone.now())
+    row = ledger.addressed.rewrite(acme, row, given("the doctor"), actor="bot", now=timezone.now())
     assert stored(acme) == (set(), set())
     tasks.embed_entries()
     assert stored(acme) == ({row.entry.position}, {row.entry.position}) != before
     sealed = given("the doctor", Sensitivity.RESTRICTED)
-    ledger.rewrite(acme, row, sealed, actor="bot", now=timezone.now())
+    ledger.addressed.rewrite(acme, row, sealed, actor="bot", now=timezone.now())
     tasks.embed_entries()
     assert stored(acme) == (set(), set())
 
@@ -367,7 +368,7 @@ def test_no_byte_of_a_forgotten_vector_is_in_the_database_s_files(endpoint: Endp
     canary = (unit / np.linalg.norm(unit)).astype(np.float32).astype("<f2").tobytes()
     settle()
     assert canary in files()
-    ledger.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
     until = time.monotonic() + 20  # PostgreSQL keeps what another who reads may still see, until the next rewrite
     settle()
     while canary in files() and time.monotonic() < until:

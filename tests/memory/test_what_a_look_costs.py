@@ -61,7 +61,7 @@ def test_no_look_at_commitments_reads_more_than_a_place_in_an_index_for_each_ten
         desk.says(f"Call customer {number} in 3 days. When invoice {number} clears, tell finance.")
     desk.keeps()
     later = desk.at + timedelta(seconds=2)
-    found = plans(lambda: commitments.due_tenants(whole=True, since=desk.at, now=later))
+    found = plans(lambda: commitments.inference.due_tenants(whole=True, since=desk.at, now=later))
     about = [line for plan in found for line in lines_about(plan, "memory_commitment")]
     assert len(about) >= 4
     for name in ("due", "watching", "state", "may_return") if connection.vendor == "sqlite" else ():
@@ -78,7 +78,9 @@ def test_a_look_asks_as_much_of_many_as_of_one() -> None:
         desk.keeps()
         if number in (0, 9):
             with CaptureQueriesContext(connection) as asked:
-                found = commitments.due_tenants(whole=False, since=desk.at, now=desk.at + timedelta(seconds=1))
+                found = commitments.inference.due_tenants(
+                    whole=False, since=desk.at, now=desk.at + timedelta(seconds=1)
+                )
             assert (len(asked), found.tenants, found.after) == (3, [], None)
 
 
@@ -91,7 +93,7 @@ def test_a_round_over_many_tenants_is_a_part_a_look_and_leaves_none_out(monkeypa
     found: set[UUID] = set()
     after, parts = None, 0
     while parts == 0 or after is not None:
-        part = commitments.due_tenants(whole=False, since=desk.at, after=after, now=desk.at)
+        part = commitments.inference.due_tenants(whole=False, since=desk.at, after=after, now=desk.at)
         found, after, parts = found | set(part.tenants), part.after, parts + 1
         assert len(part.tenants) <= 2
     assert (found, parts) == ({desk.tenant_id for desk in desks}, 3)

@@ -16,10 +16,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
+from memory import ledger
 from memory.addresses import Address, Tier
 from memory.host import access, ids, tenancy
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue
 from memory.models import Intent, Namespace, Task
 from memory.models.address import EntryAddress
 from memory.openintent import access as openintent_access
@@ -158,7 +158,9 @@ class House:
             task = ids.wire("task", self.task.id) if tier == "working" else ""
             address = Address(Tier(tier), "owner", "shared", f"{tier}-{key}", task_id=task, sensitivity=sensitivity)
             made = entries.create(
-                Caller(self.scope, "owner"), AddressedValue(address, {"secret": "pelican"}), now=timezone.now()
+                Caller(self.scope, "owner"),
+                ledger.entries.AddressedValue(address, {"secret": "pelican"}),
+                now=timezone.now(),
             )
             self.entries[f"{tier}-{key}"] = ids.wire("mem", made.id)
 

@@ -19,7 +19,7 @@ from memory import adapter, ledger
 from memory.addresses import Address, Tier
 from memory.host import event_log, vault
 from memory.host.errors import TaskClosed
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import EventNote
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
@@ -373,7 +373,7 @@ def test_what_had_lapsed_or_was_retired_is_cleared_and_not_archived(room: Room) 
     lapsed = room.remembers("lapsed", expires_at=timezone.now() + timedelta(minutes=1))
     retired = room.remembers("retired")
     room.remembers("live")
-    ledger.retire_entry(room.scope, retired.id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(room.scope, retired.id, reason="", now=timezone.now())
     room.ends(now=timezone.now() + timedelta(minutes=2))
     assert {stone.id: stone.reason for stone in Tombstone.objects.all()}[lapsed.id] == "expired"
     (note,) = [each.body for each in EventNote.objects.all() if "snapshot" in each.body]
@@ -403,7 +403,7 @@ def test_a_large_task_is_archived_in_several_events_and_in_chunks(room: Room, mo
 
 def test_an_end_that_fails_leaves_every_entry_and_the_status(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = room.remembers("a")
-    monkeypatch.setattr(ledger, "remove_entries", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(ledger.erase, "remove_entries", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         room.ends()
     assert work.tasks.find_task(room.scope, room.task).status == "pending"

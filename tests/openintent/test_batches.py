@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.addresses import Address, Tier
 from memory.host import vault
 from memory.host.errors import Invalid
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.openintent import batches, entries
 from memory.openintent.access import Caller
 from memory.openintent.batches import Item

@@ -14,7 +14,6 @@ from memory import ledger
 from memory.addresses import Address, Tier
 from memory.host import event_log
 from memory.host.errors import CapacityExceeded, KeyExists, Refusal
-from memory.ledger import AddressedValue
 from memory.models import Assignment, Coordinator, Intent, Task
 from memory.models.address import EntryAddress
 from memory.models.entry import Tombstone
@@ -43,7 +42,9 @@ def caller() -> Caller:
 def remember(caller: Caller, key: str, value: dict[str, Any] | None = None, **more: Any) -> EntryAddress:
     expires_at = more.pop("expires_at", None)
     place: dict[str, Any] = {"tier": Tier.EPISODIC, "agent_id": caller.agent_id, "namespace": "ns", "key": key, **more}
-    return entries.create(caller, AddressedValue(Address(**place), value or {"n": 1}, (), expires_at), now=later())
+    return entries.create(
+        caller, ledger.entries.AddressedValue(Address(**place), value or {"n": 1}, (), expires_at), now=later()
+    )
 
 
 def keys(caller: Caller) -> set[str]:
@@ -168,7 +169,7 @@ def batch(caller: Caller, *items: Item) -> set[str]:
 
 def new(caller: Caller, *names: str, **more: Any) -> list[Item]:
     places = [Address(Tier.EPISODIC, caller.agent_id, "ns", name, **more) for name in names]
-    return [Item(AddressedValue(place, {"n": 1})) for place in places]
+    return [Item(ledger.entries.AddressedValue(place, {"n": 1})) for place in places]
 
 
 def test_R31_a_batch_makes_room_for_all_of_it_or_is_refused_whole(caller: Caller) -> None:
@@ -206,13 +207,21 @@ def test_R76_entries_of_a_batch_take_the_room_of_a_task_one_after_the_other(call
     place = Address(Tier.WORKING, caller.agent_id, "ns", "second", task_id=wire)
     shrunk = Item(entry_id=first.id, version=1, named={"value": small})
     second, third = (
-        Item(AddressedValue(place, large)),
-        Item(AddressedValue(dataclasses.replace(place, key="third"), large)),
+        Item(ledger.entries.AddressedValue(place, large)),
+        Item(ledger.entries.AddressedValue(dataclasses.replace(place, key="third"), large)),
     )
     for items, kind, index in (
         ((second, third), "size_kb", 1),
         ((second, third, shrunk), "size_kb", 1),
-        ((shrunk, second, dataclasses.replace(shrunk, entry_id=None, given=AddressedValue(place, large))), "", 2),
+        (
+            (
+                shrunk,
+                second,
+                dataclasses.replace(shrunk, entry_id=None, given=ledger.entries.AddressedValue(place, large)),
+            ),
+            "",
+            2,
+        ),
     ):
         with pytest.raises(Refusal) as refusal:
             batch(caller, *items)
@@ -282,7 +291,7 @@ def test_R30_neither_lapsed_nor_retired_entries_count(caller: Caller) -> None:
     bound(caller, 2)
     lapsing = later() + timedelta(milliseconds=1500)
     remember(caller, "brief", expires_at=lapsing, priority="high")
-    ledger.retire_entry(caller.scope, remember(caller, "retired").id, reason="", now=later())
+    ledger.retirement.retire_entry(caller.scope, remember(caller, "retired").id, reason="", now=later())
     remember(caller, "a")
     remember(caller, "b")
     assert keys(caller) == {"brief", "retired", "a", "b"}
@@ -314,15 +323,18 @@ def test_R35_capacity_is_each_agent_s_own_and_of_episodic_memory_alone(caller: C
 def test_R16_the_holder_of_a_key_is_found_as_the_tables_have_it(caller: Caller) -> None:
     episode, shared = remember(caller, "k"), remember(caller, "k", tier=Tier.SEMANTIC)
     remember(Caller(caller.scope, "billing-02"), "k")
-    ledger.retire_entry(caller.scope, remember(caller, "retired").id, reason="", now=later())
+    ledger.retirement.retire_entry(caller.scope, remember(caller, "retired").id, reason="", now=later())
     for tier in Tier:
         place = Address(tier=tier, agent_id=caller.agent_id, namespace="ns", key="k")
-        found, wanted = ledger.find_by_key(caller.tenant_id, place), shared if tier == Tier.SEMANTIC else episode
+        found, wanted = (
+            ledger.addressed.find_by_key(caller.tenant_id, place),
+            shared if tier == Tier.SEMANTIC else episode,
+        )
         rows = EntryAddress.objects.of(caller.tenant_id).filter(namespace="ns", key="k", hidden=False)
         assert found == wanted
         assert found in rows
-        assert ledger.find_by_key(caller.tenant_id, dataclasses.replace(place, key="retired")) is None
-        assert ledger.find_by_key(caller.tenant_id, dataclasses.replace(place, namespace="other")) is None
+        assert ledger.addressed.find_by_key(caller.tenant_id, dataclasses.replace(place, key="retired")) is None
+        assert ledger.addressed.find_by_key(caller.tenant_id, dataclasses.replace(place, namespace="other")) is None
 
 
 def test_R75_a_task_takes_so_many_working_entries_of_all_agents(caller: Caller) -> None:

@@ -10,7 +10,7 @@ from memory import adapter, ledger, provenance, recordings
 from memory.addresses import Address, Tier
 from memory.host import audit, event_log
 from memory.host.errors import Unprocessable
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import Archive, KeptContent, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
@@ -76,20 +76,20 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     other = remembered("b", "the heron fishes in May")
     passed("compact")
     compacted = MemoryEntry.objects.get(derived="compacted").id
-    ledger.restore_entry(building.scope(), first.id, now=timezone.now())
+    ledger.retirement.restore_entry(building.scope(), first.id, now=timezone.now())
     distilled = passed("distill", tokenBudget=500)
     archive = Archive.objects.get()
     run, texts = read_by_a_run()
     assert sum("pelican" in each for each in texts) == 3
     archives.cache_answer(building.ref(building.scope(), REF), "0" * 64, WORDS, now=timezone.now())
     if connection.vendor == "sqlite":
-        ledger.catch_up(first.tenant_id)
+        ledger.index.catch_up(first.tenant_id)
     assert {"memory_memoryentry", "memory_archive", "memory_keptcontent", "memory_distillate"} <= {
         *tables_with("pelican")
     }
     changed = raised(first, sensitivity)
     assert tables_with("pelican") == []
-    assert ledger.value_of(changed) == {"note": WORDS}
+    assert ledger.entries.value_of(changed) == {"note": WORDS}
     assert archive.entry_id
     assert not adapter.passes.stored_ids(first.tenant_id, [compacted, archive.entry_id])
     left = archives.get_archive(building.scope(), archive.id)
@@ -104,7 +104,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
 def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -> None:
     first, second, third = remembered("a", WORDS), remembered("b", "the heron"), remembered("c", "the gull")
     passed("compact")
-    ledger.restore_entry(building.scope(), first.id, now=timezone.now())
+    ledger.retirement.restore_entry(building.scope(), first.id, now=timezone.now())
     successor = remembered("c", "a gull of today")
     passed("distill", tokenBudget=500)
     raised(first)

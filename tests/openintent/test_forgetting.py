@@ -14,7 +14,7 @@ from memory.forget.erasers.entries import SEALED_VALUES
 from memory.forget.execution import Preview
 from memory.host import erasure, event_log
 from memory.host.tenancy import TenantScope
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import EventNote, ForgetRequest, ForgetState, Intent, Namespace, Task
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
@@ -267,23 +267,23 @@ def test_a_near_miss_beside_an_entry_stays_unless_it_is_ticked(acme: TenantScope
     assert EntryAddress.objects.get().intent_id == f"jo{MARTA}"
     carry_out(confirm(acme, preview(acme), ticked={row.id.hex}))
     assert EntryAddress.objects.get().intent_id == "[FORGOTTEN]"
-    assert ledger.value_of(ledger.lock_address(acme.tenant_id, row.id)) == {"n": 1}
+    assert ledger.entries.value_of(ledger.addressed.lock_address(acme.tenant_id, row.id)) == {"n": 1}
 
 
 @pytest.mark.only_db("sqlite")
 def test_C22_what_a_forget_blanks_beside_the_ledger_is_to_go_from_the_files_too(acme: TenantScope) -> None:
     an_intent(acme, f"For {MARTA}")
     before = timezone.now()
-    assert not ledger.removed_since(before - timedelta(days=1))
+    assert not ledger.erase.removed_since(before - timedelta(days=1))
     assert forget(acme).state == ForgetState.FORGOTTEN
-    assert ledger.removed_since(before, at_once=True)
+    assert ledger.erase.removed_since(before, at_once=True)
     assert MemoryEntry.objects.count() == 0
 
 
 def test_C22_a_forget_that_finds_nothing_leaves_the_files_alone(acme: TenantScope) -> None:
     an_intent(acme, "For nobody")
     forget(acme)
-    assert not ledger.removed_since(timezone.now() - timedelta(days=1), at_once=True)
+    assert not ledger.erase.removed_since(timezone.now() - timedelta(days=1), at_once=True)
 
 
 def test_every_text_of_work_is_a_column_that_is_looked_through() -> None:

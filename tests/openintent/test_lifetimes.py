@@ -12,7 +12,7 @@ from memory import retention_sweep
 from memory.addresses import Address, Tier
 from memory.host import event_log
 from memory.host.errors import Invalid
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.openintent import entries

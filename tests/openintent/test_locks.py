@@ -18,7 +18,7 @@ from memory import ledger
 from memory.addresses import Address, Tier
 from memory.host import ids, sql, vault
 from memory.host.models import AuditRecord
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import Archive, Namespace
 from memory.models.address import EntryAddress
 from memory.openintent import batches, entries, work, workflow_file
@@ -105,7 +105,7 @@ def test_R38_a_first_write_in_a_namespace_and_an_entry_that_is_given_up_do_not_w
     meeting.behind("memory.ledger.retirement.advance_head", "retire")
     done = meeting.run(
         first=lambda: make(caller, given("s", Tier.SEMANTIC)),
-        retire=lambda: ledger.retire_entry(operator, row.id, reason="because", now=now),
+        retire=lambda: ledger.retirement.retire_entry(operator, row.id, reason="because", now=now),
     )
     assert [type(each).__name__ for each in (done["first"], done["retire"])] == ["EntryAddress", "MemoryEntry"], done
     acts = list(AuditRecord.objects.of(caller.tenant_id).order_by("seq").values_list("action", flat=True))
@@ -117,13 +117,13 @@ def test_R100_a_batch_that_makes_a_namespace_and_an_entry_that_is_restored_do_no
 ) -> None:
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     row, now = make(caller, given("a")), timezone.now()
-    ledger.retire_entry(operator, row.id, reason="", now=now)
+    ledger.retirement.retire_entry(operator, row.id, reason="", now=now)
     meeting.behind("memory.openintent.namespaces.lock_namespaces", "batch")
     meeting.behind("memory.ledger.retirement.advance_head", "restore")
     items = [Item(given("s", Tier.SEMANTIC)), Item(given("w"))]
     done = meeting.run(
         batch=lambda: batches.write(caller, items, now=now),
-        restore=lambda: ledger.restore_entry(operator, row.id, now=now),
+        restore=lambda: ledger.retirement.restore_entry(operator, row.id, now=now),
     )
     assert not [each for each in done.values() if isinstance(each, Exception)], done
 
@@ -160,7 +160,7 @@ def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, 
     make(caller, given("first", Tier.EPISODIC), start)
     later = start + timedelta(minutes=2)
     meeting.behind("memory.ledger.erase.advance_head", "make")
-    meeting.behind("memory.ledger.lock_address", "delete")
+    meeting.behind("memory.ledger.addressed.lock_address", "delete")
     done = meeting.run(
         make=lambda: make(caller, given("k", Tier.EPISODIC), later),
         delete=lambda: entries.delete(caller, other.id, None, now=later),
@@ -172,7 +172,7 @@ def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, 
 def test_R93_a_confidential_batch_and_a_confidential_change_take_the_vault_s_key_first(meeting: Meeting) -> None:
     caller, now = Caller(building.scope(role="agent"), "owner"), timezone.now()
     row = make(caller, given("a", sensitivity="restricted"), now)
-    meeting.behind("memory.ledger.lock_entries", "batch")
+    meeting.behind("memory.ledger.head.lock_entries", "batch")
     meeting.behind("memory.host.vault.hold_key", "change")
     items = [Item(entry_id=row.id, version=1, named={"tags": ("x",)}), Item(given("b", sensitivity="restricted"))]
     done = meeting.run(
@@ -181,7 +181,7 @@ def test_R93_a_confidential_batch_and_a_confidential_change_take_the_vault_s_key
     )
     assert "deadlock" not in str(done), done
     assert max(type(each).__name__ for each in done.values()) == "VersionMismatch", done
-    assert vault.rotate(reseal=ledger.reseal, now=now)
+    assert vault.rotate(reseal=ledger.entries.reseal, now=now)
 
 
 def test_R93_an_entry_becomes_confidential_beside_the_retiring_of_what_a_night_made_of_it(meeting: Meeting) -> None:
@@ -194,7 +194,7 @@ def test_R93_an_entry_becomes_confidential_beside_the_retiring_of_what_a_night_m
     meeting.behind("memory.ledger.retirement.locked_entry", "retire")
     done = meeting.run(
         close=lambda: test_closing.raised(row),
-        retire=lambda: ledger.retire_entry(operator, archived, reason="x", now=timezone.now()),
+        retire=lambda: ledger.retirement.retire_entry(operator, archived, reason="x", now=timezone.now()),
     )
     assert "deadlock" not in str(done), done
     assert row.id == getattr(done["close"], "id", None), done

@@ -137,7 +137,7 @@ def test_what_is_expired_or_retired_is_not_there() -> None:
     (retired,) = written("retired", tags=("red",))
     key = ids.parse("mem", retired)
     assert key
-    ledger.retire_entry(owner, key, reason="", now=now)
+    ledger.retirement.retire_entry(owner, key, reason="", now=now)
     assert listed(http()) == listed(http(), tags="red") == []
     for gone in (lapsed, retired):
         assert http().get(f"/api/v1/memory/{gone}").status_code == 404

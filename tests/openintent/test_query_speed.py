@@ -20,7 +20,7 @@ from memory import adapter
 from memory.addresses import Address, Tier
 from memory.host import sql, vault
 from memory.host.errors import KeyExists
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import batches, entries, queries

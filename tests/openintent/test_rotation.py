@@ -58,7 +58,7 @@ def read_all(made: list[EntryAddress]) -> None:
         assert vault.unseal(Secret.objects.select_related("key").get(name=f"s{number}")) == f"secret {number}"
     for number, row in enumerate(made):
         found = EntryAddress.objects.select_related("entry", "vault_key").get(id=row.id)
-        assert ledger.value_of(found) == {"n": number}
+        assert ledger.entries.value_of(found) == {"n": number}
 
 
 def beside(act: Callable[[], None]) -> None:
@@ -97,7 +97,7 @@ def test_others_write_and_read_every_value_between_the_parts_of_a_rotation(
         beside(lambda: work(pause))
 
     in_parts(happens)
-    done = vault.rotate(reseal=ledger.reseal, now=timezone.now())
+    done = vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
     assert done == (2 * MANY, ())
     assert len(pauses) == 4
     key = VaultKey.objects.get()
@@ -116,11 +116,11 @@ def test_a_rotation_that_was_killed_is_gone_on_with_by_the_next(
 
     in_parts(happens)
     with pytest.raises(Killed):
-        vault.rotate(reseal=ledger.reseal, now=timezone.now())
+        vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
     _, fresh = VaultKey.objects.order_by("id")
     read_all(sealed)
     in_parts(lambda pause: None)
-    assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (MANY - 2, ())
+    assert vault.rotate(reseal=ledger.entries.reseal, now=timezone.now()) == (MANY - 2, ())
     assert VaultKey.objects.get().id == fresh.id
     read_all(sealed)
 
@@ -133,10 +133,10 @@ def test_a_rotation_that_was_cut_off_long_ago_is_begun_anew(
 
     in_parts(happens)
     with pytest.raises(Killed):
-        vault.rotate(reseal=ledger.reseal, now=timezone.now())
+        vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
     before = set(VaultKey.objects.values_list("id", flat=True))
     in_parts(lambda pause: None)
-    assert vault.rotate(reseal=ledger.reseal, now=timezone.now() + 2 * vault.TAKEN_UP) == (2 * MANY, ())
+    assert vault.rotate(reseal=ledger.entries.reseal, now=timezone.now() + 2 * vault.TAKEN_UP) == (2 * MANY, ())
     assert VaultKey.objects.get().id not in before
     read_all(sealed)
 
@@ -166,7 +166,7 @@ def test_who_seals_while_a_rotation_begins_seals_under_the_fresh_key(sealed: lis
 
     with transaction.atomic():
         vault.store_secret(tenant.id, "first", "a first secret", now=timezone.now())
-        others = [run(lambda: vault.rotate(reseal=ledger.reseal, now=timezone.now())), run(seal)]
+        others = [run(lambda: vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())), run(seal)]
     for each in others:
         each.join()
     assert not failed, failed

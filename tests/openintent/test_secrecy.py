@@ -26,7 +26,7 @@ from memory.adapter.runs import Injection
 from memory.addresses import Address, Tier
 from memory.host import sql, vault
 from memory.host.models import VaultKey
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
@@ -210,7 +210,9 @@ def test_R93_no_pass_takes_a_sealed_value_and_no_context_its_place() -> None:
         assert [row.id for row in adapter.runs.list_entries(place, now=now, wanted=wanted)] == [open_one.id]
     listed = adapter.runs.list_entries(place, now=now)
     assert sorted({row.content for row in listed if row.id != open_one.id}) == ['{"sealed": "restricted"}']
-    hidden = ledger.hide_entries(building.tenant().id, [ledger.Hidden(row, "merged") for row in everyone], now=now)
+    hidden = ledger.retirement.hide_entries(
+        building.tenant().id, [ledger.retirement.Hidden(row, "merged") for row in everyone], now=now
+    )
     assert hidden == [open_one.id]
 
 
@@ -302,14 +304,14 @@ def test_R93_one_broken_seal_holds_up_no_rotation_and_the_command_counts_it(
         assert "2 secrets are sealed under a fresh key" in said.out
         assert "1 were tampered with" in said.err
     assert client.get(f"/api/v1/memory/{second}", **headers).json()["value"] == {"v": "pelican b"}
-    assert ledger.value_of(ledger.lock_address(kept.tenant_id, kept.id)) == {"g": 1}
+    assert ledger.entries.value_of(ledger.addressed.lock_address(kept.tenant_id, kept.id)) == {"g": 1}
     assert client.get(f"/api/v1/memory/{first}", **headers).status_code == 410
     assert set(VaultKey.objects.values_list("id", flat=True)) == {
         row.vault_key_id,
         EntryAddress.objects.get(id=second[4:]).vault_key_id,
     }
     assert client.delete(f"/api/v1/memory/{first}", **headers).status_code == 200
-    assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (2, ())
+    assert vault.rotate(reseal=ledger.entries.reseal, now=timezone.now()) == (2, ())
     assert VaultKey.objects.count() == 1
 
 
@@ -323,7 +325,7 @@ def test_R93_who_reads_beside_a_rotation_is_given_the_value(client: Any, monkeyp
     def then_rotated(statement: str, parameters: Any) -> Any:
         found = reading(statement, parameters)
         if any(each in statement for each in (openintent.SOURCE, openintent.LED)) and not rotated:
-            rotated.append(vault.rotate(reseal=ledger.reseal, now=timezone.now()))
+            rotated.append(vault.rotate(reseal=ledger.entries.reseal, now=timezone.now()))
         return found
 
     for address in (f"/api/v1/memory/{first}", "/api/v1/agents/a/memory"):
@@ -346,13 +348,13 @@ def test_R93_who_locks_an_entry_behind_a_rotation_is_given_the_value() -> None:
     def read() -> None:
         begun.wait()
         with transaction.atomic():
-            seen.append(ledger.value_of(ledger.lock_address(made.tenant_id, made.id)))
+            seen.append(ledger.entries.value_of(ledger.addressed.lock_address(made.tenant_id, made.id)))
         connection.close()
 
     waiting = threading.Thread(target=read)
     waiting.start()
     with transaction.atomic():
-        vault.rotate(reseal=ledger.reseal, now=timezone.now())
+        vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
         begun.set()
         time.sleep(0.5)
     waiting.join()
@@ -504,7 +506,7 @@ MB = 1024 * 1024
 def test_R96_the_file_is_rebuilt_when_something_went_and_its_log_is_empty() -> None:
     made = remembered("k", {"v": "heron"})
     assert retention_sweep.scrub(now=NOON) is False
-    ledger.remove_entries(made.tenant_id, (made.id,), reason="deleted", now=NOON)
+    ledger.erase.remove_entries(made.tenant_id, (made.id,), reason="deleted", now=NOON)
     assert retention_sweep.scrub(now=NOON) is True
     assert sql.rebuilt_at() == int(NOON.timestamp())
     wal = Path(f"{connection.settings_dict['NAME']}-wal")
@@ -529,7 +531,7 @@ def test_R96_C22_of_a_large_file_what_may_name_nobody_goes_at_night_and_the_rest
 ) -> None:
     soon, morning = NOON + timedelta(minutes=5), NOON + timedelta(hours=15)
     made = remembered("k", {"v": "heron"}, sensitivity="restricted" if reason == "sealed" else "")
-    ledger.remove_entries(made.tenant_id, (made.id,), reason=reason.replace("sealed", "deleted"), now=soon)
+    ledger.erase.remove_entries(made.tenant_id, (made.id,), reason=reason.replace("sealed", "deleted"), now=soon)
     looks = [soon + timedelta(minutes=2), soon + timedelta(minutes=4), morning, morning + timedelta(minutes=2)]
     assert rebuilds(monkeypatch, 3 * MB, *looks) == [True, False, False, False]
     expected = [False, False, True, False] if reason == "deleted" else [True, False, False, False]
@@ -541,7 +543,7 @@ def test_R96_C22_of_a_large_file_what_may_name_nobody_goes_at_night_and_the_rest
 @pytest.mark.django_db
 def test_R96_a_file_is_not_rebuilt_where_the_disk_has_no_room_for_it_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     made, soon = remembered("k", {"v": "heron"}), NOON + timedelta(minutes=5)
-    ledger.remove_entries(made.tenant_id, (made.id,), reason="forgotten", now=soon)
+    ledger.erase.remove_entries(made.tenant_id, (made.id,), reason="forgotten", now=soon)
     monkeypatch.setattr(sql, "free_bytes", lambda: 2 * MB)
     assert rebuilds(monkeypatch, MB + 1, soon) == [False]
     assert rebuilds(monkeypatch, MB, soon) == [True]

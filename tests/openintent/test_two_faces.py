@@ -15,7 +15,7 @@ from memory.addresses import Address, Tier
 from memory.host import ids, tenancy
 from memory.host.errors import NotFound, Unprocessable
 from memory.host.models import ForkMode, Run
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import Commitment, PassState
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
@@ -335,7 +335,7 @@ def test_what_an_agent_writes_over_openintent_arms_a_commitment() -> None:
     remember("call", {"note": "Remind me on Friday to call the harbour office."}, tier=Tier.EPISODIC)
     remember("sealed", {"note": "Remind me on Friday to call."}, tier=Tier.EPISODIC, sensitivity="restricted")
     tenant_id = building.scope().tenant_id
-    while commitments.read_next(tenant_id, now=timezone.now()):
+    while commitments.inference.read_next(tenant_id, now=timezone.now()):
         pass
     [row] = Commitment.objects.of(tenant_id)
     assert (row.agent_id, row.condition, row.state) == (OWN, "time", "armed")
@@ -348,14 +348,14 @@ def test_a_value_that_is_replaced_arms_from_what_it_says_now_and_leaves_alone_wh
     tenant_id = building.scope().tenant_id
 
     def read() -> dict[str, Commitment]:
-        while commitments.read_next(tenant_id, now=timezone.now()):
+        while commitments.inference.read_next(tenant_id, now=timezone.now()):
             pass
-        shown = commitments.page(building.scope(), commitments.Wanted(), now=timezone.now()).rows
+        shown = commitments.lifecycle.page(building.scope(), commitments.lifecycle.Wanted(), now=timezone.now()).rows
         return {each.intention or "": each.row for each in shown}
 
     before = read()
     assert sorted(before) == ["Call Bob in 5 days.", "Remind me in 3 days to call Ana."]
-    commitments.cancel(building.scope(), before["Call Bob in 5 days."].id, reason="done", now=timezone.now())
+    commitments.lifecycle.cancel(building.scope(), before["Call Bob in 5 days."].id, reason="done", now=timezone.now())
     changed = {"value": {"note": "Send Eve the plan next month. And more. Call Bob in 5 days."}}
     later = timezone.now() + timedelta(hours=1)
     entries.update(Caller(building.scope(), OWN), made.id, 1, changed, now=later)

@@ -246,7 +246,7 @@ def test_agents_of_acme_work_over_openintent_too_and_none_of_globex(acme, globex
 def test_what_an_agent_calls_confidential_is_sealed(acme):
     [row] = EntryAddress.objects.of(acme.id).exclude(sealed=None).select_related("entry", "vault_key")
     assert (row.key, row.entry.content) == ("roastery-north-terms", '{"sealed": "confidential"}')
-    assert ledger.value_of(row)["discount_percent"] == 18
+    assert ledger.entries.value_of(row)["discount_percent"] == 18
 
 
 # --- what must not be there -------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from memory.commitments import inference
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, sql
 from memory.host.models import AuditRecord, Run
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import Commitment
 from memory.openintent import entries, work
 from memory.openintent.access import Caller

@@ -128,7 +128,7 @@ def test_an_archive_leads_from_each_sentence_to_its_sources_and_says_what_became
     wants, paid, gone = (found for each in kept if (found := ids.parse("mem", each)))
     made = archiving.archive("acme", [("Marta wants a refund", [wants]), ("It was paid", [paid, gone])], topic="refund")
     ada.post(f"/memory/{kept[1]}/retire", {"reason": ""})
-    ledger.remove_entries(made.tenant_id, (gone,), reason="forgotten", now=timezone.now())
+    ledger.erase.remove_entries(made.tenant_id, (gone,), reason="forgotten", now=timezone.now())
     shown = body_of(ada.get(address(made)))
     for words in ("refund", "Marta wants a refund", "<strong>1</strong> live", "<strong>1</strong> retired"):
         assert words in shown

@@ -307,7 +307,7 @@ def test_an_entry_a_run_and_a_proposal_lead_to_their_records_who_may_read_them(a
     run = building.open_run(scope)
     entry = building.write(scope, run, "alpha")
     made = proposing.propose()
-    ledger.retire_entry(scope, entry.id, reason="wrong", now=now)
+    ledger.retirement.retire_entry(scope, entry.id, reason="wrong", now=now)
     pages = {
         ids.wire("mem", entry.id): "/memory/{}",
         ids.wire("run", run.id): "/runs/{}",

@@ -27,7 +27,7 @@ def planted() -> list[str]:
     assert scope is not None
     draft = EntryDraft(f"a note {CONTROLS}", (f"tag{CONTROLS}",), f"subject{CONTROLS}", f"agent.{CONTROLS}")
     run = building.open_run(owner)
-    entry = ledger.write_entry(scope, draft, run=run, node_id=None, now=timezone.now())
+    entry = ledger.entries.write_entry(scope, draft, run=run, node_id=None, now=timezone.now())
     made = proposing.propose(building.scope(role="agent"), title=f"Shorter {CONTROLS}")
     artifact_stops.disable(owner, World("acme").template, reason=f"incident {CONTROLS}", now=timezone.now())
     proposal = f"/proposals/{ids.wire('prop', made.id)}"

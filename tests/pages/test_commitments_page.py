@@ -92,7 +92,7 @@ def test_hostile_memory_stays_text(ada: Client) -> None:
 
 def test_a_state_a_ref_and_an_agent_choose_which_are_shown(ada: Client) -> None:
     known = remembered("Call Ana in 3 days.", "Call Bob in 3 days.")
-    commitments.cancel(building.scope(), ids.parse("cmt", known[0]), reason="", now=timezone.now())
+    commitments.lifecycle.cancel(building.scope(), ids.parse("cmt", known[0]), reason="", now=timezone.now())
     shown = body_of(ada.get("/commitments?state=cancelled"))
     assert "Call Bob" in shown
     assert "Call Ana" not in shown
@@ -109,7 +109,7 @@ def test_the_list_is_paged_and_a_fragment_of_it_is_no_whole_page(ada: Client, mo
     first = ada.get("/commitments", **HTMX)
     assert b"<html" not in first.content
     assert standing(1, 2, 5, "commitments") in body_of(first)
-    page = commitments.page(building.scope(), commitments.Wanted(), size=2, now=timezone.now())
+    page = commitments.lifecycle.page(building.scope(), commitments.lifecycle.Wanted(), size=2, now=timezone.now())
     assert page.after is not None
     second = body_of(ada.get(f"/commitments?after={ids.wire('cmt', page.after)}&seen=2"))
     assert standing(3, 4, 5, "commitments") in second
@@ -153,7 +153,7 @@ def test_more_firings_than_there_were_occasions_are_a_warning(ada: Client) -> No
 def test_an_intention_whose_entry_is_gone_is_not_shown_any_more(ada: Client) -> None:
     (known,) = remembered("Call Ana in 3 days.")
     row = Commitment.objects.get()
-    ledger.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
+    ledger.erase.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
     for url in ("/commitments", f"/commitments/{known}"):
         shown = body_of(ada.get(url))
         assert "Call Ana" not in shown
@@ -163,7 +163,7 @@ def test_an_intention_whose_entry_is_gone_is_not_shown_any_more(ada: Client) -> 
 def test_what_was_waited_for_by_an_entry_that_is_gone_is_shown_as_the_stems_that_are_kept(ada: Client) -> None:
     remembered("When the invoice clears, tell finance.")
     row = Commitment.objects.get()
-    ledger.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
+    ledger.erase.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
     assert "<code>invoic</code> <code>clear</code>" in body_of(ada.get("/commitments"))
 
 

@@ -22,7 +22,8 @@ from memory.host import audit, event_log, ids, tenancy
 from memory.host.errors import Invalid, TokenBudgetExceeded
 from memory.host.events import MemoryConsolidated
 from memory.host.models import AuditRecord
-from memory.ledger import Derivation, Hidden
+from memory.ledger.entries import Derivation
+from memory.ledger.retirement import Hidden
 from memory.models import Pass, PassSchedule
 from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders, pass_schedules
@@ -73,11 +74,11 @@ class Merging:
             return
         with transaction.atomic():
             gone = [entry.id for group in many for entry in group]
-            ledger.hide_entries(work.tenant_id, [Hidden(each, "merged") for each in gone], now=now)
+            ledger.retirement.hide_entries(work.tenant_id, [Hidden(each, "merged") for each in gone], now=now)
             for group in many:
                 made = Derivation(EntryDraft(group[0].content), "merged")
-                [written] = ledger.write_derived(scope, [made], run=work.run, now=now)
-                ledger.strengthen(work.tenant_id, [(written.id, len(group), now)])
+                [written] = ledger.entries.write_derived(scope, [made], run=work.run, now=now)
+                ledger.entries.strengthen(work.tenant_id, [(written.id, len(group), now)])
                 descents = [Descent(e.id, written.id, "merged") for e in group]
                 provenance.record(work.tenant_id, descents, pass_id=work.id, now=now)
             fact = MemoryConsolidated(work.memory_ref, total, len(groups), tuple(gone) if self.names_ids else None)
@@ -351,8 +352,8 @@ def test_after_its_window_a_source_is_not_offered_any_more(ada: Client) -> None:
     pass_id = carried_out()
     gone = Pass.objects.get(id=building.id_of("pass", pass_id))
     window = timedelta(days=memory_policy.policy_of(gone.tenant_id).restore_days, seconds=-1)
-    rows = ledger.merged_away_rows(gone.tenant_id, before=timezone.now() + window)
-    ledger.remove_entries(gone.tenant_id, tuple(row for row, _ in rows), reason="merged", now=timezone.now())
+    rows = ledger.erase.merged_away_rows(gone.tenant_id, before=timezone.now() + window)
+    ledger.erase.remove_entries(gone.tenant_id, tuple(row for row, _ in rows), reason="merged", now=timezone.now())
     shown = page(ada, f"/passes/{pass_id}")
     assert sources_of(shown) == 0
     assert shown.count('<span class="muted">merged</span>') == 2

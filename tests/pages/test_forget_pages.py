@@ -445,7 +445,7 @@ def test_a_copy_during_which_the_subject_is_forgotten_is_refused_and_not_half_a_
     assert all(next(each.pieces()) for each in (first, second))
     rows = MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id)
     with transaction.atomic():
-        ledger.remove_entries(
+        ledger.erase.remove_entries(
             acme.tenant_id, list(rows.values_list("id", flat=True)), reason="deleted", now=timezone.now()
         )
         with pytest.raises(Conflict, match="while the copy was made"):

@@ -109,7 +109,7 @@ def test_a_subject_is_a_filter(ada: Client) -> None:
 def test_each_value_says_how_many_entries_have_it_under_the_filter(ada: Client) -> None:
     made = written("one", "two", tags=("red", "big"), agent_id="a", subject="s-1")
     written("three", tags=("red",), agent_id="b", memory_ref="elsewhere", ago=3 * HOUR)
-    ledger.retire_entry(building.scope(), building.id_of("mem", made[0]), reason="", now=timezone.now())
+    ledger.retirement.retire_entry(building.scope(), building.id_of("mem", made[0]), reason="", now=timezone.now())
     shown = body_of(ada.get("/memory"))
     assert behind(shown, "state") == {"": "2", "retired": "1", "all": "3"}
     assert behind(shown, "tag") == {"": "", "red": "2", "big": "1"}

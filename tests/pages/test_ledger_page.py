@@ -74,7 +74,7 @@ def test_retired_entries_are_listed_apart(ada: Client) -> None:
     (kept, hidden) = building.remember("acme", "kept", "hidden").entries
     hidden_id = ids.parse("mem", hidden)
     assert hidden_id
-    ledger.retire_entry(building.scope(), hidden_id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(building.scope(), hidden_id, reason="", now=timezone.now())
     assert hidden not in page(ada)
     retired = page(ada, "/memory?state=retired")
     assert hidden in retired

@@ -82,7 +82,7 @@ def test_the_bar_decides_every_selected_pair(ada: Client, desk: Desk) -> None:
 
 def test_a_pair_that_changed_meanwhile_is_refused_in_words_and_nothing_is_changed(ada: Client, desk: Desk) -> None:
     values = [value_of(pair) for pair in desk.pairs()]
-    ledger.retire_entry(desk.owner, with_text(desk, KEPT).newer.id, reason="", now=timezone.now())
+    ledger.retirement.retire_entry(desk.owner, with_text(desk, KEPT).newer.id, reason="", now=timezone.now())
     before = desk.texts()
     refused = ada.post(URL + "/decide", {"decision": "merge", "pair": values})
     assert refused.status_code == 409

@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from memory import ledger
 from memory.addresses import Address, Tier
 from memory.host import tenancy
 from memory.host.errors import Invalid
 from memory.host.models import Operator
-from memory.ledger import AddressedValue
 from memory.models import Namespace
 from memory.openintent import entries, namespaces, workflow_file
 from memory.openintent.access import Caller
@@ -31,7 +31,9 @@ AT = "/namespaces/acme.prices/2026%20spring"
 def shared() -> None:
     """billing-01 has kept something in a namespace, which is there since."""
     address = Address(Tier.SEMANTIC, "billing-01", NAME, "k")
-    entries.create(Caller(building.scope(), "billing-01"), AddressedValue(address, {"n": 1}), now=timezone.now())
+    entries.create(
+        Caller(building.scope(), "billing-01"), ledger.entries.AddressedValue(address, {"n": 1}), now=timezone.now()
+    )
 
 
 def asked(**more: str) -> dict[str, str]:
@@ -63,7 +65,9 @@ def test_who_made_a_namespace_is_a_person_by_name_and_an_agent_by_its_id(ada: Cl
 def test_the_list_is_paged(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("alpha", "zeta"):
         address = Address(Tier.SEMANTIC, "billing-01", name, "k")
-        entries.create(Caller(building.scope(), "billing-01"), AddressedValue(address, {"n": 1}), now=timezone.now())
+        entries.create(
+            Caller(building.scope(), "billing-01"), ledger.entries.AddressedValue(address, {"n": 1}), now=timezone.now()
+        )
     monkeypatch.setattr(views, "SHOWN", 2)
     first, second = body_of(ada.get("/namespaces")), body_of(ada.get("/namespaces?seen=2"))
     assert standing(1, 2, 3, "namespaces") in first
@@ -146,7 +150,9 @@ def test_globex_has_none_of_acme(sign_in: SignIn) -> None:
 
 def test_a_hostile_name_stays_text(ada: Client) -> None:
     address = Address(Tier.SEMANTIC, "billing-01", "<b>\u202ex", "k")
-    entries.create(Caller(building.scope(), "billing-01"), AddressedValue(address, {"n": 1}), now=timezone.now())
+    entries.create(
+        Caller(building.scope(), "billing-01"), ledger.entries.AddressedValue(address, {"n": 1}), now=timezone.now()
+    )
     shown = body_of(ada.get("/namespaces"))
     assert "&lt;b&gt;⟦RLO U+202E⟧x" in shown
     assert "<b>\u202e" not in shown

@@ -137,8 +137,8 @@ def test_what_was_refused_or_failed_stands_there_with_its_reason(ada: Client) ->
 def test_what_left_memory_for_good_is_counted_by_its_reason_and_listed(ada: Client) -> None:
     expiring, merged = building.remember("acme", "one", "two").entries
     tenant, now = building.tenant(), timezone.now()
-    ledger.remove_entries(tenant.id, (building.id_of("mem", expiring),), reason="expired", now=now)
-    ledger.remove_entries(tenant.id, (building.id_of("mem", merged),), reason="merged", now=now)
+    ledger.erase.remove_entries(tenant.id, (building.id_of("mem", expiring),), reason="expired", now=now)
+    ledger.erase.remove_entries(tenant.id, (building.id_of("mem", merged),), reason="merged", now=now)
     shown = page(ada)
     for label, entry in (("Expired", expiring), ("Purged after the restore window", merged)):
         words, url = figure(shown, label)

@@ -49,7 +49,7 @@ def filled() -> None:
     ]
     building.write(acme, run, "odd", tags=("rare",))
     for each in made[:3]:
-        ledger.retire_entry(acme, each, reason="", now=timezone.now())
+        ledger.retirement.retire_entry(acme, each, reason="", now=timezone.now())
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from memory import adapter, ledger_search
 from memory.addresses import Address, Tier
 from memory.host import ids, sql
 from memory.host.models import Run
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.ledger_search import LedgerFilter
 from memory.openintent import entries, queries
 from memory.openintent.access import Caller

@@ -99,7 +99,7 @@ def test_what_a_node_read_is_not_shown_once_it_is_retired(ada: Client) -> None:
     recall = building.node("look", "vendor.console.recall", {"memoryRef": "notes"})
     building.install("acme", building.definition("looks", recall))
     run = building.execute(building.scope(), "looks")
-    ledger.retire_entry(building.scope(), building.id_of("mem", kept), reason="", now=timezone.now())
+    ledger.retirement.retire_entry(building.scope(), building.id_of("mem", kept), reason="", now=timezone.now())
     row = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))["look"]
     assert 'class="node-read"' in row
     assert "The parcel is late" not in row
@@ -208,8 +208,8 @@ def test_what_is_stated_of_a_run_whose_entries_are_confidential_is_for_who_may_o
 def test_the_fate_of_each_write_is_told_without_its_content(ada: Client) -> None:
     made = building.remember("acme", "stays", "is hidden", "is removed", tags=["secret-tag"])
     _, hidden, removed = entry_ids(*made.entries)
-    ledger.retire_entry(building.scope(), hidden, reason="out of date", now=timezone.now())  # type: ignore[arg-type]
-    ledger.remove_entries(made.run.tenant_id, (removed,), reason="forgotten", now=timezone.now())  # type: ignore[arg-type]
+    ledger.retirement.retire_entry(building.scope(), hidden, reason="out of date", now=timezone.now())  # type: ignore[arg-type]
+    ledger.erase.remove_entries(made.run.tenant_id, (removed,), reason="forgotten", now=timezone.now())  # type: ignore[arg-type]
     # The inputs of the run have these texts too, so the writes are looked at by themselves.
     lanes = lanes_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
     shown = "".join(lane.partition("<h4>Events</h4>")[2] for lane in lanes.values())

@@ -18,7 +18,7 @@ from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.runs import RunOrder, open_run
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller

@@ -11,7 +11,7 @@ from memory import entry_selection, ledger
 from memory.addresses import Address, Tier
 from memory.host import audit, ids, vault
 from memory.host.errors import NotFound
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models import ForgetRequest
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
@@ -110,13 +110,13 @@ def test_a_tag_is_put_on_selected_entries_and_taken_off_and_they_are_found_by_it
     made, tenant = written("alpha", "beta", "gamma"), building.tenant().id
     before = {row.id: row.position for row in rows(made)}
     if is_indexed:
-        ledger.catch_up(tenant)
+        ledger.index.catch_up(tenant)
     shown = body_of(ada.get("/memory/selected", {"action": "tag", "id": made[:2]}))
     assert "Add the tag" in shown
     assert send(ada, "tag", made[:2], tag="Quarter End").status_code == 302
     assert tags_of(made) == [["Quarter End"], ["Quarter End"], []]
     assert {row.id: row.position for row in rows(made)} == before, "runs in progress still see them"
-    ledger.catch_up(tenant)
+    ledger.index.catch_up(tenant)
     assert contents(ada, "tag=Quarter+End") == contents(ada, "q=quarter") == {"alpha", "beta"}
     assert contents(ada, "q=alpha") == {"alpha"}
     send(ada, "untag", made[1:], tag="Quarter End")
@@ -142,7 +142,7 @@ def test_a_tag_that_cannot_be_stored_or_is_a_secret_changes_nothing(ada: Client)
 def test_an_entry_has_so_many_tags_and_no_more(ada: Client) -> None:
     made = written("alpha")
     for number in range(64):
-        ledger.tag_entry(building.scope(), rows(made)[0].id, f"t{number}", tagged=True, now=timezone.now())
+        ledger.entries.tag_entry(building.scope(), rows(made)[0].id, f"t{number}", tagged=True, now=timezone.now())
     assert "more than 64" in body_of(send(ada, "tag", made, tag="one more"))
     assert len(tags_of(made)[0]) == 64
 

@@ -244,7 +244,7 @@ def test_a_memory_that_was_read_on_the_way_to_a_prompt_is_a_reading_once_a_run()
 def retire(entry: str) -> None:
     known = ids.parse("mem", entry)
     assert known
-    ledger.retire_entry(building.scope(), known, reason="wrong", now=timezone.now())
+    ledger.retirement.retire_entry(building.scope(), known, reason="wrong", now=timezone.now())
 
 
 def blank(_: str) -> None:

@@ -33,7 +33,7 @@ def written_at_once(plan: Plan) -> Iterator[Outcome]:
             EntryDraft(ground.TEXT.format(number=next(numbers)), TAGS, "customer-7", "bench.agent")
             for _ in range(AT_ONCE)
         ]
-        ledger.write_entries(scope, drafts, run=run, node_id="node", now=timezone.now())
+        ledger.entries.write_entries(scope, drafts, run=run, node_id="node", now=timezone.now())
 
     measured = _share(ours, lambda: ground.fill(run, "bench/raw", AT_ONCE), plan)
     workload = f"{AT_ONCE:,} writes in one transaction, as a share of the speed of bare rows"

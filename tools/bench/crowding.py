@@ -82,7 +82,9 @@ def write(tenant: str, run_id: str, seconds: str) -> None:
     until, written, refused = time.monotonic() + float(seconds), 0, 0
     while time.monotonic() < until:
         try:
-            ledger.write_entry(place, EntryDraft(f"written {written}"), run=run, node_id="n", now=timezone.now())
+            ledger.entries.write_entry(
+                place, EntryDraft(f"written {written}"), run=run, node_id="n", now=timezone.now()
+            )
             written += 1
         except OperationalError:
             refused += 1

@@ -106,7 +106,7 @@ def fill(run: Run, size: int, naming: int) -> None:
     if sql.is_postgres():
         with connection.cursor() as cursor:
             cursor.execute(f"VACUUM ANALYZE {ground.ENTRIES}, memory_entrytag")
-    while ledger.catch_up(run.tenant_id, most=INDEXED_AT_ONCE):
+    while ledger.index.catch_up(run.tenant_id, most=INDEXED_AT_ONCE):
         pass
 
 
@@ -136,7 +136,7 @@ def write_beside(tenant: str, run_id: str) -> None:
     while not select.select([sys.stdin], [], [], PAUSE)[0]:
         began = perf_counter()
         draft = EntryDraft(f"written meanwhile {len(taken)}")
-        ledger.write_entry(place, draft, run=run, node_id="n", now=timezone.now())
+        ledger.entries.write_entry(place, draft, run=run, node_id="n", now=timezone.now())
         taken.append(perf_counter() - began)
         if len(taken) == 1:
             sys.stdout.write("ready\n")

@@ -146,7 +146,7 @@ def again(plan: Plan) -> Iterator[Outcome]:
 
 
 def _position(run: Run) -> int:
-    return ledger.position(run.tenant_id)
+    return ledger.head.position(run.tenant_id)
 
 
 def judged(plan: Plan) -> Iterator[Outcome]:

@@ -67,7 +67,7 @@ def _fill(run: Run, size: int) -> None:
         cursor.execute(ground.MOVE_HEAD, [tenant, tenant, size, size])
         if sql.is_postgres():  # which does so by itself, but later
             cursor.execute(f"VACUUM ANALYZE {ground.ENTRIES}")
-    while ledger.catch_up(run.tenant_id, most=INDEXED_AT_ONCE):
+    while ledger.index.catch_up(run.tenant_id, most=INDEXED_AT_ONCE):
         pass
 
 

@@ -148,7 +148,7 @@ def _answers(talk: Talk, *, every: bool) -> Iterator[tuple[float, float]]:
         for number, text in enumerate(talk.turns)
     )
     scope = ground.tell(ground.running_run(owner), REF, entries)
-    while ledger.catch_up(owner.id, most=1000):
+    while ledger.index.catch_up(owner.id, most=1000):
         pass
     reading = tenancy.host_scope(owner)
     budget = min(CONTEXT, sum(map(token_budget.count, talk.turns)) // 4)

@@ -29,7 +29,7 @@ def written(plan: Plan) -> Iterator[Outcome]:
 
     def ours() -> None:
         draft = EntryDraft(ground.TEXT.format(number=next(numbers)), TAGS, "customer-7", "bench.agent")
-        ledger.write_entry(scope, draft, run=run, node_id="node", now=timezone.now())
+        ledger.entries.write_entry(scope, draft, run=run, node_id="node", now=timezone.now())
 
     def theirs() -> None:
         raw.execute((statement, ground.row(run, "bench/raw", next(numbers), timezone.now())))

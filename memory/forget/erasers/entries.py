@@ -110,12 +110,12 @@ class LedgerEntries:
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
         """How many of ``rows`` are gone, those among them that went with their archive."""
-        removed = ledger.remove_entries(tenant_id, rows, reason="forgotten", now=now)
+        removed = ledger.erase.remove_entries(tenant_id, rows, reason="forgotten", now=now)
         archives.withdraw_of_forgotten(tenant_id, rows, now=now)
         return removed if removed == len(rows) else len(adapter.forget.forgotten_entries(tenant_id, rows))
 
     def portion(self, tenant_id: UUID, rows: Sequence[UUID]) -> int:
-        return ledger.whole_blocks(tenant_id, rows)
+        return ledger.index.whole_blocks(tenant_id, rows)
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
@@ -146,7 +146,7 @@ class RetiredReasons:
         rule = rule_for(ticked=ticked)
         found = adapter.forget.retirement_reasons(tenant_id, rows)
         named = [row for row, reason in found if rule(subject.terms, reason)]
-        return ledger.erase_reasons(tenant_id, named, FORGOTTEN)
+        return ledger.erase.erase_reasons(tenant_id, named, FORGOTTEN)
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
@@ -205,7 +205,7 @@ class EntryNames:
         for row, names in adapter.forget.names_of_entries(tenant_id, rows):
             after = {name: without_subject(subject.terms, value, rule) for name, value in names.items()}
             anew = {name: value for name, value in after.items() if value != names[name]}
-            if anew and ledger.erase_names(tenant_id, row, anew):
+            if anew and ledger.erase.erase_names(tenant_id, row, anew):
                 changed.add(row)
         return len(changed)
 
@@ -240,7 +240,7 @@ class SealedValues(LedgerEntries):
         exact: list[UUID] = []
         suspected: list[UUID] = []
         for row in adapter.forget.sealed_addresses(tenant_id):
-            value = ledger.value_or_none(row)
+            value = ledger.entries.value_or_none(row)
             text = None if value is None else _words(value)
             how = Mention.SUSPECTED if text is None else mention(subject.terms, text)
             if how is Mention.EXACT:
@@ -257,7 +257,7 @@ class SealedValues(LedgerEntries):
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """Over each value as it is written, whole; and none that does not open is left undecided."""
-        values = [(row.id, ledger.value_or_none(row)) for row in adapter.forget.sealed_addresses(tenant_id)]
+        values = [(row.id, ledger.entries.value_or_none(row)) for row in adapter.forget.sealed_addresses(tenant_id)]
         written = ((row, addresses.canonical(value)) for row, value in values if value is not None)
         found = judged(subject.terms, written, chosen, spared)
         locked = {row for row, value in values if value is None}

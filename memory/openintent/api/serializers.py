@@ -11,7 +11,7 @@ from memory.addresses import AGENT_ID, MAX_AGENT, MAX_NAME, PRIORITIES, Address,
 from memory.host import http
 from memory.host.http import AnyField, Closed, Flag, Text, Whole
 from memory.host.json_types import JSONObject
-from memory.ledger import AddressedValue
+from memory.ledger.entries import AddressedValue
 from memory.models.work import STATUSES
 from memory.openintent import entries
 from memory.openintent.queries import parse_moment

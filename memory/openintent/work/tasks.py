@@ -191,7 +191,7 @@ def archive(task: Task, actor: str, now: datetime) -> None:
     is cleared in any case. The memory of the tasks above and below it stays (R74).
     """
     task_id = ids.wire("task", task.id)
-    ledger.lock_entries(
+    ledger.head.lock_entries(
         task.tenant_id, runs=[task.intent_id], entries=openintent.entries_of_task(task.tenant_id, task_id)
     )
     keeps = policy_of(task, now=now).archive_on_completion
@@ -227,13 +227,13 @@ def _snapshots(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[list[Archived]
 
 def _archived(row: "EntryAddress") -> Archived:
     sealed = row.sensitivity in addresses.SEALED or row.sealed is not None
-    value = {"value_redacted": True} if sealed else {"value": ledger.value_of(row)}
+    value = {"value_redacted": True} if sealed else {"value": ledger.entries.value_of(row)}
     return {"namespace": row.namespace, "key": row.key, **value, "tags": list(row.entry.tags)}
 
 
 def _remove(tenant_id: UUID, rows: Sequence[UUID], reason: str, actor: str, now: datetime) -> None:
     for part in sql.in_chunks(rows):
-        ledger.remove_entries(tenant_id, part, reason=reason, actor=actor, now=now)
+        ledger.erase.remove_entries(tenant_id, part, reason=reason, actor=actor, now=now)
 
 
 def find_task(scope: TenantScope, text: str, *, lock: bool = False) -> Task:

@@ -16,7 +16,7 @@ class Command(DatabaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         try:
             with transaction.atomic():
-                done = vault.rotate(reseal=ledger.reseal, now=timezone.now())
+                done = vault.rotate(reseal=ledger.entries.reseal, now=timezone.now())
                 factors = second_factors.reseal()
         except VaultLocked as problem:
             raise CommandError(f"{problem}. Set OPENWOP_SECRET_KEY_FALLBACKS to the key it was sealed with.") from None
