@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from memory import adapter, agents, artifact_stops, commitments, ledger_search
 from memory.forget import holds, plans
-from memory.host import api_keys, ids, operators, pages, registrations, runs, webhooks
+from memory.host import ids, key_management, operators, pages, registrations, runs, webhooks
 from memory.host.models import Installation, Run
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
@@ -163,7 +163,7 @@ FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], object]]] 
     "cmt": ("commitment", lambda scope, found, now: commitments.lifecycle.find(scope, found, now=now)),
     "fgt": ("forget-request", lambda scope, found, now: plans.find(scope, found)),
     "hld": ("forget-hold", lambda scope, found, now: holds.find(scope, found)),
-    "key": ("keys", lambda scope, found, now: api_keys.find(scope, found, now=now)),
+    "key": ("keys", lambda scope, found, now: key_management.find(scope, found, now=now)),
     "mem": ("memory-entry", lambda scope, found, now: adapter.console.find_entry(scope, found, now=now)),
     "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),
     "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import artifact_stops, memory_policy
 from memory.forms import AuditedForm
-from memory.host import access, api_keys, audit_access, exports, ids, pages, registrations, registry, tenancy
+from memory.host import access, audit_access, exports, ids, key_management, pages, registrations, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation
@@ -313,7 +313,7 @@ def settings(request: HttpRequest) -> HttpResponse:
         "roles": list(access.ROLES),
         "mine": access.roles_of(scope.tenant_id, scope.principal.id),
         "permissions": _permissions(scope.principal.scopes),
-        "grants": api_keys.list_grants(scope, now=timezone.now()),
+        "grants": key_management.list_grants(scope, now=timezone.now()),
         "now": timezone.now(),
         "policies": approval_policies.overview(scope) if scope.can("proposals:read") else None,
         "document": document,

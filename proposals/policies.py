@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memory.host import access, audit, ids, sql
+from memory.host import access, api_keys, audit, ids, sql
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, RoleGrant
@@ -242,7 +242,7 @@ def others_may_manage(scope: TenantScope, *, now: datetime) -> bool:
     granted = RoleGrant.objects.of(scope.tenant_id).filter(role__in=roles).exclude(principal=scope.principal.id)
     holders = set(granted.values_list("principal", flat=True))
     people = Operator.objects.active_in(scope.tenant_id).values_list("id", flat=True)
-    keys = access.good_keys(scope.tenant_id, now=now).filter(agents=[]).values_list("id", flat=True)
+    keys = api_keys.good_keys(scope.tenant_id, now=now).filter(agents=[]).values_list("id", flat=True)
     present = {ids.wire("usr", each) for each in people} | {ids.wire("key", each) for each in keys}
     there = holders & present
     return bool(there - access.same_people(scope.tenant_id, scope.principal.people, there))

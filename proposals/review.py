@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.host import access, audit_access, ids, registry
+from memory.host import access, api_keys, audit_access, ids, registry
 from memory.host.errors import NotFound
 from memory.host.models import AuditRecord, Installation, Operator, RoleGrant
 from memory.host.tenancy import TenantScope
@@ -123,7 +123,7 @@ def _keys(tenant_id: UUID, entitled: Collection[str], barred: Collection[str], n
     """Count the service accounts that may vote: with a valid key, bound to no agent. A person's own key is excluded,
     because it votes as that person."""
     wanted = [found for each in entitled if (found := ids.parse("key", each))]
-    rows = access.good_keys(tenant_id, now=now).filter(id__in=wanted, owner=None) if wanted else []
+    rows = api_keys.good_keys(tenant_id, now=now).filter(id__in=wanted, owner=None) if wanted else []
     free = {ids.wire("key", key.id) for key in rows if not key.agents}
     return len(free - access.same_people(tenant_id, barred, free))
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memory import adapter, agents, ledger
 from memory.entry_drafts import EntryDraft
-from memory.host import access, audit_chain, event_log, ids, registrations, registry, runs, tenancy
+from memory.host import access, api_keys, audit_chain, event_log, ids, operators, registrations, registry, runs, tenancy
 from memory.host.audit_chain import Finding
 from memory.host.errors import KeyExpired
 from memory.host.models import ArtifactKind, Installation, Membership, Run, Tenant
@@ -46,12 +46,12 @@ def key(slug: str = "acme", role: str = "owner", **options: Any) -> str:
     """The text of a fresh API key that was used once, so that no request that a test counts writes when it was."""
     text = _make_key(slug, role, **options)
     with suppress(KeyExpired):
-        access.key_of(text, now=timezone.now())
+        api_keys.key_of(text, now=timezone.now())
     return text
 
 
 def _make_key(slug: str, role: str, **options: Any) -> str:
-    return access.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
+    return api_keys.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
 
 
 def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def scope(slug: str = "acme", role: str = "owner", **options: Any) -> TenantScop
 def operator(slug: str = "acme", role: str = "owner", email: str = "") -> Any:
     """A person who can sign in with ``PASSWORD``."""
     address = email or f"ada.{role}@{slug}.example"
-    return access.create_operator(tenant(slug), address, role=role, password=PASSWORD, now=timezone.now())
+    return operators.create_operator(tenant(slug), address, role=role, password=PASSWORD, now=timezone.now())
 
 
 def deactivate(person: Any) -> None:

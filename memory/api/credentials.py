@@ -7,9 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.api import serializers
-from memory.host import access, api_keys, ids, operators, vault
-from memory.host.access import NewKey
-from memory.host.api_keys import KeyRecord
+from memory.host import access, ids, key_management, operators, vault
+from memory.host.api_keys import NewKey
 from memory.host.http import (
     FLAG,
     STRING,
@@ -26,6 +25,7 @@ from memory.host.http import (
     words,
 )
 from memory.host.json_types import JSONObject
+from memory.host.key_management import KeyRecord
 from memory.host.operators import OperatorRecord
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
@@ -39,7 +39,7 @@ KEY = Answer[KeyRecord](
     roles=(listed(ROLE), lambda record: record.roles),
     person=(nullable(TEXT), lambda record: record.person or None),
     agents=(listed(TEXT), lambda record: record.row.agents),
-    state=(words(api_keys.STATES), lambda record: record.state),
+    state=(words(key_management.STATES), lambda record: record.state),
     createdAt=(TIME, lambda record: instant(record.row.created_at)),
     rotatedAt=(nullable(TIME), lambda record: instant(record.row.rotated_at)),
     lastUsedAt=(nullable(TIME), lambda record: instant(record.row.last_used_at)),
@@ -61,12 +61,12 @@ OPERATORS = page_answer("OperatorPage", "operators", OPERATOR, "usr")
 
 
 @operation(
-    "listApiKeys", method="GET", scope=api_keys.SCOPE, query=serializers.KeysQuery, gives={200: KEYS}, tag="keys"
+    "listApiKeys", method="GET", scope=key_management.SCOPE, query=serializers.KeysQuery, gives={200: KEYS}, tag="keys"
 )
 @operation(
     "createApiKey",
     method="POST",
-    scope=api_keys.SCOPE,
+    scope=key_management.SCOPE,
     takes=serializers.NewKeyRequest,
     gives={201: NEW_KEY},
     tag="keys",
@@ -75,13 +75,15 @@ OPERATORS = page_answer("OperatorPage", "operators", OPERATOR, "usr")
 @api_view(["GET", "POST"])
 def key_list(request: Request) -> Response:
     scope, now = scope_of(request), timezone.now()
-    scope.check(api_keys.SCOPE)
+    scope.check(key_management.SCOPE)
     if request.method == "GET":
         given = checked(serializers.KeysQuery, query_of(request)).validated_data
-        page = api_keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
+        page = key_management.list_keys(
+            scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now
+        )
         return Response(KEYS.document(page))
     given = checked(serializers.NewKeyRequest, request.data).validated_data
-    made = api_keys.create(
+    made = key_management.create(
         scope,
         role=given["role"],
         agents=tuple(given.get("agents", ())),
@@ -90,22 +92,22 @@ def key_list(request: Request) -> Response:
         expires_at=given.get("expiresAt"),
         now=now,
     )
-    return Response(_new_key_document(api_keys.find(scope, made.key_id, now=now), made), status=201)
+    return Response(_new_key_document(key_management.find(scope, made.key_id, now=now), made), status=201)
 
 
-@operation("revokeApiKey", scope=api_keys.SCOPE, gives={204: None}, tag="keys")
+@operation("revokeApiKey", scope=key_management.SCOPE, gives={204: None}, tag="keys")
 @api_view(["DELETE"])
 def key(request: Request, key_id: str) -> Response:
-    api_keys.revoke(scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    key_management.revoke(scope_of(request), ids.parse("key", key_id), now=timezone.now())
     return Response(status=204)
 
 
-@operation("rotateApiKey", scope=api_keys.SCOPE, gives={200: NEW_KEY}, tag="keys", shown_once=("key",))
+@operation("rotateApiKey", scope=key_management.SCOPE, gives={200: NEW_KEY}, tag="keys", shown_once=("key",))
 @api_view(["POST"])
 def key_rotate(request: Request, key_id: str) -> Response:
     scope, now = scope_of(request), timezone.now()
-    made = api_keys.rotate(scope, ids.parse("key", key_id), now=now)
-    return Response(_new_key_document(api_keys.find(scope, made.key_id, now=now), made))
+    made = key_management.rotate(scope, ids.parse("key", key_id), now=now)
+    return Response(_new_key_document(key_management.find(scope, made.key_id, now=now), made))
 
 
 @operation(

@@ -1,210 +1,341 @@
-"""Management of a tenant's keys: list, create, revoke, rotate, grant. What a key permits is in ``access``."""
+"""The keys of programs: create, check, rotate and revoke them, and what they may do now. Their only writer.
 
-from collections.abc import Iterable
+Who may do it for whom is decided in ``key_management``.
+"""
+
+import hashlib
+import hmac
+import logging
+import secrets as random_secrets
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, OperationalError, transaction
+from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
 
-from memory.host import access, ids
-from memory.host.access import NewKey
-from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.expiry import has_expired
-from memory.host.models import ApiKey, Operator
-from memory.host.paging import Page, read_page
-from memory.host.tenancy import TenantScope
+from memory.host import access, audit, ids, sql
+from memory.host.errors import Conflict, Forbidden, KeyExpired, KeyRevoked, Unauthenticated
+from memory.host.expiry import has_expired, unexpired
+from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 
-SCOPE = "keys:manage"
-GRANTED = "agent"  # the role of a client that a person grants access
-ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
-STATES = (ACTIVE, EXPIRED, REVOKED)
+log = logging.getLogger(__name__)
+WRITER = "memory.host.api_keys"
+USE_NOTED = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRecord:
-    """A key as it is listed. ``person`` is the address of its person, ``""`` for a service account; ``scopes`` are what
-    it may do now, sorted: those of its roles, limited to those of its person."""
+class NewKey:
+    """A new key; ``text`` is shown once and never stored."""
 
-    row: ApiKey
-    roles: list[str]
-    person: str
-    state: str
-    scopes: list[str]
+    key_id: UUID
+    text: str
 
 
-def list_keys(scope: TenantScope, *, after: UUID | None = None, limit: int, now: datetime) -> Page[KeyRecord]:
-    """Return keys older than ``after``, newest first, revoked and expired ones too."""
-    scope.check(SCOPE)
-    page = read_page(ApiKey.objects.of(scope.tenant_id), after, limit)
-    return page.with_rows(_records(scope.tenant_id, page.rows, now))
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key and its tenant, as each request reads them.
+
+    ``agents`` are those it is bound to, the default one first; ``roles`` are its own, ``owner_roles`` those of its
+    person.
+    """
+
+    tenant_id: UUID
+    tenant_slug: str
+    tenant_name: str
+    id: UUID
+    name: str
+    digest: str
+    agents: tuple[str, ...]
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    owner_id: UUID | None
+    owner_is_active: bool
+    made_by: str
+    last_used_at: datetime | None
+    roles: tuple[str, ...]
+    owner_roles: tuple[str, ...]
+
+    @property
+    def owner(self) -> str:
+        """The person that the key belongs to, or ``""`` for a service account."""
+        return ids.wire("usr", self.owner_id) if self.owner_id else ""
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes of the key's roles, limited to those of its person."""
+        own = access.scopes_given(self.roles)
+        return own & access.scopes_given(self.owner_roles) if self.owner_id else own
 
 
-def find(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> KeyRecord:
-    scope.check(SCOPE)
-    return _records(scope.tenant_id, [_row(scope, key_id)], now)[0]
+def granted_clients(tenant_id: UUID) -> tuple[frozenset[str], frozenset[str]]:
+    """The OAuth clients that were ever granted something in this tenant, and those that were in another."""
+    granted = ApiKey.objects.exclude(client_id="").order_by().values_list("tenant_id", "client_id").distinct()
+    own: set[str] = set()
+    others: set[str] = set()
+    for of, client_id in granted:
+        (own if of == tenant_id else others).add(client_id)
+    return frozenset(own), frozenset(others)
 
 
 @transaction.atomic
-def create(
-    scope: TenantScope,
+def create_api_key(
+    tenant: Tenant,
     *,
     role: str,
     agents: tuple[str, ...] = (),
     name: str = "",
-    person: str = "",
+    owner: Operator | None = None,
     expires_at: datetime | None = None,
+    client_id: str = "",
+    actor: str = "host",
     now: datetime,
 ) -> NewKey:
-    """Create a key for the person with the address ``person``, or else for its maker.
+    """Create a key for ``tenant`` with one role, bound to ``agents`` when any are named; its text is returned once.
 
-    A key never has more rights than its maker and its person. A service account makes keys without a person, and
-    answers for them.
+    It belongs to ``owner`` and speaks for that person; without one it is a service account. ``actor`` answers for a key
+    that it makes for another: neither votes on what the other wrote. With a ``client_id`` it is a grant.
     """
-    check_manager(scope, SCOPE, role)
-    _check_maker(scope)
-    tenant = access.lock_tenant(scope.tenant_id)
-    mine = ids.parse("usr", scope.principal.person)
-    own = Operator.objects.filter(id=mine).first() if mine else None
-    owner = access.active_operator(tenant, person) if person else own
-    if has_expired(expires_at, now):
-        raise Invalid(
-            "The key would have expired.", errors=[{"field": "expiresAt", "message": "must be in the future"}]
-        )
-    check_person(scope.tenant_id, owner, role)
-    return access.create_api_key(
-        tenant,
-        role=role,
-        agents=agents,
-        name=name,
-        owner=owner,
-        expires_at=expires_at,
-        actor=scope.principal.id,
-        now=now,
-    )
-
-
-@transaction.atomic
-def revoke(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> None:
-    """Revoke the key at once and end its streams; revoking it again changes nothing."""
-    check_manager(scope, SCOPE)
-    access.revoke_api_key(scope.tenant_id, _row(scope, key_id).id, actor=scope.principal.id, now=now)
-
-
-@transaction.atomic
-def rotate(scope: TenantScope, key_id: UUID | None, *, last: str | None = None, now: datetime) -> NewKey:
-    """Give the key a new secret; id, name, role, agents, person and expiry stay, and the old text stops working.
-
-    ``last`` is when it was rotated before, as the caller has seen it (ISO 8601; empty for never): another rotation
-    since then is refused as a conflict, so that a form that is sent again does not end the key it has just shown.
-    """
-    check_manager(scope, SCOPE)
-    _check_maker(scope)
-    row = _row(scope, key_id, lock=True)
-    if last is not None and last != (row.rotated_at.isoformat() if row.rotated_at else ""):
-        raise Conflict("This key has been rotated since. If its new text is lost, rotate it again from the list.")
-    found = row.id
-    check_manager(scope, SCOPE, *access.roles_of(scope.tenant_id, ids.wire("key", found)))
-    return access.rotate_api_key(scope.tenant_id, found, actor=scope.principal.id, now=now)
-
-
-@transaction.atomic
-def grant(scope: TenantScope, *, client_id: str, name: str, now: datetime) -> UUID:
-    """Grant a client the rights of an agent in this tenant, and never more than those of the granting person.
-
-    A client has one grant per person: older ones, in any tenant, are revoked.
-    """
-    mine = ids.parse("usr", scope.principal.id)
-    person = Operator.objects.filter(id=mine).first() if mine else None
-    if person is None or not access.ROLES[GRANTED] & scope.principal.scopes:
-        raise Forbidden("Only a person who may read or write something grants a client access.", rule="grant")
-    for membership in access.memberships_of(person.id):
-        older = ApiKey.objects.of(membership.tenant_id).filter(owner=person, client_id=client_id, revoked_at=None)
-        for row in older:
-            access.revoke_api_key(row.tenant_id, row.id, actor=scope.principal.id, now=now)
-    tenant = access.lock_tenant(scope.tenant_id)
-    actor = scope.principal.id
-    made = access.create_api_key(
-        tenant, role=GRANTED, name=name, owner=person, client_id=client_id, actor=actor, now=now
-    )
-    return made.key_id
-
-
-def list_grants(scope: TenantScope, *, now: datetime) -> list[KeyRecord]:
-    """Return the good grants of this tenant, newest first: the person's own, or all for a principal who manages
-    keys."""
-    rows = access.good_keys(scope.tenant_id, now=now).exclude(client_id="").order_by("-id")
-    if not scope.can(SCOPE):
-        rows = rows.filter(owner_id=ids.parse("usr", scope.principal.id))
-    return _records(scope.tenant_id, rows, now)
-
-
-@transaction.atomic
-def revoke_grant(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> ApiKey:
-    """Revoke the grant and end what its client waits for.
-
-    A person may revoke their own; a principal who manages keys may revoke any.
-    """
-    row = _row(scope, key_id)
-    own = row.owner_id is not None and ids.wire("usr", row.owner_id) == scope.principal.id
-    if not row.client_id or not (own or scope.can(SCOPE)):
-        raise NotFound("There is no grant by that id.")
-    access.revoke_api_key(scope.tenant_id, row.id, actor=scope.principal.id, now=now)
-    return row
-
-
-def check_manager(scope: TenantScope, permission: str, *roles: str) -> None:
-    """Refuse a principal without ``permission``, a key bound to agents, and a role above the caller's own."""
-    scope.check(permission)
-    if scope.principal.agent_ids is not None:
-        raise Forbidden("A key that is bound to agents manages neither keys nor operators.", rule="agent-binding")
-    for role in roles:
-        access.require_role_name(role)
-        if not access.ROLES[role] <= scope.principal.scopes:
-            raise Forbidden(f"The role {role} gives more than this credential has.", rule="role-above-own")
-
-
-def _check_maker(scope: TenantScope) -> None:
-    """Refuse a person's key that another made: keys that it made would count as that person's alone."""
-    maker = scope.principal.made_by
-    if scope.principal.owner and maker not in ("", scope.principal.owner):
-        message = "Another made this key for its person; keys are made and rotated with a key of one's own."
-        raise Forbidden(message, rule="made-by-another")
-
-
-def check_person(tenant_id: UUID, owner: Operator | None, role: str) -> None:
-    """Refuse a role above those of the key's person: the key would never have it."""
     access.require_role_name(role)
-    if owner and not access.ROLES[role] <= access.scopes_of(tenant_id, ids.wire("usr", owner.id)):
-        message = f"gives more than {owner.email} has"
-        raise Invalid(f"The role {role} {message}.", errors=[{"field": "role", "message": message}])
+    membership = access.membership_of(tenant.id, owner.id) if client_id and owner else None
+    secret = random_secrets.token_urlsafe(32)
+    key = ApiKey(
+        tenant=tenant,
+        owner=owner,
+        made_by=_maker(tenant.id, actor),
+        name=name,
+        digest=_digest(secret),
+        agents=list(dict.fromkeys(agents)),
+        created_at=now,
+        expires_at=expires_at,
+        client_id=client_id,
+        generation=membership.generation if membership else None,
+    ).insert(by=WRITER)
+    principal = ids.wire("key", key.id)
+    access.grant_role(tenant.id, principal, role, now=now)
+    details = {"role": role, "for": ids.wire("usr", owner.id) if owner else None}
+    details |= {"client": client_id} if client_id else {}
+    action = "grant.created" if client_id else "key.created"
+    audit.append(tenant.id, actor=actor, action=action, target=principal, details=details, now=now)
+    return NewKey(key.id, _text_of(tenant.id, key.id, secret))
 
 
-def state_of(row: ApiKey, *, now: datetime) -> str:
-    if row.revoked_at:
-        return REVOKED
-    return EXPIRED if has_expired(row.expires_at, now) else ACTIVE
+def _text_of(tenant_id: UUID, key_id: UUID, secret: str) -> str:
+    return f"owk_{tenant_id.hex}_{key_id.hex}_{secret}"
 
 
-def _row(scope: TenantScope, key_id: UUID | None, *, lock: bool = False) -> ApiKey:
-    rows = ApiKey.objects.of(scope.tenant_id)
-    row: ApiKey | None = (rows.select_for_update() if lock else rows).filter(id=key_id).first() if key_id else None
-    if row is None:
-        raise NotFound("There is no key by that id.")
-    return row
+def _maker(tenant_id: UUID, actor: str) -> str:
+    """Return the person who answers for a key that ``actor`` makes; for a service account, the maker of its own key."""
+    person, made_by = access.answerable_for(tenant_id, [actor])[actor]
+    return "" if person == "host" else made_by if made_by and person == actor else person
 
 
-def _records(tenant_id: UUID, rows: Iterable[ApiKey], now: datetime) -> list[KeyRecord]:
-    listed = list(rows)
-    people = Operator.objects.in_bulk({row.owner_id for row in listed if row.owner_id})
-    owners = {row.id: ids.wire("usr", row.owner_id) for row in listed if row.owner_id}
-    held = access.roles_held(tenant_id, [*(ids.wire("key", row.id) for row in listed), *set(owners.values())])
+@transaction.atomic
+def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> None:
+    """Revoke the key; revoking it again changes nothing."""
+    rows = ApiKey.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=key_id, revoked_at=None)
+    action = "grant.revoked" if rows.exclude(client_id="").exists() else "key.revoked"
+    if rows.update(revoked_at=now):
+        audit.append(tenant_id, actor=actor, action=action, target=ids.wire("key", key_id), now=now)
 
-    def record(row: ApiKey) -> KeyRecord:
-        roles, state = held.get(ids.wire("key", row.id), []), state_of(row, now=now)
-        scopes = access.scopes_given(roles) if state == ACTIVE else frozenset()
-        if row.owner_id:
-            scopes &= access.scopes_given(held.get(owners[row.id], []))
-        return KeyRecord(row, roles, people[row.owner_id].email if row.owner_id else "", state, sorted(scopes))
 
-    return [record(row) for row in listed]
+def revoke_keys_of(tenant_id: UUID, operator_id: UUID, *, actor: str, now: datetime) -> None:
+    """Revoke every key and grant of the person here: who stops being an operator, or is one again, has none from
+    before."""
+    rows = ApiKey.objects.of(tenant_id).filter(unexpired(now), owner_id=operator_id, revoked_at=None).order_by("id")
+    for key_id in list(rows.values_list("id", flat=True)):
+        revoke_api_key(tenant_id, key_id, actor=actor, now=now)
+
+
+@transaction.atomic
+def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> NewKey:
+    """Give the key a new secret, which replaces the old one at once; its principal and all it owns stay.
+
+    A person who rotates another's key answers for it from then on, as its maker.
+    """
+    secret = random_secrets.token_urlsafe(32)
+    rows = ApiKey.objects.written_by(WRITER).filter(unexpired(now), tenant_id=tenant_id, id=key_id, revoked_at=None)
+    rows = rows.filter(client_id="")
+    answers = {"made_by": maker} if (maker := _maker(tenant_id, actor)) else {}
+    if not rows.update(digest=_digest(secret), rotated_at=now, **answers):
+        raise Conflict("The key was revoked or has expired, or is the grant of a client; create another one.")
+    audit.append(tenant_id, actor=actor, action="key.rotated", target=ids.wire("key", key_id), now=now)
+    return NewKey(key_id, _text_of(tenant_id, key_id, secret))
+
+
+def key_of(text: str, *, now: datetime) -> Key:
+    """Return the key with this text.
+
+    Unknown, malformed and wrong secrets are one refusal, compared in constant time.
+    """
+    mark, _, rest = text.partition("_")
+    parts = rest.split("_", 2)
+    if mark != "owk" or len(parts) != 3:
+        raise Unauthenticated
+    tenant_id, key_id = (ids.parse("x", f"x_{part}") for part in parts[:2])
+    key = _key(tenant_id, key_id) if tenant_id and key_id else None
+    if not hmac.compare_digest(key.digest if key else _digest(""), _digest(parts[2])) or not key:
+        raise Unauthenticated
+    _note_use(_let_in(key, now), now)
+    return key
+
+
+def _note_use(key: Key, now: datetime) -> None:
+    """Record the last use, to the hour: few requests write for it, and none fails for it."""
+    if key.last_used_at and now - key.last_used_at < USE_NOTED:
+        return
+    before = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
+    rows = ApiKey.objects.written_by(WRITER).filter(before, tenant_id=key.tenant_id, id=key.id)
+    with suppress(DatabaseError), transaction.atomic():
+        rows.update(last_used_at=now)
+
+
+def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> Key:
+    """Return the key that the host acts for without a request; refused as if it were presented."""
+    key = _key(tenant_id, key_id)
+    if key is None:
+        raise Unauthenticated
+    return _let_in(key, now)
+
+
+def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
+    """Return the current state of the key, good or not, with all that a request needs of it, in one query."""
+    try:
+        found = _key_asked().fetch(tenant_id, key_id, ids.wire("key", key_id))
+    except OperationalError:
+        raise
+    except DatabaseError:
+        log.exception("a key and its roles could not be resolved; access is denied")
+        raise Forbidden("What this key may do cannot be established.") from None
+    if not found:
+        return None
+    slug, tenant_name, name, digest, agents, expires_at, revoked_at, owner, owner_active, *rest = found[0]
+    made_by, last_used_at, *roles = rest
+    own, of_owner = (tuple(sql.as_document(each) or ()) for each in roles)
+    return Key(
+        tenant_id=tenant_id,
+        tenant_slug=slug,
+        tenant_name=tenant_name,
+        id=key_id,
+        name=name,
+        digest=digest,
+        agents=tuple(sql.as_document(agents)),
+        expires_at=sql.as_utc(expires_at),
+        revoked_at=sql.as_utc(revoked_at),
+        owner_id=sql.as_uuid(owner) if owner else None,
+        owner_is_active=owner is None or bool(owner_active),
+        made_by=made_by,
+        last_used_at=sql.as_utc(last_used_at),
+        roles=own,
+        owner_roles=of_owner,
+    )
+
+
+@cache
+def _key_asked() -> sql.CompiledQuery:
+    """The query for a tenant, a key and its principal."""
+    tenant, owner = ("tenant__slug", "tenant__name"), ("owner_id", "owner_is_active", "made_by", "last_used_at")
+    columns = (*tenant, "name", "digest", "agents", "expires_at", "revoked_at", *owner, "roles", "owner_roles")
+    tenant_id, key_id, principal = UUID(int=0), UUID(int=1), "principal"
+    asked = (
+        ApiKey.objects.of(tenant_id)
+        .filter(id=key_id)
+        .annotate(
+            owner_is_active=_owner_is_active(),
+            roles=_roles_as_list(principal),
+            owner_roles=_roles_as_list(sql.wire_id("usr", OuterRef("owner_id"))),
+        )
+    )
+    return sql.CompiledQuery(asked.values_list(*columns), tenant_id, key_id, principal)
+
+
+def _roles_as_list(principal: str | Combinable) -> Subquery:
+    """The roles of ``principal`` in the tenant of the row, as a JSON list; null or empty when it has none."""
+    rows = RoleGrant.objects.filter(tenant_id=OuterRef("tenant_id"), principal=principal)
+    return Subquery(rows.values(found=_AsList(F("role"))))
+
+
+class _AsList(Func):
+    """All values of a column in a subquery's rows as one JSON list."""
+
+    output_field = TextField()
+    arity = 1
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(compiler, connection, function="json_group_array", **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(compiler, connection, function="jsonb_agg", **more)
+
+
+def _owner_is_active() -> Subquery:
+    """Whether the key's person is an active operator of its tenant.
+
+    Null for a service account, and for a grant of a person who was deactivated or given another role since.
+    """
+    since = Coalesce(OuterRef("generation"), F("generation"))
+    rows = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), operator_id=OuterRef("owner_id"))
+    rows = rows.filter(generation=since)
+    return Subquery(rows.values("is_active"))
+
+
+def _let_in(key: Key, now: datetime) -> Key:
+    if key.revoked_at:
+        raise KeyRevoked
+    if not key.owner_is_active:
+        raise KeyRevoked("The person whose key this is was deactivated, or has another role.")
+    if has_expired(key.expires_at, now):
+        raise KeyExpired
+    return key
+
+
+def scopes_of_keys(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime) -> dict[str, frozenset[str]]:
+    """Return the current scopes of the good keys among these, by secret digest, in one query."""
+    found: dict[str, frozenset[str]] = {}
+    for digest, owner_id, *roles in _scopes_asked().fetch(tenant_id, list(key_ids), now) if key_ids else ():
+        own, of_owner = (access.scopes_given(sql.as_document(each) or ()) for each in roles)
+        found[digest] = own if owner_id is None else own & of_owner
+    return found
+
+
+@cache
+def _scopes_asked() -> sql.CompiledQuery:
+    """The query for a tenant, keys of it and the time."""
+    tenant_id, key_ids, now = UUID(int=0), [UUID(int=1)], datetime.min.replace(tzinfo=UTC)
+    rows = (
+        good_keys(tenant_id, now=now)
+        .filter(sql.is_among("host_apikey.id", key_ids))
+        .annotate(
+            roles=_roles_as_list(sql.wire_id("key", OuterRef("id"))),
+            owner_roles=_roles_as_list(sql.wire_id("usr", OuterRef("owner_id"))),
+        )
+    )
+    return sql.CompiledQuery(rows.values_list("digest", "owner_id", "roles", "owner_roles"), tenant_id, key_ids, now)
+
+
+def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:
+    """Return the keys of this tenant that may sign in: not revoked, not expired, and of no deactivated person."""
+    active = Q(owner=None) | Q(owner_is_active=True)
+    known = ApiKey.objects.of(tenant_id).annotate(owner_is_active=_owner_is_active())
+    rows: QuerySet[ApiKey] = known.filter(unexpired(now), active, revoked_at=None)
+    return rows
+
+
+def grant_of(operator_id: UUID, client_id: str, *, now: datetime) -> ApiKey | None:
+    """Return a good grant of the person to the client, from any of their tenants."""
+    for membership in access.memberships_of(operator_id):
+        rows = good_keys(membership.tenant_id, now=now).filter(owner_id=operator_id, client_id=client_id)
+        found: ApiKey | None = rows.exclude(client_id="").order_by("-id").first()
+        if found:
+            return found
+    return None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

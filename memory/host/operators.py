@@ -1,4 +1,4 @@
-"""Management of a tenant's operators: list, invite, change roles, deactivate, reset a password or second factor."""
+"""The operators of a tenant: create, list, invite, change roles, deactivate, reset a password or second factor."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -7,15 +7,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
-from django.db import transaction
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
-from memory.host import access, audit, ids, second_factors
+from memory.host import access, api_keys, audit, ids, second_factors
 from memory.host.access import OWNER
-from memory.host.api_keys import check_manager
 from memory.host.errors import Conflict, Invalid, LastOwner, NotFound
 from memory.host.json_types import JSONObject
+from memory.host.key_management import check_manager
 from memory.host.models import Membership, Operator, RoleGrant, Tenant
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope, host_scope
@@ -37,6 +40,97 @@ class _JoinTokens(PasswordResetTokenGenerator):
 
 
 _set_tokens, _join_tokens = PasswordResetTokenGenerator(), _JoinTokens()
+
+
+def create_operator(tenant: Tenant, email: str, *, role: str, password: str | None = "", now: datetime) -> Operator:
+    """Create an operator of ``tenant`` with one role; with the password None they have to set one before they sign in.
+
+    A person whose address exists becomes a member of this tenant too and keeps their password; one who was deactivated
+    or invited here is active, without the keys that they had. Weak passwords are refused, and so is an active operator
+    of this tenant.
+    """
+    access.require_role_name(role)
+    fresh = prepare_operator(email, password, now=now)
+    return admit_operator(tenant, email, fresh, role=role, now=now)
+
+
+@transaction.atomic
+def admit_operator(
+    tenant: Tenant,
+    email: str,
+    fresh: Operator | None,
+    *,
+    role: str,
+    actor: str = "host",
+    by_invitation: bool = False,
+    now: datetime,
+) -> Operator:
+    """Make the person with that address, or ``fresh`` when there is none, an active operator of the tenant.
+
+    By invitation, a person who can sign in already, or is known to another tenant, has to accept before they are one.
+    A person who cannot sign in yet gets the password of ``fresh``, if it has one: the link that another tenant gave for
+    the first password opens nothing any more.
+    """
+    access.lock_tenant(tenant.id)
+    operator = access.operator_by_email(email) or _new_operator(fresh)
+    if fresh and operator.id != fresh.id and fresh.has_usable_password() and not access.can_sign_in(operator):
+        access.store_password(operator, fresh.password, action="operator.password_set", actor=actor, now=now)
+    principal = ids.wire("usr", operator.id)
+    membership = access.membership_of(tenant.id, operator.id)
+    if membership and membership.is_active:
+        raise Conflict("An operator with this e-mail address exists already in this tenant.")
+    if membership and by_invitation and membership.invitation == Membership.OPEN:
+        raise Conflict("This person is invited already. Make a new link in the list of operators.")
+    is_open = by_invitation and (
+        operator.has_usable_password() or bool(access.members_elsewhere(tenant.id, [operator.id]))
+    )
+    invitation = Membership.OPEN if is_open else ""
+    if membership:
+        api_keys.revoke_keys_of(tenant.id, operator.id, actor=actor, now=now)
+        membership.is_active, membership.invitation = not is_open, invitation
+        membership.has_joined = membership.has_joined or not is_open
+        membership.generation += 1
+        membership.save(by=access.WRITER, update_fields=["is_active", "invitation", "has_joined", "generation"])
+    else:
+        membership = Membership(tenant_id=tenant.id, operator=operator, created_at=now)
+        membership.is_active, membership.invitation, membership.has_joined = not is_open, invitation, not is_open
+        membership.insert(by=access.WRITER)
+    access.replace_roles(tenant.id, principal, role, now=now)
+    action = "operator.invited" if is_open else "operator.created"
+    audit.append(tenant.id, actor=actor, action=action, target=principal, details={"role": role}, now=now)
+    return operator
+
+
+def prepare_operator(email: str, password: str | None, *, now: datetime) -> Operator | None:
+    """Build a person with their hashed password, for ``admit_operator``; None when the address exists already.
+
+    A person who exists and cannot sign in yet is built when a password is given, which becomes theirs.
+    Call it outside of transactions: hashing is slow and runs at low priority, and writers to SQLite would wait for it.
+    """
+    known = access.operator_by_email(email)
+    if known and (not password or access.can_sign_in(known)):
+        return None
+    operator = Operator(email=access.email_form(email), created_at=now)
+    try:
+        validate_email(operator.email)
+        if password is not None:
+            validate_password(password, operator)
+    except ValidationError as problem:
+        errors = [{"field": "operator", "message": message} for message in problem.messages]
+        raise Invalid("The operator is not valid: " + " ".join(problem.messages), errors=errors) from None
+    operator.set_password(password)
+    return operator
+
+
+def _new_operator(fresh: Operator | None) -> Operator:
+    try:
+        if fresh is None:  # the address belonged to another login until now
+            raise IntegrityError
+        with transaction.atomic():
+            fresh.save(force_insert=True)
+    except IntegrityError:
+        raise Conflict("An operator with this e-mail address was created or changed just now; try again.") from None
+    return fresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +242,7 @@ def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: 
         _record(scope, found, action, details, now)
     if active != found.row.is_active:
         actor = scope.principal.id
-        access.revoke_keys_of(scope.tenant_id, found.row.operator_id, actor=actor, now=now)
+        api_keys.revoke_keys_of(scope.tenant_id, found.row.operator_id, actor=actor, now=now)
 
 
 @transaction.atomic
@@ -207,7 +301,7 @@ def _records(tenant_id: UUID, rows: list[Membership]) -> list[OperatorRecord]:
 @transaction.atomic
 def join_by_groups(tenant: Tenant, email: str, *, role: str, now: datetime) -> Operator:
     """Make a person known to the sign-in provider an operator of this tenant, without a password."""
-    operator = access.create_operator(tenant, email, role=role, password=None, now=now)
+    operator = create_operator(tenant, email, role=role, password=None, now=now)
     _memberships(tenant.id, operator.id).update(from_groups=True)
     return operator
 
@@ -286,8 +380,8 @@ def invite(scope: TenantScope, email: str, *, role: str, now: datetime) -> Invit
     check_manager(scope, SCOPE, role)
     access.require_role_name(role)
     tenant, actor = access.lock_tenant(scope.tenant_id), scope.principal.id
-    fresh = access.prepare_operator(email, None, now=now)
-    operator = access.admit_operator(tenant, email, fresh, role=role, actor=actor, by_invitation=True, now=now)
+    fresh = prepare_operator(email, None, now=now)
+    operator = admit_operator(tenant, email, fresh, role=role, actor=actor, by_invitation=True, now=now)
     return Invitation(operator, _token_of(_member(scope, operator.id)))
 
 
@@ -337,7 +431,7 @@ def accept(operator: Operator, token: str, *, now: datetime) -> Membership:
     if offered is None:
         raise NotFound(LINK_IS_OVER)
     who = ids.wire("usr", operator.id)
-    access.revoke_keys_of(offered.tenant_id, operator.id, actor=who, now=now)
+    api_keys.revoke_keys_of(offered.tenant_id, operator.id, actor=who, now=now)
     rows = _memberships(offered.tenant_id, operator.id)
     rows.update(is_active=True, invitation="", has_joined=True, generation=F("generation") + 1)
     audit.append(offered.tenant_id, actor=who, action="operator.invitation_accepted", target=who, now=now)

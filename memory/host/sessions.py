@@ -18,8 +18,8 @@ from django.db import transaction
 from django.utils.crypto import constant_time_compare
 
 from memory.host import access, audit, ids
-from memory.host.api_keys import check_manager
 from memory.host.errors import NotFound
+from memory.host.key_management import check_manager
 from memory.host.models import Membership, Operator, OperatorSession
 from memory.host.tenancy import TenantScope
 

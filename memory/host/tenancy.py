@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import Model, QuerySet
 
-from memory.host import access, ids, trace_context
+from memory.host import access, api_keys, ids, trace_context
 from memory.host.errors import Forbidden, Invalid, Unauthenticated
 from memory.host.models import Membership, Operator, Run, Tenant
 from memory.host.registrations import Registrations
@@ -115,18 +115,18 @@ def member_principal(membership: Membership, operator: Operator) -> Principal:
 
 def key_principal(text: str, *, now: datetime) -> Principal:
     """Return the principal of an API key."""
-    return _of_key(access.key_of(text, now=now))
+    return _of_key(api_keys.key_of(text, now=now))
 
 
 def grant_principal(operator_id: UUID, client_id: str, *, now: datetime) -> Principal:
     """Return the principal of a client to which this person has granted access to one of their tenants."""
-    grant = access.grant_of(operator_id, client_id, now=now)
+    grant = api_keys.grant_of(operator_id, client_id, now=now)
     if grant is None:
         raise Unauthenticated
-    return _of_key(access.standing_key(grant.tenant_id, grant.id, now=now))
+    return _of_key(api_keys.standing_key(grant.tenant_id, grant.id, now=now))
 
 
-def _of_key(key: access.Key) -> Principal:
+def _of_key(key: api_keys.Key) -> Principal:
     principal_id = ids.wire("key", key.id)
     return Principal(
         key.tenant_id,
@@ -153,7 +153,7 @@ def scope_without_request(tenant_id: UUID, principal_id: str, *, now: datetime) 
         return host_scope(Tenant.objects.get(id=tenant_id), scopes=RUN_SCOPES | {"runs:create", "passes:run"})
     key_id, operator_id = ids.parse("key", principal_id), ids.parse("usr", principal_id)
     if key_id:
-        return tenant_scope(_of_key(access.standing_key(tenant_id, key_id, now=now)))
+        return tenant_scope(_of_key(api_keys.standing_key(tenant_id, key_id, now=now)))
     operator = Operator.objects.active_in(tenant_id).filter(id=operator_id).first() if operator_id else None
     if operator is None:
         raise Unauthenticated
@@ -168,7 +168,7 @@ def revoked_among(principals: Collection[Principal], *, now: datetime) -> set[Pr
     found: set[Principal] = set()
     for tenant_id in {each.tenant_id for each in principals}:
         keys = {each: key for each in principals if each.tenant_id == tenant_id and (key := ids.parse("key", each.id))}
-        given = access.scopes_of_keys(tenant_id, set(keys.values()), now=now)
+        given = api_keys.scopes_of_keys(tenant_id, set(keys.values()), now=now)
         found |= {each for each in keys if each.credential not in given or not each.scopes <= given[each.credential]}
     return found
 

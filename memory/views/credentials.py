@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.api.credentials import KEY, OPERATOR
 from memory.forms import InviteForm, KeyForm, SecretForm
-from memory.host import access, api_keys, exports, ids, operators, pages, sessions, tenancy, vault
-from memory.host.access import NewKey
+from memory.host import access, exports, ids, key_management, operators, pages, sessions, tenancy, vault
+from memory.host.api_keys import NewKey
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator
 from memory.host.operators import Invitation
@@ -65,9 +65,9 @@ LINK_MISSED = "The link was shown then; reset the password for a new one if you 
 def key_list(request: HttpRequest) -> HttpResponseBase:
     """The API keys, the newest first; a POST makes one, whose text the answer shows once."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    api_keys.check_manager(scope, api_keys.SCOPE)
+    key_management.check_manager(scope, key_management.SCOPE)
     if file_format := pages.file_format(request):
-        records = _every(lambda after: api_keys.list_keys(scope, after=after, limit=CHUNK, now=now))
+        records = _every(lambda after: key_management.list_keys(scope, after=after, limit=CHUNK, now=now))
         return exports.listing(file_format, "keys", map(KEY.document, records), columns=tuple(KEY["properties"]))
     form, made, status = _submitted_key(request, scope)
     return _keys_page(request, scope, form, made=made, status=status)
@@ -81,8 +81,8 @@ def connect(request: HttpRequest) -> HttpResponse:
     scope = tenancy.scope_of(request)
     scope.check(CONNECT)
     form, made, status = None, None, 200
-    if request.method == "POST" or scope.can(api_keys.SCOPE):
-        api_keys.check_manager(scope, api_keys.SCOPE)
+    if request.method == "POST" or scope.can(key_management.SCOPE):
+        key_management.check_manager(scope, key_management.SCOPE)
         form, made, status = _submitted_key(request, scope)
     folder = Path(settings.BASE_DIR) / "examples"
     context = {
@@ -101,7 +101,9 @@ def _submitted_key(request: HttpRequest, scope: TenantScope) -> tuple[KeyForm, N
     if not form.is_bound:
         return form, None, 200
     now = timezone.now()
-    sent = pages.submit(form, lambda data: api_keys.create(scope, **data, now=now), called=FIELDS, not_found="person")
+    sent = pages.submit(
+        form, lambda data: key_management.create(scope, **data, now=now), called=FIELDS, not_found="person"
+    )
     if sent.conflict:
         messages.error(request, sent.conflict.message)
     return (_key_form(scope), sent.result, 200) if sent.result else (form, None, sent.status)
@@ -118,8 +120,8 @@ def _keys_page(
     page, place = _one_or_page(
         request,
         "key",
-        lambda key_id: api_keys.find(scope, key_id, now=now),
-        lambda after: api_keys.list_keys(scope, after=after, limit=pages.PAGE, now=now),
+        lambda key_id: key_management.find(scope, key_id, now=now),
+        lambda after: key_management.list_keys(scope, after=after, limit=pages.PAGE, now=now),
     )
     context = {
         "nav": "settings",
@@ -164,7 +166,7 @@ def _one_or_page(
 @require_POST
 def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """The key opens nothing from now on."""
-    api_keys.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    key_management.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, "The key is revoked.")
     return redirect("keys")
 
@@ -175,7 +177,8 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     last = request.POST.get("last")
     sent = pages.submit(
-        pages.PlainForm({}), lambda _: api_keys.rotate(scope, ids.parse("key", key_id), last=last, now=timezone.now())
+        pages.PlainForm({}),
+        lambda _: key_management.rotate(scope, ids.parse("key", key_id), last=last, now=timezone.now()),
     )
     if sent.conflict:
         messages.error(request, sent.conflict.message)
@@ -189,7 +192,7 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
 def operator_list(request: HttpRequest) -> HttpResponseBase:
     """The operators in the order they joined; a POST invites one, and the answer shows the link once."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    api_keys.check_manager(scope, operators.SCOPE)
+    key_management.check_manager(scope, operators.SCOPE)
     if file_format := pages.file_format(request):
         records = _every(lambda after: operators.list_operators(scope, after=after, limit=CHUNK))
         return exports.listing(

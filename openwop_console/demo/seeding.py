@@ -23,7 +23,7 @@ from memory import agents, ledger_imports, memory_policy, passes, tasks
 from memory.addresses import Address, Tier
 from memory.entry_files import Source
 from memory.forget import execution, holds, plans
-from memory.host import access, ids, registrations, registry, runs, tenancy, vault
+from memory.host import access, api_keys, ids, operators, registrations, registry, runs, tenancy, vault
 from memory.host.clock import Clock
 from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
@@ -165,7 +165,7 @@ def with_a_key(tenant: Tenant, story: Story, clock: Clock) -> Iterator[TenantSco
     shown."""
     revoke_keys(tenant, story, clock)
     agents = tuple(agent["agentId"] for agent in story.agents)
-    key = access.create_api_key(tenant, role="agent", agents=agents, name=story.key, now=clock())
+    key = api_keys.create_api_key(tenant, role="agent", agents=agents, name=story.key, now=clock())
     try:
         yield tenancy.tenant_scope(tenancy.key_principal(key.text, now=clock()))
     finally:
@@ -190,7 +190,7 @@ def with_the_model(folder: Path) -> Iterator[str]:
 def revoke_keys(tenant: Tenant, story: Story, clock: Clock) -> None:
     """Revoke every key that a seeding created, those of interrupted ones included."""
     for key in ApiKey.objects.of(tenant.id).filter(name=story.key, revoked_at=None):
-        access.revoke_api_key(tenant.id, key.id, now=clock())
+        api_keys.revoke_api_key(tenant.id, key.id, now=clock())
 
 
 def happened(tenant_id: UUID, errands: list[Errand]) -> dict[str, Run]:
@@ -426,7 +426,7 @@ def _operators(tenant: Tenant, story: Story, passwords: dict[str, str], made: Ma
     for email, role in story.operators.items():
         password = passwords[email]
         if email not in stored:
-            access.create_operator(tenant, email, role=role, password=password, now=clock())
+            operators.create_operator(tenant, email, role=role, password=password, now=clock())
             made["operators"] += 1
         elif not check_password(password, stored[email]):
             password = ""

@@ -13,7 +13,7 @@ from uuid import UUID
 from allauth.idp.oidc.models import Client
 from django.db import transaction
 
-from memory.host import access
+from memory.host import api_keys
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.text.matching import Mention, counted, mention, rule_for, second_look
 
@@ -69,7 +69,7 @@ def _judged(how: Mention, *, is_own: bool) -> Mention:
 def _clients(tenant_id: UUID) -> Iterator[tuple[str, str, bool]]:
     """The id and the name of every client that has one and is not another tenant's alone, and whether it has been
     granted something here."""
-    own, others = access.granted_clients(tenant_id)
+    own, others = api_keys.granted_clients(tenant_id)
     for client, name in Client.objects.exclude(name="").order_by("id").values_list("id", "name").iterator():
         if client in own or client not in others:
             yield client, name, client in own

@@ -1,7 +1,7 @@
 """OAuth rules: which clients may register, what their tokens are for, and the principal of a token.
 
 A token names a person and a client. It opens only what this person has granted this client: a key of theirs in one
-tenant (``memory.host.api_keys``). When the grant ends, its tokens open nothing, whatever lifetime they have left.
+tenant (``memory.host.key_management``). When the grant ends, its tokens open nothing, whatever lifetime they have left.
 """
 
 import re
@@ -20,7 +20,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, JsonResponse
 
-from memory.host import access, api_keys, ids, pages, tenancy
+from memory.host import api_keys, ids, key_management, pages, tenancy
 from memory.host.errors import Invalid, Unauthenticated
 from memory.host.models import ApiKey
 from memory.host.tenancy import Principal, TenantScope
@@ -141,7 +141,7 @@ def may_refresh(text: str, *, now: datetime) -> bool:
     token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, text)
     if token is None:
         return True  # the server rejects it itself
-    if access.grant_of(token.user_id, token.client_id, now=now):
+    if api_keys.grant_of(token.user_id, token.client_id, now=now):
         return True
     _end_tokens(token.user_id, token.client_id)
     return False
@@ -161,7 +161,7 @@ def spent_before(refresh: str) -> list[str]:
 def settle(given: dict[str, object], presented: str, before: list[str], *, now: datetime) -> bool:
     """Store in the new refresh token what was presented for it; False, and no tokens, when the grant has ended."""
     token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, given["refresh_token"])
-    if token is None or not access.grant_of(token.user_id, token.client_id, now=now):
+    if token is None or not api_keys.grant_of(token.user_id, token.client_id, now=now):
         if token is not None:
             _end_tokens(token.user_id, token.client_id)
         return False
@@ -183,14 +183,14 @@ def end_if_spent(client_id: str, presented: str) -> None:
 @transaction.atomic
 def grant(scope: TenantScope, client: Any, *, now: datetime) -> None:
     """Record the person's consent as a grant, and delete the tokens of an older grant to this client."""
-    api_keys.grant(scope, client_id=client.id, name=name_of(client), now=now)
+    key_management.grant(scope, client_id=client.id, name=name_of(client), now=now)
     _end_tokens(_person(scope), client.id)
 
 
 @transaction.atomic
 def revoke(scope: TenantScope, key_id: Any, *, now: datetime) -> ApiKey:
     """End the grant and its tokens at once."""
-    row = api_keys.revoke_grant(scope, key_id, now=now)
+    row = key_management.revoke_grant(scope, key_id, now=now)
     _end_tokens(row.owner_id, row.client_id)
     return row
 

@@ -26,7 +26,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import access, api_keys, pages
+from memory.host import access, key_management, pages
 from memory.host.errors import Conflict, Forbidden, Invalid
 from memory.host.http import STRING, TEXT, StrictJSONParser, closed, listed, operation
 from memory.host.json_types import JSONObject
@@ -210,7 +210,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
         scope, client = scope_of(self.request), self._client()
-        allowed = access.ROLES[api_keys.GRANTED] & scope.principal.scopes
+        allowed = access.ROLES[key_management.GRANTED] & scope.principal.scopes
         return {
             **super().get_context_data(**kwargs),
             "client_name": server.name_of(client),

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from memory.host import access
+from memory.host import api_keys
 from memory.host.models import ApiKey
 from tests import building
 from tests.conformance import schemas
@@ -48,7 +48,7 @@ def test_a_key_that_was_good_says_what_became_of_it(host: Host, field: str, code
     headers = {"Authorization": f"Bearer {building.key(role='viewer', name='was good')}"}
     address = "/v1/workflows/conformance-noop"
     assert host.stranger.get(address, headers=headers).status_code == 200
-    ApiKey.objects.written_by(access.WRITER).filter(name="was good").update(**{field: timezone.now()})
+    ApiKey.objects.written_by(api_keys.WRITER).filter(name="was good").update(**{field: timezone.now()})
     answer = host.stranger.get(address, headers=headers)
     refused(answer, 401, code)
     assert answer.headers["www-authenticate"] == "Bearer"

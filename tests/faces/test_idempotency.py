@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import access, api_keys, audit, idempotency_keys, ids, tenancy
+from memory.host import access, api_keys, audit, idempotency_keys, ids, key_management, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency_keys import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
@@ -104,7 +104,7 @@ def test_who_may_not_any_more_reads_no_stored_answer(ada: Caller) -> None:
     assert body["details"] == {"requiredScope": "runs:create"}
     key_id = ids.parse("key", ada.scope.principal.id)
     assert key_id
-    access.revoke_api_key(building.tenant().id, key_id, now=timezone.now())
+    api_keys.revoke_api_key(building.tenant().id, key_id, now=timezone.now())
     refused(ada.send("/v1/runs", NOOP), 401, "key_revoked")
 
 
@@ -262,7 +262,7 @@ def test_a_request_that_waited_is_refused_when_its_key_was_revoked_meanwhile(
     claim = under_way(ada, NOOP)
 
     def wait(_: float) -> None:
-        api_keys.revoke(building.scope(), ids.parse("key", ada.scope.principal.id), now=timezone.now())
+        key_management.revoke(building.scope(), ids.parse("key", ada.scope.principal.id), now=timezone.now())
         idempotency_keys.release(claim)
 
     monkeypatch.setattr(replayed_answers, "time", SimpleNamespace(monotonic=time.monotonic, sleep=wait))

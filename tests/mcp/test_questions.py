@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import access, audit, ids, vault
+from memory.host import api_keys, audit, ids, vault
 from memory.host.models import Interrupt, Run
 from openwop_console.runtime import engine, streams
 from tests import building
@@ -162,7 +162,7 @@ def test_an_answer_that_comes_after_the_key_was_revoked_is_not_handed_out(
     def revoke_and_answer() -> None:
         key = ids.parse("key", asked().run.principal)
         assert key
-        access.revoke_api_key(building.tenant().id, key, now=timezone.now())
+        api_keys.revoke_api_key(building.tenant().id, key, now=timezone.now())
         answer_as(ada, "TEAL")
 
     meanwhile(revoke_and_answer)

@@ -16,7 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, ids, operators, tenancy
+from memory.host import access, api_keys, ids, operators, tenancy
 from memory.host.errors import Conflict, KeyRevoked, LastOwner, Unauthenticated
 from memory.host.models import ApiKey, AuditRecord, Membership, Operator
 from openwop_console.management.base import administrator_scope
@@ -36,7 +36,7 @@ def test_a_key_that_is_not_on_record_is_none(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("memory.host.audit.append", lambda *_, **__: 1 / 0)
     acme = building.tenant()
     with pytest.raises(ZeroDivisionError):
-        access.create_api_key(acme, role="viewer", name="lost", now=timezone.now())
+        api_keys.create_api_key(acme, role="viewer", name="lost", now=timezone.now())
     assert not ApiKey.objects.filter(name="lost").exists()
 
 
@@ -64,7 +64,7 @@ def test_a_second_tenant_for_an_address_that_exists_is_a_membership_and_the_pass
     assert "memory:forget" in here.scopes
     assert "memory:forget" not in there.scopes
     with pytest.raises(Conflict, match="already"):
-        access.create_operator(globex, ADA, role="owner", now=now)
+        operators.create_operator(globex, ADA, role="owner", now=now)
     with pytest.raises(Unauthenticated):
         tenancy.operator_principal(ada, building.tenant("initech").id)
 
@@ -76,8 +76,8 @@ def test_an_address_whose_domain_only_looks_different_is_the_same_person_and_one
     for same in ("ADA@M\u00dcNCHEN.example", "ada@mu\u0308nchen.example", "ada@m\u00fcn\u200bchen.exa\u00admple"):
         assert access.operator_by_email(same) == ada, ascii(same)
         with pytest.raises(Conflict, match="already"):
-            access.create_operator(acme, same, role="viewer", now=now)
-    other = access.create_operator(acme, "ada@m\u00fcnch\u0435n.example", role="viewer", password=None, now=now)
+            operators.create_operator(acme, same, role="viewer", now=now)
+    other = operators.create_operator(acme, "ada@m\u00fcnch\u0435n.example", role="viewer", password=None, now=now)
     assert other.email.isascii()
     Operator.objects.filter(id=ada.id).update(email="ada@m\u00fcnchen.example")  # as earlier releases stored it
     assert access.operator_by_email("Ada@m\u00fcnchen.example") == ada
@@ -194,8 +194,8 @@ def test_who_is_an_operator_again_has_none_of_the_keys_from_before(client: Clien
         rosa = building.operator(role="owner", email=f"rosa{number}@acme.example")
         text = building.key(owner=rosa)
         headers: dict[str, Any] = {"HTTP_X_API_KEY": text}
-        key = ids.wire("key", access.key_of(text, now=now).id)
-        grant = access.create_api_key(tenant, role="agent", owner=rosa, client_id="c", now=now)
+        key = ids.wire("key", api_keys.key_of(text, now=now).id)
+        grant = api_keys.create_api_key(tenant, role="agent", owner=rosa, client_id="c", now=now)
         leave(rosa)
         come(rosa)
         assert rosa.email in manage("list_operators", tenant="acme")
@@ -210,18 +210,18 @@ def test_who_is_an_operator_again_has_none_of_the_keys_from_before(client: Clien
 
 def test_a_rotated_key_is_the_same_key_under_a_new_secret() -> None:
     acme, now = building.tenant(), timezone.now()
-    made = access.create_api_key(
+    made = api_keys.create_api_key(
         acme, role="agent", agents=("acme.bot",), name="ci", expires_at=now + timedelta(days=1), now=now
     )
-    before = access.key_of(made.text, now=now)
+    before = api_keys.key_of(made.text, now=now)
     text = manage("rotate_api_key", ids.wire("key", made.key_id)).strip()
-    after = access.key_of(text, now=now)
+    after = api_keys.key_of(text, now=now)
     assert replace(after, digest=before.digest, last_used_at=None) == before
     with pytest.raises(Unauthenticated):
-        access.key_of(made.text, now=now)
+        api_keys.key_of(made.text, now=now)
     manage("revoke_api_key", ids.wire("key", made.key_id))
     with pytest.raises(KeyRevoked):
-        access.key_of(text, now=now)
+        api_keys.key_of(text, now=now)
     with pytest.raises(CommandError, match="revoked or has expired"):
         manage("rotate_api_key", ids.wire("key", made.key_id))
     actions = AuditRecord.objects.of(acme.id).order_by("seq").values_list("action", flat=True)
@@ -233,7 +233,7 @@ def test_commands_list_what_was_given_and_take_it_back() -> None:
     building.tenant("globex")
     manage("create_operator", ADA, tenant="globex", role="owner")
     text = manage("create_api_key", **{"tenant": "acme", "role": "viewer", "name": "ci", "for": ADA, "expires": "90d"})
-    key = access.key_of(text.strip(), now=timezone.now())
+    key = api_keys.key_of(text.strip(), now=timezone.now())
     assert key.expires_at
     assert timedelta(days=89) < key.expires_at - timezone.now() <= timedelta(days=90)
     listed = manage("list_api_keys", tenant="acme")
@@ -270,7 +270,7 @@ def test_an_open_stream_ends_at_once_when_what_opened_it_is_taken_back(client: C
     if taken == "deactivate_operator":
         manage(taken, "rosa@acme.example", tenant="acme")
     else:
-        manage(taken, ids.wire("key", access.key_of(text, now=timezone.now()).id))
+        manage(taken, ids.wire("key", api_keys.key_of(text, now=timezone.now()).id))
     began = time.monotonic()
     assert list(frames) == []
     assert time.monotonic() - began < 4, "sooner than the next sign of life"

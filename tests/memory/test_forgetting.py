@@ -36,7 +36,7 @@ from memory.forget import execution, plans, receipts
 from memory.forget import plans as forget_plans
 from memory.forget.erasers import declared, entries
 from memory.forget.execution import Preview
-from memory.host import access, audit, erasure, event_log, ids, interrupts, signing, sql, vault
+from memory.host import api_keys, audit, erasure, event_log, ids, interrupts, signing, sql, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Interrupt, InterruptVote, Run, RunEvent, Secret, Tenant
 from memory.host.tenancy import TenantScope
@@ -611,7 +611,7 @@ def test_a_name_whose_words_are_fields_of_an_object_is_offered_and_goes_from_eve
 def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
     acme, now = building.scope(), timezone.now()
     secret = vault.store_secret(acme.tenant_id, f"token of {MARTA}", "s3cret-value", now=now)
-    access.create_api_key(
+    api_keys.create_api_key(
         building.tenant(), role="agent", name=f"laptop of {MARTA}", agents=(MARTA, "billing"), now=now
     )
     done = forget(acme)

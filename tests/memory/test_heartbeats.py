@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory import agents
 from memory.forget import execution
-from memory.host import access, event_log, heartbeats, ids, registrations, vault
+from memory.host import access, api_keys, event_log, heartbeats, ids, registrations, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
@@ -229,7 +229,7 @@ def test_a_maker_who_may_not_look_any_more_sees_nothing() -> None:
     heartbeat = make(acme)
     key_id = ids.parse("key", acme.principal.id)
     assert key_id
-    access.revoke_api_key(acme.tenant_id, key_id, now=timezone.now())
+    api_keys.revoke_api_key(acme.tenant_id, key_id, now=timezone.now())
     assert beat(heartbeat)[0].evaluated.status == "error"
 
 

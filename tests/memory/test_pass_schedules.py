@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from memory import passes, tasks
-from memory.host import access, ids, scheduling, vault
+from memory.host import access, api_keys, ids, scheduling, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import AuditRecord, Run
 from memory.host.paging import Page
@@ -94,7 +94,7 @@ def test_a_schedule_made_anew_does_not_do_a_tick_again() -> None:
 def _revoked(owner: TenantScope) -> None:
     key_id = ids.parse("key", owner.principal.id)
     assert key_id
-    access.revoke_api_key(owner.tenant_id, key_id, now=NOW)
+    api_keys.revoke_api_key(owner.tenant_id, key_id, now=NOW)
 
 
 def test_a_writer_who_may_not_any_more_is_refused_on_record_and_stops_nobody() -> None:

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import access, audit, cron, ids, scheduling, tenancy, vault
+from memory.host import access, api_keys, audit, cron, ids, scheduling, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import ApiKey, RoleGrant, Run, Schedule, ScheduleTick
 from memory.host.scheduling import ScheduleOrder
@@ -190,11 +190,11 @@ def test_a_one_shot_is_over_after_its_tick(late: int, policy: str, runs: int) ->
 def _revoked(owner: TenantScope) -> None:
     key_id = ids.parse("key", owner.principal.id)
     assert key_id
-    access.revoke_api_key(owner.tenant_id, key_id, now=NOW)
+    api_keys.revoke_api_key(owner.tenant_id, key_id, now=NOW)
 
 
 def _expired(owner: TenantScope) -> None:
-    rows = ApiKey.objects.written_by(access.WRITER).filter(id=building.id_of("key", owner.principal.id))
+    rows = ApiKey.objects.written_by(api_keys.WRITER).filter(id=building.id_of("key", owner.principal.id))
     rows.update(expires_at=NOW)
 
 

@@ -9,7 +9,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memory import ledger
-from memory.host import api_keys, audit, audit_chain, ids, operators, tenancy, vault
+from memory.host import audit, audit_chain, ids, key_management, operators, tenancy, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Secret, VaultKey
 from memory.host.tenancy import TenantScope
@@ -58,7 +58,7 @@ def make_viewer(who: str) -> None:
 
 
 def revoke(who: str) -> None:
-    api_keys.revoke(building.scope(), ids.parse("key", who), now=timezone.now())
+    key_management.revoke(building.scope(), ids.parse("key", who), now=timezone.now())
 
 
 def of_person() -> TenantScope:

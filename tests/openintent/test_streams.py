@@ -17,7 +17,7 @@ from openintent.models import EventType, Permission
 from openintent.streaming import SSEEvent, SSEStream
 from pytest_django.fixtures import Settings
 
-from memory.host import access, ids
+from memory.host import api_keys, ids
 from memory.openintent import events
 from openwop_console.runtime import streams
 from openwop_console.runtime.api.streams import KEEPALIVE, _last_seen
@@ -225,7 +225,7 @@ def test_R65_a_stream_ends_with_the_credential(client: Any, monkeypatch: pytest.
     assert b"connected" in next(said)
     key_id = ids.parse("x", f"x_{text.split('_')[2]}")
     assert key_id
-    access.revoke_api_key(building.tenant().id, key_id, now=timezone.now())
+    api_keys.revoke_api_key(building.tenant().id, key_id, now=timezone.now())
     assert set(said) <= {KEEPALIVE}
     answer.close()
 

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import access, ids, operators, tenancy, vault
+from memory.host import access, api_keys, ids, operators, tenancy, vault
 from memory.host.models import ApiKey, AuditRecord, Membership, Operator, Secret, Tenant
 from openwop_console import passwords
 from tests import building, fixtures_console
@@ -35,7 +35,7 @@ def test_a_key_is_the_only_line_and_opens_its_tenant_once_it_is_made(client: Cli
     manage("create_tenant", "acme", name="Acme Ltd")
     said = manage("create_api_key", tenant="acme", role="author", agent=["acme.bot"], name="ci")
     assert said.count("\n") == 1
-    key = access.key_of(said.strip(), now=timezone.now())
+    key = api_keys.key_of(said.strip(), now=timezone.now())
     assert (key.agents, key.name, key.tenant_name) == (("acme.bot",), "ci", "Acme Ltd")
     assert said.strip().split("_", 3)[3] not in key.digest
     assert client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=said.strip()).status_code == 200
@@ -68,9 +68,9 @@ def test_the_key_of_a_deactivated_person_opens_nothing(client: Client) -> None:
 
 def test_a_revoked_and_an_expired_key_open_nothing(client: Client) -> None:
     acme, now = building.tenant(), timezone.now()
-    revoked = access.create_api_key(acme, role="owner", now=now)
-    access.revoke_api_key(acme.id, revoked.key_id, now=now)
-    expired = access.create_api_key(acme, role="owner", expires_at=now, now=now)
+    revoked = api_keys.create_api_key(acme, role="owner", now=now)
+    api_keys.revoke_api_key(acme.id, revoked.key_id, now=now)
+    expired = api_keys.create_api_key(acme, role="owner", expires_at=now, now=now)
     for made, code in [(revoked, "key_revoked"), (expired, "key_expired")]:
         answer = client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=made.text)
         assert (answer.status_code, answer.json()["error"]) == (401, code)
@@ -305,7 +305,7 @@ def test_an_unknown_role_gives_nothing_and_so_does_a_lookup_that_fails(monkeypat
     acme = building.tenant()
     assert access.scopes_of(acme.id, "usr_nobody") == frozenset()
     key = building.key(role="owner")
-    principal = f"key_{access.key_of(key, now=timezone.now()).id.hex}"
+    principal = f"key_{api_keys.key_of(key, now=timezone.now()).id.hex}"
     assert "memory:forget" in access.scopes_of(acme.id, principal)
     monkeypatch.setattr(access, "ROLES", {})
     assert access.scopes_of(acme.id, principal) == frozenset()

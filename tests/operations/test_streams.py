@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import access, event_log, ids, runs
+from memory.host import access, api_keys, event_log, ids, runs
 from memory.host.errors import Busy, Unauthenticated
 from memory.host.events import NodeCompleted, NodeSuspended, RunPaused
 from memory.host.models import Operator, RoleGrant, Run, Stream
@@ -115,7 +115,7 @@ def test_signs_of_life_and_looks_at_the_key_come_as_often_as_they_must() -> None
 def revoked(owner: TenantScope) -> None:
     key_id = ids.parse("key", owner.principal.id)
     assert key_id
-    access.revoke_api_key(owner.tenant_id, key_id, now=timezone.now())
+    api_keys.revoke_api_key(owner.tenant_id, key_id, now=timezone.now())
 
 
 def without_its_role(owner: TenantScope) -> None:

@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import escape
 
-from memory.host import access, audit, ids, operators, sessions, vault
+from memory.host import access, api_keys, audit, ids, operators, sessions, vault
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ApiKey, Operator, OperatorSession
 from tests import building
@@ -67,7 +67,7 @@ def test_a_key_is_made_and_shown_once_and_opens_the_api_with_its_role(ada: Clien
 
 @pytest.mark.engines
 def test_a_key_says_when_it_was_used_last_and_is_written_at_most_once_an_hour(ada: Client) -> None:
-    made = access.create_api_key(building.tenant(), role="viewer", name="watched", now=timezone.now())
+    made = api_keys.create_api_key(building.tenant(), role="viewer", name="watched", now=timezone.now())
 
     def use() -> int:
         with CaptureQueriesContext(connection) as asked:
@@ -91,7 +91,7 @@ def test_a_key_says_when_it_was_used_last_and_is_written_at_most_once_an_hour(ad
 
 
 def test_a_key_is_rotated_and_revoked_from_its_row(ada: Client) -> None:
-    made = access.create_api_key(building.tenant(), role="viewer", name="old", now=timezone.now())
+    made = api_keys.create_api_key(building.tenant(), role="viewer", name="old", now=timezone.now())
     url = f"/settings/keys/{ids.wire('key', made.key_id)}"
 
     def opens(text: str) -> bool:
@@ -145,7 +145,7 @@ def test_an_agent_is_connected_with_a_key_that_the_page_makes(ada: Client, sign_
 
 def test_who_manages_no_keys_sees_and_makes_none_and_another_tenant_s_key_is_not_there(sign_in: SignIn) -> None:
     operator, gil = sign_in(role="operator"), sign_in("globex")
-    made = access.create_api_key(building.tenant(), role="viewer", name="acme's own", now=timezone.now())
+    made = api_keys.create_api_key(building.tenant(), role="viewer", name="acme's own", now=timezone.now())
     for url in ("/settings/keys", "/settings/operators", "/settings/secrets"):
         assert operator.get(url).status_code == 403, url
         assert operator.post(url, {}).status_code == 403, url
@@ -300,7 +300,7 @@ def test_a_reset_ends_sessions_and_the_old_password_and_spares_members_of_other_
     assert Client().post(link, {"password": GOOD, "again": GOOD}).status_code == 302
     assert signs_in("rosa@acme.example", GOOD)
     person = Operator.objects.get(email="rosa@acme.example")
-    access.create_operator(building.tenant("globex"), person.email, role="viewer", now=timezone.now())
+    operators.create_operator(building.tenant("globex"), person.email, role="viewer", now=timezone.now())
     assert ada.post(f"{operator_url(person.email)}/reset-password").status_code == 409
     assert signs_in("rosa@acme.example", GOOD)
 
@@ -319,7 +319,7 @@ def test_a_link_sets_no_password_of_one_who_is_or_was_an_operator_elsewhere(ada:
     rosa = building.operator("acme", "reviewer", email="rosa@acme.example")
     link = link_in(ada.post(f"{operator_url(rosa.email)}/reset-password"))
     assert Client().get(link).status_code == 200
-    access.create_operator(building.tenant("globex"), rosa.email, role="viewer", password=None, now=now)
+    operators.create_operator(building.tenant("globex"), rosa.email, role="viewer", password=None, now=now)
     assert [Client().get(link).status_code, Client().post(link, {"password": GOOD, "again": GOOD}).status_code] == [
         404,
         404,
@@ -401,7 +401,7 @@ def test_all_other_sessions_end_however_many_are_listed(monkeypatch: pytest.Monk
 
 def test_an_owner_sees_the_sessions_of_a_person_in_this_tenant_alone(ada: Client, sign_in: SignIn) -> None:
     rosa = building.operator("acme", "viewer", email="rosa@acme.example")
-    access.create_operator(building.tenant("globex"), rosa.email, role="viewer", now=timezone.now())
+    operators.create_operator(building.tenant("globex"), rosa.email, role="viewer", now=timezone.now())
     here, elsewhere = browser(rosa.email, FIREFOX, "203.0.113.77"), browser(rosa.email, EDGE, "203.0.113.78")
     assert elsewhere.post("/tenants", {"tenant": "globex"}).status_code == 302
     url = f"{operator_url(rosa.email)}/sessions"
@@ -500,7 +500,9 @@ def test_keys_and_operators_as_files_are_what_the_api_answers_and_hold_all_of_th
     ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.views.credentials.CHUNK", 2)
-    made = [access.create_api_key(building.tenant(), role="owner", name=f"=k{n}", now=timezone.now()) for n in range(3)]
+    made = [
+        api_keys.create_api_key(building.tenant(), role="owner", name=f"=k{n}", now=timezone.now()) for n in range(3)
+    ]
     building.operator("acme", "viewer", email="vera@acme.example")
     asked = {"x-api-key": made[0].text}
     Client().get("/v1/host/console/keys", headers=asked)  # its first use, which the list tells
@@ -525,7 +527,7 @@ def test_sessions_are_a_file_too_without_what_opens_them() -> None:
 
 def test_a_key_lists_what_it_may_do_which_is_no_more_than_its_person(ada: Client) -> None:
     vera = building.operator("acme", "viewer", email="vera@acme.example")
-    made = access.create_api_key(building.tenant(), role="viewer", name="watch", owner=vera, now=timezone.now())
+    made = api_keys.create_api_key(building.tenant(), role="viewer", name="watch", owner=vera, now=timezone.now())
     there = f"/settings/keys?id={ids.wire('key', made.key_id)}"
     assert f"{len(access.ROLES['viewer'])} permissions" in body_of(ada.get(there))
     assert '<code class="small">memory:read</code>' in body_of(ada.get(there))

@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import access, ids, webhooks
+from memory.host import api_keys, ids, webhooks
 from memory.passes import orders
 from memory.passes.orders import Wanted
 from tests import archiving, building, hooks, proposing
@@ -51,7 +51,7 @@ def test_an_id_leads_to_its_page_and_another_tenant_s_id_is_a_search_without_hit
 @pytest.mark.engines
 def test_the_id_of_a_key_a_person_or_a_webhook_leads_to_it_alone(ada: Client, sign_in: SignIn) -> None:
     building.key(name="another")
-    made = access.create_api_key(building.tenant(), role="agent", name="mine", now=timezone.now())
+    made = api_keys.create_api_key(building.tenant(), role="agent", name="mine", now=timezone.now())
     person = building.operator(email="mine@acme.example")
     hook = webhooks.wire_id(hooks.subscribe("run.completed"))
     key, usr = ids.wire("key", made.key_id), ids.wire("usr", person.id)

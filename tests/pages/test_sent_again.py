@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.forget import execution, holds
-from memory.host import access, ids
+from memory.host import api_keys, ids
 from memory.host.models import AuditRecord
 from tests import building, hooks, proposing
 from tests.pages.conftest import body_of
@@ -53,7 +53,7 @@ def end_hold() -> Form:
 
 
 def key() -> str:
-    made = access.create_api_key(building.tenant(), role="viewer", name="old", now=timezone.now())
+    made = api_keys.create_api_key(building.tenant(), role="viewer", name="old", now=timezone.now())
     return f"/settings/keys/{ids.wire('key', made.key_id)}"
 
 

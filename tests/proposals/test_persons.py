@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, ids
+from memory.host import api_keys, ids
 from memory.host.models import Operator
 from proposals import review
 from proposals.models import Gate, GateState, Proposal
@@ -101,9 +101,9 @@ def test_the_vote_of_a_revoked_key_still_counts_as_its_person_s(rosa: Person) ->
     made = proposing.propose()
     gate, now = proposing.opened(made), timezone.now()
     acme = building.tenant()
-    key = access.create_api_key(acme, role="reviewer", owner=rosa.row, name="ci-bot", now=now)
+    key = api_keys.create_api_key(acme, role="reviewer", owner=rosa.row, name="ci-bot", now=now)
     assert vote({"HTTP_X_API_KEY": key.text}, made, gate).status_code == 200
-    access.revoke_api_key(acme.id, key.key_id, now=now)
+    api_keys.revoke_api_key(acme.id, key.key_id, now=now)
     assert vote_in_browser(rosa, made, gate).status_code == 409
     assert ballots(made) == [rosa.id]
 
@@ -140,9 +140,9 @@ def test_a_second_key_of_the_only_owner_is_nobody_who_could_confirm(rosa: Person
 def test_a_key_made_for_another_is_no_second_voice_of_who_made_it(rosa: Person) -> None:
     ben = Person("ben@acme.example", role="reviewer")
     acme, now = building.tenant(), timezone.now()
-    for_ben = access.create_api_key(acme, role="owner", owner=ben.row, actor=rosa.id, now=now)
-    second = access.create_api_key(acme, role="owner", name="r2", actor=rosa.id, now=now)
-    third = access.create_api_key(acme, role="owner", name="r3", actor=ids.wire("key", second.key_id), now=now)
+    for_ben = api_keys.create_api_key(acme, role="owner", owner=ben.row, actor=rosa.id, now=now)
+    second = api_keys.create_api_key(acme, role="owner", name="r2", actor=rosa.id, now=now)
+    third = api_keys.create_api_key(acme, role="owner", name="r3", actor=ids.wire("key", second.key_id), now=now)
     made = proposed(rosa.key())
     gate = proposing.opened(made)
     for key in (for_ben, second, third):
@@ -155,7 +155,7 @@ def test_a_key_made_for_another_gives_itself_no_clean_voice_by_making_or_rotatin
     ben = Person("ben@acme.example")
     made = post(rosa.key(), "keys", {"role": "owner", "person": "ben@acme.example"}).json()
     known_to_rosa = {"HTTP_X_API_KEY": made["key"]}
-    bens_own = access.create_api_key(building.tenant(), role="owner", owner=ben.row, now=timezone.now())
+    bens_own = api_keys.create_api_key(building.tenant(), role="owner", owner=ben.row, now=timezone.now())
     rotations = [(f"keys/{key}:rotate", None) for key in (made["id"], ids.wire("key", bens_own.key_id))]
     for path, body in [("keys", {"role": "owner"}), *rotations]:
         refused = post(known_to_rosa, path, body)
@@ -167,8 +167,8 @@ def test_a_key_made_for_another_gives_itself_no_clean_voice_by_making_or_rotatin
 def test_who_rotates_the_key_of_another_is_no_second_voice_by_it(rosa: Person) -> None:
     ben = Person("ben@acme.example", role="reviewer")
     acme, now = building.tenant(), timezone.now()
-    key = access.create_api_key(acme, role="reviewer", owner=ben.row, now=now)
-    rotated = access.rotate_api_key(acme.id, key.key_id, actor=rosa.id, now=now)
+    key = api_keys.create_api_key(acme, role="reviewer", owner=ben.row, now=now)
+    rotated = api_keys.rotate_api_key(acme.id, key.key_id, actor=rosa.id, now=now)
     made = proposed(rosa.key())
     refused = vote({"HTTP_X_API_KEY": rotated.text}, made, proposing.opened(made))
     assert (refused.status_code, refused.json()["details"]["rule"]) == (403, "separation-of-duties")
@@ -197,7 +197,7 @@ def test_a_question_for_named_people_takes_the_answer_of_their_keys_alone(rosa: 
     run = building.execute(building.scope(), "asks-rosa")
     acme, now = building.tenant(), timezone.now()
     ada = Person("ada@acme.example")
-    forged = access.create_api_key(acme, role="owner", owner=rosa.row, actor=ada.id, now=now)
+    forged = api_keys.create_api_key(acme, role="owner", owner=rosa.row, actor=ada.id, now=now)
     address = f"/v1/runs/{ids.wire('run', run.id)}/interrupts/gate"
     yes = {"resumeValue": {"action": "accept"}}
     for key in (ada.key(), {"HTTP_X_API_KEY": forged.text}):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.host import access, audit, event_log, ids, vault
+from memory.host import access, api_keys, audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import run_operations
@@ -140,7 +140,7 @@ def test_a_change_that_waits_stays_in_the_way_when_its_asker_is_gone() -> None:
     change = asked(oda, quorum=3)
     gone = ids.parse("key", oda.principal.id)
     assert gone
-    access.revoke_api_key(oda.tenant_id, gone, now=timezone.now())
+    api_keys.revoke_api_key(oda.tenant_id, gone, now=timezone.now())
     with pytest.raises(Conflict) as refused:
         ask(ada, quorum=2)
     assert "changeId" in refused.value.details

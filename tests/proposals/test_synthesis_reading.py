@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory import ledger, memory_policy
 from memory.forget import execution
-from memory.host import access, ids, scheduling, tenancy, vault
+from memory.host import api_keys, ids, scheduling, tenancy, vault
 from memory.host.models import Interrupt, Run
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
@@ -122,7 +122,7 @@ def test_a_key_of_an_agent_is_a_program_also_when_it_is_good_no_more() -> None:
     building.execute(building.scope("globex", agents=("acme.writer",)), "conformance-noop")
     key_id = ids.parse("key", bound.principal.id)
     assert key_id
-    access.revoke_api_key(bound.tenant_id, key_id, now=timezone.now())
+    api_keys.revoke_api_key(bound.tenant_id, key_id, now=timezone.now())
     [seen] = traces().runs
     assert (seen.origin, seen.agent_id) == (Origin.AGENT, "acme.writer")
 

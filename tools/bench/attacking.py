@@ -17,7 +17,7 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, ids
+from memory.host import api_keys, ids, operators
 from memory.host.models import Tenant
 from openwop_console.process.bind_address import Address
 from tools.bench import ground, rounds, serving
@@ -43,9 +43,9 @@ def under_attack(plan: Plan) -> Iterator[Outcome]:
     owner = ground.tenant()
     ground.fill(ground.running_run(owner), "bench/served", ENTRIES)
     fill_long(owner)
-    key = access.create_api_key(owner, role="owner", now=timezone.now()).text
+    key = api_keys.create_api_key(owner, role="owner", now=timezone.now()).text
     email = f"bench-{ids.new_id().hex[-8:]}@example.org"
-    operator = access.create_operator(owner, email, role="owner", password=PASSWORD, now=timezone.now())
+    operator = operators.create_operator(owner, email, role="owner", password=PASSWORD, now=timezone.now())
     browser = Client()
     browser.force_login(operator, backend="allauth.account.auth_backends.AuthenticationBackend")
     cookie = f"openwop_session={browser.cookies['openwop_session'].value}"

@@ -13,7 +13,7 @@ from typing import Any
 import rfc8785
 from django.utils import timezone
 
-from memory.host import access
+from memory.host import api_keys
 from memory.text import distillers
 from memory.text.distillers import Distilled, Source
 from tools.bench import ground, rounds, serving
@@ -49,7 +49,7 @@ def served(plan: Plan) -> Iterator[Outcome]:
     texts = [words[start : start + SIZE] for start in range(0, SOURCES * SIZE, SIZE)]
     given = [Source(f"source:{number}", text, timezone.now(), SIZE) for number, text in enumerate(texts)]
     document = _document(given, "bench/served", BUDGET)
-    key = access.create_api_key(ground.tenant(), role="owner", now=timezone.now()).text
+    key = api_keys.create_api_key(ground.tenant(), role="owner", now=timezone.now()).text
     with serving.server(OPENWOP_TEST_SEAM_ENABLED="true") as address:
         client = http.client.HTTPConnection(address.host, address.port, timeout=60)
 

@@ -16,7 +16,7 @@ from time import monotonic
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, ids
+from memory.host import api_keys, ids, operators
 from memory.host.models import Tenant
 from openwop_console.process.bind_address import Address
 from tools.bench import ground, remembering, rounds, serving
@@ -68,10 +68,10 @@ def mixed(plan: Plan) -> Iterator[Outcome]:
 
 def _asks(owner: Tenant, entry_id: str) -> tuple[Ask, ...]:
     """In the order of ``KINDS``: the pages with a session, everything else with a key."""
-    key = access.create_api_key(owner, role="owner", now=timezone.now()).text
+    key = api_keys.create_api_key(owner, role="owner", now=timezone.now()).text
     email = f"bench-{ids.new_id().hex[-8:]}@example.org"
     browser = Client()
-    operator = access.create_operator(owner, email, role="owner", password=PASSWORD, now=timezone.now())
+    operator = operators.create_operator(owner, email, role="owner", password=PASSWORD, now=timezone.now())
     browser.force_login(operator, backend="allauth.account.auth_backends.AuthenticationBackend")
     cookie = {"Cookie": f"openwop_session={browser.cookies['openwop_session'].value}"}
     agent = {"X-API-Key": key, "X-Agent-ID": AGENT, "Content-Type": "application/json"}

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.host import access, tenancy
+from memory.host import api_keys, tenancy
 from memory.openintent import queries
 from memory.openintent.access import Caller
 from openwop_console.process.bind_address import Address
@@ -95,7 +95,7 @@ def spoken(plan: Plan) -> Iterator[Outcome]:
         with ExitStack() as stack:
             theirs = stack.enter_context(public_server.running(list(remembering.entries(AGENT, size))))
             entry_id = remembering.fill(run, AGENT, size)
-            key = access.create_api_key(owner, role="agent", now=timezone.now()).text
+            key = api_keys.create_api_key(owner, role="agent", now=timezone.now()).text
             page, rows = f"{PLACE}?tags={','.join(WANTED)}", min(PAGE, size // remembering.RARITY)
             ours = Side(stack.enter_context(serving.server()), key, entry_id, page, rows)
             peer = Side(theirs[0], public_server.KEY, theirs[1], f"{PLACE}?limit={10 * SIZE}", rows)

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, ids, sql
+from memory.host import ids, operators, sql
 from memory.host.models import Tenant
 from memory.models.entry import MemoryEntry
 from tools.bench import ground, rounds
@@ -128,7 +128,7 @@ def _browser(owner: Tenant) -> Client:
     call_command("createcachetable", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     address = f"{owner.slug}@example.com"
-    person = access.create_operator(owner, address, role="owner", password=ids.new_id().hex, now=timezone.now())
+    person = operators.create_operator(owner, address, role="owner", password=ids.new_id().hex, now=timezone.now())
     browser = Client(SERVER_NAME="localhost")
     browser.force_login(person)
     return browser

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 
-from memory.host import access, event_log, ids
+from memory.host import api_keys, event_log, ids
 from openwop_console.process import data_folder, supervisor
 from openwop_console.process.bind_address import Address
 from tools.bench import ground, rounds, serving
@@ -122,7 +122,7 @@ def _console() -> Iterator[tuple[Address, str, object]]:
     """Web and worker on this process's own data, and the key of a tenant."""
     call_command("createcachetable", verbosity=0)
     owner = ground.tenant()
-    key = access.create_api_key(owner, role="owner", now=timezone.now()).text
+    key = api_keys.create_api_key(owner, role="owner", now=timezone.now()).text
     with serving.server() as address, data_folder.lock(settings.OPENWOP_DATA_DIR, "worker") as lock:
         worker = supervisor.start_worker(lock, {})
         try:

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
-from memory.host import access, ids, runs
+from memory.host import api_keys, ids, runs
 from memory.host.models import Run, Tenant
 from openwop_console.process import data_folder, supervisor
 from openwop_console.process.bind_address import Address
@@ -36,7 +36,7 @@ def beside_streams(plan: Plan) -> Iterator[Outcome]:
     """Idle streams take next to nothing from the requests that are served beside them."""
     owner = ground.tenant()
     ground.fill(ground.running_run(owner), "bench/served", min(ENTRIES, plan.sizes[-1]))
-    key = access.create_api_key(owner, role="owner", now=timezone.now()).text
+    key = api_keys.create_api_key(owner, role="owner", now=timezone.now()).text
     calls, ratios = max(plan.calls // 2, 1), []
     with server() as address, clients(address) as load:
         rate(load, key, rounds.WARM_UP)

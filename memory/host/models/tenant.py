@@ -143,7 +143,7 @@ class ApiKey(TenantOwned):
     ends when the membership has another ``generation``.
     """
 
-    writer = "memory.host.access"
+    writer = "memory.host.api_keys"
     personal = Personal(
         "names and agents of keys", ("name", "agents"), unnamed=("agents",)
     )  # a key that loses its agent stays bound, to no agent

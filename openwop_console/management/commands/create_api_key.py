@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from memory.host import access, api_keys
+from memory.host import access, key_management
 from openwop_console.management.base import (
     DatabaseCommand,
     administrator_scope,
@@ -34,7 +34,7 @@ class Command(DatabaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
         with refusals_as_errors():
-            key = api_keys.create(
+            key = key_management.create(
                 administrator_scope(tenant),
                 role=options["role"],
                 agents=tuple(options["agent"]),

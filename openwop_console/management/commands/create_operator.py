@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from memory.host import access
+from memory.host import access, operators
 from openwop_console.management.base import DatabaseCommand, new_password, refusals_as_errors, tenant_named
 
 
@@ -24,7 +24,7 @@ class Command(DatabaseCommand):
         comes_in = known is not None and access.can_sign_in(known)
         password = "" if comes_in else new_password(options["password_env"])
         with refusals_as_errors():
-            access.create_operator(tenant, email, role=role, password=password, now=timezone.now())
+            operators.create_operator(tenant, email, role=role, password=password, now=timezone.now())
         way = "with the password they have" if known and known.has_usable_password() else "by the sign-in provider"
         kept = f" They sign in {way}." if comes_in else ""
         self.stdout.write(f"Operator {email} created in {tenant.slug} as {role}.{kept}")

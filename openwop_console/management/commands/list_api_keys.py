@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from memory.host import api_keys, ids
+from memory.host import ids, key_management
 from openwop_console.management.base import DatabaseCommand, administrator_scope, table, tenant_named
 
 MOST = 10_000
@@ -19,7 +19,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
-        page = api_keys.list_keys(administrator_scope(tenant), limit=MOST, now=now)
+        page = key_management.list_keys(administrator_scope(tenant), limit=MOST, now=now)
         rows = [
             (
                 ids.wire("key", each.row.id),

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 from jsonschema import Draft202012Validator
 
-from memory.host import access, api_keys
+from memory.host import access, api_keys, key_management, operators
 from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, Membership, Operator, Tenant
 from openwop_console.management.base import (
@@ -77,7 +77,7 @@ def _prepared(wanted: list[dict[str, str]], now: datetime) -> People:
             continue
         if not os.environ.get(variable) and access.operator_by_email(email) is None:
             raise _no_password(operator)
-        people[access.email_form(email)] = access.prepare_operator(email, os.environ.get(variable), now=now)
+        people[access.email_form(email)] = operators.prepare_operator(email, os.environ.get(variable), now=now)
     return people
 
 
@@ -110,11 +110,11 @@ def _create_operator(tenant: Tenant, wanted: dict[str, str], people: People, now
     fresh = people[access.email_form(email)]
     if known and fresh is None and not access.can_sign_in(known):
         raise _no_password(wanted)
-    access.admit_operator(tenant, email, fresh, role=wanted["role"], now=now)
+    operators.admit_operator(tenant, email, fresh, role=wanted["role"], now=now)
 
 
-def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> access.NewKey:
-    return api_keys.create(
+def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> api_keys.NewKey:
+    return key_management.create(
         administrator_scope(tenant),
         role=wanted["role"],
         agents=tuple(wanted.get("agents", ())),

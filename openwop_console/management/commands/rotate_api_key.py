@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from memory.host import api_keys
+from memory.host import key_management
 from openwop_console.management.base import DatabaseCommand, key_named, refusals_as_errors
 
 
@@ -18,5 +18,5 @@ class Command(DatabaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         scope, key_id = key_named(options["id"])
         with refusals_as_errors():
-            key = api_keys.rotate(scope, key_id, now=timezone.now())
+            key = key_management.rotate(scope, key_id, now=timezone.now())
         self.stdout.write(key.text)
