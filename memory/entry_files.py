@@ -76,7 +76,7 @@ MOST = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileForm:
     """What a file is a file of: its form, one of ``FORMS``, and where entries go of which it does not say so.
 
     ``memory_ref`` takes the place of ``mem0`` and of the ``langgraph`` before a prefix; ``agent_id`` is the agent of
@@ -125,7 +125,7 @@ def lines_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, line.rstrip(b"\r\n")
 
 
-def check_source(scope: TenantScope, source: Source) -> None:
+def check_source(scope: TenantScope, source: FileForm) -> None:
     """Refuse an unknown form, and a ref or an agent under which no entry can be written."""
     problems = {"format": "" if source.form in FORMS else f"must be one of {', '.join(sorted(FORMS))}"}
     if source.memory_ref:
@@ -138,7 +138,7 @@ def check_source(scope: TenantScope, source: Source) -> None:
         raise Invalid("Nothing can be imported this way.", errors=errors)
 
 
-def read_line(line: bytes, source: Source, *, now: datetime) -> Incoming:
+def read_line(line: bytes, source: FileForm, *, now: datetime) -> Incoming:
     """Parse a line of a file; raises ``Invalid`` for a line that is no entry."""
     said = _parsed(line)
     try:
@@ -171,7 +171,7 @@ def _parsed(line: bytes) -> JSONObject:
     return said
 
 
-def _of_ours(said: JSONObject, source: Source, now: datetime) -> Incoming:
+def _of_ours(said: JSONObject, source: FileForm, now: datetime) -> Incoming:
     entry_id = ids.parse("mem", _text(said, "id"))
     if entry_id is None:
         raise _wrong("id", "is not the id of an entry")
@@ -186,7 +186,7 @@ def _of_ours(said: JSONObject, source: Source, now: datetime) -> Incoming:
     return Incoming(ImportedEntry(entry_id, created_at, draft, origin), _text(said, "memoryRef"))
 
 
-def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
+def _of_mem0(said: JSONObject, source: FileForm, now: datetime) -> Incoming:
     """A memory of mem0, as ``get_all`` answers it."""
     metadata = said.get("metadata") or {}
     tags = _texts(said if said.get("categories") else metadata, "categories")
@@ -198,7 +198,7 @@ def _of_mem0(said: JSONObject, source: Source, now: datetime) -> Incoming:
     return Incoming(ImportedEntry(entry_id, created_at, draft), source.memory_ref or "mem0")
 
 
-def _of_langgraph(said: JSONObject, source: Source, now: datetime) -> Incoming:
+def _of_langgraph(said: JSONObject, source: FileForm, now: datetime) -> Incoming:
     """An item of a store of LangGraph. Of an agent, and under no other ref, it is at the address where the client's
     store finds it; else its value is the content of a plain entry, and its key a tag."""
     key, value, created_at = _text(said, "key"), _value(said), _time(said, "created_at", now)
@@ -214,7 +214,7 @@ def _of_langgraph(said: JSONObject, source: Source, now: datetime) -> Incoming:
     return Incoming(ImportedEntry(entry_id, created_at, draft), "/".join((source.memory_ref or "langgraph", *parts)))
 
 
-FORMS: Mapping[str, Callable[[JSONObject, Source, datetime], Incoming]] = {
+FORMS: Mapping[str, Callable[[JSONObject, FileForm, datetime], Incoming]] = {
     "jsonl": _of_ours,
     "mem0": _of_mem0,
     "langgraph": _of_langgraph,
@@ -238,7 +238,7 @@ def detect_form(lines: Iterable[bytes]) -> str:
     raise Invalid(errors=[{"field": "format", "message": f"is none that is known. {why}"}])
 
 
-def read_entries(lines: Iterable[bytes], source: Source, *, now: datetime) -> Iterator[Incoming]:
+def read_entries(lines: Iterable[bytes], source: FileForm, *, now: datetime) -> Iterator[Incoming]:
     """Yield the entries of the lines, without those that are refused."""
     for line in lines:
         try:
@@ -331,7 +331,7 @@ def import_lines(
     scope: TenantScope,
     run: Run | None,
     lines: Iterable[tuple[int, bytes]],
-    source: Source,
+    source: FileForm,
     *,
     dry_run: bool = False,
     now: datetime,

@@ -24,7 +24,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Left
 
 from memory import entry_files, ledger, passes, redaction
-from memory.entry_files import Incoming, LineResult, Source
+from memory.entry_files import FileForm, Incoming, LineResult
 from memory.host import access, audit, ids, sql, tenancy, vault
 from memory.host.clock import Clock
 from memory.host.errors import Conflict, Gone, Invalid, KeyExists, NotFound
@@ -134,13 +134,13 @@ def check_scope(scope: TenantScope) -> None:
 # Uploading.
 
 
-def upload(scope: TenantScope, file: IO[bytes], source: Source, name: str, *, now: datetime) -> Pass:
+def upload(scope: TenantScope, file: IO[bytes], source: FileForm, name: str, *, now: datetime) -> Pass:
     """Store the file and request its dry run; audited. An empty ``form`` is detected. This person's earlier upload is
     erased; the same file again is the same upload as long as that is there."""
     check_scope(scope)
     _require_idle(scope)
     first = _beginning(file)
-    source = Source(source.form or entry_files.detect_form(first), source.memory_ref, source.agent_id)
+    source = FileForm(source.form or entry_files.detect_form(first), source.memory_ref, source.agent_id)
     entry_files.check_source(scope, source)
     redactor = redaction.for_tenant(scope.tenant_id)
     if redactor.redact(source.memory_ref).count or redactor.redact(source.agent_id).count:
@@ -488,7 +488,7 @@ class Seen:
         return found
 
 
-def _addresses(part: UploadPart, source: Source, now: datetime) -> Iterator[tuple[str, str, str]]:
+def _addresses(part: UploadPart, source: FileForm, now: datetime) -> Iterator[tuple[str, str, str]]:
     """Yield the addresses of the lines of a part that would be stored."""
     for (_, line), letter in zip(_lines(part), part.report["results"], strict=True):
         if letter == "s" and (address := entry_files.read_line(line, source, now=now).address):
@@ -525,8 +525,8 @@ def _lines(part: UploadPart) -> Iterator[tuple[int, bytes]]:
         yield from ((number, line) for number, line in enumerate(body.split(b"\n"), part.first_line) if line)
 
 
-def _source(options: JSONObject) -> Source:
-    return Source(options["format"], options["memoryRef"], options["agentId"])
+def _source(options: JSONObject) -> FileForm:
+    return FileForm(options["format"], options["memoryRef"], options["agentId"])
 
 
 def _entry_ids(part: UploadPart) -> list[bytes]:

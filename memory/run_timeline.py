@@ -273,7 +273,7 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class NodeMaterial:
     """What a node had to write from: its inputs, the prompts that were filled until then, by node, and how many entries
     each node had read."""
 
@@ -282,7 +282,7 @@ class Given:
     reads: Sequence[tuple[str, int]]
 
 
-def given_to(scope: TenantScope, run: Run, node_id: str, *, sequence: int) -> Given | None:
+def given_to(scope: TenantScope, run: Run, node_id: str, *, sequence: int) -> NodeMaterial | None:
     """Return what the node had when it wrote the event of that number; None where the host does not know, or where the
     run had written more than ``EXPLAINED`` events before."""
     if sequence > EXPLAINED or run.external or not scope.can("memory:read"):
@@ -293,7 +293,7 @@ def given_to(scope: TenantScope, run: Run, node_id: str, *, sequence: int) -> Gi
         return None
     begun = list(dict.fromkeys(event.node_id for event in events if event.node_id))
     read = recordings.count_reads(scope.tenant_id, run.id)
-    return Given(
+    return NodeMaterial(
         reports[node_id].inputs or {},
         [(name, reports[name]) for name in begun if name in reports and reports[name].template],
         [(name, read[name]) for name in begun if name in read],

@@ -214,7 +214,7 @@ def health(request: HttpRequest) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CompleteAnswer:
     """A complete response."""
 
     status: int
@@ -251,7 +251,7 @@ class Documents:
             return found.unchanged
         return found.whole if found else None
 
-    def store(self, environ: Mapping[str, str], answer: Answer) -> None:
+    def store(self, environ: Mapping[str, str], answer: CompleteAnswer) -> None:
         """Cache ``answer`` if it is complete and for one of the documents; at most ``MOST`` answers are kept."""
         path = environ["PATH_INFO"]
         if path not in PATHS or environ["REQUEST_METHOD"] != "GET" or environ.get("QUERY_STRING"):

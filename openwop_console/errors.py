@@ -36,7 +36,7 @@ VALIDATION = "VALIDATION_ERROR"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StatusRow:
     """A row of the table: the status and the OpenIntent code. The OpenWOP code is the refusal's own.
 
     ``openintent_status`` is set where OpenIntent's clients expect another status (R106).
@@ -50,30 +50,30 @@ class Answer:
         return (self.openintent_status if face == "openintent" else 0) or self.status
 
 
-TABLE: dict[type[Refusal], Answer] = {
-    errors.Unauthenticated: Answer(401, "UNAUTHENTICATED"),
-    errors.Forbidden: Answer(403, "ACCESS_DENIED"),
-    errors.NotFound: Answer(404, "ENTRY_NOT_FOUND"),
-    errors.MethodNotAllowed: Answer(405, "METHOD_NOT_ALLOWED"),
-    errors.RequestTimeout: Answer(408, "REQUEST_TIMEOUT"),
-    errors.Conflict: Answer(409, "CONFLICT"),
-    errors.Gone: Answer(410, "GONE"),
-    errors.TooLarge: Answer(413, "VALUE_TOO_LARGE"),
-    errors.UnsupportedMediaType: Answer(415, "UNSUPPORTED_MEDIA_TYPE"),
-    errors.Unprocessable: Answer(422, VALIDATION, openintent_status=400),
-    errors.Invalid: Answer(400, VALIDATION),
-    errors.RateLimited: Answer(429, "RATE_LIMITED"),
-    errors.CapabilityNotProvided: Answer(501, "NOT_SUPPORTED"),
-    errors.EndpointFailed: Answer(502, "UPSTREAM_FAILED"),
-    errors.Busy: Answer(503, "BUSY"),
-    errors.StoreUnavailable: Answer(503, "STORE_UNAVAILABLE"),
-    errors.KeyExists: Answer(409, "KEY_EXISTS"),
-    errors.VersionMismatch: Answer(409, "VERSION_MISMATCH"),
-    errors.TaskClosed: Answer(409, "TASK_CLOSED"),
-    errors.PreconditionRequired: Answer(428, "PRECONDITION_REQUIRED"),
-    errors.CapacityExceeded: Answer(429, "CAPACITY_EXCEEDED"),
-    errors.GuardrailViolation: Answer(403, "GUARDRAIL_VIOLATION"),
-    errors.Internal: Answer(500, "INTERNAL_ERROR"),
+TABLE: dict[type[Refusal], StatusRow] = {
+    errors.Unauthenticated: StatusRow(401, "UNAUTHENTICATED"),
+    errors.Forbidden: StatusRow(403, "ACCESS_DENIED"),
+    errors.NotFound: StatusRow(404, "ENTRY_NOT_FOUND"),
+    errors.MethodNotAllowed: StatusRow(405, "METHOD_NOT_ALLOWED"),
+    errors.RequestTimeout: StatusRow(408, "REQUEST_TIMEOUT"),
+    errors.Conflict: StatusRow(409, "CONFLICT"),
+    errors.Gone: StatusRow(410, "GONE"),
+    errors.TooLarge: StatusRow(413, "VALUE_TOO_LARGE"),
+    errors.UnsupportedMediaType: StatusRow(415, "UNSUPPORTED_MEDIA_TYPE"),
+    errors.Unprocessable: StatusRow(422, VALIDATION, openintent_status=400),
+    errors.Invalid: StatusRow(400, VALIDATION),
+    errors.RateLimited: StatusRow(429, "RATE_LIMITED"),
+    errors.CapabilityNotProvided: StatusRow(501, "NOT_SUPPORTED"),
+    errors.EndpointFailed: StatusRow(502, "UPSTREAM_FAILED"),
+    errors.Busy: StatusRow(503, "BUSY"),
+    errors.StoreUnavailable: StatusRow(503, "STORE_UNAVAILABLE"),
+    errors.KeyExists: StatusRow(409, "KEY_EXISTS"),
+    errors.VersionMismatch: StatusRow(409, "VERSION_MISMATCH"),
+    errors.TaskClosed: StatusRow(409, "TASK_CLOSED"),
+    errors.PreconditionRequired: StatusRow(428, "PRECONDITION_REQUIRED"),
+    errors.CapacityExceeded: StatusRow(429, "CAPACITY_EXCEEDED"),
+    errors.GuardrailViolation: StatusRow(403, "GUARDRAIL_VIOLATION"),
+    errors.Internal: StatusRow(500, "INTERNAL_ERROR"),
 }
 
 
@@ -158,7 +158,7 @@ def status_of(refusal: Refusal, face: str = "openwop") -> int:
     return answer_of(type(refusal)).status_at(face)
 
 
-def answer_of(kind: type[Refusal]) -> Answer:
+def answer_of(kind: type[Refusal]) -> StatusRow:
     """Return the row of the nearest ancestor in the table."""
     return next(TABLE[ancestor] for ancestor in kind.__mro__ if ancestor in TABLE)
 

@@ -28,7 +28,7 @@ from memory.host import http, idempotency_keys, ids, pages, request_slots
 from memory.host.clock import Clock
 from memory.host.errors import IdempotencyInFlight, Unauthenticated
 from memory.host.http import Operation, operation_of
-from memory.host.idempotency_keys import Claim, KeyedRequest, StoredAnswer
+from memory.host.idempotency_keys import KeyClaim, KeyedRequest, StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.pages import Creation
 from memory.host.tenancy import TenantScope, tenant_scope
@@ -166,7 +166,7 @@ def _read_request(caller: Caller, request: HttpRequest, key: str, view: object) 
     return idempotency_keys.request_of(caller.tenant_id, caller.principal, key=key, body=body, **said)
 
 
-def _claimed(asked: KeyedRequest, may_go_on: MayGoOn, clock: Clock) -> Claim | StoredAnswer:
+def _claimed(asked: KeyedRequest, may_go_on: MayGoOn, clock: Clock) -> KeyClaim | StoredAnswer:
     """Return the claim or the stored answer; wait up to ``WAIT_S``, without a slot, while the first request is in
     flight.
 
@@ -197,7 +197,7 @@ def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> Ht
 
 
 def _carry_out(
-    request: HttpRequest, get_response: GetResponse, claim: Claim, stored: Stored, *, waits: bool = False
+    request: HttpRequest, get_response: GetResponse, claim: KeyClaim, stored: Stored, *, waits: bool = False
 ) -> HttpResponse:
     """Run the view and store its answer if final; when the host fails, roll back and release the claim."""
     final = None

@@ -308,7 +308,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DescribedAnswer:
     """One status, its meaning, and the schema of its body, which may be the name of a schema in the document."""
 
     status: str
@@ -334,8 +334,8 @@ class Operation:
     parameters: list[Field]
     body: list[Field]
     body_is_open: bool
-    answers: list[Answer]
-    refusals: list[Answer]
+    answers: list[DescribedAnswer]
+    refusals: list[DescribedAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,13 +412,13 @@ def _members(body: JSONObject) -> list[Field]:
     ]
 
 
-def _answer(document: JSONObject, status: str, given: JSONObject) -> Answer:
+def _answer(document: JSONObject, status: str, given: JSONObject) -> DescribedAnswer:
     answer = _resolved(document, given)
     schema = next((media["schema"] for media in answer.get("content", {}).values()), None)
     words = answer.get("description") or ("" if schema is None else "The answer.")
     if schema is None:
-        return Answer(status, words, "no body", "")
-    return Answer(status, words, kind(schema), schema.get("$ref", "").rpartition("/")[2])
+        return DescribedAnswer(status, words, "no body", "")
+    return DescribedAnswer(status, words, kind(schema), schema.get("$ref", "").rpartition("/")[2])
 
 
 def kind(schema: JSONObject) -> str:

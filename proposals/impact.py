@@ -181,7 +181,7 @@ def _with_agents(text: str, agents: list[Installation], order: Sequence[str]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceRun:
     """A run that the proposal names; ``whys`` are fixed words, empty when unknown; ``run`` is None when it is gone."""
 
     run_id: str
@@ -208,13 +208,13 @@ class Duplicate:
     proposal_id: UUID | None
 
 
-def runs_of(proposal: Proposal) -> list[Source]:
+def runs_of(proposal: Proposal) -> list[SourceRun]:
     """The source runs, in the order of the proposal."""
     wanted = {each: ids.parse("run", each) for each in proposal.source_run_ids}
     known = {found for found in wanted.values() if found}
     runs = {run.id: run for run in Run.objects.of(proposal.tenant_id).filter(id__in=known)} if known else {}
     whys = _whys(proposal)
-    return [Source(each, runs.get(found) if found else None, whys.get(each, ())) for each, found in wanted.items()]
+    return [SourceRun(each, runs.get(found) if found else None, whys.get(each, ())) for each, found in wanted.items()]
 
 
 def citations(proposal: Proposal) -> list[Citation]:

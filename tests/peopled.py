@@ -23,7 +23,7 @@ from memory.host.http import Operation, operations_of
 from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.models import Commitment, CommitmentState
 from memory.passes import lookalikes, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from openwop_console.runtime import artifacts, commitment_firing, interrupt_answers
 from proposals import policies
 from proposals.models import Proposal
@@ -396,7 +396,7 @@ def _look_alikes(world: World) -> dict[str, Any]:
     """Two entries that look alike are offered."""
     texts = "The invoices are kept in the blue cabinet.", "Our blue cabinet in the hall holds all invoices."
     building.remember(world.slug, *texts, memory_ref="alike")
-    order = orders.order(world.scope, Wanted("consolidate", "alike"), now=timezone.now())
+    order = orders.order(world.scope, RequestedPass("consolidate", "alike"), now=timezone.now())
     work = orders.run_pass(world.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
     assert work
     lookalikes.find_pairs(work, clock=timezone.now)

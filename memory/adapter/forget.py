@@ -60,7 +60,7 @@ CHANGED = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND position >
 WENT_INTO = "SELECT target_id FROM memory_lineage WHERE tenant_id = %s AND "
 
 
-class Page(NamedTuple):
+class RowRange(NamedTuple):
     """The rows of a table behind one id and up to another, which are in the engine's form."""
 
     table: str
@@ -204,16 +204,16 @@ def _traces(tenant_id: UUID, terms: tuple[str, ...], *, but: bool = False) -> di
     """``but`` those entries that have the needles. First which pages have a trace, and then which of their rows."""
     condition, needed = _needles_in(terms) if but else ("", [])
 
-    def texts_of(page: Page) -> Sequence[str | None]:
+    def texts_of(page: RowRange) -> Sequence[str | None]:
         return _texts_of(tenant_id, page, condition, needed)
 
     def has_trace(texts: Sequence[str | None]) -> bool:
         return any(text and shadows(terms, text) for text in texts)
 
-    def traces_on(page: Page) -> dict[UUID, Mention]:
+    def traces_on(page: RowRange) -> dict[UUID, Mention]:
         return _traces_on(tenant_id, terms, page, condition, needed)
 
-    pages = [Page(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
+    pages = [RowRange(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
     readers = READERS_OF_POSTGRES if sql.is_postgres() else 1
     if sql.is_postgres():
         looks = sql.read_in_parallel(lambda page: (page, has_trace(texts_of(page))), pages, readers)
@@ -239,7 +239,7 @@ def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any]]:
     yield after, sql.key(END)
 
 
-def _texts_of(tenant_id: UUID, page: Page, but: str, needed: list[str]) -> Sequence[str | None]:
+def _texts_of(tenant_id: UUID, page: RowRange, but: str, needed: list[str]) -> Sequence[str | None]:
     """The texts of a page of rows, ``but`` those entries that have the needles."""
     text = "string_agg({}::text, chr(31))" if sql.is_postgres() else "group_concat({}, char(31))"
     statement = PAGE.format(texts=", ".join(text.format(name) for name in PAGES[page.table]), table=page.table)
@@ -251,7 +251,9 @@ def _texts_of(tenant_id: UUID, page: Page, but: str, needed: list[str]) -> Seque
     return texts
 
 
-def _traces_on(tenant_id: UUID, terms: tuple[str, ...], page: Page, but: str, needed: list[str]) -> dict[UUID, Mention]:
+def _traces_on(
+    tenant_id: UUID, terms: tuple[str, ...], page: RowRange, but: str, needed: list[str]
+) -> dict[UUID, Mention]:
     written = f"{WRITTEN}{BETWEEN} AND NOT ({but.format('e.')})" if but else WRITTEN + BETWEEN
     rows = sql.rows(written, [sql.key(tenant_id), page.after, page.last, *needed])
     looks = ((row[0], _judged(second_look, terms, row)) for row in rows)

@@ -35,7 +35,7 @@ DAY, WEEK = timedelta(days=1), timedelta(days=7)
 # How much an agent remembers (RFC-0015, Agent Memory Summary): by tier, by task, and without an address.
 
 
-class Figures(NamedTuple):
+class TierFigures(NamedTuple):
     """Live entries of one tier: how many, how many pinned, their bytes, and when the first and the last was made."""
 
     entries: int = 0
@@ -45,7 +45,7 @@ class Figures(NamedTuple):
     newest: datetime | None = None
 
 
-def tier_figures(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, Figures]:
+def tier_figures(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, TierFigures]:
     """The figures of each tier in which the agent owns entries."""
     rows = EntryAddress.objects.of(tenant_id).live(now).filter(~Q(tier=Tier.SEMANTIC), agent_id=agent_id)
     counted = rows.values("tier").annotate(
@@ -56,7 +56,7 @@ def tier_figures(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, 
         newest=Max("created_at"),
     )
     found = counted.values_list("tier", "entries", "pins", "bytes", "oldest", "newest")
-    return {tier: Figures(*figures) for tier, *figures in found}
+    return {tier: TierFigures(*figures) for tier, *figures in found}
 
 
 def tasks_with_memory(tenant_id: UUID, agent_id: str, *, now: datetime) -> list[str]:

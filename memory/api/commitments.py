@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import commitments
-from memory.commitments.lifecycle import Shown, Wanted
+from memory.commitments.lifecycle import CommitmentFilter, Shown
 from memory.host import ids
 from memory.host.http import (
     COUNT,
@@ -90,8 +90,8 @@ class CommitmentsQuery(Closed):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     after = After("cmt")
 
-    def wanted(self) -> Wanted:
-        return Wanted(self.validated_data.get("state", ""), self.validated_data.get("memoryRef", ""))
+    def wanted(self) -> CommitmentFilter:
+        return CommitmentFilter(self.validated_data.get("state", ""), self.validated_data.get("memoryRef", ""))
 
 
 class SnoozeCommitment(Closed):

@@ -45,8 +45,8 @@ from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger, Verb
 from memory.passes import lookalikes, nights, orders, pass_schedules
 from memory.passes.lookalikes import MOST_AT_ONCE, Choice, Pair
-from memory.passes.nights import Figures, Night
-from memory.passes.orders import KINDS, Wanted
+from memory.passes.nights import Night, NightFigures
+from memory.passes.orders import KINDS, RequestedPass
 from memory.passes.pass_reports import Summary
 from memory.passes.pass_schedules import PassTimes
 from memory.reasons import MAX_REASON
@@ -139,9 +139,11 @@ class OrderPass(Closed):
     dryRun = Flag(required=False)
     options = PassOptions(required=False)
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RequestedPass:
         given = self.validated_data
-        return Wanted(given["kind"], given["memoryRef"], dict(given.get("options", {})), given.get("dryRun", False))
+        return RequestedPass(
+            given["kind"], given["memoryRef"], dict(given.get("options", {})), given.get("dryRun", False)
+        )
 
 
 class PassesQuery(Closed):
@@ -292,7 +294,7 @@ NIGHT = closed(
     begins=TIME,
     ends=TIME,
     timezone=TEXT,
-    **dict.fromkeys(Figures.__slots__, COUNT),
+    **dict.fromkeys(NightFigures.__slots__, COUNT),
 )
 PASS_OF_NIGHT = Answer[Summary](
     "PassOfNight",
@@ -314,14 +316,14 @@ class NightQuery(Closed):
     after = After("pass")
 
 
-def night_document(night: Night, figures: Figures) -> JSONObject:
+def night_document(night: Night, figures: NightFigures) -> JSONObject:
     """The figures of one night."""
     return {
         "night": night.day.isoformat(),
         "begins": instant(night.begins),
         "ends": instant(night.ends),
         "timezone": night.timezone,
-        **{name: getattr(figures, name) for name in Figures.__slots__},
+        **{name: getattr(figures, name) for name in NightFigures.__slots__},
     }
 
 

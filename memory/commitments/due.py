@@ -154,7 +154,7 @@ GENERAL = frozenset(intentions.words_of(" ".join(ENDS.values())))
 
 
 @dataclass(slots=True)
-class Source:
+class EntryToday:
     """The path from an entry to the entry that states the same ``today``; None when there is none.
 
     ``merged`` is how far the path consists of merges alone, so that both entries say the same. ``returns``: an entry on
@@ -168,13 +168,13 @@ class Source:
     forgotten: bool = False
 
 
-def current_source(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> Source:
+def current_source(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryToday:
     return current_sources(tenant_id, [entry_id], now=now)[entry_id]
 
 
-def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Source]:
+def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, EntryToday]:
     """The current source of each of these entries; a few queries for each generation, however many entries."""
-    found = {each: Source(each, each) for each in entry_ids}
+    found = {each: EntryToday(each, each) for each in entry_ids}
     walking = list(found.values())
     for generation in range(LONGEST_LINEAGE):
         if not walking:
@@ -188,14 +188,14 @@ def current_sources(tenant_id: UUID, entry_ids: Collection[UUID], *, now: dateti
     return found
 
 
-def _stop_at(source: Source, fate: EntryFate, *, first: bool) -> None:
+def _stop_at(source: EntryToday, fate: EntryFate, *, first: bool) -> None:
     if fate.what == LIVE:
         source.today = source.at
     source.returns = source.returns or fate.there
     source.forgotten = source.forgotten or (first and fate.what == FORGOTTEN)
 
 
-def _next_step(source: Source, went_into: Iterable[Lineage]) -> bool:
+def _next_step(source: EntryToday, went_into: Iterable[Lineage]) -> bool:
     """Whether the path continues: at the last entry that this one went into."""
     into = [each for each in went_into if each.kind in TAKEN_IN]
     if not into:
@@ -216,7 +216,7 @@ def entry_descendants(tenant_id: UUID, entry_id: UUID) -> set[UUID]:
     return found
 
 
-Spoken = tuple[Commitment, Source]
+Spoken = tuple[Commitment, EntryToday]
 
 
 def find_duplicates(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
@@ -251,7 +251,7 @@ def _ordinals(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, 
 
 
 def _identity_keys(
-    row: Commitment, source: Source, texts: dict[UUID, str], ranks: dict[tuple[UUID, int], int]
+    row: Commitment, source: EntryToday, texts: dict[UUID, str], ranks: dict[tuple[UUID, int], int]
 ) -> list[Hashable]:
     """The keys by which each of these is recognised again."""
     words = intentions.words_of(texts.get(row.entry_id, "")[row.starts : row.ends])
@@ -272,7 +272,7 @@ def _duplicates_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[
     return found
 
 
-def duplicates_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUID, UUID]:
+def duplicates_of(row: Commitment, source: EntryToday, *, now: datetime) -> dict[UUID, UUID]:
     """``find_duplicates`` among the commitments with the same current entry and the same condition as ``row``."""
     if source.today is None:
         return {}
@@ -290,7 +290,7 @@ def duplicates_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUI
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DueCommitment:
     """A commitment to fire now, locked. ``occasion`` is the instant or the transition, ``memory_id`` the entry that
     states it today, ``next_at`` when it is due again."""
 
@@ -306,7 +306,7 @@ def due_commitments(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -
     return list(mine.order_by("due_at", "id").values_list("id", flat=True)[:limit])
 
 
-def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | None:
+def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> DueCommitment | None:
     """The commitment, when it is due and has not fired on this occasion; inside the transaction that fires it.
 
     One that is too old, whose entry is gone, or that an earlier one says already is stale instead.
@@ -330,7 +330,7 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | Non
     return found
 
 
-def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
+def _is_duplicate(row: Commitment, source: EntryToday, now: datetime) -> bool:
     """Whether an earlier commitment says the same. If not, later ones that do become stale, and this one fires for all
     of them. Only the first one touches the others, so that no two wait for each other's lock."""
     later = duplicates_of(row, source, now=now)
@@ -343,24 +343,24 @@ def _is_duplicate(row: Commitment, source: Source, now: datetime) -> bool:
     return False
 
 
-def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
+def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> DueCommitment:
     """The instant of a firing. After missed ones, the latest counts for all."""
     if row.condition == Condition.PREDICATE:
-        return Claim(row, f"turn/{row.predicate['turn']}", memory_id, None)
+        return DueCommitment(row, f"turn/{row.predicate['turn']}", memory_id, None)
     first = row.due_at or now
     if not row.repeats:
-        return Claim(row, first.isoformat(), memory_id, None)
+        return DueCommitment(row, first.isoformat(), memory_id, None)
     tick = cron.due(row.repeats, row.timezone, first, now, every=row.every)
-    return Claim(row, tick.tick_at.isoformat(), memory_id, tick.next_at)
+    return DueCommitment(row, tick.tick_at.isoformat(), memory_id, tick.next_at)
 
 
-def settle(claimed: Claim, firing: Firing, *, now: datetime) -> None:
+def settle(claimed: DueCommitment, firing: Firing, *, now: datetime) -> None:
     """Record that the commitment fired on its occasion; it ends or is armed again."""
     lifecycle.record_firing(claimed.row, firing)
     _rest(claimed, now=now)
 
 
-def _rest(claimed: Claim, *, now: datetime) -> None:
+def _rest(claimed: DueCommitment, *, now: datetime) -> None:
     """Armed while it may fire again: at its next instant, or when the denied condition becomes true."""
     row, denied = claimed.row, claimed.row.condition == Condition.PREDICATE and not claimed.row.holds
     state = CommitmentState.ARMED if claimed.next_at or denied else CommitmentState.FIRED

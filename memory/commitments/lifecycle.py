@@ -292,7 +292,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CommitmentFilter:
     """Which commitments: those in a state, from a ref, of an agent; "" is any."""
 
     state: str = ""
@@ -301,14 +301,14 @@ class Wanted:
 
 
 def page(
-    scope: TenantScope, wanted: Wanted, *, after: UUID | None = None, size: int = 50, now: datetime
+    scope: TenantScope, wanted: CommitmentFilter, *, after: UUID | None = None, size: int = 50, now: datetime
 ) -> Page[Shown]:
     """The commitments after ``after``, newest first."""
     found = read_page(_matching(scope, wanted), after, size)
     return found.with_rows(_with_entries(scope, found.rows, now))
 
 
-def export_commitments(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:
+def export_commitments(scope: TenantScope, wanted: CommitmentFilter, *, now: datetime) -> Iterator[Shown]:
     """All of them, newest first, read in chunks for a file."""
     for chunk in read_all(_matching(scope, wanted)):
         yield from _with_entries(scope, chunk, now)
@@ -316,7 +316,7 @@ def export_commitments(scope: TenantScope, wanted: Wanted, *, now: datetime) -> 
 
 def count_by_state(scope: TenantScope) -> dict[str, int]:
     """How many there are in each state, 0 too."""
-    counted = _matching(scope, Wanted()).order_by().values_list("state").annotate(found=Count("id"))
+    counted = _matching(scope, CommitmentFilter()).order_by().values_list("state").annotate(found=Count("id"))
     return dict.fromkeys(CommitmentState.values, 0) | dict(counted)
 
 
@@ -327,7 +327,7 @@ def find(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Sh
 
 def find_many(scope: TenantScope, commitment_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Shown]:
     """Those of these commitments that the principal may see, by their ids."""
-    rows = _matching(scope, Wanted()).filter(id__in=list(commitment_ids))
+    rows = _matching(scope, CommitmentFilter()).filter(id__in=list(commitment_ids))
     return {shown.row.id: shown for shown in _with_entries(scope, list(rows), now)}
 
 
@@ -377,7 +377,7 @@ def _next_due(row: Commitment, after: datetime) -> datetime | None:
 
 def list_possible(scope: TenantScope) -> QuerySet[Commitment]:
     """Those waiting for a person to arm or dismiss them."""
-    return _matching(scope, Wanted(CommitmentState.POSSIBLE))
+    return _matching(scope, CommitmentFilter(CommitmentState.POSSIBLE))
 
 
 @transaction.atomic
@@ -430,7 +430,7 @@ def _audit(scope: TenantScope, what: str, row: Commitment, now: datetime) -> Non
     audit.append(scope.tenant_id, actor=scope.principal.id, action=f"commitment.{what}", target=target, now=now)
 
 
-def _matching(scope: TenantScope, wanted: Wanted) -> QuerySet[Commitment]:
+def _matching(scope: TenantScope, wanted: CommitmentFilter) -> QuerySet[Commitment]:
     scope.check("memory:read")
     found: QuerySet[Commitment] = Commitment.objects.of(scope.tenant_id).order_by("-id")
     bound = scope.principal.agent_ids
@@ -441,7 +441,7 @@ def _matching(scope: TenantScope, wanted: Wanted) -> QuerySet[Commitment]:
 
 
 def _visible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
-    row = _matching(scope, Wanted()).filter(id=commitment_id).first() if commitment_id else None
+    row = _matching(scope, CommitmentFilter()).filter(id=commitment_id).first() if commitment_id else None
     if row is None:
         raise NotFound("There is no commitment by that id.")
     return row

@@ -46,7 +46,7 @@ class KeyedRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyClaim:
     """The right to execute a request, exclusive until the answer is stored or the lease ends."""
 
     tenant_id: UUID
@@ -90,7 +90,7 @@ def _canonical(body: bytes) -> bytes:
         return body
 
 
-def claim(asked: KeyedRequest, *, now: datetime) -> Claim | StoredAnswer | None:
+def claim(asked: KeyedRequest, *, now: datetime) -> KeyClaim | StoredAnswer | None:
     """Claim the execution of the request, or return its stored answer; None while another process executes it.
 
     A key that was used with another body is refused.
@@ -117,7 +117,7 @@ def _records(asked: KeyedRequest) -> QuerySet[IdempotencyRecord]:
     )
 
 
-def _insert(asked: KeyedRequest, now: datetime) -> Claim | None:
+def _insert(asked: KeyedRequest, now: datetime) -> KeyClaim | None:
     record = IdempotencyRecord(
         tenant_id=asked.tenant_id,
         principal=asked.principal,
@@ -133,10 +133,10 @@ def _insert(asked: KeyedRequest, now: datetime) -> Claim | None:
             record.insert(by=WRITER)
     except IntegrityError:
         return None
-    return Claim(record.tenant_id, record.id, record.holder)
+    return KeyClaim(record.tenant_id, record.id, record.holder)
 
 
-def _take_over(record: IdempotencyRecord, asked: KeyedRequest, now: datetime) -> Claim | None:
+def _take_over(record: IdempotencyRecord, asked: KeyedRequest, now: datetime) -> KeyClaim | None:
     """Claim a record whose holder is gone or that is over a day old; None when another process was first."""
     holder = ids.new_id().hex
     taken = LEASE.claim(
@@ -152,14 +152,14 @@ def _take_over(record: IdempotencyRecord, asked: KeyedRequest, now: datetime) ->
         body="",
         created_at=now,
     )
-    return Claim(record.tenant_id, record.id, holder) if taken else None
+    return KeyClaim(record.tenant_id, record.id, holder) if taken else None
 
 
-def _held_rows(claim: Claim) -> QuerySet[IdempotencyRecord]:
+def _held_rows(claim: KeyClaim) -> QuerySet[IdempotencyRecord]:
     return LEASE.while_held(claim.tenant_id, claim.record_id, holder=claim.holder)
 
 
-def store_answer(claim: Claim, answer: StoredAnswer) -> None:
+def store_answer(claim: KeyClaim, answer: StoredAnswer) -> None:
     """Store ``answer`` for the key; raises when the claim was lost, so that everything is rolled back."""
     kept = _held_rows(claim).update(
         state=IdempotencyState.COMPLETED, status=answer.status, headers=answer.headers, body=answer.body
@@ -168,7 +168,7 @@ def store_answer(claim: Claim, answer: StoredAnswer) -> None:
         raise IdempotencyInFlight(retryAfter=1)
 
 
-def release(claim: Claim) -> None:
+def release(claim: KeyClaim) -> None:
     """Delete the record, so that the key can be used again."""
     _held_rows(claim).delete()
 

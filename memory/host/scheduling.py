@@ -79,7 +79,7 @@ class Timer:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class TickClaim:
     """A claimed tick to settle; ``too_late`` when the schedule's policy is to skip it."""
 
     schedule: Schedule
@@ -270,7 +270,7 @@ def correct_ahead(table: type[TenantOwned], *, by: str, now: datetime) -> int:
     return corrected
 
 
-def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
+def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> TickClaim | None:
     """Claim the due tick, in the transaction that settles it; None for all but the first caller.
 
     The schedule is locked and moved to its next tick.
@@ -287,10 +287,10 @@ def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
     if before.exists():  # a console with a slower clock has set the schedule back to this tick
         return None
     too_late = schedule.missed == MissedFirePolicy.SKIP and now - found.tick_at > ON_TIME
-    return Claim(schedule, found.tick_at, found.missed, too_late)
+    return TickClaim(schedule, found.tick_at, found.missed, too_late)
 
 
-def settle(claimed: Claim, *, run_id: UUID | None = None, code: str = "", now: datetime) -> ScheduleTick:
+def settle(claimed: TickClaim, *, run_id: UUID | None = None, code: str = "", now: datetime) -> ScheduleTick:
     """Record the result of the tick: its run, or the code of why there is none."""
     return ScheduleTick(
         tenant_id=claimed.schedule.tenant_id,
@@ -309,7 +309,7 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     schedule = lock_due(Schedule, tenant_id, schedule_id, now=now)
     if schedule is None or schedule.next_at is None:
         return
-    failed = Claim(schedule, schedule.next_at, 0, too_late=False)
+    failed = TickClaim(schedule, schedule.next_at, 0, too_late=False)
     schedule.next_at = next_tick(schedule, now=now)
     schedule.save(by=WRITER, update_fields=["next_at"])
     if not ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=failed.tick_at).exists():

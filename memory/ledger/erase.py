@@ -41,12 +41,12 @@ def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> in
     """The entry names others in these columns, of its address or its own; whether there is such an entry. Its value,
     its key and its version stay. For forgetting alone."""
     entries = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
-    addresses = EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
+    own_address = EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
     list(entries.select_for_update().values_list("id"))
     advance_head(tenant_id, entries=0, retired=0, steps=0)  # the agent's counts change under its lock
     if "agent_id" in names and _has_other_owned(tenant_id, entry_id, names["agent_id"]):
         names = {**names, "agent_id": f"forgotten-{entry_id.hex}"}
-    changed: int = addresses.update(**names)
+    changed: int = own_address.update(**names)
     own = {name: value for name, value in names.items() if name == "agent_id"}
     return max(changed, entries.update(**own)) if own else changed
 

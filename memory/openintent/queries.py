@@ -21,7 +21,7 @@ from django.conf import settings
 
 from memory import adapter, addresses, embeddings, ledger
 from memory.adapter.openintent import Counted, Listing, Seen, Selection
-from memory.adapter.statistics import Figures
+from memory.adapter.statistics import TierFigures
 from memory.addresses import MAX_NAME, Tier
 from memory.embeddings import Meaning
 from memory.host import ids, sql
@@ -516,9 +516,9 @@ class Summary:
     capacity; None for who may not list them."""
 
     agent_id: str
-    working: Figures
+    working: TierFigures
     tasks: list[str]
-    episodic: Figures
+    episodic: TierFigures
     capacity: int
     namespaces: list[str]
     plain: int | None
@@ -557,9 +557,9 @@ def summarize_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
     itself = Caller(caller.scope, agent_id, alone=True)
     return Summary(
         agent_id=agent_id,
-        working=figures.get(Tier.WORKING, Figures()),
+        working=figures.get(Tier.WORKING, TierFigures()),
         tasks=adapter.statistics.tasks_with_memory(tenant_id, agent_id, now=now),
-        episodic=figures.get(Tier.EPISODIC, Figures()),
+        episodic=figures.get(Tier.EPISODIC, TierFigures()),
         capacity=work.tasks.capacity_of(agent, now=now),
         namespaces=sorted(access.namespaces_with(itself, "read", now=now).values_list("name", flat=True)),
         plain=adapter.statistics.count_plain(tenant_id, agent_id, now=now) if own else None,

@@ -60,7 +60,7 @@ SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class InputFigures:
     """How many entries are considered, of how many tokens in all, and when the first of them expires."""
 
     entries: int
@@ -76,7 +76,7 @@ class RefView:
     """
 
     head: int
-    figures: Figures
+    figures: InputFigures
     entries: dict[UUID, CorpusEntry] = field(default_factory=dict)
     strengths: Strengths = field(default_factory=dict)
     reading: Reading = field(default_factory=lambda: Reading(()))
@@ -91,7 +91,7 @@ def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> RefView:
     if known is None or known.method != similarity.METHOD:
         return _read_all(work, scope, head, clock)
     if known.head == head and (known.until is None or now < known.until):
-        return RefView(head, Figures(known.entries, known.tokens, known.until), known=known)
+        return RefView(head, InputFigures(known.entries, known.tokens, known.until), known=known)
     if known.chunks >= consolidation_state.MOST_CHUNKS:
         return _read_all(work, scope, head, clock)
     return _read_new(work, scope, known, clock) or _read_all(work, scope, head, clock)
@@ -134,10 +134,10 @@ def _read(work: Pass, entries: dict[UUID, CorpusEntry], strengths: Strengths, cl
     return Reading([statement(entry, strengths) for entry in entries.values()], tick)
 
 
-def _numbers_in(entries: Iterable[CorpusEntry]) -> Figures:
+def _numbers_in(entries: Iterable[CorpusEntry]) -> InputFigures:
     entries = list(entries)
     until = min((entry.expires_at for entry in entries if entry.expires_at), default=None)
-    return Figures(len(entries), sum(entry.tokens for entry in entries), until)
+    return InputFigures(len(entries), sum(entry.tokens for entry in entries), until)
 
 
 def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
@@ -182,10 +182,10 @@ def _free(there: list[Outline], keyed: Collection[UUID]) -> Ids:
     return np.frombuffer(bytes.fromhex("".join(free)), dtype=packed([]).dtype)
 
 
-def _outlined(there: list[Outline]) -> Figures:
+def _outlined(there: list[Outline]) -> InputFigures:
     expiries = [each.expires_at for each in there if each.expires_at]
     until = min(map(datetime.fromisoformat, expiries), default=None)
-    return Figures(len(there), sum(each.tokens for each in there), until)
+    return InputFigures(len(there), sum(each.tokens for each in there), until)
 
 
 # What a pass is going to do: who goes into whom, and which survivors are written anew so that nothing is lost.

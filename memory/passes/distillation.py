@@ -71,7 +71,7 @@ MOST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenSource:
     """A source that was handed in with the pass."""
 
     content: str
@@ -90,13 +90,13 @@ class Asked:
     index: bool
     archives: bool
     expiring: bool
-    given: tuple[Given, ...] | None
+    given: tuple[GivenSource, ...] | None
 
     @classmethod
     def parse(cls, options: JSONObject) -> "Asked":
         whole = checked_options(options)
         sources = whole.get("sources")
-        given = tuple(Given(each["content"], tuple(each["tags"])) for each in sources) if sources else None
+        given = tuple(GivenSource(each["content"], tuple(each["tags"])) for each in sources) if sources else None
         index, archives, expiring = (whole[name] for name in FLAGS)
         return cls(whole["tokenBudget"], whole.get("targetTokens"), index, archives, expiring, given)
 
@@ -231,7 +231,7 @@ def _source_of(entry: CorpusEntry, redact: Redact) -> Source:
     return Source(ids.wire("mem", entry.id), said, entry.created_at, tokens, tags, entry.protected)
 
 
-def _gather_given(given: Sequence[Given], redact: Redact) -> Gathered:
+def _gather_given(given: Sequence[GivenSource], redact: Redact) -> Gathered:
     """Sources by the digest of their content, so neither their order nor when they came makes a difference."""
     found: dict[str, Source] = {}
     for each in given:

@@ -29,7 +29,7 @@ from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Firing, Pass, PassState, Trigger
 from memory.passes import PassOrder, archives, consolidation, distillation, orders
-from memory.passes.orders import KINDS, Wanted
+from memory.passes.orders import KINDS, RequestedPass
 from memory.passes.pass_reports import Summary, summary
 from memory.wire import instant
 
@@ -86,21 +86,21 @@ def _skip(tenant_id: UUID, kind: str, left: int, window: str, now: datetime) -> 
 
 
 @transaction.atomic
-def _order(tenant_id: UUID, wanted: Wanted, window: str, queue: Queue, now: datetime) -> Pass:
+def _order(tenant_id: UUID, wanted: RequestedPass, window: str, queue: Queue, now: datetime) -> Pass:
     row = orders.order_for(tenant_id, "host", wanted, window=window, now=now)
     if row.state == PassState.WAITING:
         queue(row)
     return row
 
 
-def plan_night(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
+def plan_night(tenant_id: UUID, *, now: datetime) -> list[RequestedPass]:
     """Refs to consolidate, then refs to distil, the longest waiting first; a ref that contains a secret is left out."""
     clean, above = redaction.for_tenant(tenant_id).redact_json, memory_policy.policy_of(tenant_id).distill_above
     refs = [
         each for each in adapter.passes.ref_figures(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref
     ]
     return [
-        Wanted(kind, memory_ref, trigger=Trigger.SCHEDULED)
+        RequestedPass(kind, memory_ref, trigger=Trigger.SCHEDULED)
         for kind, found in (
             (consolidation.KIND, _to_consolidate(tenant_id, refs)),
             (distillation.KIND, _to_distill(tenant_id, refs, above, now) if above else []),
@@ -170,7 +170,7 @@ class Night:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class NightFigures:
     """What one night did. ``merged``, ``superseded`` and ``compacted`` count entries that passes removed, ``distilled``
     those that went into ``archives``; ``expired`` and ``purged`` entries are gone for good."""
 
@@ -200,7 +200,7 @@ def night_of(scope: TenantScope, day: date | None, *, now: datetime) -> Night:
     return Night(chosen, begins, ends, policy.timezone, chosen == last)
 
 
-def figures(scope: TenantScope, night: Night) -> Figures:
+def figures(scope: TenantScope, night: Night) -> NightFigures:
     """The figures of the night, by what happened in it, however large the ledger is."""
     rows = _passes_of(scope, night)
     counted = rows.aggregate(
@@ -212,7 +212,7 @@ def figures(scope: TenantScope, night: Night) -> Figures:
     )
     reasons = {name: Count("id", filter=Q(reason__in=of)) for name, of in REMOVALS.items()}
     gone = adapter.console.removed_between(scope, night.begins, night.ends).aggregate(**reasons)
-    return Figures(
+    return NightFigures(
         passes=counted["passes"],
         **{name: counted[f"{name}_entries"] or 0 for name in ("merged", "superseded", "compacted")},
         archives=counted["archives"],

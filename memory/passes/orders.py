@@ -57,7 +57,7 @@ class Kind(Flow, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedPass:
     """A requested pass: a kind over one ref, for real or as a dry run."""
 
     kind: str
@@ -72,7 +72,7 @@ KINDS: dict[str, Kind] = {flow.KIND: flow for flow in (compaction, consolidation
 LEAVING_OFF = {consolidation.KIND: consolidation.stop_early}
 
 
-def order_now(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Pass:
+def order_now(scope: TenantScope, wanted: RequestedPass, *, now: datetime) -> Pass:
     """Order the pass for a person or a client now, over a ref with stored entries. A schedule may name a ref before its
     first entry, so ``order`` does not check that."""
     kept = checked_order(scope, wanted)
@@ -82,7 +82,7 @@ def order_now(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Pass:
     return order(scope, wanted, now=now)
 
 
-def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime) -> Pass:
+def order(scope: TenantScope, wanted: RequestedPass, *, window: str = "", now: datetime) -> Pass:
     """The pass is on record and waits for a worker; asking again for the same ``window`` gives the same one.
 
     Without a window it is one of its own. A ref that this tenant cannot have is not found, whatever is wrong with it.
@@ -91,7 +91,7 @@ def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime
     return passes.request(scope.tenant_id, pass_order, now=now)
 
 
-def checked_order(scope: TenantScope, wanted: Wanted) -> Wanted:
+def checked_order(scope: TenantScope, wanted: RequestedPass) -> RequestedPass:
     """The request as it is stored; refused when this principal could not have it run now.
 
     No memory exists under a ref that contains a secret of the vault; in the options a secret is replaced (SR-1).
@@ -113,7 +113,7 @@ def checked_order(scope: TenantScope, wanted: Wanted) -> Wanted:
     )
 
 
-def order_for(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
+def order_for(tenant_id: UUID, principal: str, wanted: RequestedPass, *, window: str, now: datetime) -> Pass:
     """Order the pass of that window for ``principal``, with its current permissions. When they no longer allow it, or
     it is no longer valid, it is recorded as refused, with the code."""
     try:
@@ -124,12 +124,12 @@ def order_for(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, n
         return passes.decline(tenant_id, _order_of(wanted, window, principal), failure, refused=True, now=now)
 
 
-def record_failed_order(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
+def record_failed_order(tenant_id: UUID, principal: str, wanted: RequestedPass, *, window: str, now: datetime) -> Pass:
     """Record the pass of that window, which the host could not begin, as failed."""
     return passes.decline(tenant_id, _order_of(wanted, window, principal), BUG, refused=False, now=now)
 
 
-def _order_of(wanted: Wanted, window: str, principal: str) -> PassOrder:
+def _order_of(wanted: RequestedPass, window: str, principal: str) -> PassOrder:
     return PassOrder(wanted.kind, window, principal, wanted.memory_ref, wanted.options, wanted.trigger, wanted.dry_run)
 
 
@@ -192,7 +192,7 @@ def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     row = find(scope, pass_id)
     if row.state not in passes.OVER or row.state == PassState.DONE:
         raise Conflict("Only a pass that was refused, has failed or was cancelled is run again.", state=row.state)
-    wanted = Wanted(row.kind, row.memory_ref, row.options, row.dry_run)
+    wanted = RequestedPass(row.kind, row.memory_ref, row.options, row.dry_run)
     return order(scope, wanted, window=f"again/{row.id.hex}/{now.timestamp():.3f}", now=now)
 
 

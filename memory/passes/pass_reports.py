@@ -61,7 +61,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MergedSource:
     """An entry that went, or would go, into another: why, how it differs, and until when it can be restored."""
 
     place: Place
@@ -82,7 +82,7 @@ class Group:
     when known."""
 
     result: Place | None
-    sources: list[Source]
+    sources: list[MergedSource]
     said_by: int = 0
     last_said_at: datetime | None = None
 
@@ -194,13 +194,13 @@ def _places(scope: TenantScope, entry_ids: Iterable[UUID], now: datetime) -> dic
     return found
 
 
-def _source(link: _Link, place: Place, result: Place | None, window: timedelta, now: datetime) -> Source:
+def _source(link: _Link, place: Place, result: Place | None, window: timedelta, now: datetime) -> MergedSource:
     diff, until = None, None
     if place.entry and result and result.entry and link.kind in COMPARED and place is not result:
         diff = differences.diff_lines(place.entry.content.splitlines(), result.entry.content.splitlines())
     if place.entry and place.entry.retired_at and place.entry.retired_kind:
         until = place.entry.retired_at + window
-    return Source(place, link.kind, link.why, diff, until if until and until > now else None)
+    return MergedSource(place, link.kind, link.why, diff, until if until and until > now else None)
 
 
 def names_merged_entries(work: Pass) -> bool | None:

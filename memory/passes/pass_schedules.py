@@ -21,7 +21,7 @@ from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule, PassState, Trigger
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.wire import instant
 
 WRITER = "memory.passes.pass_schedules"
@@ -52,7 +52,7 @@ def set_schedule(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> Pas
     Its next tick is looked for anew when the time was changed or it was enabled; otherwise it stays. Refused, with the
     field, when the pass could not be asked for now, or does not tick within the horizon.
     """
-    checked = orders.checked_order(scope, Wanted(wanted.kind, wanted.memory_ref, wanted.options))
+    checked = orders.checked_order(scope, RequestedPass(wanted.kind, wanted.memory_ref, wanted.options))
     access.lock_tenant(scope.tenant_id)
     place, cron = {"kind": checked.kind, "memory_ref": checked.memory_ref}, " ".join(wanted.cron.split())
     row = _rows(scope.tenant_id).select_for_update().filter(**place).first()
@@ -150,7 +150,7 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> 
     if row is None or row.next_at is None:
         return None
     found = cron.due(row.cron, row.timezone, row.next_at, now)
-    wanted = Wanted(row.kind, row.memory_ref, row.options, trigger=Trigger.SCHEDULED)
+    wanted = RequestedPass(row.kind, row.memory_ref, row.options, trigger=Trigger.SCHEDULED)
     made = orders.order_for(tenant_id, row.written_by, wanted, window=_window(found.tick_at), now=now)
     _settle(row, made, found.next_at)
     if made.state == PassState.WAITING:
@@ -173,6 +173,6 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     row = scheduling.lock_due(PassSchedule, tenant_id, schedule_id, now=now)
     if row is None or row.next_at is None:
         return
-    wanted = Wanted(row.kind, row.memory_ref, trigger=Trigger.SCHEDULED)
+    wanted = RequestedPass(row.kind, row.memory_ref, trigger=Trigger.SCHEDULED)
     made = orders.record_failed_order(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
     _settle(row, made, scheduling.next_tick(row, now=now))

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from memory import agents, artifact_stops, commitments, ledger_search, memory_health
 from memory.agents import AgentRow
-from memory.commitments.lifecycle import Wanted
+from memory.commitments.lifecycle import CommitmentFilter
 from memory.host import access, audit_access, exports, ids, pages, proposal_links, registrations, tenancy
 from memory.host.errors import NotFound
 from memory.host.pages import Tab
@@ -177,7 +177,7 @@ def _archives(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: date
 
 
 def _commitments(scope: TenantScope, row: AgentRow, cursor: pages.Cursor, now: datetime) -> dict[str, object]:
-    wanted = Wanted(agent_id=row.entry.agent_id)
+    wanted = CommitmentFilter(agent_id=row.entry.agent_id)
     listed = commitments.lifecycle.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
     shown = {"rows": listed.rows, "wanted": wanted, "open_states": commitments.lifecycle.OPEN}
     return {"listed": listed, **shown, **cursor.links(len(listed.rows), listed.after)}

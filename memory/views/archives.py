@@ -18,7 +18,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Pass
 from memory.passes import archive_reports, archives, distillation, orders
 from memory.passes.archive_reports import ArchiveOutcome, Reference, Report
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.wire import instant
 
 REFS_OFFERED = 500
@@ -214,6 +214,8 @@ def distill(request: HttpRequest) -> HttpResponse:
 def _order(scope: TenantScope, data: Cleaned, now: datetime) -> Pass:
     """On record and queued together, or neither."""
     options = distillation.options_of(budget=data["budget"], target=data["target"])
-    row = orders.order_now(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)
+    row = orders.order_now(
+        scope, RequestedPass(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now
+    )
     tasks.enqueue_pass(row)
     return row

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memory import commitments
-from memory.commitments.lifecycle import Shown, Wanted
+from memory.commitments.lifecycle import CommitmentFilter, Shown
 from memory.forms import CancelForm, SnoozeForm
 from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.pages import Tab
@@ -81,7 +81,7 @@ def commitment_list(request: HttpRequest) -> HttpResponseBase:
     return pages.render(request, "memory/commitments.html", context, fragment="memory/commitments_list.html")
 
 
-def _possible(scope: TenantScope, wanted: Wanted, now: datetime) -> list[Shown]:
+def _possible(scope: TenantScope, wanted: CommitmentFilter, now: datetime) -> list[Shown]:
     """The first of those that wait for a decision, above the list of the others."""
     if wanted.state:
         return []
@@ -96,10 +96,10 @@ def _unsupported(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     return pages.unsupported(request, "commitments", "Commitments", "agents.commitments", text)
 
 
-def _read_filter(request: HttpRequest) -> Wanted:
+def _read_filter(request: HttpRequest) -> CommitmentFilter:
     state = pages.text_of(request, "state")
     ref, agent = pages.text_of(request, "ref"), pages.text_of(request, "agent")
-    return Wanted(state if state in CommitmentState.values else "", ref, agent)
+    return CommitmentFilter(state if state in CommitmentState.values else "", ref, agent)
 
 
 def _tabs(request: HttpRequest, counts: dict[str, int]) -> list[Tab]:

@@ -23,7 +23,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule, Verb
 from memory.passes import distillation, lookalikes, orders, pass_reports, pass_schedules
 from memory.passes.lookalikes import Pair
-from memory.passes.orders import KINDS, Wanted
+from memory.passes.orders import KINDS, RequestedPass
 from memory.passes.pass_schedules import PassTimes
 from memory.views.passes import COLUMNS, document
 
@@ -116,7 +116,7 @@ def order(request: HttpRequest) -> HttpResponse:
 
 @transaction.atomic
 def _ordered(scope: TenantScope, data: Cleaned) -> Pass:
-    wanted = Wanted(data["kind"], data["ref"], dry_run=data["dry_run"])
+    wanted = RequestedPass(data["kind"], data["ref"], dry_run=data["dry_run"])
     row = orders.order_now(scope, wanted, now=timezone.now())
     tasks.enqueue_pass(row)
     return row

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import ledger_imports, tasks
-from memory.entry_files import Incoming, Source
+from memory.entry_files import FileForm, Incoming
 from memory.forms import ImportConfirmForm, ImportForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import Conflict
@@ -52,7 +52,7 @@ def imports(request: HttpRequest) -> HttpResponseBase:
 
 def _uploaded(scope: TenantScope, data: Cleaned) -> Pass:
     """Stored part by part, in short transactions; the worker's own look finds a pass that was not queued after it."""
-    source = Source(data["form"], data["memory_ref"], data["agent_id"])
+    source = FileForm(data["form"], data["memory_ref"], data["agent_id"])
     row = ledger_imports.upload(scope, data["file"].file, source, data["file"].name, now=timezone.now())
     tasks.enqueue_pass(row)
     return row

@@ -21,7 +21,7 @@ from django.db import transaction
 
 from memory import agents, ledger_imports, memory_policy, passes, tasks
 from memory.addresses import Address, Tier
-from memory.entry_files import Source
+from memory.entry_files import FileForm
 from memory.forget import execution, holds, plans
 from memory.host import access, api_keys, ids, operators, registrations, registry, runs, tenancy, vault
 from memory.host.clock import Clock
@@ -36,7 +36,7 @@ from memory.openintent import entries, work
 from memory.openintent.access import Caller
 from memory.openintent.work.rows import NewIntent, NewTask, TaskChange
 from memory.passes import consolidation, lookalikes, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from openwop_console.demo import model
 from openwop_console.demo import story as demo_story
 from openwop_console.demo.story import Endeavour, Erasure, Errand, Import, Login, Story, Suggestion, text_of
@@ -232,7 +232,7 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
 # Passes of the demo: ordered by the host itself, each in one permanent window, and carried out at once.
 
 
-def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock, *, window: str = WINDOW) -> bool:
+def carry_out_pass(tenant: Tenant, wanted: RequestedPass, clock: Clock, *, window: str = WINDOW) -> bool:
     """Carry out the pass, or wait for the worker that took it; return whether it was not over before.
 
     After a consolidation, as a worker does, entries that look alike are paired for a person.
@@ -301,7 +301,7 @@ def import_file(tenant: Tenant, wanted: Import, clock: Clock) -> bool:
     begun = passes.of_kinds(tenant.id, (ledger_imports.KIND,)).filter(dry_run=False, options__file=wanted.file).first()
     if begun is None:
         with wanted.path.open("rb") as file:
-            check = ledger_imports.upload(operator, file, Source("", wanted.memory_ref), wanted.file, now=clock())
+            check = ledger_imports.upload(operator, file, FileForm("", wanted.memory_ref), wanted.file, now=clock())
         _to_its_end(check, clock)
         upload = {"check": ids.wire("pass", check.id), "sha256": check.options["sha256"]}
         begun = ledger_imports.confirm(operator, UUID(hex=check.options["upload"]), **upload, now=clock())

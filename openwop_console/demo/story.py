@@ -11,7 +11,7 @@ from typing import Any
 
 from memory.host.json_types import JSONObject
 from memory.models import Trigger
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from openwop_console.process import data_folder
 
 FOLDER = Path(__file__).parent / "data"
@@ -106,7 +106,7 @@ class Story:
     workflows: list[JSONObject]
     errands: list[Errand]
     suggestions: list[Suggestion]
-    passes: list[Wanted]
+    passes: list[RequestedPass]
     endeavours: list[Endeavour] = field(default_factory=list)
     forgets: Erasure | None = None
     holds: Erasure | None = None
@@ -156,8 +156,8 @@ def _suggestion(given: JSONObject) -> Suggestion:
     )
 
 
-def _pass_request(given: JSONObject) -> Wanted:
-    return Wanted(given["kind"], given["memoryRef"], given.get("options", {}), trigger=Trigger.HOST_MANAGED)
+def _pass_request(given: JSONObject) -> RequestedPass:
+    return RequestedPass(given["kind"], given["memoryRef"], given.get("options", {}), trigger=Trigger.HOST_MANAGED)
 
 
 def _read(file: Path) -> Any:

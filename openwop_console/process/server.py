@@ -31,7 +31,7 @@ from memory.host import errors, http, request_slots
 from memory.host.errors import Refusal
 from memory.host.json_types import JSONObject
 from openwop_console import sign_in
-from openwop_console.discovery import Answer, Documents, Headers, encoded
+from openwop_console.discovery import CompleteAnswer, Documents, Headers, encoded
 from openwop_console.errors import refusal_of
 from openwop_console.process import bind_address
 from openwop_console.process.threads import Threads
@@ -84,7 +84,7 @@ HEALTH: Scope = {
 }
 
 
-TOO_MANY_SIGN_INS = Answer(
+TOO_MANY_SIGN_INS = CompleteAnswer(
     503,
     [
         ("Content-Type", "text/plain; charset=utf-8"),
@@ -184,7 +184,7 @@ class Console:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(streams.end))
 
-    async def _sign_in(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
+    async def _sign_in(self, environ: Environ, body: IO[bytes]) -> CompleteAnswer | Download | Stream:
         """Answer a sign-in when those before it are done; with more than ``SIGN_INS`` waiting, answer 503 at once."""
         if self._sign_ins > SIGN_INS:
             body.close()
@@ -192,7 +192,7 @@ class Console:
         self._sign_ins += 1
         try:
             async with self._signing_in:
-                found: Answer | Download | Stream = await self._in_thread(self._answer, environ, body)
+                found: CompleteAnswer | Download | Stream = await self._in_thread(self._answer, environ, body)
                 return found
         finally:
             self._sign_ins -= 1
@@ -270,11 +270,11 @@ class Console:
 
     # --- in a thread --------------------------------------------------------------------------------------------------
 
-    def _answer(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
+    def _answer(self, environ: Environ, body: IO[bytes]) -> CompleteAnswer | Download | Stream:
         with body:
             return self._computed(environ)
 
-    def _computed(self, environ: Environ) -> Answer | Download | Stream:
+    def _computed(self, environ: Environ) -> CompleteAnswer | Download | Stream:
         told: list[Any] = []
 
         def start_response(status: str, headers: Headers, exc_info: object = None) -> None:
@@ -286,7 +286,7 @@ class Console:
                 environ[http.REFUSED] = errors.StoreUnavailable()
             response = self._application(environ, start_response)
             if not getattr(response, "streaming", False):
-                answer = Answer(told[0], told[1], b"".join(response))
+                answer = CompleteAnswer(told[0], told[1], b"".join(response))
                 _close(response)
                 _untie(response)
                 self._documents.store(environ, answer)
@@ -302,7 +302,7 @@ class Console:
 
     def _prepared(
         self, environ: Environ, status: int, headers: Headers, response: Iterable[bytes]
-    ) -> Answer | Download | Stream:
+    ) -> CompleteAnswer | Download | Stream:
         """Write the whole of a streamed answer to a file, so that a failure gives a complete error answer, not half a
         file."""
         file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it is sent
@@ -327,35 +327,43 @@ class Console:
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
-    async def _sent(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
-        is_large = isinstance(answer, Answer) and len(answer.body) > IN_MEMORY
-        if isinstance(answer, Answer) and is_large and self._outgoing + len(answer.body) > ANSWERS_TOGETHER:
+    async def _sent(
+        self, answer: CompleteAnswer | Download | Stream, environ: Environ, receive: Receive, send: Send
+    ) -> None:
+        is_large = isinstance(answer, CompleteAnswer) and len(answer.body) > IN_MEMORY
+        if isinstance(answer, CompleteAnswer) and is_large and self._outgoing + len(answer.body) > ANSWERS_TOGETHER:
             try:
                 answer = await self._with_file(_on_disk, answer)
             except OSError as problem:
                 refused = {http.REFUSED: refusal_of(problem), "wsgi.input": BytesIO()}
                 answer = await self._in_thread(self._computed, environ | refused)
-        in_memory = len(answer.body) if isinstance(answer, Answer) else 0
+        in_memory = len(answer.body) if isinstance(answer, CompleteAnswer) else 0
         self._outgoing += in_memory
         try:
             await self._send(answer, environ, receive, send)
         finally:
             self._outgoing -= in_memory
 
-    async def _send(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
+    async def _send(
+        self, answer: CompleteAnswer | Download | Stream, environ: Environ, receive: Receive, send: Send
+    ) -> None:
         headers = encoded(answer.headers)
         if http.REFUSED in environ:
             headers.append((b"connection", b"close"))  # the unread rest of the body is not the next request
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        whole = isinstance(answer, Answer) and (len(answer.body) <= IN_MEMORY or environ["REQUEST_METHOD"] == "HEAD")
-        if isinstance(answer, Answer) and whole:
+        whole = isinstance(answer, CompleteAnswer) and (
+            len(answer.body) <= IN_MEMORY or environ["REQUEST_METHOD"] == "HEAD"
+        )
+        if isinstance(answer, CompleteAnswer) and whole:
             await send({"type": "http.response.body", "body": answer.body, "more_body": False})
         elif isinstance(answer, Stream):
             await self._send_stream(answer, receive, send)
         else:
             await self._send_file(answer, environ, receive, send)
 
-    async def _send_file(self, answer: Answer | Download, environ: Environ, receive: Receive, send: Send) -> None:
+    async def _send_file(
+        self, answer: CompleteAnswer | Download, environ: Environ, receive: Receive, send: Send
+    ) -> None:
         """Send in chunks, as fast as the client reads.
 
         The connection closes before the announced length when the client reads too slowly or its credential no longer
@@ -387,8 +395,8 @@ class Console:
             if isinstance(answer, Download):
                 await self._with_file(answer.close)
 
-    async def _parts(self, answer: Answer | Download) -> AsyncIterator[bytes]:
-        if isinstance(answer, Answer):
+    async def _parts(self, answer: CompleteAnswer | Download) -> AsyncIterator[bytes]:
+        if isinstance(answer, CompleteAnswer):
             for at in range(0, len(answer.body), CHUNK):
                 yield answer.body[at : at + CHUNK]
         else:
@@ -423,7 +431,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
             pass
 
 
-def _on_disk(answer: Answer) -> Download:
+def _on_disk(answer: CompleteAnswer) -> Download:
     file = tempfile.TemporaryFile()  # noqa: SIM115  # closed when it is sent
     try:
         file.write(answer.body)

@@ -45,7 +45,7 @@ SEALED = "secret_sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttemptResult:
     """The result of an attempt: the status, if there was an answer, and a code, empty when it was delivered."""
 
     status: int | None = None
@@ -67,8 +67,8 @@ class WebhookSender:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._holder = f"{worker_name()}/webhooks"
-        self._under_way: dict[Claimed, Future[Outcome]] = {}
-        self._outcomes: queue.SimpleQueue[tuple[Claimed, Outcome]] = queue.SimpleQueue()
+        self._under_way: dict[Claimed, Future[AttemptResult]] = {}
+        self._outcomes: queue.SimpleQueue[tuple[Claimed, AttemptResult]] = queue.SimpleQueue()
         self._last: UUID | None = None
         self._loop = asyncio.new_event_loop()
         self._sending = threading.Thread(target=_run, args=(self._loop,), name="webhooks", daemon=True)
@@ -101,29 +101,29 @@ class WebhookSender:
             return False
         claimed = Claimed(delivery.tenant_id, delivery.id, delivery.webhook_id)
         request = self._request_of(delivery, now)
-        if isinstance(request, Outcome):
+        if isinstance(request, AttemptResult):
             self._record(claimed, request)
             return True
         self._under_way[claimed] = sent = asyncio.run_coroutine_threadsafe(send(request), self._loop)
 
-        def note(done: Future[Outcome]) -> None:
+        def note(done: Future[AttemptResult]) -> None:
             if not done.cancelled():
                 self._outcomes.put((claimed, done.result()))
 
         sent.add_done_callback(note)
         return True
 
-    def _request_of(self, delivery: WebhookDelivery, now: datetime) -> httpx.Request | Outcome:
+    def _request_of(self, delivery: WebhookDelivery, now: datetime) -> httpx.Request | AttemptResult:
         """``request_of``, where a failure is an attempt that failed: one delivery must not hold up those behind it."""
         try:
             return request_of(delivery, now=now)
         except DatabaseError:
             raise
         except outbound.OutboundFailed as failed:
-            return Outcome(code=failed.reason)
+            return AttemptResult(code=failed.reason)
         except Exception:
             logger.exception("The request of a webhook's delivery could not be made")
-            return Outcome(code="malformed")
+            return AttemptResult(code="malformed")
 
     def wait(self, seconds: float) -> bool:
         """Record finished attempts, waiting up to ``seconds`` for the first; return whether there was any."""
@@ -139,7 +139,7 @@ class WebhookSender:
             except queue.Empty:
                 return True
 
-    def _record(self, claimed: Claimed, outcome: Outcome) -> None:
+    def _record(self, claimed: Claimed, outcome: AttemptResult) -> None:
         webhooks.record_attempt(
             claimed.tenant_id,
             claimed.delivery_id,
@@ -169,24 +169,24 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | Outcome:
+def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | AttemptResult:
     """Return the signed request of an attempt, or the outcome when the webhook is inactive or its secrets are
     sealed."""
     rows = Webhook.objects.of(delivery.tenant_id).select_related("tenant").filter(id=delivery.webhook_id)
     webhook: Webhook | None = rows.first()
     if webhook is None or webhook.state != WebhookState.ACTIVE:
-        return Outcome(code=webhooks.GIVEN_UP)
+        return AttemptResult(code=webhooks.GIVEN_UP)
     try:
         secrets = vault.open_webhook_secrets(webhook.tenant_id, webhooks.wire_id(webhook))
     except vault.VaultLocked:
-        return Outcome(code=SEALED)
+        return AttemptResult(code=SEALED)
     if webhook.overlap_until is None or webhook.overlap_until <= now:
         secrets.pop(webhooks.PREVIOUS, None)
     told = body_of(delivery, webhook)
     body = orjson.dumps(told)
     keys = [secrets[name] for name in (webhooks.CURRENT, webhooks.PREVIOUS) if name in secrets]
     if not keys:
-        return Outcome(code=SEALED)
+        return AttemptResult(code=SEALED)
     headers = signed_headers(delivery, keys, body, now=now) | _trace_headers(delivery.tenant_id, told["event"])
     return outbound.request_to("POST", webhook.url, headers=headers, content=body)
 
@@ -256,18 +256,18 @@ def _standard(secret: str, signed: bytes) -> str:
     return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
-async def send(request: httpx.Request) -> Outcome:
+async def send(request: httpx.Request) -> AttemptResult:
     """Send within ATTEMPT_SECONDS in all; a redirect is not followed and counts as a failure."""
     try:
         async with outbound.exchange(request, seconds=ATTEMPT_SECONDS) as answer:
             await _drain(answer)
             code = "" if answer.is_success else "redirect" if answer.is_redirect else "status"
-            return Outcome(answer.status_code, code)
+            return AttemptResult(answer.status_code, code)
     except outbound.OutboundFailed as failed:
-        return Outcome(code=failed.reason)
+        return AttemptResult(code=failed.reason)
     except Exception:  # whatever a receiver sends must not end the sender
         logger.exception("An attempt to deliver a webhook failed")
-        return Outcome(code="malformed")
+        return AttemptResult(code="malformed")
 
 
 async def _drain(answer: httpx.Response) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import commitments, memory_policy, passes
-from memory.commitments.due import Claim
+from memory.commitments.due import DueCommitment
 from memory.host import ids, runs, scheduling
 from memory.host.clock import Clock
 from memory.host.events import CommitmentFired
@@ -68,7 +68,7 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
     return made
 
 
-def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
+def _started(claimed: DueCommitment, now: datetime) -> tuple[UUID | None, str]:
     """Start the tenant's workflow for commitments; return the run id or a refusal's code, neither if none is chosen."""
     row = claimed.row
     workflow = memory_policy.policy_of(row.tenant_id).commitment_workflow

@@ -41,7 +41,7 @@ from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.ledger.entries import Written
 from memory.models import Archive, Commitment, CommitmentState, Condition, Firing, Pass, PassState
 from memory.passes import compaction, distillation, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.text import intentions
 from memory.text.encodings import forms_of
 from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
@@ -187,12 +187,12 @@ def distill(request: Request) -> Response:
     options = {
         name: given[name] for name in ("tokenBudget", "targetTokens", "indexEmitted", "sources") if name in given
     }
-    memory = _memory(scope, Wanted("distill", given["memoryRef"], options))
+    memory = _memory(scope, RequestedPass("distill", given["memoryRef"], options))
     if "sources" in options:
         options["sources"] = _clean_sources(scope, options["sources"], canary=canary, now=timezone.now())
     else:
         _planted(memory, RECENT, canary=canary, now=timezone.now())
-    work = _done(scope, Wanted("distill", memory.memory_ref, options))
+    work = _done(scope, RequestedPass("distill", memory.memory_ref, options))
     outcome = work.outcome
     leaked = {"secretLeaked": leaks(scope.tenant_id, _distilled(memory, work))} if canary else {}
     index = {"indexFile": _index_file(scope)} if outcome["indexUpdated"] else {}
@@ -212,7 +212,7 @@ def distill(request: Request) -> Response:
 @seam
 def consolidate(request: Request) -> Response:
     given = checked(ConsolidateMemory, request.data).validated_data
-    scope, wanted = scope_of(request), Wanted("consolidate", given["memoryRef"])
+    scope, wanted = scope_of(request), RequestedPass("consolidate", given["memoryRef"])
     memory = _memory(scope, wanted)
     _planted(memory, STANDING, canary=given.get("includeSecretCanary", False), now=timezone.now())
     work = _done(scope, wanted)
@@ -227,7 +227,7 @@ def consolidate(request: Request) -> Response:
 def seed(request: Request) -> Response:
     """The entries are there. Their ids are the ledger's, given back in the order of the request's."""
     given = checked(SeedMemory, request.data).validated_data
-    memory = _memory(scope_of(request), Wanted("compact", given["memoryRef"]))
+    memory = _memory(scope_of(request), RequestedPass("compact", given["memoryRef"]))
     drafts = [EntryDraft(each["content"], tuple(each.get("tags", ()))) for each in given["entries"]]
     written = plant(memory, drafts, now=timezone.now())
     return Response({"plantedIds": [ids.wire("mem", each.id) for each in written], "seeded": len(written)}, status=201)
@@ -247,7 +247,7 @@ def compact(request: Request) -> Response:
     """Two live entries or more are one; with fewer there is nothing to say (204)."""
     given = checked(CompactMemory, request.data).validated_data
     options = {name: min(given[name], most) for name, most in compaction.LIMITS.items() if name in given}
-    scope, wanted = scope_of(request), Wanted("compact", given["memoryRef"], options)
+    scope, wanted = scope_of(request), RequestedPass("compact", given["memoryRef"], options)
     memory = _memory(scope, wanted)
     work = _over(scope, wanted)
     if work.code == errors.NothingToCompact.code:
@@ -260,7 +260,7 @@ def compact(request: Request) -> Response:
     return Response({"type": "memory.compacted", "payload": payload, "outputContent": made.content, **_run(work)})
 
 
-def _memory(scope: TenantScope, wanted: Wanted) -> MemoryScope:
+def _memory(scope: TenantScope, wanted: RequestedPass) -> MemoryScope:
     """Return the scope of the pass's ref; refused as the pass itself would be, before anything is written."""
     found = tenancy.memory_scope(scope, orders.checked_order(scope, wanted).memory_ref)
     assert found is not None, "it was checked"
@@ -280,14 +280,14 @@ def _clean_sources(scope: TenantScope, sources: list[JSONObject], *, canary: boo
     return found
 
 
-def _done(scope: TenantScope, wanted: Wanted) -> Pass:
+def _done(scope: TenantScope, wanted: RequestedPass) -> Pass:
     """Return the finished pass; raises the refusal that the pass failed with."""
     work = _over(scope, wanted)
     _require_done(work)
     return work
 
 
-def _over(scope: TenantScope, wanted: Wanted) -> Pass:
+def _over(scope: TenantScope, wanted: RequestedPass) -> Pass:
     """Return the pass once it is over, whether this process or a worker carried it out; raises ``Busy`` after
     ``PATIENCE_S``."""
     work = orders.order(scope, wanted, now=timezone.now())

@@ -18,7 +18,7 @@ from django.utils import timezone
 from memory.forget import execution
 from memory.host import access, api_keys, audit, idempotency_keys, ids, key_management, tenancy
 from memory.host.errors import IdempotencyInFlight
-from memory.host.idempotency_keys import Claim, StoredAnswer
+from memory.host.idempotency_keys import KeyClaim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
 from openwop_console import idempotency as replayed_answers
 from openwop_console.runtime import interrupt_answers, run_operations
@@ -228,7 +228,7 @@ def test_a_failure_of_the_host_leaves_nothing_and_the_retry_is_carried_out(
     assert ada.send("/v1/runs", NOOP)[REPLAY] == "true"
 
 
-def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
+def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> KeyClaim:
     """The claim of a request that another process is carrying out."""
     asked = idempotency_keys.request_of(
         caller.scope.tenant_id,
@@ -240,7 +240,7 @@ def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
         body=json.dumps(body).encode(),
     )
     claim = idempotency_keys.claim(asked, now=timezone.now())
-    assert isinstance(claim, Claim)
+    assert isinstance(claim, KeyClaim)
     return claim
 
 
@@ -277,10 +277,10 @@ def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keep
     )
     started = timezone.now()
     dead = idempotency_keys.claim(asked, now=started)
-    assert isinstance(dead, Claim)
+    assert isinstance(dead, KeyClaim)
     assert idempotency_keys.claim(asked, now=idempotency_keys.LEASE.end(started) - timedelta(seconds=1)) is None
     taken = idempotency_keys.claim(asked, now=idempotency_keys.LEASE.end(started))
-    assert isinstance(taken, Claim)
+    assert isinstance(taken, KeyClaim)
     assert idempotency_keys.claim(asked, now=idempotency_keys.LEASE.end(started) + timedelta(seconds=1)) is None
     with pytest.raises(IdempotencyInFlight):
         idempotency_keys.store_answer(dead, StoredAnswer(200, {}, ""))
@@ -308,9 +308,9 @@ def test_a_record_of_yesterday_that_is_not_swept_yet_is_used_anew(ada: Caller) -
     )
     now = timezone.now()
     first = idempotency_keys.claim(asked, now=now)
-    assert isinstance(first, Claim)
+    assert isinstance(first, KeyClaim)
     idempotency_keys.store_answer(first, StoredAnswer(200, {}, "old"))
-    assert isinstance(idempotency_keys.claim(other, now=now + timedelta(days=1)), Claim)
+    assert isinstance(idempotency_keys.claim(other, now=now + timedelta(days=1)), KeyClaim)
 
 
 def test_applying_twice_with_one_key_is_one_gate(ada: Caller) -> None:

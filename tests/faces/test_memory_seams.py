@@ -17,7 +17,7 @@ from memory.host.models import Run, Secret, SecretScope
 from memory.models import Archive, Pass
 from memory.models.entry import MemoryEntry
 from memory.passes import compaction, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from openwop_console.test_seams import memory
 from tests import building
 
@@ -67,7 +67,7 @@ def test_a_pass_that_finds_another_at_work_on_its_ref_waits_its_turn(
     client: Client, two_entries: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scope, waited = building.scope(), []
-    other = orders.order(scope, Wanted("consolidate", "notes"), now=timezone.now())
+    other = orders.order(scope, RequestedPass("consolidate", "notes"), now=timezone.now())
     assert passes.claim(scope.tenant_id, other.id, holder="busy/1", now=timezone.now())
 
     def until_the_other_is_over(seconds: float) -> None:

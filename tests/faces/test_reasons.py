@@ -20,7 +20,7 @@ from memory.host.models import AuditReason, AuditRecord, Run
 from memory.models import ForgetHold, ForgetRequest
 from memory.models.entry import MemoryEntry
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from openwop_console.runtime import run_operations, schedules
 from openwop_console.runtime.run_operations import RunRequest
 from proposals import lifecycle
@@ -222,7 +222,7 @@ def a_pause_of_a_schedule(acme: World, reason: str) -> None:
 
 def an_undone_pass(acme: World, reason: str) -> None:
     building.remember("acme", "The door is blue.", "The door is blue.")
-    order = orders.order(acme.scope, Wanted("consolidate", "notes", {}), now=timezone.now())
+    order = orders.order(acme.scope, RequestedPass("consolidate", "notes", {}), now=timezone.now())
     assert orders.run_pass(acme.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
     assert orders.restore_pass(acme.scope, order.id, reason=reason, now=timezone.now()).entries == 1
 

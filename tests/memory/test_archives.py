@@ -21,7 +21,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Distillate, ForgetRequest, ForgetState, Pass
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.passes import archive_reports, archives, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from tests import archiving, building
 from tests.memory.test_forgetting import everything_stored
 
@@ -201,7 +201,7 @@ INDEX = ("MEMORY-INDEX.json", "MEMORY-INDEX.md")
 
 def distil(owner: TenantScope, memory_ref: str, **options: Any) -> Archive:
     """The archive of a distillation as a worker left it."""
-    work = orders.order(owner, Wanted("distill", memory_ref, options), now=timezone.now())
+    work = orders.order(owner, RequestedPass("distill", memory_ref, options), now=timezone.now())
     done = orders.run_pass(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done
     return Archive.objects.of(owner.tenant_id).get(id=building.id_of("arc", done.outcome["archiveId"]))

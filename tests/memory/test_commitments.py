@@ -404,7 +404,7 @@ def test_a_key_bound_to_agents_sees_what_came_from_their_entries(desk: Desk) -> 
     desk.says("Call Bob in 3 days.", agent_id="acme.two")
     desk.keeps()
     bound = building.scope("acme", "agent", agents=["acme.one"])
-    page = commitments.lifecycle.page(bound, commitments.lifecycle.Wanted(), now=desk.at)
+    page = commitments.lifecycle.page(bound, commitments.lifecycle.CommitmentFilter(), now=desk.at)
     assert ([each.intention for each in page.rows], page.total) == (["Call Ana in 3 days."], 1)
     with pytest.raises(NotFound):
         commitments.lifecycle.find(bound, desk.all[1].id, now=desk.at)

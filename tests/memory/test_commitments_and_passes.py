@@ -17,7 +17,7 @@ from memory.host.erasure import Identifiers
 from memory.ledger.retirement import Hidden
 from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.provenance import Descent
 from openwop_console.runtime import commitment_firing
 from tests import building
@@ -38,7 +38,7 @@ class Desk(Keeping):
 
     def passes(self, kind: str = "consolidate") -> dict[str, Any]:
         """The outcome of one pass of that kind, done now."""
-        row = orders.order(self.scope, Wanted(kind, "notes"), now=self.at)
+        row = orders.order(self.scope, RequestedPass(kind, "notes"), now=self.at)
         done = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=lambda: self.at)
         assert done is not None
         assert done.state == PassState.DONE, done.outcome

@@ -17,7 +17,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass
 from memory.models.entry import MemoryEntry
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def run(ada: TenantScope) -> Run:
 
 def compact(ada: TenantScope, memory_ref: str = "notes", *, dry_run: bool = False, **options: Any) -> Pass:
     """A compaction that was asked for and carried out."""
-    wanted = Wanted("compact", memory_ref, options, dry_run)
+    wanted = RequestedPass("compact", memory_ref, options, dry_run)
     return carried_out(orders.order(ada, wanted, now=timezone.now()))
 
 
@@ -182,7 +182,9 @@ def test_each_window_makes_an_entry_of_at_most_8_kib_unless_more_is_asked_for(ad
     assert len(sizes) >= 4
     assert all(4096 < size <= 8192 for size in sizes[:-1])
     assert "\n".join(reversed(building.contents(ada))).split("\n") == said
-    distilled = carried_out(orders.order(ada, Wanted("distill", "notes", {"tokenBudget": 3000}), now=timezone.now()))
+    distilled = carried_out(
+        orders.order(ada, RequestedPass("distill", "notes", {"tokenBudget": 3000}), now=timezone.now())
+    )
     assert distilled.state == "done"
     for text in said:
         building.write(ada, run, text, memory_ref="large")
@@ -407,7 +409,7 @@ def test_a_pass_whose_worker_died_at_any_step_compacts_once(
     ]
     for text in ("one", "two"):
         building.write(ada, run, text)
-    work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())
+    work = orders.order(ada, RequestedPass("compact", "notes"), now=timezone.now())
     start = timezone.now()
     for number, (module, name) in enumerate(steps):
         at = start + number * timedelta(minutes=2)
@@ -453,7 +455,7 @@ def test_what_somebody_retires_between_the_look_and_the_write_is_in_no_text(
 def test_a_pass_that_is_asked_to_stop_changes_nothing(ada: TenantScope, run: Run) -> None:
     for text in ("one", "two"):
         building.write(ada, run, text)
-    work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())
+    work = orders.order(ada, RequestedPass("compact", "notes"), now=timezone.now())
     held = passes.claim(work.tenant_id, work.id, holder="test/0", now=timezone.now() - timedelta(minutes=2))
     assert held is not None
     orders.stop(ada, work.id, now=timezone.now())

@@ -19,7 +19,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Reconciled
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.passes import LostClaim, consolidation, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.text.similarity import reading, reconciling
 from tests import building, desks
 from tests.desks import counts, interrupted_at, told
@@ -34,7 +34,7 @@ class Desk(desks.Desk):
     """One that consolidates."""
 
     def order(self, **options: Any) -> Pass:
-        return orders.order(self.owner, Wanted("consolidate", HERE, **options), now=timezone.now())
+        return orders.order(self.owner, RequestedPass("consolidate", HERE, **options), now=timezone.now())
 
     def consolidate(self, **options: Any) -> Pass:
         done = self.work(self.order(**options))
@@ -329,7 +329,7 @@ def test_a_forget_takes_the_signatures_along(desk: Desk) -> None:
     desk.say("Nothing of note", memory_ref="elsewhere")
     orders.run_pass(
         desk.owner.tenant_id,
-        orders.order(desk.owner, Wanted("consolidate", "elsewhere"), now=timezone.now()).id,
+        orders.order(desk.owner, RequestedPass("consolidate", "elsewhere"), now=timezone.now()).id,
         holder="test/1",
         clock=timezone.now,
     )

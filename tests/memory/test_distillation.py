@@ -23,7 +23,7 @@ from memory.ledger.entries import Derivation
 from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
 from memory.passes import archives, distillation, orders
 from memory.passes.archives import withdraw_expired
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.text import token_budget
 from memory.text.encodings import forms_of
 from openwop_console.runtime import run_operations
@@ -39,7 +39,7 @@ SECRET = "tok-9f8e7d6c5b4a"
 
 def distil(owner: TenantScope, memory_ref: str = "notes", *, dry_run: bool = False, **options: Any) -> Pass:
     """A distillation as a worker left it."""
-    wanted = Wanted("distill", memory_ref, options, dry_run)
+    wanted = RequestedPass("distill", memory_ref, options, dry_run)
     work = orders.order(owner, wanted, now=timezone.now())
     found = orders.run_pass(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert found
@@ -221,7 +221,7 @@ def test_what_fails_at_the_very_end_leaves_nothing_behind(monkeypatch: pytest.Mo
 def test_a_pass_that_is_taken_over_after_a_crash_tells_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    work = orders.order(acme, Wanted("distill", "notes"), now=timezone.now())
+    work = orders.order(acme, RequestedPass("distill", "notes"), now=timezone.now())
 
     class Killed(BaseException):
         """The process is gone."""
@@ -246,7 +246,7 @@ def test_a_pass_that_is_taken_over_after_a_crash_tells_everything_once(monkeypat
 def test_a_worker_that_lost_its_pass_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    work = orders.order(acme, Wanted("distill", "notes"), now=timezone.now())
+    work = orders.order(acme, RequestedPass("distill", "notes"), now=timezone.now())
     write = ledger.entries.write_derived
 
     def overtaken(*given: Any, **named: Any) -> Any:
@@ -484,7 +484,7 @@ def test_what_another_tenant_remembers_is_in_no_archive() -> None:
 def test_a_pass_that_is_cancelled_while_it_weighs_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    work = orders.order(acme, Wanted("distill", "notes"), now=timezone.now())
+    work = orders.order(acme, RequestedPass("distill", "notes"), now=timezone.now())
     gather = distillation.gather
 
     def then_stopped(*given: Any) -> Any:

@@ -43,7 +43,7 @@ def free_row(kind: str) -> tuple[UUID, UUID]:
         return tenant_id, tenant_id
     asked = idempotency_keys.request_of(tenant_id, "usr", key="k", method="POST", path="/v1/runs", query="", body=b"")
     claimed = idempotency_keys.claim(asked, now=before)
-    assert isinstance(claimed, idempotency_keys.Claim)
+    assert isinstance(claimed, idempotency_keys.KeyClaim)
     return tenant_id, claimed.record_id
 
 

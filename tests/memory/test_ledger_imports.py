@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from memory import entry_files, ledger, ledger_imports, passes, tasks
-from memory.entry_files import LineResult, Source
+from memory.entry_files import FileForm, LineResult
 from memory.forget import execution
 from memory.host import access, erasure, ids, operators, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -26,7 +26,7 @@ from tests.memory.test_transfers import line
 
 pytestmark = pytest.mark.django_db
 ANA = "ana.q@exquis.org"
-DETECTED = Source("")
+DETECTED = FileForm("")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def operator_scope(slug: str = "acme", role: str = "operator") -> TenantScope:
     return tenancy.scope_without_request(building.tenant(slug).id, ids.wire("usr", person.id), now=timezone.now())
 
 
-def uploaded(scope: TenantScope, *lines: str | bytes, source: Source = DETECTED, name: str = "memory.jsonl") -> Pass:
+def uploaded(scope: TenantScope, *lines: str | bytes, source: FileForm = DETECTED, name: str = "memory.jsonl") -> Pass:
     body = b"\n".join(each.encode() if isinstance(each, str) else each for each in lines)
     return ledger_imports.upload(scope, io.BytesIO(body), source, name, now=timezone.now())
 
@@ -77,7 +77,7 @@ def bodies() -> list[bytes]:
 @pytest.mark.engines
 def test_a_dry_run_tells_what_the_import_then_does_and_only_then_is_anything_stored(ada: TenantScope) -> None:
     lines = [line(number) for number in range(5)]
-    there = entry_files.read_line(lines[1].encode(), Source(), now=timezone.now())
+    there = entry_files.read_line(lines[1].encode(), FileForm(), now=timezone.now())
     entry_files.import_entries(ada, building.open_run(ada), [there], now=timezone.now())
     check = carried_out(uploaded(ada, *lines, "not json", lines[0], "", line(9, content="")))
     assert (check.state, check.done, check.total, check.dry_run) == (PassState.DONE, 8, 8, True)
@@ -130,7 +130,7 @@ def test_a_confirmation_is_refused_when_the_report_would_be_another_one(ada: Ten
     with pytest.raises(Conflict, match="Secrets of the vault changed"):
         confirmed(ada, newer)
     newer = carried_out(ledger_imports.check_again(ada, found(ada, check).id, now=timezone.now()))
-    read = entry_files.read_line(lines[0].encode(), Source(), now=timezone.now())
+    read = entry_files.read_line(lines[0].encode(), FileForm(), now=timezone.now())
     entry_files.import_entries(ada, building.open_run(ada), [read], now=timezone.now())
     with pytest.raises(Conflict, match="since the dry run"):
         confirmed(ada, newer)
@@ -303,11 +303,11 @@ def test_a_file_that_is_none_of_lines_of_entries_is_refused_at_once(ada: TenantS
 
 def test_lines_of_other_stores_are_known_by_their_members_and_go_where_it_was_said(ada: TenantScope) -> None:
     memory = {"id": "1", "memory": "Likes tea", "created_at": "2025-01-02T03:04:05Z"}
-    check = carried_out(uploaded(ada, json.dumps(memory), source=Source("", "crm/notes", "acme.bot")))
+    check = carried_out(uploaded(ada, json.dumps(memory), source=FileForm("", "crm/notes", "acme.bot")))
     assert check.options["format"] == "mem0"
     carried_out(confirmed(ada, check))
     assert MemoryEntry.objects.values_list("memory_ref", "agent_id").get() == ("crm/notes", "acme.bot")
-    for source in (Source("", "openintent/x"), Source("", "../x"), Source("xml")):
+    for source in (FileForm("", "openintent/x"), FileForm("", "../x"), FileForm("xml")):
         with pytest.raises(Invalid):
             uploaded(ada, json.dumps(memory), source=source)
 
@@ -316,12 +316,12 @@ def test_a_dry_run_gives_up_on_a_file_of_which_too_many_lines_are_refused(
     ada: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger_imports, "MOST_REFUSED", 3)
-    row = carried_out(uploaded(ada, *["x"] * 9, source=Source("jsonl")))
+    row = carried_out(uploaded(ada, *["x"] * 9, source=FileForm("jsonl")))
     assert (row.state, bodies()) == (PassState.REFUSED, [])
     assert len(list(ledger_imports.refusals(ada, found(ada, row)))) == 4
     monkeypatch.setattr(ledger_imports, "MOST_LINES", 3)
     with pytest.raises(Invalid):
-        uploaded(ada, *["x"] * 9, source=Source("jsonl"))
+        uploaded(ada, *["x"] * 9, source=FileForm("jsonl"))
     assert bodies() == []
 
 
@@ -364,7 +364,7 @@ def test_no_reason_of_a_refused_line_repeats_a_name_in_it(ada: TenantScope) -> N
     lines = [line(1, **{member: said}) for member, said in wrong.items()]
     lines += [line(1, origin=origin), line(1, origin={ANA: origin}), line(1, address=place, value={ANA: 1})]
     lines += [line(1, tags={ANA: 1}), line(1, content={ANA: 1}), line(1, content="", **{ANA: 1}), f'{{"{ANA}": 1', ANA]
-    check = carried_out(uploaded(ada, *lines, source=Source("jsonl")))
+    check = carried_out(uploaded(ada, *lines, source=FileForm("jsonl")))
     told = [each.reason for each in ledger_imports.refusals(ada, found(ada, check))]
     assert (check.outcome["refused"], [reason for reason in told if ANA in reason]) == (len(lines), [])
 
@@ -387,7 +387,7 @@ def test_an_import_under_way_stores_nothing_of_a_subject_that_is_forgotten_meanw
 def test_what_is_imported_of_a_file_that_named_a_forgotten_subject_stays_away(ada: TenantScope) -> None:
     """A ref that named the subject is erased from the pass; the import does not write under what stands there then."""
     row = uploaded(
-        ada, json.dumps({"id": "1", "memory": "x", "created_at": "2025-01-02"}), source=Source("", f"crm/{ANA}")
+        ada, json.dumps({"id": "1", "memory": "x", "created_at": "2025-01-02"}), source=FileForm("", f"crm/{ANA}")
     )
     UploadPart.objects.written_by(ledger_imports.WRITER).update(expires_at=timezone.now() + timedelta(days=2))
     forgotten(building.scope())
@@ -425,7 +425,7 @@ def test_a_dry_run_refuses_an_address_that_an_earlier_line_has_also_after_its_wo
 
 def test_blank_lines_and_long_ones_keep_their_numbers(ada: TenantScope) -> None:
     long = b'"' + b"x" * entry_files.LONGEST
-    check = carried_out(uploaded(ada, b"", line(1), b"", b"", b"", b"", long, b"x", source=Source("jsonl")))
+    check = carried_out(uploaded(ada, b"", line(1), b"", b"", b"", b"", long, b"x", source=FileForm("jsonl")))
     assert [each.line for each in ledger_imports.refusals(ada, found(ada, check))] == [7, 8]
     assert check.total == 3
 
@@ -444,14 +444,14 @@ def test_a_line_that_no_database_keeps_is_refused_and_the_others_are_imported(ad
         line(1, createdAt="0001-01-01T00:00:00+14:00"): "createdAt is not a time",
         line(1, expiresAt="9999-12-31T23:59:59-14:00"): "expiresAt is not a time",
     }
-    check = carried_out(uploaded(ada, line(0, content="whole \U0001f600"), *reasons, line(2), source=Source("jsonl")))
+    check = carried_out(uploaded(ada, line(0, content="whole \U0001f600"), *reasons, line(2), source=FileForm("jsonl")))
     assert (check.state, check.outcome["stored"]) == (PassState.DONE, 2)
     told = [each.reason for each in ledger_imports.refusals(ada, found(ada, check))]
     assert [expected for expected, said in zip(reasons.values(), told, strict=True) if expected not in said] == []
     assert carried_out(confirmed(ada, check)).outcome["stored"] == 2
     memory = {"id": "1", "memory": "x", "created_at": "2025-01-02"}
     odd = [json.dumps(memory | {"user_id": 5}), json.dumps(memory | {"agent_id": ["a"]}), json.dumps(memory)]
-    check = carried_out(uploaded(ada, *odd, source=Source("mem0")))
+    check = carried_out(uploaded(ada, *odd, source=FileForm("mem0")))
     assert (check.state, check.outcome["stored"], check.outcome["refused"]) == (PassState.DONE, 1, 2)
 
 

@@ -18,7 +18,7 @@ from memory.models import LookAlike, Pass, PassState, Verb
 from memory.models.entry import MemoryEntry
 from memory.passes import PassOrder, lookalikes, orders
 from memory.passes.lookalikes import Choice, Pair
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.text.similarity import likeness
 from tests import building, desks, embedding
 from tests.memory.test_forgetting import forget
@@ -35,7 +35,7 @@ class Desk(desks.Desk):
         return super().say(*texts, **{"memory_ref": HERE} | draft)
 
     def consolidate(self, memory_ref: str = HERE) -> Pass:
-        done = self.work(orders.order(self.owner, Wanted("consolidate", memory_ref), now=timezone.now()))
+        done = self.work(orders.order(self.owner, RequestedPass("consolidate", memory_ref), now=timezone.now()))
         assert done.state == PassState.DONE
         return done
 
@@ -340,7 +340,7 @@ def test_a_worker_looks_for_pairs_after_each_consolidation(desk: Desk, monkeypat
     queued: list[tuple[str, ...]] = []
     monkeypatch.setattr(tasks, "async_task", lambda name, *given, **_: queued.append((name, *given)))
     desk.say(KEPT, HELD)
-    row = orders.order(desk.owner, Wanted("consolidate", HERE), now=timezone.now())
+    row = orders.order(desk.owner, RequestedPass("consolidate", HERE), now=timezone.now())
     tasks.carry_out(row.tenant_id, row.id)
     ((name, *given),) = queued
     assert name == "memory.tasks.find_look_alikes"

@@ -20,7 +20,7 @@ from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.passes import orders, pass_schedules
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.passes.pass_schedules import PassTimes
 from tests import building
 
@@ -63,7 +63,7 @@ def flow(monkeypatch: pytest.MonkeyPatch) -> Counting:
 
 def order(owner: TenantScope, *, window: str = "", now: datetime = NOW, **given: Any) -> Pass:
     wanted = {"kind": "counting", "memory_ref": "notes", **given}
-    return orders.order(owner, Wanted(**wanted), window=window, now=now)
+    return orders.order(owner, RequestedPass(**wanted), window=window, now=now)
 
 
 def carry_out(row: Pass, *, holder: str = "here/1", at: datetime = NOW) -> Pass | None:

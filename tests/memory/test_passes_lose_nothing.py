@@ -12,7 +12,7 @@ from memory.host.errors import Conflict, PassCancelled
 from memory.models import Pass, PassState
 from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from tests import building, desks
 from tests.desks import counts, interrupted_at, told
 
@@ -30,7 +30,7 @@ class Desk(desks.Desk):
     """One that has passes of all kinds carried out."""
 
     def order(self, kind: str = "consolidate", **options: Any) -> Pass:
-        return orders.order(self.owner, Wanted(kind, "notes", options), now=timezone.now())
+        return orders.order(self.owner, RequestedPass(kind, "notes", options), now=timezone.now())
 
     def carried_out(self, kind: str = "consolidate", **options: Any) -> Pass:
         return self.work(self.order(kind, **options))

@@ -22,7 +22,7 @@ from memory.ledger.entries import Derivation
 from memory.models import Archive, Lineage, Pass
 from memory.models.entry import LedgerHead, MemoryEntry
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.text.encodings import forms_of
 from tests import building
 from tests.budgets import examples
@@ -77,7 +77,7 @@ class World:
 
     def carried_out(self, kind: str, *, dry_run: bool = False) -> Pass:
         options = {"targetTokens": 5000} if kind == "distill" else {}
-        work = orders.order(self.acme, Wanted(kind, "notes", options, dry_run), now=timezone.now())
+        work = orders.order(self.acme, RequestedPass(kind, "notes", options, dry_run), now=timezone.now())
         ended = orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
         assert ended is not None
         assert ended.state in {"done", "refused"}, ended.code

@@ -17,7 +17,7 @@ from django.utils import timezone
 from memory import adapter, entry_files, external_runs, ledger, ledger_search, provenance, retention_sweep
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
-from memory.entry_files import Source
+from memory.entry_files import FileForm
 from memory.host import audit, event_log, ids, runs, vault
 from memory.host.models import Run
 from memory.host.models.run import IMPORT
@@ -187,7 +187,7 @@ def test_lines_of_many_refs_cost_no_more_statements_than_those_of_one() -> None:
     for refs in (1, 40):
         lines = [(n, line(n, memoryRef=f"users/{refs}/{n % refs}").encode()) for n in range(40)]
         with CaptureQueriesContext(connection) as asked:
-            results = entry_files.import_lines(globex, run, lines, Source(), now=timezone.now())
+            results = entry_files.import_lines(globex, run, lines, FileForm(), now=timezone.now())
         assert {each.outcome for each in results} == {"stored"}
         counts.append(len(asked))
     assert counts[1] <= counts[0]
@@ -202,7 +202,7 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.
     file.write_text("\n".join([*lines, lines[0]]))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     broken_off = entry_files.begin_import(globex, digest, now=now)
-    read = [entry_files.read_line(each.encode(), Source("jsonl"), now=now) for each in lines[:2]]
+    read = [entry_files.read_line(each.encode(), FileForm("jsonl"), now=now) for each in lines[:2]]
     assert entry_files.import_entries(globex, broken_off, read, now=now) == ["stored", "stored"]
     ledger.erase.remove_entries(globex.tenant_id, [read[0].entry.entry_id], reason="forgotten", now=now)
     outcomes = [

@@ -21,7 +21,7 @@ from memory.models.entry import MemoryEntry, Retirement
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.passes import PassOrder, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.provenance import Descent
 from tests import building
 
@@ -31,7 +31,7 @@ WHY = {"reason": "merged what differs"}
 
 def consolidated(*contents: str, **options: Any) -> Pass:
     building.remember("acme", *contents)
-    row = orders.order(building.scope(), Wanted("consolidate", "notes", **options), now=timezone.now())
+    row = orders.order(building.scope(), RequestedPass("consolidate", "notes", **options), now=timezone.now())
     ended = orders.run_pass(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
     assert ended
     return ended
@@ -128,7 +128,7 @@ def test_undoing_needs_the_permission_a_reason_and_a_pass_that_is_over() -> None
         orders.restore_pass(building.scope(role="viewer"), work.id, **WHY, now=timezone.now())
     with pytest.raises(Invalid):
         undone(work, reason="  ")
-    waiting = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    waiting = orders.order(building.scope(), RequestedPass("consolidate", "notes"), now=timezone.now())
     with pytest.raises(Conflict):
         undone(waiting)
     assert retired() == 1

@@ -17,7 +17,7 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.passes import archives, distillation, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from openwop_console.runtime.node_execution import NodeMemory
 from tests import building
 
@@ -40,7 +40,7 @@ def raised(row: EntryAddress, sensitivity: str = "confidential", version: int = 
 
 
 def passed(kind: str, **options: Any) -> Pass:
-    work = orders.order(building.scope(), Wanted(kind, REF, options), now=timezone.now())
+    work = orders.order(building.scope(), RequestedPass(kind, REF, options), now=timezone.now())
     done = orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done is not None
     assert done.state == "done", done.code
@@ -194,7 +194,7 @@ def test_R93_what_is_sealed_while_a_pass_looks_at_it_is_in_nothing_that_the_pass
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_pass_goes_over_working_memory(kind: str) -> None:
-    wanted = Wanted(kind, "openintent/working/billing-01/-", KINDS[kind])
+    wanted = RequestedPass(kind, "openintent/working/billing-01/-", KINDS[kind])
     remembered("k", WORDS, tier=Tier.WORKING)
     with pytest.raises(Unprocessable):
         orders.order(building.scope(), wanted, now=timezone.now())

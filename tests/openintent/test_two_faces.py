@@ -24,7 +24,7 @@ from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions
 from memory.openintent.work.rows import NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.passes import orders, pass_schedules
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.passes.pass_schedules import PassTimes
 from openwop_console.runtime import replay
 from openwop_console.runtime.models import Step
@@ -256,10 +256,10 @@ def test_no_pass_goes_over_working_memory_by_any_door(client: Client, kind: str)
     made, now = remember(), timezone.now()
     ref, scope = made.entry.memory_ref, building.scope()
     with pytest.raises(Unprocessable):
-        orders.order(scope, Wanted(kind, ref), now=now)
+        orders.order(scope, RequestedPass(kind, ref), now=now)
     with pytest.raises(Unprocessable):
         pass_schedules.set_schedule(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
-    by_clock = orders.order_for(scope.tenant_id, scope.principal.id, Wanted(kind, ref), window="w", now=now)
+    by_clock = orders.order_for(scope.tenant_id, scope.principal.id, RequestedPass(kind, ref), window="w", now=now)
     assert (by_clock.state, by_clock.code) == (PassState.REFUSED, "validation_error")
     headers, body = building.headers(), {"kind": kind, "memoryRef": ref}
     for path, send in (("passes", client.post), ("pass-schedules", client.put)):
@@ -285,7 +285,7 @@ def test_a_consolidation_leaves_every_key_readable(options: dict[str, Any]) -> N
     ]
     for number in range(2):
         kept.append(remember(f"later {number}", text, tier=Tier.EPISODIC))
-        wanted = Wanted("consolidate", kept[0].entry.memory_ref, options=options)
+        wanted = RequestedPass("consolidate", kept[0].entry.memory_ref, options=options)
         work = orders.order(building.scope(), wanted, now=timezone.now())
         done = orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
         assert done
@@ -350,7 +350,9 @@ def test_a_value_that_is_replaced_arms_from_what_it_says_now_and_leaves_alone_wh
     def read() -> dict[str, Commitment]:
         while commitments.inference.read_next(tenant_id, now=timezone.now()):
             pass
-        shown = commitments.lifecycle.page(building.scope(), commitments.lifecycle.Wanted(), now=timezone.now()).rows
+        shown = commitments.lifecycle.page(
+            building.scope(), commitments.lifecycle.CommitmentFilter(), now=timezone.now()
+        ).rows
         return {each.intention or "": each.row for each in shown}
 
     before = read()

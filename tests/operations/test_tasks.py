@@ -17,7 +17,7 @@ from django_q.tasks import async_task
 from memory import passes
 from memory.host import runs
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.tasks import TASKS
 from openwop_console.process import scheduler
 from openwop_console.process.queue import ADVANCE, DueRuns, Queue
@@ -68,7 +68,7 @@ def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Drai
     now, acme = timezone.now(), building.scope()
     before = now - passes.LEASE.lasts
     run = run_operations.create_run(acme, RunRequest("conformance-noop"), now=before)
-    row = orders.order(acme, Wanted("compact", "notes"), now=before)
+    row = orders.order(acme, RequestedPass("compact", "notes"), now=before)
     fetch()
     assert runs.claim(acme.tenant_id, run.id, holder="dead/1", now=before)
     assert passes.claim(acme.tenant_id, row.id, holder="dead/2", now=before)

@@ -13,7 +13,7 @@ from memory import artifact_stops
 from memory.host import ids
 from memory.models import Pass
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from tests import building, proposing
 from tests.pages.conftest import SignIn, body_of
 
@@ -23,7 +23,7 @@ TABS = ("memory", "archives", "commitments", "proposals", "audit")
 
 
 def carried_out(kind: str, ref: str) -> Pass:
-    ordered = orders.order(building.scope(), Wanted(kind, ref), now=timezone.now())
+    ordered = orders.order(building.scope(), RequestedPass(kind, ref), now=timezone.now())
     done = orders.run_pass(ordered.tenant_id, ordered.id, holder="test/1", clock=timezone.now)
     assert done is not None
     return done

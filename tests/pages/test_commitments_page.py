@@ -109,7 +109,9 @@ def test_the_list_is_paged_and_a_fragment_of_it_is_no_whole_page(ada: Client, mo
     first = ada.get("/commitments", **HTMX)
     assert b"<html" not in first.content
     assert standing(1, 2, 5, "commitments") in body_of(first)
-    page = commitments.lifecycle.page(building.scope(), commitments.lifecycle.Wanted(), size=2, now=timezone.now())
+    page = commitments.lifecycle.page(
+        building.scope(), commitments.lifecycle.CommitmentFilter(), size=2, now=timezone.now()
+    )
     assert page.after is not None
     second = body_of(ada.get(f"/commitments?after={ids.wire('cmt', page.after)}&seen=2"))
     assert standing(3, 4, 5, "commitments") in second

@@ -27,7 +27,7 @@ from memory.ledger.retirement import Hidden
 from memory.models import Pass, PassSchedule
 from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders, pass_schedules
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.provenance import Descent
 from memory.views import passes as passes_views
 from tests import archiving, building
@@ -101,7 +101,7 @@ def page(browser: Client, url: str, **headers: Any) -> str:
 
 def ordered(ref: str = "notes", **given: Any) -> str:
     """The id of a pass that somebody has asked for."""
-    wanted = Wanted(**{"kind": "consolidate", "memory_ref": ref, **given})
+    wanted = RequestedPass(**{"kind": "consolidate", "memory_ref": ref, **given})
     row = orders.order(building.scope(), wanted, now=timezone.now())
     return ids.wire("pass", row.id)
 

@@ -21,7 +21,7 @@ from memory.host import audit, audit_chain, ids
 from memory.host.models import AuditRecord, ForkMode, Interrupt, SavedFilter
 from memory.models import EventNote
 from memory.passes import orders, pass_schedules
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.passes.pass_schedules import PassTimes
 from memory.views.agents import PARTS
 from memory.workspace import FileDraft
@@ -127,7 +127,7 @@ def objects(world: World) -> list[str]:
     building.install_agent("acme", MANIFEST)
     workspace.write_file(building.scope(), "notes/a.md", FileDraft("x"), now=timezone.now())
     prop = f"/proposals/{ids.wire('prop', proposal.id)}"
-    ordered = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    ordered = orders.order(building.scope(), RequestedPass("consolidate", "notes"), now=timezone.now())
     archive = f"/archives/{ids.wire('arc', archiving.distilled('acme', 'x').id)}"
     return [
         archive,
@@ -210,7 +210,7 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
     gate = proposing.opened(proposal)
     preview = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     prop, fgt = f"/proposals/{ids.wire('prop', proposal.id)}", f"/forget/{ids.wire('fgt', preview.request.id)}"
-    ordered = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    ordered = orders.order(building.scope(), RequestedPass("consolidate", "notes"), now=timezone.now())
     kept = pass_schedules.set_schedule(
         building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now()
     )

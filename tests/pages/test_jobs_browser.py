@@ -16,7 +16,7 @@ from memory.host import ids, vault
 from memory.host.models import Interrupt, Operator, Run
 from memory.models import Commitment
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from proposals.models import Gate, Proposal
 from tests import archiving, browsing, building, proposing
 from tests.budgets import THOROUGH
@@ -359,7 +359,7 @@ def test_by_keyboard_a_night_is_undone_an_agent_read_a_prompt_stopped_and_rolled
 ) -> None:
     door = "The door of hall 4 is blue."
     building.remember("acme", door, door, door)
-    order = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    order = orders.order(building.scope(), RequestedPass("consolidate", "notes"), now=timezone.now())
     orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=timezone.now)
     shape = {"agentId": "private.acme.brain", "memoryShape": {"longTerm": True}}
     building.install_agent("acme", {"persona": "Brain", "modelClass": "general", **shape})

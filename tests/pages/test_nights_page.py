@@ -21,7 +21,7 @@ from memory.host.events import Failure
 from memory.models import Pass
 from memory.models.entry import MemoryEntry
 from memory.passes import PassOrder, decline, nights, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from tests import building
 from tests.pages.conftest import SignIn, body_of
 
@@ -42,7 +42,7 @@ def carried_out(row: Pass) -> Pass:
 
 
 def ordered(kind: str = "consolidate", now: datetime | None = None, **options: Any) -> Pass:
-    return orders.order(building.scope(), Wanted(kind, "notes", options), now=now or timezone.now())
+    return orders.order(building.scope(), RequestedPass(kind, "notes", options), now=now or timezone.now())
 
 
 def night() -> None:
@@ -164,7 +164,7 @@ def test_a_night_begins_at_its_time_of_day_and_an_earlier_one_is_chosen(ada: Cli
 
 def test_a_dry_run_and_the_passes_of_another_tenant_are_in_no_night(ada: Client, sign_in: SignIn) -> None:
     building.remember("acme", DOOR, DOOR)
-    carried_out(orders.order(building.scope(), Wanted("consolidate", "notes", dry_run=True), now=timezone.now()))
+    carried_out(orders.order(building.scope(), RequestedPass("consolidate", "notes", dry_run=True), now=timezone.now()))
     ordered()
     assert figure(page(ada), "Passes")[0] == "1"
     assert figure(page(sign_in("globex")), "Passes")[0] == "0"

@@ -7,7 +7,7 @@ from django.utils import timezone
 from memory.forget import execution
 from memory.host import api_keys, ids, webhooks
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from tests import archiving, building, hooks, proposing
 from tests.pages.conftest import SignIn, body_of
 
@@ -23,7 +23,7 @@ def goes_to(browser: Client, words: str) -> str:
 def places() -> dict[str, str]:
     """Ids of Acme, each with the address of its page."""
     made, archive, proposal = building.remember("acme", "x"), archiving.distilled("acme", "y"), proposing.propose()
-    work = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    work = orders.order(building.scope(), RequestedPass("consolidate", "notes"), now=timezone.now())
     asked = execution.preview(building.scope(), ["somebody"], now=timezone.now())
     found = {
         "memory": made.entries[0],

@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from memory import artifact_stops
 from memory.host.models import Interrupt
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from tests import browsing, building, proposing
 from tests.browsing import FINGER, Hand
 from tests.pages.test_commitments_page import remembered
@@ -42,7 +42,7 @@ def tenant_at_work() -> None:
     )
     building.execute(building.scope(), "letter", customer="Marta")
     building.remember("acme", DOOR, DOOR, DOOR, memory_ref="halls")
-    order = orders.order(building.scope(), Wanted("consolidate", "halls"), now=timezone.now())
+    order = orders.order(building.scope(), RequestedPass("consolidate", "halls"), now=timezone.now())
     orders.run_pass(order.tenant_id, order.id, holder="test/1", clock=timezone.now)
     remembered("Call Ana in 3 days.", "Maybe I'll call Bob in 3 days.")
     building.install_prompt("greeting-of-customers-who-wait-since-yesterday", "Dear all,")

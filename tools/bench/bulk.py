@@ -53,7 +53,7 @@ def imported(plan: Plan) -> Iterator[Outcome]:
     def ours() -> None:
         for part in sql.in_chunks(lines):
             now = timezone.now()
-            incoming = [entry_files.read_line(each.encode(), entry_files.Source(), now=now) for each in part]
+            incoming = [entry_files.read_line(each.encode(), entry_files.FileForm(), now=now) for each in part]
             entry_files.import_entries(scope, run, incoming, now=now)
 
     measured = _share(ours, lambda: ground.fill(run, "bench/raw", size), plan, prepare=prepare)

@@ -18,7 +18,7 @@ from memory.host import tenancy
 from memory.host.models import Run
 from memory.models import Lineage, LineageKind, PassState
 from memory.passes import consolidation, orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from memory.text.similarity import Statement, reconcile
 from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
@@ -50,7 +50,7 @@ class Told:
         """The seconds that a worker spends on one pass over the ref."""
         owner = self.run.tenant
         scope = tenancy.host_scope(owner, scopes=frozenset({"passes:run"}))
-        row = orders.order(scope, Wanted(consolidation.KIND, REF), now=timezone.now())
+        row = orders.order(scope, RequestedPass(consolidation.KIND, REF), now=timezone.now())
         rounds.sweep()
         began = perf_counter()
         ended = orders.run_pass(owner.id, row.id, holder="bench", clock=timezone.now)

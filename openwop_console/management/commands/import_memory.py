@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory import entry_files
-from memory.entry_files import REFUSED, Source
+from memory.entry_files import REFUSED, FileForm
 from memory.host import tenancy
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 
@@ -45,7 +45,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)
-        source = Source(options["format"], options["memory_ref"], options["agent"])
+        source = FileForm(options["format"], options["memory_ref"], options["agent"])
         with refusals_as_errors():
             entry_files.check_source(scope, source)
         file, counts = options["file"], Counter[str]()

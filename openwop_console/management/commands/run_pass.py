@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory import tasks
 from memory.host import tenancy
 from memory.passes import orders
-from memory.passes.orders import Wanted
+from memory.passes.orders import RequestedPass
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
 
 SCOPES = frozenset({"memory:read", "passes:run"})
@@ -31,7 +31,7 @@ class Command(DatabaseCommand):
         given = dict(_option(each) for each in options["option"])
         if options["budget"] is not None:
             given["tokenBudget"] = options["budget"]
-        wanted = Wanted(options["kind"], options["ref"], given, options["dry_run"])
+        wanted = RequestedPass(options["kind"], options["ref"], given, options["dry_run"])
         scope = tenancy.host_scope(tenant, scopes=SCOPES)
         with refusals_as_errors():
             row = orders.order_now(scope, wanted, now=timezone.now())
