@@ -82,7 +82,7 @@ def fill(slug, refs):
         for ref, drafts in refs.items():
             scope = tenancy.memory_scope(owner, ref)
             for draft in drafts:
-                ledger.write_entry(scope, draft, run=run, node_id=None, now=now)
+                ledger.entries.write_entry(scope, draft, run=run, node_id=None, now=now)
 facts = [f"Customer C{{n}} pays {{n}} euros a month for plan P{{n}}." for n in range({FACTS})]
 large = [EntryDraft(fact, (f"source-{{each}}",)) for each in range({TIMES}) for fact in facts]
 small = {{ref: [EntryDraft(f"note {{n}} of {{ref}}") for n in range({EACH})]
