@@ -20,10 +20,10 @@ from memory import adapter, artifact_stops, commitments, passes, redaction
 from memory.adapter.console import AgentUse
 from memory.host import access, audit, proposal_links, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
+from memory.host.json_schemas import requirement
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
-from memory.host.schema_words import requirement
 from memory.host.tenancy import TenantScope
 from memory.memory_health import REQUESTED, degraded_dimensions, unmet
 from memory.models import Commitment, Pass

@@ -16,9 +16,9 @@ from jsonschema import Draft202012Validator
 
 from memory.host import http, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
+from memory.host.json_schemas import requirement
 from memory.host.json_types import JSONObject
 from memory.host.registry import Artifact, Installer
-from memory.host.schema_words import requirement
 from memory.text.matching import texts_in
 from memory.text.redactor import Redactor
 from memory.text.storable import UNSTORABLE

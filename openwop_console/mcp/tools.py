@@ -18,7 +18,7 @@ from rest_framework.exceptions import APIException
 
 from memory import adapter, external_runs, ledger_search, provenance
 from memory.api import serializers as memory_schemas
-from memory.host import access, audit, denials, idempotency_keys, ids
+from memory.host import access, audit, denials, idempotency_keys, ids, json_schemas
 from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
 from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, listed, nullable, words
 from memory.host.idempotency_keys import StoredAnswer
@@ -30,7 +30,6 @@ from memory.wire import ORIGIN
 from openwop_console import errors
 from openwop_console.mcp import resources
 from openwop_console.mcp.protocol import INVALID_PARAMS, Message, RpcError
-from openwop_console.runtime import json_schemas
 from proposals import lifecycle
 from proposals.api.serializers import CreateProposal, verbatim
 

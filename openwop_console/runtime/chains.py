@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory.host import node_types, registry
+from memory.host import json_schemas, node_types, registry
 from memory.host.errors import ChainParameterInvalid
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation, Run
 from memory.host.registry import Artifact, Installer, Problems
-from openwop_console.runtime import json_schemas, workflows
+from openwop_console.runtime import workflows
 from openwop_console.runtime.workflows import MARK, ErrorList
 
 Chain = JSONMapping

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from memory import agents, memory_policy, model_endpoint
 from memory.host import registry, runs, vault
 from memory.host.events import AgentDecided, AgentReasoned
+from memory.host.json_schemas import problems
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind
 from memory.host.node_types import (
@@ -31,7 +32,6 @@ from memory.memory_policy import Policy
 from memory.text import token_budget, untrusted
 from openwop_console.runtime import calls, workflows
 from openwop_console.runtime.expressions import fill, is_storable
-from openwop_console.runtime.json_schemas import problems
 
 KIND = "ai.chat"
 SECONDS = 40.0

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import httpx
 
 from memory.host import outbound, vault
+from memory.host.json_schemas import problems
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.node_types import (
     HTTP_REQUEST,
@@ -22,7 +23,6 @@ from memory.host.node_types import (
 from memory.host.outbound import OutboundFailed
 from openwop_console.runtime import calls
 from openwop_console.runtime.expressions import fill, fill_json
-from openwop_console.runtime.json_schemas import problems
 
 KIND = "http.request"
 SECONDS = 30.0

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 
 from memory import redaction
-from memory.host import access, audit, denials, ids, interrupts, registry, runs
+from memory.host import access, audit, denials, ids, interrupts, json_schemas, registry, runs
 from memory.host.errors import Conflict, Invalid, Unprocessable
 from memory.host.events import (
     ApprovalAsk,
@@ -27,14 +27,13 @@ from memory.host.events import (
     Question,
 )
 from memory.host.interrupts import InterruptAlreadyResolved, InterruptExpired, InterruptNotFound, InterruptTokenRefused
+from memory.host.json_schemas import problem_of, problems
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Interrupt, Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Wait, node_type
 from memory.host.tenancy import TenantScope
 from memory.redaction import FROM_INPUTS
 from memory.wire import instant
-from openwop_console.runtime import json_schemas
-from openwop_console.runtime.json_schemas import problem_of, problems
 
 APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT = "core.approvalGate", "core.clarificationGate", "core.interrupt"
 KIND_OF = {APPROVAL_GATE: "approval", CLARIFICATION_GATE: "clarification"}

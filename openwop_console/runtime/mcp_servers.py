@@ -17,6 +17,7 @@ from django.db import transaction
 
 from memory.host import access, audit, outbound, vault
 from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.json_schemas import problems
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.node_types import Call, Done, NodeContext, NodeFailure, Outcome, Sending, node_type
 from memory.host.outbound import OutboundFailed
@@ -24,7 +25,6 @@ from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import calls
 from openwop_console.runtime.expressions import fill_json
-from openwop_console.runtime.json_schemas import problems
 from openwop_console.runtime.models import McpServer
 
 WRITER = "openwop_console.runtime.mcp_servers"

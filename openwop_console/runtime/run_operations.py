@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import event_notes, recordings, redaction, workspace
-from memory.host import access, audit, event_log, ids, interrupts, registry, runs
+from memory.host import access, audit, event_log, ids, interrupts, json_schemas, registry, runs
 from memory.host.errors import (
     CapabilityNotProvided,
     Conflict,
@@ -29,7 +29,7 @@ from memory.host.runs import ENDS, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.openintent import events
 from memory.wire import instant
-from openwop_console.runtime import artifacts, chains, interrupt_answers, json_schemas, steps, workflows
+from openwop_console.runtime import artifacts, chains, interrupt_answers, steps, workflows
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.chains import Plan
 from openwop_console.runtime.models import Step

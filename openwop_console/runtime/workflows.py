@@ -17,13 +17,13 @@ from django.db import transaction
 from jsonschema import Draft202012Validator
 
 from memory import redaction
-from memory.host import node_types, registry, scheduling
+from memory.host import json_schemas, node_types, registry, scheduling
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, Tenant
 from memory.host.registry import Artifact
 from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
-from openwop_console.runtime import expressions, json_schemas
+from openwop_console.runtime import expressions
 
 FOLDER = Path(__file__).parent
 AGENT = "core.agent"  # the type of a node that is itself an agent

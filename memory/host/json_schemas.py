@@ -1,4 +1,4 @@
-"""JSON Schemas written by workflow authors, for answers and options: the allowed subset, and validation of values.
+"""JSON Schemas: validation of values in words, and the subset that workflow authors may write for answers and options.
 
 A schema cannot refer outside itself (no ``$ref``), and its regular expressions are RE2, which match in linear time.
 """
@@ -11,7 +11,6 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 
 from memory.host.json_types import JSONObject
-from memory.host.schema_words import requirement
 
 REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
 NOTHING_OUTSIDE: Registry[object] = Registry()
@@ -74,3 +73,29 @@ def _described(problem: ValidationError) -> list[tuple[str, str]]:
     if problem.validator == "additionalProperties" and known:
         return [(problem.json_path, f"has a member other than {', '.join(known)}")]
     return [(problem.json_path, requirement(problem))]
+
+
+def requirement(problem: ValidationError) -> str:
+    """The schema's requirement in words, without the value."""
+    wanted = problem.validator_value
+    sentences = {
+        "required": "is required",
+        "additionalProperties": "has a member that is not known here",
+        "type": f"must be of type {wanted}",
+        "enum": f"must be one of {', '.join(map(str, wanted))}" if problem.validator == "enum" else "",
+        "pattern": "has a form that is not allowed",
+        "const": f"must be {wanted!r}" if isinstance(wanted, str) else "has another value than it must",
+        "oneOf": "has none, or more than one, of what it needs exactly one of",
+        "anyOf": "has none of what it needs one of",
+        "not": "is not offered by this host",
+        "uniqueItems": "names something twice",
+        "minItems": "is empty" if wanted == 1 else f"has fewer than {wanted} items",
+        "minimum": f"is less than {wanted}",
+        "maximum": f"is more than {wanted}",
+        "maxProperties": f"has more than {wanted} members",
+        "maxLength": f"is longer than {wanted} characters",
+        "minLength": "is empty" if wanted == 1 else f"is shorter than {wanted} characters",
+        "maxItems": f"has more than {wanted} items",
+        "format": f"is not a {wanted}",
+    }
+    return sentences.get(str(problem.validator), f"does not satisfy {problem.validator}")
