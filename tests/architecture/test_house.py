@@ -134,6 +134,15 @@ def test_a_thing_happens_in_its_one_place(pattern: str, only: str) -> None:
 
 
 @cache
+def test_a_module_of_node_types_is_imported_by_its_app() -> None:
+    """An app registers node types by importing their modules: one that it forgets would be unknown, without a word."""
+    written = [ROOT / place for place in places(r"(?m)^@node_type\(")]
+    assert len(written) >= 5
+    for path in written:
+        app = next(folder / "apps.py" for folder in path.parents if (folder / "apps.py").exists())
+        assert re.search(rf"\b{path.stem}\b", app.read_text()), f"{app} does not import {path.stem}"
+
+
 def modules_called(name: str) -> list[Path]:
     return [each for each in sources() if each.stem == name or (each.stem, each.parent.name) == ("__init__", name)]
 

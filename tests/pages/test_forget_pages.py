@@ -597,3 +597,8 @@ def test_where_the_policy_says_so_a_second_owner_confirms_what_the_first_one_did
     assert confirm(rosa, url)["Location"] == url
     drain()
     assert "Before and after" in body_of(rosa.get(url))
+
+
+def test_a_refused_form_is_a_page_whatever_format_its_address_asks_for(ada: Client) -> None:
+    answer = ada.post("/forget/holds?format=json", {})
+    assert (answer.status_code, answer["Content-Type"]) == (422, "text/html; charset=utf-8")
