@@ -713,7 +713,10 @@ def count_pinned(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
 def next_to_evict(
     tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[UUID] = (), now: datetime
 ) -> list[UUID]:
-    """The next entry to evict: of the lowest priority, the least recently accessed (C12)."""
+    """The next entries to evict: those of the lowest priority, the least recently accessed first.
+
+    Ordered by access first, priority would decide nothing: no two accesses are at the same time.
+    """
     rows = _episodic(tenant_id, agent_id).filter(pinned=False).live(now).exclude(id__in=but)
     return list(rows.order_by("priority", "accessed_at", "id").values_list("id", flat=True)[:limit])
 

@@ -200,7 +200,7 @@ class Coordinator(TenantOwned):
 
 
 class Grant(TenantOwned):
-    """That an agent may read, or write, the working memory of an intent or of one task of it (RFC-0011; C18)."""
+    """That an agent may read, or write, the working memory of an intent or of one task of it (RFC-0011; R26)."""
 
     writer = "memory.openintent.work"
     personal = Personal("grants", unnamed=AGENT_IDS, shortened=True, page=("run", "intent_id"))

@@ -54,7 +54,7 @@ class Room:
             self._agent_room(agent).take()
 
     def grow(self, row: "EntryAddress", size: int, task: Task | None) -> None:
-        """The entry may have a value of that ``size`` from here on (C10).
+        """The entry may have a value of that ``size`` from here on: a bound on new entries alone bounds nothing (R76).
 
         Only growth is refused: a task that is over its bound because that was lowered may still be worked with.
         """

@@ -408,7 +408,7 @@ def ids_matching(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]
 
 def _selections(caller: Caller, wanted: Wanted, parent: str, now: datetime) -> list[Selection]:
     """What is asked of addressed entries, as selections that have no entry in common."""
-    if not (wanted.agent_id or wanted.task_id or wanted.memory_type):  # C6: one's own, and what is shared
+    if not (wanted.agent_id or wanted.task_id or wanted.memory_type):  # one's own, and what is shared
         own = replace(_selection(caller, replace(wanted, agent_id=caller.agent_id), now), owned=True)
         return [own, _selection(caller, replace(wanted, memory_type=Tier.SEMANTIC), now)]
     whole = _selection(caller, wanted, now)

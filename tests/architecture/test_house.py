@@ -22,6 +22,8 @@ ROOT = Path(settings.BASE_DIR)
 OURS = ("host", "memory", "proposals", "runtime")
 SHARED = {"HostTimer", "Tenant", "Operator", "OperatorSession", "Throttle", "VaultKey"}
 OUR_MODELS: list[Any] = [model for model in apps.get_models() if model._meta.app_label in OURS]
+# A reading of a protocol where it is silent or contradicts itself, also in the name of a test.
+CODE = re.compile(r"(?:\b|(?<=_))[RCK]\d{1,3}(?=\b|_)")
 TENANT_OWNED = [model for model in OUR_MODELS if issubclass(model, TenantOwned)]
 
 
@@ -188,6 +190,13 @@ def test_what_a_docstring_or_a_comment_refers_to_is_there() -> None:
         if missing := named | {each for each in called if not is_there(each)}:
             lost[path.relative_to(ROOT).as_posix()] = missing
     assert not lost, lost
+
+
+def test_the_code_of_a_reading_is_that_of_a_test() -> None:
+    """R47, C19 or K22 in a docstring is said in full by the tests that have the code."""
+    known = {code for path in (ROOT / "tests").rglob("*.py") for code in CODE.findall(text_of(path))}
+    lost = {path.relative_to(ROOT).as_posix(): set(CODE.findall(text_of(path))) - known for path in sources()}
+    assert not any(lost.values()), {place: codes for place, codes in lost.items() if codes}
 
 
 # Packages, and modules, that write SQL by hand.

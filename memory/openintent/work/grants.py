@@ -1,4 +1,4 @@
-"""Who else may read or write the working memory of an intent, or of one task of it (RFC-0011; C18, R26)."""
+"""Who else may read or write the working memory of an intent, or of one task of it (RFC-0011; R26)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
