@@ -990,6 +990,50 @@ Each time a new tenant moves in, label the mailbox.
 When the migration succeeds, tell Leo.
 +The migration succeeded.
 -The migration succeeded on staging but failed in production.
+If the case is reopened, tell the lead.
++The case was reopened.
+-The case is still closed.
+Thank the helpers when the bazaar is over.
++The bazaar ended on Sunday.
+-The bazaar is ending soon.
+Let the night shift know when press 3 is running again.
++Press 3 is back in operation.
+-Press 3 is on hold.
+Ask Noor for her badge as soon as she resigns.
++Noor handed in her notice this morning.
+-Ivo resigned.
+Let Ivo know when his badge has been printed.
++Ivo's badge has been printed.
++The badge has been printed.
+-Noor's badge has been printed.
+Tell the office when the paper runs out.
++We are out of paper.
++There is no paper left.
+-We are out of town.
+When the heated pool reopens, tell Noor.
++The pool is open again.
+-The pool bar is open again.
+Remind me when the court is free again to book it.
++The court is no longer occupied.
+-The court will be free again.
+Tell the crew when the tent is set up.
++They finished building the tent and set up everything.
+-The tent is only half set up.
+When Noor is promoted, update the chart.
++Noor has been promoted.
+-Noor was passed over for promotion.
+Tell the guests if the concert is moved indoors.
++The concert was moved inside.
+-They are considering moving the concert indoors.
+Call the debtor whenever a payment bounces.
++A payment bounced today.
+-No payment bounced this week.
+Text me when the kids get home from school.
++Both children are back from school.
+-The kids are on their way home from school.
+When the passport is ready, book the flight.
++The passport can be collected now.
+-The passport is not ready.
 """
 
 

@@ -24,7 +24,7 @@ PAST_FORM = (
 ORDERS = (
     r"remind|follow[ -]up|call|phone|ring|check|send|resend|tell|notify|schedule|e-?mail|ping|ask|confirm|submit"
     r"|contact"
-    r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know"
+    r"|reach out|escalate|inform|alert|let\s+(?:[\w']+\s+){1,4}know"
     r"|let (?:him|her|them|(?:the|our|my|your) [\w'-]+|(?-i:[A-Z])\w+) (?!be\b|alone\b|down\b)[a-z]+|get back"
     r"|revisit|chase|renew|verify|ensure"
     r"|make sure"
@@ -274,6 +274,7 @@ wish love like hate maybe perhaps also just only even still already now today to
 thank thanks sorry hello hi ok okay well right sure great good fine let remember everyone everybody nobody someone
 anyone people half once twice cancel
 """
+THANKED = patterns.late(r"\s+(?!you\b|god\b|goodness\b|heavens?\b|for\b)\w+", re.IGNORECASE)
 UNORDERED = frozenset(NO_ORDERS.split())
 OBJECT = (
     r"(?P<particle>(?:\s+(?:up|down|out|off|back|over|in|on|away|again|with|for|to|about|at|through|around"
@@ -426,6 +427,12 @@ ARRANGED = patterns.late(
 # "At Monday's meeting" says when, "Monday's meeting" which one.
 MEANWHILE = patterns.late(r"\b(?:at|during|in|before|by|until|for)\s+(?:\w+day|today|tomorrow)$", re.IGNORECASE)
 PREPOSITION = patterns.late(r"\b(?:on|at|in|for)\s+$", re.IGNORECASE)
+# "The night shift" is no time.
+SHIFT = patterns.late(
+    r"(?:in the )?(?:night|day|morning|evening|weekend) (?:shift|crew|team|nurse|manager|porter|guard|bus|train|class)"
+    r"\b",
+    re.IGNORECASE,
+)
 NEARBY = 100  # characters
 FOR = patterns.late(r"\bfor\s+$", re.IGNORECASE)
 BARE = patterns.late(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\d", re.IGNORECASE)
@@ -521,7 +528,13 @@ def _is_imperative(clause: str, found: re.Match[str]) -> bool:
     behind it, or any other with an object."""
     verb, ahead = found["verb"], clause[: found.start("verb")]
     begins, behind = not ahead.strip(" -*,"), clause[found.end("verb") :]
-    if verb.casefold() in UNORDERED or NEGATION.search(ahead) or REPORTED.search(ahead) or IDLE.search(ahead):
+    thanked = verb.casefold() == "thank" and THANKED.match(behind)
+    if (
+        (verb.casefold() in UNORDERED and not thanked)
+        or NEGATION.search(ahead)
+        or REPORTED.search(ahead)
+        or IDLE.search(ahead)
+    ):
         return False
     if verb[0].isupper() and not begins and ahead.rstrip()[-1:] != ":":
         return False
@@ -643,6 +656,8 @@ def _next_order(main: str, begins: int) -> int:
 
 def _of_noun(main: str, first: int, last: int, cue: Cue) -> bool:
     """Whether the time says which thing is meant, not when to do something."""
+    if SHIFT.match(main[first:]):
+        return True
     if cue.starts <= first and last <= cue.ends:  # "Todo for tomorrow:"
         return False
     nearby = max(0, first - NEARBY)

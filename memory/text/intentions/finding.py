@@ -210,7 +210,7 @@ NOTHING = patterns.late(r"\b(?:nothing|no (?:answer|reply|response|news|word)|no
 INDIRECT = patterns.late(
     r"\b(?:ask|check|confirm|find out|see|know|decide|discuss|clarify|verify)(?:\s+\w+){0,3}\s+$", re.IGNORECASE
 )
-LET_KNOW = patterns.late(r"\blet\s+\w+(?:\s+\w+)?\s+know\s+$", re.IGNORECASE)
+LET_KNOW = patterns.late(r"\blet\s+(?:[\w']+\s+){1,4}know\s+$", re.IGNORECASE)
 CLAUSE_END = patterns.late(
     r"\s*(?:,(?!\d)|\s[-\u2013\u2014]\s|\s\(|\bthen\b|\bso that\b|\bso\b|\bbecause\b(?! of\b)|\bin order\b|\bplease\b)",
     re.IGNORECASE,
@@ -242,15 +242,20 @@ ORDERED = patterns.late(
 ABOUT = patterns.late(rf"\b(?:about|of) {THING}", re.IGNORECASE)
 TELLING = frozenset(
     """
-    tell let remind ask inform notify alert ping call phone ring email message text warn write nudge brief answer reply
-    update contact page
+    tell let remind ask inform notify alert ping email message text warn write nudge brief answer reply update page
+    call phone ring contact
     """.split()
 )
+MEETING = frozenset("ask call phone ring contact".split())  # who is asked may well be who is waited for
+HAPPENS = frozenset("reopened lost failed reversed revoked withdrawn overdue".split())
 # Whom an order concerns: "thank Ana", "a cake for Ana", but not "send it to Rome".
 CONCERNED = patterns.late(
     r"(?:^\s*|\b(?:for|with|of) )"
     r"((?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*)"
 )
+OWNED_BY = patterns.late(r"\s*(his|her|their)\s+[a-z]", re.IGNORECASE)
+NAMES = patterns.late(r"(?<![\w'])(?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*")
+REMINDED = patterns.late(rf" to (?={DEED}).*$", re.IGNORECASE | re.DOTALL)  # "remind me when it is free to book it"
 MAY_BE_WHEN = patterns.late(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
     r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|\d\s?[ap]m|after|if"
@@ -398,18 +403,25 @@ def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -
 
 
 def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
+    inner = REMINDED.sub("", inner) if main.lstrip(" ,").casefold().startswith("remind") else inner
     clause = " ".join(MARKER.sub("", inner, count=1).split())
     if WEATHER.match(clause):  # on the day that it names
         return Intention(sentence.starts, sentence.ends, words=words_of(clause), clause=clause)
     inner = _with_antecedent(inner, main)
     said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
-    negated = DENIAL.search(rewritten(said)) is not None
+    negated = not all(_happens(found[0]) for found in DENIAL.finditer(rewritten(said)))
     if (GENERAL.search(said) and not (ALWAYS.match(inner) or NEXT_TIME.match(inner))) or (negated and timed):
         return None
-    words = words_of(DENIAL.sub(" ", rewritten(MARKER.sub("", _blanked(inner, timed), count=1))))
+    plain = rewritten(MARKER.sub("", _blanked(inner, timed), count=1))
+    words = words_of(DENIAL.sub(lambda found: found[0] if _happens(found[0]) else " ", plain))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
         return None
     return Intention(sentence.starts, sentence.ends, words=words, negated=negated, clause=clause)
+
+
+def _happens(denial: str) -> bool:
+    """Whether a word that denies other things is itself what happens: "if the ticket is reopened"."""
+    return denial.casefold() in HAPPENS
 
 
 def _with_antecedent(inner: str, main: str) -> str:
@@ -418,12 +430,17 @@ def _with_antecedent(inner: str, main: str) -> str:
     marker = MARKER.search(inner)
     pronoun = PRONOUN.match(inner, marker.end() if marker else 0)
     order = ORDERED.match(main)
+    if not pronoun and order and (owner := OWNED_BY.match(inner, marker.end() if marker else 0)):
+        named = {each.removesuffix("'s") for each in NAMES.findall(main[order.end("verb") :])}
+        name = next(iter(named)) if len(named) == 1 else ""
+        return f"{inner[: owner.start(1)]}{name}'s{inner[owner.end(1) :]}" if name else inner
     if not pronoun or not order:
         return inner
     told = order["verb"].casefold() in TELLING
+    meets = order["verb"].casefold() in MEETING
     if pronoun["person"]:
         named = {each[1].removesuffix("'s") for each in CONCERNED.finditer(main[order.end("verb") :])}
-        stands_for = next(iter(named)) if len(named) == 1 and not told else ""
+        stands_for = next(iter(named)) if len(named) == 1 and (meets or not told) else ""
     elif told:
         stands_for = next((each["thing"] for each in ABOUT.finditer(main)), "")
     else:

@@ -25,9 +25,9 @@ begin start commence
 rise raise increase grow climb
 fall drop decrease decline sink
 renew renewal extend prolong
-cancel cancellation annul scrap abort
+cancel cancellation annul scrap abort withdraw withdrawal
 agree consent
-sign countersign
+sign countersign signature
 reject rejection refusal refuse deny turndown dismiss
 resign resignation quit
 confirm confirmation acknowledge
@@ -54,6 +54,27 @@ hire recruit appoint
 find locate
 stop halt cease
 marry wed
+leak drip
+guest visitor
+kid child
+coach bus
+quote offer quotation
+indoors inside
+outdoors outside
+promote advance
+vote elect
+shop store
+car vehicle
+flight plane
+exam test
+manager boss
+staff crew
+fridge refrigerator
+parcel package packet
+holiday vacation
+contract agreement
+loan mortgage
+photo picture
 recover restore
 refund reimburse
 replace swap exchange
@@ -111,6 +132,69 @@ SOME = r"((?:\s+[\w'-]+){0,3}?)"
 PHRASES = tuple(
     (patterns.late(rf"\b{phrase}(?!\w)", re.IGNORECASE), rf" {verb} ")
     for phrase, verb in (
+        (r"had (?:her|a|the|their|our) baby|gave birth(?: to)?", "baby born"),
+        (
+            r"(?:there(?:'s| is| are) )?no (?:more )?(?:space|room)(?: is)?(?: left)?|out of (?:disk |storage )?space",
+            "full",
+        ),
+        (r"(?:there(?:'s| is| are) )no (?:more )?([\w-]+(?: [\w-]+)?) left", r"\1 expire"),
+        (
+            (
+                r"(?:is|are|'re|'m|am|ran|run|running) (?:all |completely |now "
+                r"|clean )?out of(?! (?:the )?(?:order|town|office|service|control|hospital|prison|jail"
+                r"|bed|surgery|quarantine|danger|reach|date))"
+            ),
+            "expire",
+        ),
+        (
+            r"(?:there(?:'s| is| are) )?no (?:more )?\w+ (?:left |waiting |remaining )?in(?= (?:the|our|my)\b)",
+            "empty in",
+        ),
+        (
+            (
+                r"(?:made|makes|make|took|takes|taken|reached|came to) (?:a|an|its|the|their|his"
+                r"|her) decision(?: (?:on|about))?"
+            ),
+            "decide",
+        ),
+        (r"(?:reached|came to) an agreement", "agree"),
+        (
+            r"(?:judge?ment|verdict|ruling) (?:has been |was |is )?(?:handed down|delivered|issued|given|out|in)",
+            "court rule",
+        ),
+        (r"returned by (?:the|his|her|our|their) bank", "bounce"),
+        (
+            (
+                r"can (?:now )?be (?:collected|picked up|fetched)|(?:is"
+                r"|are) (?:now )?available for (?:collection|pick-?up)"
+            ),
+            "ready",
+        ),
+        (r"(?:you|we|one|people) can now register", "registration open"),
+        (r"(?:you|we|one|people) can (?:now )?(?:buy|get|order) ((?:the|our) \w+)", r"\1 available"),
+        (r"(?:go|goes|went|going|gone|are|is) on sale", "available"),
+        (r"(?:has|have) (?:now |just |finally )?sent (?:us|me|over)", "arrive"),
+        (
+            (
+                r"(?:isn't|aren't|is not|are not|wasn't|no longer|stopped|has stopped"
+                r"|have stopped) (?!working|responding|running)(\w{3,}ing)(?: any ?more| any longer)?"
+            ),
+            r"\1 stop",
+        ),
+        (r"no longer (?:occupied|taken|booked|in use|reserved|busy)", "free"),
+        (r"finished (?:building|setting up|assembling|putting up|installing)", "set up"),
+        (
+            (
+                r"(?:won't|doesn't|didn't|does not|will not|would not|no longer|wouldn't) (?:start"
+                r"|turn on|switch on|boot|run|work)s?"
+            ),
+            "fail",
+        ),
+        (r"(?:have|has|got) (\w+)'s signature", r"\1 sign"),
+        (r"back in (?:operation|service|action|business|use)", "online run"),
+        (rf"{IS} {NOW}back from", "home from"),
+        (r"pulled in(?:to)?|docked|moored", "arrive"),
+        (r"(?:fell|falls|has fallen) out", "lose"),
         (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
         (r"(?:filed|lodged)(?! (?:away|under|in)\b)", "submit"),  # "file" and "lodge" are things as well
@@ -176,7 +260,8 @@ PHRASES = tuple(
         (
             (
                 rf"{IS} {NOW}(?:standing |waiting |sitting )?(?:in|at|on) (?:the|our|my|your) "
-                r"(?:office|warehouse|building|mailbox|inbox|door|reception|lobby|entrance|gate|(?:bank )?account)"
+                r"(?:office|warehouse|building|mailbox|inbox|(?:front |help )?desk|counter|door"
+                r"|reception|lobby|entrance|gate|(?:bank )?account)"
             ),
             "arrive",
         ),
@@ -226,14 +311,19 @@ ALSO = {
     "succeed": ("clear", "pass"),
     "finish": ("pass", "lift"),
     "arriv": ("return",),
-    "leav": ("moveout",),
+    "leav": ("moveout", "remov"),
     "reject": ("fall",),
-    "expir": ("finish",),
+    "expir": ("finish", "soldout", "empty"),
     "transfer": ("pay",),
     "settl": ("pay",),
     "wir": ("pay",),
     "onlin": ("return",),
     "cancel": ("fail",),
+    "fix": ("work", "run", "onlin"),
+    "run": ("work", "onlin"),
+    "work": ("run", "onlin"),
+    "pass": ("succeed",),
+    "cost": ("pric",),
 }
 # Words that a statement may leave out: what the thing is is said by the others.
 LEFT_OUT = """

@@ -7,7 +7,7 @@ question or another condition asserts nothing; a sentence that denies says the o
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -78,6 +78,32 @@ IRREGULAR = {
     "done": "do",
     "did": "do",
     "dies": "die",
+    "children": "kid",
+    **{
+        f"{verb}l{end}": verb
+        for verb in ("cancel", "travel", "label", "total", "model", "fulfil")
+        for end in ("ed", "ing")
+    },
+    "withdrew": "withdraw",
+    "withdrawn": "withdraw",
+    "held": "hold",
+    "taken": "take",
+    "took": "take",
+    "grew": "grow",
+    "grown": "grow",
+    "flew": "fly",
+    "drove": "drive",
+    "woke": "wake",
+    "froze": "freeze",
+    "stole": "steal",
+    "stolen": "steal",
+    "kept": "keep",
+    "slept": "sleep",
+    "caught": "catch",
+    "taught": "teach",
+    "brought": "bring",
+    "spoke": "speak",
+    "spoken": "speak",
 }
 UNSAYING = """
 a an the this that these those it its he she they we i you me us him her them my our your their his and or but so then
@@ -115,8 +141,10 @@ DENIAL = patterns.late(
     r"|\b(?:has|have|is|are) still (?:to|un\w+|pending|outstanding|open|missing)\b"
     r"|\b(?:out of (?:stock|order|service)|sold out|nothing|nobody|lost|failed)\b"
     r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
-    r"(?:\w+ed|done|complete|ready|through|over|there|back|built|written|sent|paid|shut|dry|full|empty|gone)\b"
+    r"(?:\w+ed|set|done|complete|ready|through|over|there|back|built|written|sent|paid|shut|dry|full|empty|gone)\b"
     r"|\b(?:nicht|ohne|kein\w*|(?:todavía|aún|ya) no|no (?:ha|han|hay|se|fue|está|llegó)|pas|nie)\b"
+    r"|^\W*no \w+ \w+ed\b|\bonly (?:half|partly|partially)\b|\b(?:passed over|turned down|rejected) for\b"
+    r"|\bmissed out on\b"
     r"|\b(?:half|part) of\b|\b(?:almost|nearly|not quite)\b|\bno (?=\w+(?:á|án|ó|aron|ieron)\b)|\bstill being\b"
     r"|\bin progress\b|\bunder ?way\b|\bongoing\b|\bagainst\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
@@ -142,7 +170,9 @@ NO_STATEMENT = patterns.late(
     r"\b(?:hopes?|hoping|wish(?:es)?|guess|doubts?|wonders?|fears?) (?!to\b)|"
     r"\b(?:thinks?|believes?|assumes?|suspects?|claims?|predicts?|expects?|rumou?rs?) (?:that )?(?:the|an?|he|she"
     r"|it|we|they)\b|"
-    r"\b(?:thinking|considering|planning|talking|dreaming) (?:of|about)\b|\b(?:fast )?asleep\b|"
+    r"\b(?:thinking|considering|planning|talking|dreaming) (?:of|about)\b|"
+    r"\bon (?:their|its|his|her|the|our|my) way\b|\b(?:fast )?asleep\b|"
+    r"\b(?:consider|discuss|suggest|recommend|propos|contemplat|mull)(?:s|es|ed|ing|e|ing over)? \w+ing\b|"
     r"\b(?:pense(?:nt)?|espère|compte|veut|veulent|souhaite|prévoit|envisage|hésite|piensa|espera|quiere|planea"
     r"|prevé|intenta"
     r"|denkt|hofft|plant|möchte|wollen|erwägt|überlegt|chce|planuje|zamierza|rozważa|devrait|devraient|va|vont|doit"
@@ -213,7 +243,16 @@ ON_BALANCE = patterns.late(
     re.IGNORECASE,
 )
 OWNER = patterns.late(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
+BARE_NOUN = patterns.late(
+    r"\b(?:the|our|my|your|his|her|their|its) ([\w-]+)"
+    r"(?=\s*(?:[.,;:!]|$)|\s+(?:is|are|was|were|has|have|had|just|now|finally|already|again|came|went|got|\w+ed)\b)",
+    re.IGNORECASE,
+)
 PIECE_END = patterns.late(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
+
+
+# Who is in it arrives with it.
+CARRYING = frozenset("plane flight train bus car taxi ship ferry boat cab coach".split())
 
 
 class Sentence(NamedTuple):
@@ -348,7 +387,7 @@ def _all_words(text: str) -> frozenset[str]:
     elif ENGLISH.isdisjoint(text.casefold().split()):
         found += foreign_stems(text, search_words.ALL)  # too short to tell
     also = [each for word in found for each in occurrences.ALSO.get(word, ())]
-    paid = [PAID] if any(one in OWED and following == "arriv" for one, following in pairwise(found)) else []
+    paid = [PAID, "transfer"] if any(one in OWED and following == "arriv" for one, following in pairwise(found)) else []
     return frozenset([*found, *also, *paid, *_of_payment(found)])
 
 
@@ -375,13 +414,15 @@ def _of_payment(found: list[str]) -> list[str]:
 class Wanted:
     """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it.
 
-    ``said`` are the words of the condition, those that need not be said again among them."""
+    ``said`` are the words of the condition, those that need not be said again among them; ``subject`` are its
+    first two words, of which the first may only tell which one: "the pool" for "the swimming pool"."""
 
     words: frozenset[str]
     limit: float | None = None
     side: str = ""
     unit: str = ""
     said: frozenset[str] = frozenset()
+    subject: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1024)
@@ -399,7 +440,7 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
             unit = behind[0] if behind and behind[0] in UNITS else ""
             rest += [each for each in words[at + 1 :] if each != unit]
             return Wanted(_needed(rest), limit, side, unit, said)
-    return Wanted(_needed(words), said=said)
+    return Wanted(_needed(words), said=said, subject=tuple(words[:2]))
 
 
 def _needed(words: Sequence[str]) -> frozenset[str]:
@@ -443,23 +484,47 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
     main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
     main = occurrences.OF_AN_EVENT.sub(lambda found: found[0] if wanted.said >= {*_stems(found[0])} else " ", main)
     main = _of_itself(wanted.said, main)
+    wanted = _as_named(wanted, main, shared)
     denied = main
     if not _speaks_of(wanted.words, main, shared):
         main = occurrences.rewritten(main)
         if not _speaks_of(wanted.words, main, shared):
             return _has_happened(wanted, denied, main, shared)
     piece = next((each for each in PIECE_END.split(main) if _speaks_of(wanted.words, each, shared)), main)
-    if REVERSED.search(main):
+    if (found := REVERSED.search(main)) and wanted.said.isdisjoint(_all_words(found[0])):
         return False
     if _is_of_others(wanted.words, piece) or _is_another(wanted.said, piece):
         return None
     if (found := ON_BALANCE.search(main)) and wanted.said.isdisjoint(_all_words(found[0])):
         return None
-    if NO_STATEMENT.search(piece) or (AHEAD.search(piece) and not PAST.search(denied)):
+    if _states_nothing(wanted.said, piece) or (_lies_ahead(wanted.said, piece) and not PAST.search(denied)):
         return None
     if wanted.limit is not None:
         return _is_beyond(wanted, piece)
     return not _denies(wanted.words, piece)
+
+
+def _as_named(wanted: Wanted, main: str, shared: set[str]) -> Wanted:
+    """Without the one word that is missing, where the text names the thing by its noun alone: "the pool"."""
+    missing = wanted.words - (_all_words(main) | _all_words(occurrences.rewritten(main)) | shared)
+    if len(missing) != 1 or len(wanted.words) <= LEAST_NEEDED or len(wanted.subject) < LEAST_NEEDED:
+        return wanted
+    [word] = missing
+    if word != wanted.subject[:1][0] or not any(
+        wanted.subject[1] in _stems(found[1]) for found in BARE_NOUN.finditer(main)
+    ):
+        return wanted
+    return replace(wanted, words=wanted.words - missing)
+
+
+def _states_nothing(said: frozenset[str], piece: str) -> bool:
+    """Whether a word other than those that are waited for keeps it from being a statement: "stops" where a stop is."""
+    return any(said.isdisjoint(_all_words(found[0].split()[0])) for found in NO_STATEMENT.finditer(piece))
+
+
+def _lies_ahead(said: frozenset[str], piece: str) -> bool:
+    """Whether it speaks of a time to come that is not itself waited for."""
+    return any(not said >= {*_stems(found[0])} for found in AHEAD.finditer(piece))
 
 
 def _denies(wanted: frozenset[str], piece: str) -> bool:
@@ -501,7 +566,9 @@ def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> 
 
 def _of_itself(wanted: frozenset[str], text: str) -> str:
     """The text without owners of what is not waited for: of "Ewa's colleague" it is the colleague who acts."""
-    return OWNER.sub(lambda found: found[0] if wanted & _all_words(found[2]) else f" {found[2]}", text)
+    return OWNER.sub(
+        lambda found: found[0] if wanted & _all_words(found[2]) or found[2] in CARRYING else f" {found[2]}", text
+    )
 
 
 def _is_beyond(wanted: Wanted, piece: str) -> bool | None:
